@@ -93,6 +93,15 @@ export const layerTable: Record<string, string[][]> = {
     ['oauth'],
     ['login-pages'],
   ],
+  provisioning: [
+    ['resources'],
+    ['organizations'],
+    ['merchants'],
+    ['sale-entities'],
+    ['devices', 'acquirers'],
+    ['search', 'bulk-import'],
+  ],
+  webhooks: [['endpoints', 'feed'], ['delivery']],
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
   portal: [['pages', 'sessions'], ['sign-in'], ['terminals']],
 };
@@ -205,7 +214,7 @@ function folderInModule(path: string): string {
 
 const isPure = (path: string): boolean =>
   path.startsWith(serverSource) &&
-  /\/(?:state|state-machine|(?:naming-|group-assignment-)?rules)\.ts$/.test(path);
+  /\/(?:state|state-machine|(?:naming-|group-assignment-|format-)?rules)\.ts$/.test(path);
 
 function pureFault({ path }: SourceFile, { from, typeOnly }: Import): string | undefined {
   if (!isPure(path)) return undefined;

@@ -125,7 +125,7 @@ export async function createOperator(
     await requireSameName(platform, existingOrganizationId, name);
   const organizationId = existingOrganizationId ?? randomUUID();
   const { identity, provisioning } = platform;
-  await provisioning.organizations.createOnce({ organizationId }, { name }, organizationId);
+  await provisioning.organizations.createIfNew({ organizationId }, { name }, organizationId);
   if (existingOrganizationId === undefined)
     await identity.createUserDomain({ userDomainId, organizationId });
   await createCommandLineApplication(identity, { organizationId, userDomainId });

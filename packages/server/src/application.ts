@@ -168,13 +168,14 @@ function deviceLookups(provisioning: Provisioning): DeviceLookups {
 
 /** Identity is created after provisioning, which uses it, so identity is read at each call. */
 const userDomainsOf = (identity: () => Identity): UserDomains => ({
-  of: (organizationId) => identity().userDomains.findByOrganization(organizationId),
-  ofAll: (organizationIds) => identity().userDomains.findByOrganizations(organizationIds),
+  findByOrganization: (organizationId) => identity().userDomains.findByOrganization(organizationId),
+  findByOrganizations: (organizationIds) =>
+    identity().userDomains.findByOrganizations(organizationIds),
   async open(organizationId, userDomainId, trx) {
     await identity().userDomains.open(organizationId, [userDomainId], trx);
   },
   close: (organizationId, trx) => identity().userDomains.close(organizationId, trx),
-  changed: (organizationId) => identity().userDomains.invalidate(organizationId),
+  invalidate: (organizationId) => identity().userDomains.invalidate(organizationId),
 });
 
 /** The listener for devices always requests client certificates; a setting decides whether the API listener does. */
@@ -281,9 +282,9 @@ function createModules(deps: ApplicationOptions) {
     linkGuard,
     dialects: hosts.reload,
     signingKeys: createRequestSigners(masterKey).publicKeysFor,
-    inspectLink: async (...of) => (await cards?.inspectLink(...of)) ?? [],
+    checkLinkKeys: async (...of) => (await cards?.inspectLink(...of)) ?? [],
     userDomains: userDomainsOf(() => identity),
-    tills: () => identity.posClients,
+    posClients: () => identity.posClients,
     isOperator: (organizationId) => identity.isOperator(organizationId),
   });
   const identity: Identity = createIdentity({

@@ -124,7 +124,7 @@ export function createCardModules(deps: Deps): CardModules {
     requestSigners: createRequestSigners(settings.platformKey),
     addressGuard: deps.linkGuard,
     timeoutMs: settings.acquirerTimeoutMs,
-    loadLinks: provisioning.linksToOpen,
+    loadLinks: provisioning.listLinksToOpen,
     findLinksWithPendingWork: () => payments.findLinksInUse(),
     onLateResponse: (late) => payments.recordLateResponse(late),
   });

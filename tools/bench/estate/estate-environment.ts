@@ -88,7 +88,9 @@ async function makeModel(deps: Deps): Promise<string> {
     model: 'DX8000',
     family: 'axium',
   });
-  await logicalDevices.link(scope, place.logicalDeviceId, [hardware.physicalDeviceId]);
+  await logicalDevices.linkPhysicalDevices(scope, place.logicalDeviceId, [
+    hardware.physicalDeviceId,
+  ]);
   return organizationId;
 }
 

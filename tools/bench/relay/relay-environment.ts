@@ -112,7 +112,7 @@ async function fillDevices(made: Made, of: BenchOrganization, count: number): Pr
   const hardware = { make: 'AXIUM', model: 'DX8000', family: 'axium', serialNumber: '10000000' };
   const own = { ...hardware, merchantId: merchant?.merchantId ?? '' };
   const { physicalDeviceId } = (await physicalDevices.create(scope, own)).view;
-  await logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+  await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [physicalDeviceId]);
   return database.session(async (query) => {
     const columnsOf = async (table: string) => {
       const rows = await query(

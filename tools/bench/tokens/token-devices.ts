@@ -52,7 +52,7 @@ export async function provisionDevices(
     const { physicalDeviceId } = (await physicalDevices.create(scope, hardware)).view;
     const place = { storeId: store.storeId, name: `Till ${number}` };
     const { logicalDeviceId } = (await logicalDevices.create(scope, place)).view;
-    await logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+    await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [physicalDeviceId]);
     const { key, csr } = await makeRequest();
     const { certificateChain } = await identity.devices.certificates.enrol(
       scope,

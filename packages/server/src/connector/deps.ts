@@ -62,7 +62,7 @@ export type ConnectorDeps = {
   readonly certificates: CertificateReader<CertificateHolder>;
   readonly clients: ClientVerifier;
   readonly provisioning: Pick<Provisioning, 'terminals'> & {
-    readonly terminalClaims: Pick<Provisioning['terminalClaims'], 'rememberCode'>;
+    readonly terminalClaims: Pick<Provisioning['terminalClaims'], 'storeClaimCode'>;
   };
   readonly catalog: Pick<Catalog, 'activeServices' | 'activeAt' | 'explain'>;
   readonly audit: Pick<AuditRecorder, 'record'>;

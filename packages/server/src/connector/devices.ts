@@ -81,7 +81,7 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
     /** Stores the claim code that a user enters later; does nothing for a claimed terminal. */
     async rememberCode(terminal: Terminal, code: string | undefined): Promise<void> {
       if (code === undefined || terminal.isClaimed) return;
-      await terminalClaims.rememberCode(terminal.organizationId, terminal.physicalDeviceId, code);
+      await terminalClaims.storeClaimCode(terminal.organizationId, terminal.physicalDeviceId, code);
     },
 
     /** Throws a fault if the connector cannot use the terminal. */
@@ -98,7 +98,7 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
     async faultsOf<Asked extends PlacedTerminal>(
       asked: readonly Asked[],
     ): Promise<ReadonlyMap<Asked, ConnectorFaultCode | 'moved'>> {
-      const found = await terminals.ofHardware(asked);
+      const found = await terminals.findMany(asked);
       const byId = new Map(found.map((terminal) => [terminal.physicalDeviceId, terminal]));
       const placed = found.filter(isPlaced);
       const active = await catalog.activeAt(service, placed);

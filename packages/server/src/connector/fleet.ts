@@ -8,7 +8,7 @@ import type {
 } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, parseTimestamp } from '../http/index.ts';
 import { type Clock, createStatementRunner, type Database, isoTime } from '../platform/index.ts';
-import { tsnOf } from '../provisioning/index.ts';
+import { formatTsn } from '../provisioning/index.ts';
 import { type Backplane, BackplaneFault } from './backplane.ts';
 import { deviceKeyOf } from './devices.ts';
 
@@ -193,7 +193,7 @@ export function createFleet({ database, clock, backplane }: Deps): Fleet {
     const session = connection.status === 'Online' ? await sessionOf(organizationId, id) : {};
     return {
       physicalDeviceId: id,
-      tsn: tsnOf({ make, model, serialNumber }),
+      tsn: formatTsn({ make, model, serialNumber }),
       family: row.family,
       ...(row.name === null ? {} : { name: row.name }),
       ...(row.logical_device_id === null ? {} : { deviceId: row.logical_device_id }),

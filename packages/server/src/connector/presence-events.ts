@@ -10,7 +10,7 @@ import {
   type OutboxEventMapper,
   type Poller,
 } from '../platform/index.ts';
-import { tsnOf } from '../provisioning/index.ts';
+import { formatTsn } from '../provisioning/index.ts';
 import type { ConnectorTimes } from './deps.ts';
 import { renewEveryMs } from './presence.ts';
 
@@ -120,7 +120,7 @@ function factsOf(row: Row): OutboxEventData {
       ...(row.store_id === null ? {} : { storeId: row.store_id }),
       ...(row.logical_device_id === null ? {} : { deviceId: row.logical_device_id }),
       physicalDeviceId: row.physical_device_id,
-      tsn: tsnOf({ make, model, serialNumber }),
+      tsn: formatTsn({ make, model, serialNumber }),
       ...(row.told_since === null ? {} : { since: isoTime(row.told_since.getTime()) }),
     },
   };

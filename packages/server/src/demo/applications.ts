@@ -24,7 +24,7 @@ type Deps = {
     | 'rotateSecret'
     | 'updateCallbackPort'
   >;
-  readonly pointsOfSale: Pick<PointsOfSale, 'createOnce' | 'renewSecret'>;
+  readonly pointsOfSale: Pick<PointsOfSale, 'createIfNew' | 'rotateSecret'>;
   readonly ids: Ids;
   /** The public address of the platform. */
   readonly baseUrl: string;
@@ -80,8 +80,9 @@ async function seedPointOfSale(
   const scope = { organizationId };
   const clientSecret = known ?? ids.secret();
   const input = { storeId, name };
-  if (await pointsOfSale.createOnce(scope, input, pointOfSaleId, clientSecret)) return clientSecret;
-  return known ?? (await pointsOfSale.renewSecret(scope, pointOfSaleId)).view.clientSecret;
+  if (await pointsOfSale.createIfNew(scope, input, pointOfSaleId, clientSecret))
+    return clientSecret;
+  return known ?? (await pointsOfSale.rotateSecret(scope, pointOfSaleId)).view.clientSecret;
 }
 
 /** Returns the secret of the application, if it has one. */

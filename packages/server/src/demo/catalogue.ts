@@ -2,7 +2,7 @@
 
 import { providerEventStatuses } from '@switchyard/contract';
 import { portalCallbackPath } from '../identity/index.ts';
-import { tillClientId } from '../provisioning/index.ts';
+import { posClientId } from '../provisioning/index.ts';
 
 export const demoUserDomainId = 'demo';
 
@@ -348,7 +348,7 @@ export const demoApplications: readonly DemoApplication[] = [
   },
   {
     key: 'pos',
-    clientId: tillClientId(pointOfSaleId),
+    clientId: posClientId(pointOfSaleId),
     pointOfSaleId,
     name: 'Till at Saint-Martin',
     merchantId: cafe.merchantId,

@@ -8,7 +8,7 @@ import {
   readProcessIdentity,
   type Settings,
 } from '../platform/index.ts';
-import { tsnOf } from '../provisioning/index.ts';
+import { formatTsn } from '../provisioning/index.ts';
 import { redirectUriOf, type Secrets } from './applications.ts';
 import {
   type DemoApplication,
@@ -263,7 +263,7 @@ export function factsOf(
     devices: demoMerchants.flatMap(({ stores }) =>
       stores.flatMap(({ storeId, devices }) =>
         devices.map((device) => ({
-          tsn: tsnOf(device),
+          tsn: formatTsn(device),
           family: device.family,
           storeId,
           logicalDeviceId: device.logicalDeviceId,

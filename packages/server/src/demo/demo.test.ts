@@ -61,7 +61,7 @@ describe('the demo environment', () => {
       clock,
       ids: systemIds,
       audit: testAudit(database, clock),
-      tills: () => identity.posClients,
+      posClients: () => identity.posClients,
     });
     catalog = createCatalog({
       database,
@@ -122,7 +122,7 @@ describe('the demo environment', () => {
       caFile: join(dataDir, 'tls', 'ca.pem'),
       output: { write: (text) => printed.push(text) },
     });
-    const [link] = (await provisioning.linksToOpen()).filter(
+    const [link] = (await provisioning.listLinksToOpen()).filter(
       ({ linkId }) => linkId === acquirerLinkId,
     );
     assert.equal(link?.settings.port, demo.acquirerPort);
@@ -370,7 +370,7 @@ describe('the demo environment', () => {
       );
     }
     for (const device of facts.devices) {
-      const resolved = await provisioning.resolve(organizationId, {
+      const resolved = await provisioning.resolveSaleEntities(organizationId, {
         deviceId: device.logicalDeviceId,
       });
       assert.equal(resolved.store?.storeId, device.storeId);
@@ -398,7 +398,11 @@ describe('the demo environment', () => {
     } = merchant;
     await provisioning.merchants.replace(scope, merchantId, { ...own, name: 'Renamed' });
     const [removed] = facts.devices;
-    await provisioning.logicalDevices.link(scope, removed?.logicalDeviceId ?? '', []);
+    await provisioning.logicalDevices.linkPhysicalDevices(
+      scope,
+      removed?.logicalDeviceId ?? '',
+      [],
+    );
     await provisioning.logicalDevices.remove(scope, removed?.logicalDeviceId ?? '');
     assert.deepEqual(await startOnce(), facts);
     const { view } = await provisioning.merchants.get(scope, merchantId);

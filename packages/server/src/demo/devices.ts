@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ProblemError } from '@switchyard/contract';
 import type { Identity } from '../identity/index.ts';
 import type { Clock } from '../platform/index.ts';
-import { tsnOf } from '../provisioning/index.ts';
+import { formatTsn } from '../provisioning/index.ts';
 import { type DemoDevice, demoMerchants, organizationId } from './catalogue.ts';
 
 const renewBeforeMs = 30 * 86_400_000;
@@ -17,7 +17,7 @@ type Deps = { readonly certificates: Certificates; readonly clock: Clock };
 export type DeviceFiles = { readonly certFile: string; readonly keyFile: string };
 
 export function deviceFilesIn(dataDir: string, device: DemoDevice): DeviceFiles {
-  const name = tsnOf(device);
+  const name = formatTsn(device);
   const directory = join(dataDir, 'devices');
   return {
     certFile: join(directory, `${name}.pem`),
@@ -38,7 +38,7 @@ async function seedOne(deps: Deps, device: DemoDevice, files: DeviceFiles): Prom
   try {
     if (await isCertified(deps, device, files)) return;
     const { makeDeviceRequest } = await import('./device-request.ts');
-    const { privateKey, certificateRequest } = await makeDeviceRequest(tsnOf(device));
+    const { privateKey, certificateRequest } = await makeDeviceRequest(formatTsn(device));
     const { certificateChain } = await enrol(deps.certificates, device, certificateRequest);
     await writeWhole(files.keyFile, privateKey, 0o600);
     await writeWhole(files.certFile, certificateChain, 0o644);

@@ -1,5 +1,5 @@
 // Seeds the data of the demo once, and keeps the changes of users.
-import type { Provisioning, Scope } from '../provisioning/index.ts';
+import type { CallerScope, Provisioning } from '../provisioning/index.ts';
 import {
   acquirerLinkId,
   type DemoMerchant,
@@ -9,7 +9,7 @@ import {
   organizationId,
 } from './catalogue.ts';
 
-const scope: Scope = { organizationId };
+const scope: CallerScope = { organizationId };
 const simulatorHost = '127.0.0.1';
 /** The names of keys that the software HSM of the demo always has. */
 const linkKeys = {
@@ -23,7 +23,7 @@ export async function seedProvisioning(
   acquirerPort: number,
 ): Promise<void> {
   const organization = { name: 'Northgate Acquiring', externalId: 'demo' };
-  await provisioning.organizations.createOnce(scope, organization, organizationId);
+  await provisioning.organizations.createIfNew(scope, organization, organizationId);
   await seedServiceProvider(provisioning);
   await seedLink(provisioning, acquirerPort);
   for (const merchant of demoMerchants) await seedMerchant(provisioning, merchant);
@@ -33,7 +33,7 @@ export async function seedProvisioning(
 async function seedServiceProvider({ organizations }: Provisioning): Promise<void> {
   const { organizationId: providerId, name } = demoServiceProvider;
   const organization = { name, labels: { persona: 'ServiceProvider' } };
-  await organizations.createOnce({ organizationId: providerId }, organization, providerId);
+  await organizations.createIfNew({ organizationId: providerId }, organization, providerId);
 }
 
 /** The link follows the simulator port in the settings, unless a user has deleted the link. */
@@ -46,7 +46,7 @@ async function seedLink({ acquirerLinks }: Provisioning, port: number): Promise<
     institutionId: '100001',
     ...linkKeys,
   };
-  if (await acquirerLinks.createOnce(scope, link, acquirerLinkId)) return;
+  if (await acquirerLinks.createIfNew(scope, link, acquirerLinkId)) return;
   const { items } = await acquirerLinks.list(scope, { name: link.name }, { limit: 1 });
   const [standing] = items;
   if (standing === undefined || standing.acquirerLinkId !== acquirerLinkId) return;
@@ -61,8 +61,8 @@ async function seedLink({ acquirerLinks }: Provisioning, port: number): Promise<
 
 async function seedMerchant(provisioning: Provisioning, merchant: DemoMerchant): Promise<void> {
   const { merchantId, contractId, stores, acquirerMerchantId, terminalIdRange, ...own } = merchant;
-  await provisioning.merchants.createOnce(scope, own, merchantId);
-  await provisioning.acquirerContracts.createOnce(
+  await provisioning.merchants.createIfNew(scope, own, merchantId);
+  await provisioning.acquirerContracts.createIfNew(
     scope,
     {
       merchantId,
@@ -92,16 +92,23 @@ async function seedStore(
   merchantId: string,
   { storeId, name, address, devices }: DemoStore,
 ): Promise<void> {
-  await provisioning.stores.createOnce(scope, { merchantId, name, address }, storeId);
+  await provisioning.stores.createIfNew(scope, { merchantId, name, address }, storeId);
   for (const device of devices) {
     const { logicalDeviceId, physicalDeviceId, make, model, family, serialNumber } = device;
     const hardware = { merchantId, make, model, family, serialNumber };
-    const isMade = await provisioning.physicalDevices.createOnce(scope, hardware, physicalDeviceId);
+    const isMade = await provisioning.physicalDevices.createIfNew(
+      scope,
+      hardware,
+      physicalDeviceId,
+    );
     if (isMade) {
       await provisioning.terminalClaims.claimByOperator(organizationId, physicalDeviceId);
     }
     const place = { storeId, name: device.name };
-    const isNew = await provisioning.logicalDevices.createOnce(scope, place, logicalDeviceId);
-    if (isNew) await provisioning.logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+    const isNew = await provisioning.logicalDevices.createIfNew(scope, place, logicalDeviceId);
+    if (isNew)
+      await provisioning.logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [
+        physicalDeviceId,
+      ]);
   }
 }

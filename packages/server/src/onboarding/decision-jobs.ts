@@ -93,7 +93,7 @@ export function createDecisionJobs(deps: DecisionJobDependencies) {
     const signUp = await store.find(organizationId);
     if (signUp?.status !== 'Approving') return;
     const organization = { name: signUp.organizationName, labels: { persona: signUp.persona } };
-    await provisioning.organizations.createOnce({ organizationId }, organization, organizationId);
+    await provisioning.organizations.createIfNew({ organizationId }, organization, organizationId);
     const names = candidateUserDomainIds(signUp.organizationName, organizationId);
     const userDomainId = await identity.userDomains.open(organizationId, names);
     await createCommandLineApplication(identity, { organizationId, userDomainId });

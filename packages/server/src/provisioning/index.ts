@@ -10,62 +10,76 @@ import type {
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../audit/index.ts';
 import type { AddressGuard, Clock, Database, Ids, Jobs } from '../platform/index.ts';
-import { createAcquirerContracts } from './acquirer-contracts.ts';
+import { createAcquirerContracts } from './acquirers/acquirer-contracts.ts';
+import { registerAcquirerLinkApprovalRoutes } from './acquirers/acquirer-link-approval-routes.ts';
+import { createAcquirerLinkApprovals } from './acquirers/acquirer-link-approvals.ts';
 import {
   builtInDialects,
   createAcquirerLinks,
-  createInstitutionFinder,
-  createLinkDirectory,
-  type Dialect,
+  type HostDialect,
+} from './acquirers/acquirer-links.ts';
+import type { CheckLinkKeys } from './acquirers/check-link-keys.ts';
+import type { LinkSigningKeys } from './acquirers/http-link-settings.ts';
+import {
+  createFindInstitutionId,
+  createListLinksToOpen,
   type LinkToOpen,
-} from './acquirer-links.ts';
-import { registerBulkRoutes } from './bulk/routes.ts';
-import { createBulk } from './bulk/run.ts';
-import { createDeviceFinder, type FoundDevice } from './find-device.ts';
-import { createTerminals, type Terminals } from './find-terminals.ts';
-import type { LinkSigningKeys } from './http-links.ts';
-import { registerLinkApprovals } from './link-approval-routes.ts';
-import { createLinkApprovals } from './link-approvals.ts';
-import type { LinkInspection } from './link-inspection.ts';
-import { createLogicalDevices, type LogicalDevices } from './logical-devices.ts';
-import { createMerchants } from './merchants.ts';
-import { createOrganizations, createOrganizationsBelow } from './organizations.ts';
-import { createPhysicalDevices } from './physical-devices.ts';
-import { createPointsOfSale, type PointsOfSale, type TillApplications } from './points-of-sale.ts';
-import type { AcquirerContract, Names, Resolved, ResolvedPlace, Within } from './resolution.ts';
-import { createResolver } from './resolve.ts';
-import type { Resource, Deps as ResourceDeps } from './resource.ts';
-import { registerProvisioningRoutes } from './routes.ts';
-import { createSearch, type SearchProvisioned } from './search.ts';
-import { registerSearch } from './search-routes.ts';
-import { createStores } from './stores.ts';
-import { registerTerminalClaims } from './terminal-claim-routes.ts';
-import { createTerminalClaims, type TerminalClaims } from './terminal-claims.ts';
-import { createTree, type StandingOrganization } from './tree.ts';
-import { noUserDomains, type UserDomains } from './user-domains.ts';
+} from './acquirers/links-to-open.ts';
+import { registerBulkRoutes } from './bulk-import/bulk-import-routes.ts';
+import { createBulk } from './bulk-import/run-bulk-import.ts';
+import { createDeviceFinder, type FoundDevice } from './devices/find-device.ts';
+import { createTerminalFinder, type TerminalFinder } from './devices/find-terminals.ts';
+import { createLogicalDevices, type LogicalDevices } from './devices/logical-devices.ts';
+import { createPhysicalDevices } from './devices/physical-devices.ts';
+import {
+  createPointsOfSale,
+  type PointsOfSale,
+  type PosClients,
+} from './devices/points-of-sale.ts';
+import { registerTerminalClaimRoutes } from './devices/terminal-claim-routes.ts';
+import { createTerminalClaims, type TerminalClaims } from './devices/terminal-claims.ts';
+import { registerProvisioningRoutes } from './entity-routes.ts';
+import { createMerchants } from './merchants/merchants.ts';
+import { createStores } from './merchants/stores.ts';
+import {
+  type CachedOrganization,
+  createOrganizationCache,
+} from './organizations/organization-tree.ts';
+import { createOrganizations, createSubOrganizations } from './organizations/organizations.ts';
+import { noUserDomains, type UserDomains } from './organizations/user-domains.ts';
+import type { ResourceDeps, ResourceOperations } from './resources/resource-operations.ts';
+import { createSaleEntityResolver } from './sale-entities/resolve-sale-entities.ts';
+import type {
+  AcquirerContract,
+  SaleEntities,
+  SaleEntitiesWithoutAcquirer,
+  SaleEntityIds,
+  TokenBinding,
+} from './sale-entities/sale-entities.ts';
+import { createEntitySearch, type SearchEntities } from './search/search-entities.ts';
+import { registerSearchRoute } from './search/search-routes.ts';
 
-export type { LinkToOpen } from './acquirer-links.ts';
-export type { FoundDevice } from './find-device.ts';
-export type { Terminal, Terminals } from './find-terminals.ts';
-export type { LinkNames } from './link-inspection.ts';
-export type { PointsOfSale } from './points-of-sale.ts';
-export { addressLine } from './postal-address.ts';
+export type { LinkKeyNames } from './acquirers/check-link-keys.ts';
+export type { LinkToOpen } from './acquirers/links-to-open.ts';
+export type { FoundDevice } from './devices/find-device.ts';
+export type { Terminal, TerminalFinder } from './devices/find-terminals.ts';
+export type { PointsOfSale } from './devices/points-of-sale.ts';
+export type { TerminalClaims } from './devices/terminal-claims.ts';
+export { formatAddressLine, type PostalAddress } from './merchants/postal-address.ts';
+export type { CachedOrganization } from './organizations/organization-tree.ts';
+export type { UserDomains } from './organizations/user-domains.ts';
+export type { CallerScope } from './resources/caller-scope.ts';
+export { formatTsn, posClientId } from './resources/format-rules.ts';
+export type { ResourceOperations, Versioned } from './resources/resource-operations.ts';
 export type {
   AcquirerContract,
   CaptureMode,
-  Names,
   OfflineLimits,
-  Place,
-  Resolved,
-  ResolvedPlace,
-  Within,
-} from './resolution.ts';
-export type { Resource, Versioned } from './resource.ts';
-export { tillClientId, tsnOf } from './rules.ts';
-export type { Scope } from './scope.ts';
-export type { TerminalClaims } from './terminal-claims.ts';
-export type { StandingOrganization } from './tree.ts';
-export type { UserDomains } from './user-domains.ts';
+  SaleEntities,
+  SaleEntitiesWithoutAcquirer,
+  SaleEntityIds,
+  TokenBinding,
+} from './sale-entities/sale-entities.ts';
 
 export type ProvisioningDeps = {
   readonly database: Database;
@@ -75,9 +89,9 @@ export type ProvisioningDeps = {
   /** If absent, the results of imports are never deleted; for tests only. */
   readonly jobs?: Pick<Jobs, 'handle' | 'enqueue'>;
   /** If absent, no point of sale can be created; for tests only. */
-  readonly tills?: () => TillApplications;
+  readonly posClients?: () => PosClients;
   /** The dialects of the hosts; if absent, the built-in dialects. */
-  readonly dialects?: () => readonly Dialect[];
+  readonly dialects?: () => readonly HostDialect[];
   /** The allowed `host:port` targets of links without TLS; if absent, every loopback port. */
   readonly acquirerProxies?: readonly string[] | undefined;
   /** In the demo, acquirer links need no approval by the operator. */
@@ -87,7 +101,7 @@ export type ProvisioningDeps = {
   /** If absent, no acquirer link shows the signing keys of the platform. */
   readonly signingKeys?: LinkSigningKeys;
   /** If absent, the server does not check the keys and certificates that a link names. */
-  readonly inspectLink?: LinkInspection;
+  readonly checkLinkKeys?: CheckLinkKeys;
   /** If absent, no organisation has a user domain; for tests only. */
   readonly userDomains?: UserDomains;
   /** If absent, no organisation is the operator, and conflicts about terminals stay open. */
@@ -101,18 +115,26 @@ export type Provisioning = {
    * binding of the token) are treated as unknown. It throws a Refusal; a cache hit takes less than
    * a microsecond.
    */
-  resolve(organizationId: string, names: Names, within?: Within): Promise<Resolved>;
+  resolveSaleEntities(
+    organizationId: string,
+    names: SaleEntityIds,
+    within?: TokenBinding,
+  ): Promise<SaleEntities>;
   /** The same for transactions without a card acquirer: `contracts` may be empty. */
-  placeOf(organizationId: string, names: Names, within?: Within): Promise<ResolvedPlace>;
+  resolveWithoutAcquirer(
+    organizationId: string,
+    names: SaleEntityIds,
+    within?: TokenBinding,
+  ): Promise<SaleEntitiesWithoutAcquirer>;
   /** Finds the contract of an earlier transaction, even if it was disabled or deleted since. */
-  contract(organizationId: string, contractId: string): Promise<AcquirerContract | undefined>;
+  findContract(organizationId: string, contractId: string): Promise<AcquirerContract | undefined>;
   /** Finds the acquirer of a link of an earlier transaction, even if the link was removed since. */
-  institutionOf(organizationId: string, linkId: string): Promise<string | undefined>;
+  findInstitutionId(organizationId: string, linkId: string): Promise<string | undefined>;
   /**
    * Lists the approved and enabled links of all organisations, for the process that keeps them
    * open. It also lists the links in `also`, even if they are disabled or removed.
    */
-  linksToOpen(also?: readonly string[]): Promise<LinkToOpen[]>;
+  listLinksToOpen(alsoLinkIds?: readonly string[]): Promise<LinkToOpen[]>;
   /**
    * Finds an enabled device by its identifier, by the identifier of its hardware, or by serial
    * number (`MAKE_MODEL-serial` or the serial alone); with a merchant, only a device of that
@@ -124,61 +146,62 @@ export type Provisioning = {
     nameOrId: string,
   ): Promise<FoundDevice | undefined>;
   /** Finds terminals by name, enabled or not. */
-  readonly terminals: Terminals;
+  readonly terminals: TerminalFinder;
   readonly terminalClaims: TerminalClaims;
   /** Cached for a few seconds; undefined if there is no such organisation, or it was removed. */
-  findOrganization(organizationId: string): Promise<StandingOrganization | undefined>;
+  findOrganization(organizationId: string): Promise<CachedOrganization | undefined>;
   /** The organisations above one, from the top down; empty if the organisation does not exist. */
-  ancestorsOf(organizationId: string): Promise<readonly string[]>;
-  readonly organizations: Resource<Organization>;
-  readonly merchants: Resource<Merchant>;
-  readonly stores: Resource<Store>;
+  listAncestorIds(organizationId: string): Promise<readonly string[]>;
+  readonly organizations: ResourceOperations<Organization>;
+  readonly merchants: ResourceOperations<Merchant>;
+  readonly stores: ResourceOperations<Store>;
   readonly logicalDevices: LogicalDevices;
-  readonly physicalDevices: Resource<PhysicalDevice>;
+  readonly physicalDevices: ResourceOperations<PhysicalDevice>;
   readonly pointsOfSale: PointsOfSale;
   /** Searches the provisioned entities of every type. */
-  readonly search: SearchProvisioned;
-  readonly acquirerLinks: Resource<AcquirerLink>;
-  readonly acquirerContracts: Resource<AcquirerContractView>;
+  readonly search: SearchEntities;
+  readonly acquirerLinks: ResourceOperations<AcquirerLink>;
+  readonly acquirerContracts: ResourceOperations<AcquirerContractView>;
 };
 
-function noTills(): never {
-  throw new Error('there is nobody who gives credentials to points of sale');
+function throwNoPosClients(): never {
+  throw new Error('no provider of credentials for points of sale is configured');
 }
 
 /** @example const provisioning = createProvisioning({ database, clock, ids, audit }); */
-export function createProvisioning(given: ProvisioningDeps): Provisioning {
-  const { database, clock, ids, audit, userDomains = noUserDomains } = given;
-  const resolver = createResolver({ database, clock });
+export function createProvisioning(options: ProvisioningDeps): Provisioning {
+  const { database, clock, ids, audit, userDomains = noUserDomains } = options;
+  const saleEntities = createSaleEntityResolver({ database, clock });
   const devices = createDeviceFinder({ database, clock });
-  const terminals = createTerminals({ database, clock });
+  const terminals = createTerminalFinder({ database, clock });
   const onWrite = (organizationId: string) => {
-    for (const { forget } of [resolver, devices, terminals]) forget(organizationId);
+    for (const cache of [saleEntities, devices, terminals])
+      cache.invalidateOrganization(organizationId);
   };
-  const tree = createTree({ database, clock, userDomains });
+  const organizationCache = createOrganizationCache({ database, clock, userDomains });
   /** The move or the disabling of an organisation also affects everything below it. */
   const onOrganizationWrite = () => {
-    for (const { clear } of [tree, resolver, devices, terminals]) clear();
+    for (const { clear } of [organizationCache, saleEntities, devices, terminals]) clear();
   };
-  const isOperator = given.isOperator ?? (async () => false);
+  const isOperator = options.isOperator ?? (async () => false);
   const deps: ResourceDeps = { database, clock, ids, audit, onWrite };
   const organizationDeps = { ...deps, onWrite: onOrganizationWrite, userDomains };
-  const tills = given.tills ?? noTills;
+  const posClients = options.posClients ?? throwNoPosClients;
   const resources = {
     organizations: createOrganizations(organizationDeps),
     merchants: createMerchants(deps),
     stores: createStores(deps),
     logicalDevices: createLogicalDevices(deps),
     physicalDevices: createPhysicalDevices(deps),
-    pointsOfSale: createPointsOfSale(deps, tills),
+    pointsOfSale: createPointsOfSale(deps, posClients),
     acquirerLinks: createAcquirerLinks(deps, {
-      dialects: given.dialects ?? (() => builtInDialects),
-      proxies: given.acquirerProxies,
-      guard: given.linkGuard,
+      dialects: options.dialects ?? (() => builtInDialects),
+      proxies: options.acquirerProxies,
+      guard: options.linkGuard,
       isApprovedAtOnce: async (organizationId) =>
-        given.approvesLinksAtOnce === true || (await isOperator(organizationId)),
-      signingKeys: given.signingKeys,
-      inspect: given.inspectLink,
+        options.approvesLinksAtOnce === true || (await isOperator(organizationId)),
+      signingKeys: options.signingKeys,
+      checkKeys: options.checkLinkKeys,
     }),
     acquirerContracts: createAcquirerContracts(deps),
   };
@@ -186,29 +209,37 @@ export function createProvisioning(given: ProvisioningDeps): Provisioning {
     ...deps,
     isOperator,
   });
-  const linkApprovals = createLinkApprovals({ ...deps, isOperator });
-  const search = createSearch(database);
-  const bulk = createBulk({ database, clock, ids, audit, onWrite, tills, jobs: given.jobs });
+  const linkApprovals = createAcquirerLinkApprovals({ ...deps, isOperator });
+  const search = createEntitySearch(database);
+  const bulk = createBulk({
+    database,
+    clock,
+    ids,
+    audit,
+    onWrite,
+    posClients,
+    jobs: options.jobs,
+  });
   return {
     ...resources,
     search,
     register(app) {
-      const organizations = createOrganizationsBelow(resources.organizations, userDomains);
+      const organizations = createSubOrganizations(resources.organizations, userDomains);
       registerProvisioningRoutes(app, { ...resources, organizations });
-      registerSearch(app, search);
-      registerLinkApprovals(app, linkApprovals);
-      registerTerminalClaims(app, terminalClaims);
+      registerSearchRoute(app, search);
+      registerAcquirerLinkApprovalRoutes(app, linkApprovals);
+      registerTerminalClaimRoutes(app, terminalClaims);
       registerBulkRoutes(app, { bulk, ids });
     },
-    findOrganization: tree.find,
-    ancestorsOf: tree.ancestorsOf,
-    resolve: resolver.resolve,
-    placeOf: resolver.placeOf,
-    contract: resolver.contract,
+    findOrganization: organizationCache.find,
+    listAncestorIds: organizationCache.listAncestorIds,
+    resolveSaleEntities: saleEntities.resolveSaleEntities,
+    resolveWithoutAcquirer: saleEntities.resolveWithoutAcquirer,
+    findContract: saleEntities.findContract,
     findDevice: devices.find,
     terminals,
     terminalClaims,
-    linksToOpen: createLinkDirectory(database),
-    institutionOf: createInstitutionFinder(database),
+    listLinksToOpen: createListLinksToOpen(database),
+    findInstitutionId: createFindInstitutionId(database),
   };
 }

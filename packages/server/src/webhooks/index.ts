@@ -11,7 +11,7 @@ import type {
   Outbox,
   OutboxEventMapper,
 } from '../platform/index.ts';
-import type { Deliveries } from './delivery/index.ts';
+import type { Deliveries } from './create-deliveries.ts';
 import {
   createFeedReader,
   createFeedRetention,
@@ -21,7 +21,7 @@ import {
   registerFeed,
 } from './feed/index.ts';
 
-export { createDeliveries, type DeliveryTimes } from './delivery/index.ts';
+export { createDeliveries, type DeliveryTimes } from './create-deliveries.ts';
 export type { DeliveryPlanner, FeedEvent } from './feed/index.ts';
 
 export type WebhooksDeps = {

@@ -301,7 +301,7 @@ describe('a link whose settings cannot be used', () => {
       macKey: { keyRef: 'gone' },
     };
     const id = randomUUID();
-    assert.ok(await acquirerLinks.createOnce(scope, stale, id));
+    assert.ok(await acquirerLinks.createIfNew(scope, stale, id));
     await on.platform.openLinks();
     const told = await until(async () => {
       const { available, faults } = await stateOf(on, 'stale');

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Caller } from '../../src/http/index.ts';
 import { systemIds } from '../../src/platform/index.ts';
-import { createLinkApprovals } from '../../src/provisioning/link-approvals.ts';
+import { createAcquirerLinkApprovals } from '../../src/provisioning/acquirers/acquirer-link-approvals.ts';
 import {
   type Answer,
   type DeviceScene,
@@ -87,7 +87,7 @@ describe('acquirer links in production', () => {
   const approve = (acquirerLinkId: string, json: object, token = operator.token) =>
     scene.api(`${approvals}/${acquirerLinkId}/approve`, { token, json });
   const isOpened = async (acquirerLinkId: string) =>
-    (await scene.provisioning.linksToOpen([acquirerLinkId])).some(
+    (await scene.provisioning.listLinksToOpen([acquirerLinkId])).some(
       ({ linkId }) => linkId === acquirerLinkId,
     );
   const listPending = async (token: string): Promise<string[]> => {
@@ -211,7 +211,7 @@ describe('acquirer links in production', () => {
   test('onb.approve approves no link outside the organisation of the platform', async () => {
     const acquirerLinkId = await made({ name: 'with the permission' });
     const { database, clock, identity } = scene;
-    const records = createLinkApprovals({
+    const records = createAcquirerLinkApprovals({
       database,
       clock,
       ids: systemIds,

@@ -164,7 +164,7 @@ describe('devices that come and go', () => {
         status: 'Disabled',
       });
       assert.deepEqual(await ids({ attention: 'Disabled' }), [till1.physicalDeviceId]);
-      await on.provisioning.logicalDevices.link(scope(), till1.logicalDeviceId, []);
+      await on.provisioning.logicalDevices.linkPhysicalDevices(scope(), till1.logicalDeviceId, []);
       assert.deepEqual(await ids({ attention: 'Disabled' }), [], 'in stock no store holds it up');
       assert.deepEqual(await ids({ attention: 'InStock' }), [till1.physicalDeviceId]);
       assert.deepEqual(await counted(), { ...none, devices: 1, inStock: 1 });

@@ -73,7 +73,9 @@ describe('the listeners of a house', () => {
       family: 'axium',
     });
     const { physicalDeviceId } = hardware;
-    await provisioning.logicalDevices.link(scope, place.logicalDeviceId, [physicalDeviceId]);
+    await provisioning.logicalDevices.linkPhysicalDevices(scope, place.logicalDeviceId, [
+      physicalDeviceId,
+    ]);
     const { key, csr: certificateRequest } = await makeRequest();
     const input = { certificateRequest };
     const made = await identity.devices.certificates.enrol(scope, physicalDeviceId, input);

@@ -69,7 +69,9 @@ describe('what the connector refuses', () => {
     );
     // This change invalidates the cached data of the terminals.
     const scope = { organizationId: on.organizationId };
-    await on.provisioning.logicalDevices.link(scope, to.logicalDeviceId, [physicalDeviceId]);
+    await on.provisioning.logicalDevices.linkPhysicalDevices(scope, to.logicalDeviceId, [
+      physicalDeviceId,
+    ]);
   }
 
   describe('of a device that registers', () => {

@@ -73,7 +73,9 @@ describe('the Retail API', () => {
         family: 'axium',
         merchantId,
       });
-      await provisioning.logicalDevices.link(scope, spot.logicalDeviceId, [view.physicalDeviceId]);
+      await provisioning.logicalDevices.linkPhysicalDevices(scope, spot.logicalDeviceId, [
+        view.physicalDeviceId,
+      ]);
     }
     const seen: string[] = [];
     let cursor: string | null = '';

@@ -28,7 +28,7 @@ export async function stranger(
   const hardware = { make: 'AXIUM', model: facts.model ?? 'DX8000', family: 'axium', merchantId };
   const made = await provisioning.physicalDevices.create(scope, { serialNumber, ...hardware });
   const { physicalDeviceId, tsn } = made.view;
-  await provisioning.logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+  await provisioning.logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [physicalDeviceId]);
   const client = await identity.createApplication({
     organizationId,
     userDomainId,

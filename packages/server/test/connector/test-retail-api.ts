@@ -87,7 +87,9 @@ export async function retailScene(): Promise<RetailScene> {
         merchantId,
       });
       const { tsn, physicalDeviceId } = made.view;
-      await provisioning.logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+      await provisioning.logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [
+        physicalDeviceId,
+      ]);
       if (!active.has(merchantId)) {
         await activations.activate(by, { serviceId, level: 'Merchant', entityId: merchantId });
         active.add(merchantId);
@@ -111,12 +113,12 @@ export async function retailScene(): Promise<RetailScene> {
     },
     async move({ logicalDeviceId, physicalDeviceId }, to) {
       const { logicalDevices, physicalDevices } = platform.provisioning;
-      await logicalDevices.link(scope, logicalDeviceId, []);
+      await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, []);
       const { view } = await physicalDevices.get(scope, physicalDeviceId);
       const { serialNumber, make, model, family } = view;
       const hardware = { serialNumber, make, model, family, merchantId: to.merchantId };
       await physicalDevices.replace(scope, physicalDeviceId, hardware);
-      await logicalDevices.link(scope, to.logicalDeviceId, [physicalDeviceId]);
+      await logicalDevices.linkPhysicalDevices(scope, to.logicalDeviceId, [physicalDeviceId]);
     },
     tillToken: ({ merchantId, storeId }) =>
       on.tokenFor({

@@ -337,7 +337,7 @@ describe('acting in an organisation below', () => {
     const merchant = await made(`/provisioning/v2/merchants${sub.at}`, merchantBody('Of disabled'));
     const names = { merchantId: merchant.merchantId };
     await assert.rejects(
-      on.platform.provisioning.resolve(sub.organizationId, names),
+      on.platform.provisioning.resolveSaleEntities(sub.organizationId, names),
       /organisation is disabled/,
     );
     const back = await call('PUT', path, { token, body: { name: 'Back', status: 'Enabled' } });
@@ -360,7 +360,8 @@ describe('acting in an organisation below', () => {
         contractBody(acquirerLinkId, 'SUB0'),
       ),
     );
-    const resolved = () => on.platform.provisioning.resolve(child.organizationId, { merchantId });
+    const resolved = () =>
+      on.platform.provisioning.resolveSaleEntities(child.organizationId, { merchantId });
     const set = (status: string) =>
       call('PUT', `${organizations}/${sub.organizationId}`, { body: { name: 'Below', status } });
     assert.equal((await resolved()).merchant.merchantId, merchantId);

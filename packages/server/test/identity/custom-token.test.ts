@@ -69,7 +69,7 @@ describe('a custom token', () => {
       family: 'axium',
     });
     const [deviceId = ''] = shop.deviceIds;
-    await provisioning.logicalDevices.link(scope, deviceId, [view.physicalDeviceId]);
+    await provisioning.logicalDevices.linkPhysicalDevices(scope, deviceId, [view.physicalDeviceId]);
     return {
       deviceId,
       physicalDeviceId: view.physicalDeviceId,

@@ -130,7 +130,7 @@ async function retailOf(
   const { view: place } = await logicalDevices.create(scope, { storeId, name: 'Retail' });
   const { physicalDeviceId, tsn } = (await physicalDevices.create(scope, hardware)).view;
   const { logicalDeviceId } = place;
-  await logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+  await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [physicalDeviceId]);
   const messageServiceId = randomUUID();
   const database = await testDatabase();
   await database.query(

@@ -17,10 +17,10 @@ import { callerWith } from '../../src/http/server/sample-server.fixture.ts';
 import { createIdempotencyKeys } from '../../src/idempotency/claim-keys.ts';
 import { createKeyStore } from '../../src/idempotency/idempotency-keys-sql.ts';
 import { systemClock, systemIds } from '../../src/platform/index.ts';
-import { createOrganizationsBelow } from '../../src/provisioning/organizations.ts';
+import { createSubOrganizations } from '../../src/provisioning/organizations/organizations.ts';
 import { createReconciliations } from '../../src/reporting/reconciliation/reconciliations.ts';
 import { createReconciliationStore } from '../../src/reporting/reconciliation/store.ts';
-import { createDeliveryLog } from '../../src/webhooks/delivery/deliveries.ts';
+import { createDeliveryLog } from '../../src/webhooks/delivery/manage-deliveries.ts';
 import { dueClockOf } from '../support/movable-clock.ts';
 import { type WebhookRoom, webhookRoom } from '../webhooks/test-webhooks.ts';
 
@@ -121,8 +121,8 @@ describe('a fault behind a commit', () => {
       made += 1;
       return { view: { organizationId: randomUUID() }, version: 1 };
     };
-    type Made = Parameters<typeof createOrganizationsBelow>;
-    const below = createOrganizationsBelow(
+    type Made = Parameters<typeof createSubOrganizations>;
+    const below = createSubOrganizations(
       { create } as unknown as Made[0],
       { changed: lost } as unknown as Made[1],
     );

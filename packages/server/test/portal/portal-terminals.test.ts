@@ -58,7 +58,7 @@ async function shops(on: PortalHouse, realm: PortalRealm) {
       family: 'axium',
       merchantId,
     });
-    await provisioning.logicalDevices.link(scope, deviceId, [view.physicalDeviceId]);
+    await provisioning.logicalDevices.linkPhysicalDevices(scope, deviceId, [view.physicalDeviceId]);
     return { merchantId, storeId, deviceId };
   }
 
@@ -289,7 +289,7 @@ describe('a page of the demo as a terminal', () => {
     const ticket = (await ticketFor(visitor, place.deviceId)).json() as unknown as Ticket;
     const { provisioning } = on.house;
     const scope = { organizationId: realm.organizationId };
-    await provisioning.logicalDevices.link(scope, place.deviceId, []);
+    await provisioning.logicalDevices.linkPhysicalDevices(scope, place.deviceId, []);
     await assert.rejects(open(visitor, ticket), (error) => error instanceof HandshakeRefused);
     const again = await ticketFor(visitor, place.deviceId);
     assert.deepEqual(codeOf(again)[1], 'device_not_active');

@@ -310,17 +310,17 @@ describe('points of sale', () => {
     const faulty = {
       'the last statement of the transaction': createProvisioning({
         ...parts,
-        tills: () => tills,
+        posClients: () => tills,
         audit: { record: fail, recordAll: fail },
       }),
       'the statement after the application': createProvisioning({
         ...parts,
         audit: testAudit(database, systemClock),
-        tills: () => ({
+        posClients: () => ({
           ...tills,
           create: async (...given) => tills.create(...given).then(fail),
           change: async (...given) => tills.change(...given).then(fail),
-          renewSecret: async (...given) => tills.renewSecret(...given).then(fail),
+          rotateSecret: async (...given) => tills.rotateSecret(...given).then(fail),
           remove: async (...given) => tills.remove(...given).then(fail),
         }),
       }),
@@ -345,7 +345,7 @@ describe('points of sale', () => {
       for (const attempt of [
         () => pointsOfSale.create(scope, { storeId, name: 'Never' }),
         () => pointsOfSale.replace(scope, id, off),
-        () => pointsOfSale.renewSecret(scope, id),
+        () => pointsOfSale.rotateSecret(scope, id),
         () => pointsOfSale.remove(scope, id),
       ]) {
         await assert.rejects(attempt, planted);

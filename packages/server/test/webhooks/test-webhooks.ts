@@ -19,7 +19,7 @@ import {
   systemIds,
 } from '../../src/platform/index.ts';
 import type { AddressLookup } from '../../src/platform/net/dns-lookup.ts';
-import { waitingText } from '../../src/webhooks/delivery/store.ts';
+import { waitingText } from '../../src/webhooks/delivery/send-deliveries-sql.ts';
 import { createPublisher, createSetAside } from '../../src/webhooks/feed/index.ts';
 import { createDeliveries, type DeliveryTimes } from '../../src/webhooks/index.ts';
 import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/test-database.ts';

@@ -6,8 +6,8 @@ import {
   deleteOfEndpoint,
   deleteOld,
   idBoundOf,
-} from '../../src/webhooks/delivery/delivery-log.ts';
-import { runOn } from '../../src/webhooks/endpoints/store.ts';
+} from '../../src/webhooks/delivery/delivery-log-sql.ts';
+import { runOn } from '../../src/webhooks/endpoints/endpoint-sql.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { type WebhookRoom, webhookRoom } from './test-webhooks.ts';
 import { type Receiver, receiver } from './webhook-receiver.ts';

@@ -27,7 +27,7 @@ export const usualTimes: RetailTimes = { answerMs: 150_000, sweepMs: 60_000 };
 
 export type RetailDeps = {
   readonly relay: Relay;
-  readonly provisioning: Pick<Provisioning, 'terminals' | 'stores' | 'placeOf'>;
+  readonly provisioning: Pick<Provisioning, 'terminals' | 'stores' | 'resolveWithoutAcquirer'>;
   readonly catalog: Pick<Catalog, 'activeServices'>;
   readonly database: Database;
   readonly masterKey: Buffer;

@@ -35,7 +35,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
   /** A card contract belongs to the store, so all of its terminals use it. */
   async function takesCards({ organizationId }: Caller, storeId: string): Promise<boolean> {
     try {
-      const { contracts } = await provisioning.placeOf(organizationId, { storeId });
+      const { contracts } = await provisioning.resolveWithoutAcquirer(organizationId, { storeId });
       return contracts.length > 0;
     } catch (error) {
       // A store that is disabled or has no contract accepts no cards.
@@ -118,7 +118,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
       const scope = { organizationId, ...defined({ merchantId }) };
       const { view } = await provisioning.stores.get(scope, storeId);
       const page = { limit: limit + 1, ...defined({ after }) };
-      const found = await provisioning.terminals.inStore(organizationId, view.storeId, page);
+      const found = await provisioning.terminals.listInStore(organizationId, view.storeId, page);
       const shown = found.slice(0, limit);
       const ids = shown.map(({ physicalDeviceId }) => physicalDeviceId);
       const [seen, cards] = await Promise.all([

@@ -86,7 +86,7 @@ export function createPosClients({ applications, clock, ids }: Deps) {
     change: (trx: Kysely<unknown>, { name, status, ...key }: PosClient): Promise<void> =>
       change(trx, key, (current) => ({ ...current, name, status })),
 
-    renewSecret: (trx: Kysely<unknown>, key: PosClientKey, clientSecret: string): Promise<void> =>
+    rotateSecret: (trx: Kysely<unknown>, key: PosClientKey, clientSecret: string): Promise<void> =>
       change(trx, key, (current) => ({ ...current, secretHash: hashSecret(clientSecret) })),
 
     async remove(trx: Kysely<unknown>, key: PosClientKey): Promise<void> {
@@ -94,7 +94,7 @@ export function createPosClients({ applications, clock, ids }: Deps) {
     },
 
     /** Call after the commit: this process sees the change at once, others within seconds. */
-    changed: ({ organizationId, clientId }: PosClientKey): void =>
+    invalidate: ({ organizationId, clientId }: PosClientKey): void =>
       applications.invalidate(organizationId, clientId),
   };
 }

@@ -166,7 +166,7 @@ describe('merchants-credentials', () => {
     const renamed = { ...hardware, merchantId, serialNumber: `${placed.serialNumber}B` };
     await physicalDevices.replace(scope, placed.physicalDeviceId, renamed);
     assertRefused(await requestCredentials(certificate), 403, 'certificate_mismatch');
-    await scene.provisioning.logicalDevices.link(scope, placed.logicalDeviceId, []);
+    await scene.provisioning.logicalDevices.linkPhysicalDevices(scope, placed.logicalDeviceId, []);
     await physicalDevices.remove(scope, placed.physicalDeviceId);
     assertRefused(await requestCredentials(certificate), 403, 'device_not_active');
   });
@@ -178,11 +178,13 @@ describe('merchants-credentials', () => {
     const after = await scene.place();
     const scope = { organizationId: scene.organizationId };
     const { logicalDevices, physicalDevices } = scene.provisioning;
-    await logicalDevices.link(scope, before.logicalDeviceId, []);
+    await logicalDevices.linkPhysicalDevices(scope, before.logicalDeviceId, []);
     await physicalDevices.change(scope, before.physicalDeviceId, undefined, async () => ({
       merchant_id: after.merchantId,
     }));
-    await logicalDevices.link(scope, after.logicalDeviceId, [before.physicalDeviceId]);
+    await logicalDevices.linkPhysicalDevices(scope, after.logicalDeviceId, [
+      before.physicalDeviceId,
+    ]);
     const form = {
       grant_type: 'client_credentials',
       client_id: old.clientId,

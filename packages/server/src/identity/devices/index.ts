@@ -63,7 +63,7 @@ const noMerchantName: FindMerchantName = async () =>
 
 const noTerminalClaims: TerminalClaims = {
   claimByCertificate: async () => undefined,
-  rememberCode: async () => {},
+  storeClaimCode: async () => {},
 };
 
 type CertificateKey = { readonly organizationId: string; readonly thumbprint: string };

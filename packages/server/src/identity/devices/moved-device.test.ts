@@ -75,7 +75,7 @@ describe('a terminal with a signed-in user', () => {
   async function move(from: Place, to: Place): Promise<void> {
     const { provisioning, organizationId } = scene;
     const link = ({ logicalDeviceId }: Place, ids: string[]) =>
-      provisioning.logicalDevices.link({ organizationId }, logicalDeviceId, ids);
+      provisioning.logicalDevices.linkPhysicalDevices({ organizationId }, logicalDeviceId, ids);
     await link(from, []);
     await link(to, [origin.physicalDeviceId]);
   }

@@ -87,7 +87,7 @@ describe('a claim of a terminal, in production', () => {
       .view;
     const hardware = { serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium', merchantId };
     const { view } = await physicalDevices.create(scope, hardware);
-    await logicalDevices.link(scope, logicalDeviceId, [view.physicalDeviceId]);
+    await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [view.physicalDeviceId]);
     return view;
   }
 
@@ -103,7 +103,7 @@ describe('a claim of a terminal, in production', () => {
     return (await scene.api(path, { token })).body;
   };
   const remember = ({ organizationId }: Party, { physicalDeviceId }: Hardware) =>
-    scene.provisioning.terminalClaims.rememberCode(organizationId, physicalDeviceId, code);
+    scene.provisioning.terminalClaims.storeClaimCode(organizationId, physicalDeviceId, code);
   const conflictsAbout = async ({ serialNumber }: Hardware): Promise<ClaimConflict[]> => {
     const { body } = await scene.api(`${conflictsPath}?limit=200`, { token: operator.token });
     return body.items.filter((item: ClaimConflict) => item.serialNumber === serialNumber);
@@ -159,7 +159,7 @@ describe('a claim of a terminal, in production', () => {
     await remember(ownParty, location);
     assert.deepEqual(facts(await enter(ownParty, location, code)), [422, 'claim_code_invalid']);
     const { terminalClaims } = scene.provisioning;
-    await terminalClaims.rememberCode(
+    await terminalClaims.storeClaimCode(
       ownParty.organizationId,
       location.physicalDeviceId,
       'BBBB-BBBB',
@@ -281,7 +281,7 @@ describe('a claim of a terminal, in production', () => {
     const imitate = async (serialNumber: string, holderId = organizationId) => {
       const body = { serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium' };
       const { view } = await physicalDevices.create({ organizationId: holderId }, body);
-      await terminalClaims.rememberCode(holderId, view.physicalDeviceId, code);
+      await terminalClaims.storeClaimCode(holderId, view.physicalDeviceId, code);
       return terminalClaims
         .claimByCode({ organizationId: holderId }, view.physicalDeviceId, code)
         .then(
@@ -376,7 +376,11 @@ describe('a claim of a terminal, in production', () => {
     assert.equal((await scene.device(credentialsPath, { shown: certificate })).status, 200);
     await send(certificate, { userDomain: other.userDomainId });
     const scope = { organizationId: ownParty.organizationId };
-    await scene.provisioning.logicalDevices.link(scope, location.logicalDeviceId, []);
+    await scene.provisioning.logicalDevices.linkPhysicalDevices(
+      scope,
+      location.logicalDeviceId,
+      [],
+    );
     await scene.provisioning.physicalDevices.remove(scope, location.physicalDeviceId);
     assert.deepEqual(facts(await send(certificate, { userDomain: other.userDomainId })), [
       200,

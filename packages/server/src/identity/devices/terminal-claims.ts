@@ -85,7 +85,7 @@ export function createClaimTerminal(deps: Deps): ClaimTerminal {
     const { organizationId, physicalDeviceId, claimMethod } = validation.holder;
     if (claimMethod !== undefined) return 'Claimed';
     if (claimCode !== undefined) {
-      await terminalClaims.rememberCode(organizationId, physicalDeviceId, claimCode);
+      await terminalClaims.storeClaimCode(organizationId, physicalDeviceId, claimCode);
     }
     return 'Unclaimed';
   };

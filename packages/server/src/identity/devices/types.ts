@@ -68,7 +68,7 @@ export type TerminalClaims = {
     | undefined
   >;
   /** Stores the code that the terminal shows, for a few minutes. */
-  rememberCode(organizationId: string, physicalDeviceId: string, code: string): Promise<void>;
+  storeClaimCode(organizationId: string, physicalDeviceId: string, code: string): Promise<void>;
 };
 
 /**

@@ -16,7 +16,7 @@ function portsOf(institutionOf: (linkId: string) => string | undefined, ...linkI
     ids: { uuid: () => 'file' },
     numbering: unguardedNumbering,
     log: { warn: logTo('warn'), error: logTo('error') },
-    provisioning: { institutionOf: async (_, linkId) => institutionOf(linkId) },
+    provisioning: { findInstitutionId: async (_, linkId) => institutionOf(linkId) },
     clearing: {
       findLinksWithDueLines: async () => linkIds.map((linkId) => ({ organizationId: 'o', linkId })),
       async createFile({ linkId, institutionId }) {

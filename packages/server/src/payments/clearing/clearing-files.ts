@@ -39,7 +39,7 @@ import type {
 type CreatePorts = {
   clearing: Pick<ClearingStore, 'createFile' | 'findLinksWithDueLines'>;
   numbering: Pick<Numbering, 'isAvailable' | 'requireAvailable'>;
-  provisioning: Pick<Provisioning, 'institutionOf'>;
+  provisioning: Pick<Provisioning, 'findInstitutionId'>;
   clock: Clock;
   ids: { uuid(): string };
   log: Pick<Log, 'warn' | 'error'>;
@@ -119,7 +119,7 @@ async function createFile(
   includeOpenDays: boolean,
 ): Promise<string | undefined> {
   numbering.requireAvailable();
-  const institutionId = await provisioning.institutionOf(organizationId, linkId);
+  const institutionId = await provisioning.findInstitutionId(organizationId, linkId);
   if (institutionId === undefined) {
     throwProblem('resource_not_found', 'No acquirer link with this identifier exists.');
   }

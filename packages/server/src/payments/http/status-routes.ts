@@ -31,7 +31,7 @@ import { viewWithEvents } from './transaction-view.ts';
 
 export type AvailabilityPorts = {
   acquiring: Pick<Acquiring, 'listLinks'>;
-  provisioning: Pick<Provisioning, 'resolve'>;
+  provisioning: Pick<Provisioning, 'resolveSaleEntities'>;
 };
 
 /** The links of the merchant's contracts; undefined for a caller of the organisation. */
@@ -42,7 +42,7 @@ async function linksOfCaller(
   const { organizationId, merchantId } = caller;
   if (merchantId === undefined) return undefined;
   try {
-    const { contracts } = await provisioning.resolve(organizationId, { merchantId });
+    const { contracts } = await provisioning.resolveSaleEntities(organizationId, { merchantId });
     return new Set(contracts.map(({ acquirerLink }) => acquirerLink));
   } catch (error) {
     // A merchant that cannot take a sale now should work offline.

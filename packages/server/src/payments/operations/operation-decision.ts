@@ -52,14 +52,14 @@ export type OperationResult = {
   replayed: boolean;
 };
 
-export type ContractPorts = { provisioning: Pick<Provisioning, 'contract'>; dueClock: Clock };
+export type ContractPorts = { provisioning: Pick<Provisioning, 'findContract'>; dueClock: Clock };
 
 export async function getContractTerms(
   { provisioning, dueClock }: ContractPorts,
   transaction: TransactionRecord,
 ): Promise<ContractTerms> {
   const { organizationId, contractId, overCaptureAllowance, position } = transaction.row;
-  const contract = await provisioning.contract(organizationId, contractId);
+  const contract = await provisioning.findContract(organizationId, contractId);
   if (contract === undefined)
     throw new Error('the acquirer contract of the transaction does not exist');
   const { partialCancel, multipleCapture, overCapturePercent } = contract;

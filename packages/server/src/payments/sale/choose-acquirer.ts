@@ -3,13 +3,13 @@ import { hash } from 'node:crypto';
 import { ProblemError, type ProcessRequest, throwProblem } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
 import type { Ids } from '../../platform/index.ts';
-import type { AcquirerContract, Resolved } from '../../provisioning/index.ts';
+import type { AcquirerContract, SaleEntities } from '../../provisioning/index.ts';
 import { checkContractTerms, chooseCaptureMode } from '../validation/check-sale-terms.ts';
 
 export type RoutedSale = {
   transactionId: string;
   /** With the contract that is used first. */
-  resolved: Resolved;
+  resolved: SaleEntities;
   failoverContracts: readonly AcquirerContract[];
 };
 
@@ -26,7 +26,7 @@ export type ChooseAcquirerPorts = {
  */
 export function chooseAcquirer(
   { acquiring, ids }: ChooseAcquirerPorts,
-  resolved: Resolved,
+  resolved: SaleEntities,
   { request, scheme }: { request: ProcessRequest; scheme: string },
 ): RoutedSale {
   const transactionId = ids.uuid();

@@ -7,7 +7,7 @@ import {
 } from '@switchyard/contract';
 import type { Acquiring } from '../../acquiring/index.ts';
 import { type Clock, isoTime } from '../../platform/index.ts';
-import { type AcquirerContract, addressLine } from '../../provisioning/index.ts';
+import { type AcquirerContract, formatAddressLine } from '../../provisioning/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
@@ -93,7 +93,7 @@ export async function createSaleIntent(
     reference,
     partialApproval: request.partialApproval ?? false,
   };
-  const address = addressLine((store ?? merchant).address);
+  const address = formatAddressLine((store ?? merchant).address);
   if (address !== undefined) context.merchantAddress = address;
   if (card.panSequenceNumber !== undefined) context.panSequenceNumber = card.panSequenceNumber;
   if (card.receiptChipTags !== undefined) context.receiptChipTags = card.receiptChipTags;

@@ -1,7 +1,7 @@
 // Checks a sale, identifies its location and card, and chooses its acquirer, before anything is stored.
 import { type ProcessRequest, throwFieldProblem, throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
-import type { Names } from '../../provisioning/index.ts';
+import type { SaleEntityIds } from '../../provisioning/index.ts';
 import type { Hsm, Vault } from '../../vault/index.ts';
 import { type PresentedCard, readCard } from '../card-input/read-card.ts';
 import { resolveMerchantScope, resolveStoreScope } from '../runtime/find-transaction.ts';
@@ -43,7 +43,9 @@ export async function prepareSale(
   return withReplay(ports, sale, async () => {
     const { organizationId, merchantId } = caller;
     const { location } = sale;
-    const resolved = await ports.provisioning.resolve(organizationId, location, { merchantId });
+    const resolved = await ports.provisioning.resolveSaleEntities(organizationId, location, {
+      merchantId,
+    });
     const routed = chooseAcquirer(ports, resolved, { request, scheme: sale.card.scheme });
     const { clientTransactionId } = request;
     const key = saleKey(organizationId, resolved.merchant.merchantId, clientTransactionId);
@@ -74,7 +76,7 @@ async function identifySale(
   return { caller, request, location, card, cardFingerprint, requestMembers };
 }
 
-function locationOf(caller: Caller, request: ProcessRequest): Names {
+function locationOf(caller: Caller, request: ProcessRequest): SaleEntityIds {
   const merchantId = resolveMerchantScope(caller, request.merchantId);
   const storeId = resolveStoreScope(caller, request.storeId);
   const requestedDeviceId = request.deviceId?.toLowerCase();

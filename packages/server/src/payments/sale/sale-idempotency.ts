@@ -7,7 +7,7 @@ import {
 } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { type Clock, pause } from '../../platform/index.ts';
-import type { Names, Provisioning } from '../../provisioning/index.ts';
+import type { Provisioning, SaleEntityIds } from '../../provisioning/index.ts';
 import type { Vault } from '../../vault/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import type { TransactionRepository } from '../repository/transaction-repository.ts';
@@ -28,7 +28,7 @@ import {
 export type IdentifiedSale = {
   caller: Caller;
   request: ProcessRequest;
-  location: Names;
+  location: SaleEntityIds;
   card: PresentedCard;
   /** Keyed hash of the card. */
   cardFingerprint: string;
@@ -172,7 +172,7 @@ export async function withReplay<Result>(
 }
 
 export type CardlessReplayPorts = ReplayPorts & {
-  provisioning: Pick<Provisioning, 'resolve'>;
+  provisioning: Pick<Provisioning, 'resolveSaleEntities'>;
   vault: Pick<Vault, 'digest'>;
 };
 
@@ -193,7 +193,7 @@ const keyErrorCodes: ReadonlySet<ErrorCode> = new Set([
 export async function replayWithoutCard(
   ports: CardlessReplayPorts,
   caller: Caller,
-  { request, location }: { request: ProcessRequest; location: Names },
+  { request, location }: { request: ProcessRequest; location: SaleEntityIds },
   refusal: unknown,
 ): Promise<SaleResult> {
   if (!(refusal instanceof ProblemError) || !keyErrorCodes.has(refusal.code)) throw refusal;
@@ -217,11 +217,13 @@ export async function replayWithoutCard(
 async function findMerchant(
   { provisioning }: CardlessReplayPorts,
   { organizationId, merchantId }: Caller,
-  location: Names,
+  location: SaleEntityIds,
 ): Promise<string | undefined> {
   if (location.merchantId !== undefined) return location.merchantId;
   try {
-    const { merchant } = await provisioning.resolve(organizationId, location, { merchantId });
+    const { merchant } = await provisioning.resolveSaleEntities(organizationId, location, {
+      merchantId,
+    });
     return merchant.merchantId;
   } catch (error) {
     if (error instanceof ProblemError) return undefined;

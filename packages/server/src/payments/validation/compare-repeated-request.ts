@@ -1,6 +1,6 @@
 // Compares a repeated request with the first one under the same identifier. Pure.
 import { defined, type ProcessRequest, throwProblem } from '@switchyard/contract';
-import type { Names } from '../../provisioning/index.ts';
+import type { SaleEntityIds } from '../../provisioning/index.ts';
 import type { Vault } from '../../vault/index.ts';
 
 /** Hex digits of the keyed card hash that are stored (of 64). */
@@ -13,7 +13,7 @@ const cardFingerprintDigits = 32;
 export function createRequestMembers(
   { digest }: Pick<Vault, 'digest'>,
   request: ProcessRequest,
-  { storeId, deviceId }: Names,
+  { storeId, deviceId }: SaleEntityIds,
   cardFingerprint: string,
 ): Record<string, unknown> {
   const {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type OfflineData, ProblemError, type ProcessRequest } from '@switchyard/contract';
-import type { Resolved } from '../../provisioning/index.ts';
+import type { SaleEntities } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import {
   checkNotInFuture,
@@ -132,7 +132,7 @@ test('different sales with one sequence number are refused with the differing me
 });
 
 test('the sequence belongs to the device or to its serial number', () => {
-  const { contract } = { contract: { contractId: 'contract' } } as Resolved;
+  const { contract } = { contract: { contractId: 'contract' } } as SaleEntities;
   const atDevice = { contract, device: { deviceId: 'device', name: 'till' } };
   const saleDigest = () => 'sale:digest';
   const serialNumber = { ...offlineData, serialNumber: '1' };

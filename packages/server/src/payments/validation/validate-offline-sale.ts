@@ -6,7 +6,7 @@ import {
   throwFieldProblem,
   throwProblem,
 } from '@switchyard/contract';
-import type { OfflineLimits, Resolved } from '../../provisioning/index.ts';
+import type { OfflineLimits, SaleEntities } from '../../provisioning/index.ts';
 import type { PresentedCard } from '../card-input/read-card.ts';
 import {
   checkCardExpiry,
@@ -148,7 +148,7 @@ export type OfflineSequence = {
 };
 
 export function offlineSequenceOf(
-  { device, contract }: Pick<Resolved, 'device' | 'contract'>,
+  { device, contract }: Pick<SaleEntities, 'device' | 'contract'>,
   { serialNumber = '' }: OfflineData,
   saleDigest: () => string,
 ): OfflineSequence {

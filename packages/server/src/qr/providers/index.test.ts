@@ -99,7 +99,7 @@ function opening(spiUrl: string | undefined, more: { at?: () => number; timeoutM
       activeServices: async () => [],
       callable: async (id) => (id === serviceId ? service : undefined),
     },
-    provisioning: { placeOf: async () => standing as never },
+    provisioning: { resolveWithoutAcquirer: async () => standing as never },
     clock,
     dueClock: clock,
     ids: systemIds,

@@ -5,7 +5,7 @@ import type { Place } from './types.ts';
 
 const nameMaxChars = 200;
 
-export type PlaceDeps = Pick<Provisioning, 'placeOf'>;
+export type PlaceDeps = Pick<Provisioning, 'resolveWithoutAcquirer'>;
 
 /** @example const place = await placeFrom(provisioning, organizationId, { deviceId, currency: 'EUR' }); */
 export async function placeFrom(
@@ -15,7 +15,7 @@ export async function placeFrom(
 ): Promise<Place> {
   const { deviceId, currency, merchantId } = asked;
   const within = defined({ merchantId });
-  const found = await provisioning.placeOf(organizationId, { deviceId }, within);
+  const found = await provisioning.resolveWithoutAcquirer(organizationId, { deviceId }, within);
   const { merchant, store, contracts, organizationName } = found;
   if (store === undefined) throw new Error('a device stands in a store');
   const contract = contracts.find(({ currencies }) => currencies.includes(currency));

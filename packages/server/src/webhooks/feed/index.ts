@@ -1,7 +1,8 @@
 // Exports the event feed: publishing, reading and retention.
-export { createPublisher } from './publish.ts';
-export { createFeedReader } from './read.ts';
-export { createFeedRetention } from './retention.ts';
-export { feedTopic, registerFeed } from './routes.ts';
-export { createSetAside } from './set-aside.ts';
-export type { DeliveryPlanner, FeedEvent } from './types.ts';
+
+export type { DeliveryPlanner, FeedEvent } from './feed-event.ts';
+export { createFeedRetention } from './feed-retention.ts';
+export { feedTopic, registerFeed } from './feed-routes.ts';
+export { createSetAside } from './postpone-unknown-events.ts';
+export { createPublisher } from './publish-events.ts';
+export { createFeedReader } from './read-feed.ts';

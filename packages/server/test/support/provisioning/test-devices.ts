@@ -298,7 +298,9 @@ export async function openDevices(
       const { logicalDeviceId } = spot.view;
       const { physicalDeviceId, tsn } = view;
       if (isLinked) {
-        await provisioning.logicalDevices.link(scope, logicalDeviceId, [physicalDeviceId]);
+        await provisioning.logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [
+          physicalDeviceId,
+        ]);
       }
       return { merchantId, storeId, logicalDeviceId, physicalDeviceId, serialNumber, tsn };
     },

@@ -104,9 +104,9 @@ const nothing = async () => {};
 const noApplications = {
   create: nothing,
   change: nothing,
-  renewSecret: nothing,
+  rotateSecret: nothing,
   remove: nothing,
-  changed: () => {},
+  invalidate: () => {},
 };
 
 export async function openProvisioning(
@@ -122,7 +122,7 @@ export async function openProvisioning(
     clock,
     ids: systemIds,
     audit,
-    tills: () => noApplications,
+    posClients: () => noApplications,
     approvesLinksAtOnce: true,
     ...deps,
   });

@@ -1,0 +1,63 @@
+// SQL for acquirer links and contracts: the links to open, and terminals that contracts share.
+import type { Row, SqlRunner } from '../resources/resource-sql.ts';
+
+/** One process cannot keep more links open. */
+const linksMax = 1000;
+
+/** Reads links of every organisation, which no API caller can do. */
+export function selectLinksToOpen(run: SqlRunner, alsoLinkIds: readonly string[]): Promise<Row[]> {
+  const isInUseSql = "status = 'Enabled' AND removed_at IS NULL";
+  return run(
+    `SELECT organization_id, acquirer_link_id, name, adapter, host, port, tls,
+       client_certificate, institution_id, dialect, connections, tpdu, zone_pin_key, mac_key,
+       zone_master_key, http_json, NOT (${isInUseSql}) AS is_finishing
+     FROM acquirer_links
+     WHERE ((${isInUseSql}) OR acquirer_link_id = ANY($1::uuid[])) AND approval = 'Approved'
+     ORDER BY organization_id, acquirer_link_id LIMIT ${linksMax}`,
+    [alsoLinkIds],
+  );
+}
+
+/** Finds a link even if it was disabled or removed, because its transactions must be finished. */
+export async function selectInstitutionId(
+  run: SqlRunner,
+  organizationId: string,
+  linkId: string,
+): Promise<string | undefined> {
+  const [row] = await run(
+    `SELECT institution_id FROM acquirer_links
+     WHERE organization_id = $1 AND acquirer_link_id = $2`,
+    [organizationId, linkId],
+  );
+  return row === undefined ? undefined : String(row['institution_id']);
+}
+
+/**
+ * Terminal ids have equal lengths, so their byte order is their numeric order. Removed contracts
+ * count too, because a reversal may still be in progress.
+ */
+export async function sharesTerminals(
+  run: SqlRunner,
+  contract: {
+    organizationId: string;
+    linkId: string;
+    contractId: string | undefined;
+    from: string;
+    to: string;
+  },
+): Promise<boolean> {
+  const { organizationId, linkId, contractId, from, to } = contract;
+  // Two parts, because each of the two partial indexes covers only active or only removed rows.
+  const sharing = (removed: string) => `SELECT contract_id FROM acquirer_contracts
+     WHERE organization_id = $1 AND acquirer_link_id = $2 AND removed_at IS ${removed}
+       AND terminal_id_from COLLATE "C" <= $4 AND terminal_id_to COLLATE "C" >= $3
+       AND contract_id IS DISTINCT FROM $5`;
+  const found = await run(`${sharing('NULL')} UNION ALL ${sharing('NOT NULL')} LIMIT 1`, [
+    organizationId,
+    linkId,
+    from,
+    to,
+    contractId ?? null,
+  ]);
+  return found.length > 0;
+}

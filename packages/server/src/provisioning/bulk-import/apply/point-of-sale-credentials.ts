@@ -1,0 +1,36 @@
+// Writes the credentials of points of sale in the same transaction as their rows.
+import type { BulkResult } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
+import { createPointOfSaleDefinition, type PosClients } from '../../devices/points-of-sale.ts';
+import { posClientId } from '../../resources/format-rules.ts';
+import { pointsOfSale } from '../../resources/tables.ts';
+import type { Workspace } from './row-cache.ts';
+import type { Beside } from './write-rows.ts';
+
+export function createCredentials(posClients: () => PosClients) {
+  const { relatedData = {} } = createPointOfSaleDefinition(posClients);
+
+  return {
+    /** One by one, because each application has its own hash of a secret. */
+    within:
+      (trx: Kysely<unknown>, { secrets }: Workspace): Beside =>
+      async (table, { made, changed, removed }) => {
+        if (table !== pointsOfSale) return;
+        for (const row of made) {
+          const clientSecret = secrets.get(String(row[pointsOfSale.id]));
+          await relatedData.onCreated?.(trx, row, { clientSecret });
+        }
+        for (const { before, after } of changed) await relatedData.onReplaced?.(trx, after, before);
+        for (const row of removed) await relatedData.onRemoved?.(trx, row);
+      },
+
+    /** Runs after the commit; before it, other requests would read the old rows again. */
+    committed(organizationId: string, results: readonly BulkResult[]): void {
+      for (const { type, status, id } of results) {
+        if (type !== 'pointOfSale' || id === undefined) continue;
+        if (status !== 'replaced' && status !== 'deleted') continue;
+        posClients().invalidate({ organizationId, clientId: posClientId(id) });
+      }
+    },
+  };
+}

@@ -1,0 +1,224 @@
+// HTTP routes for bulk imports.
+import { Readable } from 'node:stream';
+import {
+  BulkAnswer,
+  BulkImport,
+  BulkImportList,
+  type BulkResult,
+  BulkResultList,
+  bulkLimits,
+  bulkResultFilters,
+  ClientIdentifier,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { type Static, Type } from 'typebox';
+import {
+  idempotencyKeyHeader,
+  pageQuery,
+  pageResponse,
+  readPageRequest,
+  resolveClientIdentifier,
+  route,
+} from '../../http/index.ts';
+import type { Ids } from '../../platform/index.ts';
+import { type CallerScope, toCallerScope } from '../resources/caller-scope.ts';
+import { throwNotFound } from '../resources/provisioning-errors.ts';
+import type { Format } from './body/import-body.ts';
+import { readAhead } from './body/read-ahead.ts';
+import { type ImportName, importKeyForm } from './import-progress.ts';
+import type { Bulk } from './run-bulk-import.ts';
+
+const url = '/provisioning/v2/bulk';
+const tags = ['Provisioning'] as const;
+const closed = { additionalProperties: false };
+const jsonLines = ['application/jsonl', 'application/x-ndjson'];
+const csv = 'text/csv';
+/** The buffer for a client that reads no response before it has sent the whole body. */
+const answersAheadBytes = 8_388_608;
+/** After this time without any traffic the connection is closed, and its import is released. */
+const silentMs = 60_000;
+const listName = 'listBulkImportResults';
+const lineForm = /^[1-9]\d{0,7}$/;
+/** One page of results reads at most this many chunks. */
+const chunksPerPage = 3;
+
+const ofImport = Type.Object({ bulkId: ClientIdentifier });
+
+const examples = {
+  'application/jsonl': [
+    '{"type":"merchant","data":{"externalId":"M1","name":"Lumière","country":"FR","mcc":"5814","timeZone":"Europe/Paris"}}',
+    '{"type":"store","data":{"merchantExternalId":"M1","externalId":"S1","name":"Canal"}}',
+    '{"type":"logicalDevice","data":{"storeExternalId":"S1","externalId":"D1","name":"Counter 1"}}',
+    '{"type":"physicalDevice","data":{"logicalDeviceExternalId":"D1","serialNumber":"30000001","make":"AXIUM","model":"DX8000","family":"axium"}}',
+  ].join('\n'),
+  'text/csv': [
+    'type,merchantExternalId,externalId,name,country,mcc,timeZone,address.line1,address.city,labels.region',
+    'merchant,,M1,Lumière,FR,5814,Europe/Paris,12 quai de Valmy,Paris,north',
+    'store,M1,S1,Canal,,,,,,',
+  ].join('\n'),
+};
+
+const formatOf = (type = ''): Format =>
+  type.trim().toLowerCase().startsWith(csv) ? 'Csv' : 'JsonLines';
+
+const importName = (scope: CallerScope, bulkId: string): ImportName => {
+  const { organizationId, merchantId: ownerId = organizationId } = scope;
+  return { organizationId, ownerId, bulkId };
+};
+
+function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>): void {
+  // The handler receives the body as a stream.
+  app.addContentTypeParser([...jsonLines, csv], (_request, body, done) => done(null, body));
+  route(app, {
+    method: 'POST',
+    url,
+    operationId: 'createBulkImport',
+    summary: 'Create a bulk import',
+    description:
+      'One thing a line, parents first; the answer has a line for each, and a summary. Chunks of lines are committed as they come. Sent again under the same name, the body is answered from what was stored as far as it went, and the rest goes on.',
+    tags,
+    permission: 'prov.write',
+    streamedMediaTypes: [...jsonLines, csv],
+    bodyLimitBytes: bulkLimits.bytes,
+    examples,
+    headers: { [idempotencyKeyHeader]: 'Names the import; means the same as bulkId.' },
+    query: Type.Object(
+      {
+        bulkId: Type.Optional(ClientIdentifier),
+        dryRun: Type.Optional(
+          Type.Boolean({ default: false, description: 'Checks everything and writes nothing.' }),
+        ),
+      },
+      closed,
+    ),
+    produces: ['application/jsonl'],
+    response: { 200: BulkAnswer },
+    responseHeaders: { 200: ['Location'] },
+    errors: [
+      'payload_too_large',
+      'unsupported_media_type',
+      'malformed_csv',
+      'header_invalid',
+      'idempotency_key_mismatch',
+      'client_id_reused',
+      'request_in_progress',
+    ],
+    faultOutcome: 'Unknown',
+    priority: 'list',
+    async handler(request, reply) {
+      const { query, headers, caller } = request;
+      const bulkId = resolveClientIdentifier(headers, 'bulkId', query.bulkId) ?? ids.uuid();
+      const scope = toCallerScope(caller, request.id);
+      reply.raw.setTimeout(silentMs);
+      const { bytes: body, close } = readAhead(request.body as Readable);
+      const asked = { scope, body, bulkId, format: formatOf(headers['content-type']) };
+      const answers = query.dryRun === true ? bulk.try(asked) : bulk.run(asked);
+      // A fault before the first result becomes a problem response; later faults are in the
+      // summary.
+      const first = await answers.next().catch((error: unknown) => {
+        close();
+        throw error;
+      });
+      const all = async function* () {
+        if (first.done !== true) yield first.value;
+        yield* answers;
+      };
+      reply.type('application/jsonl').header('cache-control', 'no-store');
+      if (query.dryRun !== true) reply.header('location', `${url}/${bulkId}`);
+      const ahead = { objectMode: false, highWaterMark: answersAheadBytes };
+      const stream = Readable.from(all(), ahead);
+      // Also runs if the client disconnects before the first result, so that the import is
+      // released.
+      stream.once('close', () => {
+        close();
+        answers.return(undefined).catch(() => {});
+      });
+      return reply.send(stream);
+    },
+  });
+}
+
+function registerList(app: FastifyInstance, bulk: Bulk): void {
+  const list = 'listBulkImports';
+  route(app, {
+    method: 'GET',
+    url,
+    operationId: list,
+    summary: 'List the bulk imports',
+    description: 'The newest first, of the last 30 days, without those that tried alone.',
+    tags,
+    permission: 'prov.read',
+    query: Type.Object(pageQuery, closed),
+    response: { 200: BulkImportList },
+    errors: ['cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, query, id }) {
+      const page = readPageRequest(query, list, importKeyForm);
+      const owner = importName(toCallerScope(caller, id), '');
+      return pageResponse(await bulk.list(owner, page), query, list);
+    },
+  });
+}
+
+function registerReads(app: FastifyInstance, bulk: Bulk): void {
+  route(app, {
+    method: 'GET',
+    url: `${url}/:bulkId`,
+    operationId: 'getBulkImport',
+    summary: 'Get a bulk import',
+    description: 'How far it is. What was answered is kept for 30 days.',
+    tags,
+    permission: 'prov.read',
+    params: ofImport,
+    response: { 200: BulkImport },
+    errors: ['batch_not_found'],
+    async handler({ caller, params, id }) {
+      const found = await bulk.find(importName(toCallerScope(caller, id), params.bulkId));
+      return found ?? throwNotFound('batch_not_found');
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${url}/:bulkId/results`,
+    operationId: listName,
+    summary: 'List the results of a bulk import',
+    description: 'In the order of the lines, as far as they are committed.',
+    tags,
+    permission: 'prov.read',
+    params: ofImport,
+    query: Type.Object({ ...pageQuery, ...bulkResultFilters }, closed),
+    response: { 200: BulkResultList },
+    errors: ['batch_not_found', 'cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, params, query, id }) {
+      const name = importName(toCallerScope(caller, id), params.bulkId);
+      if ((await bulk.find(name)) === undefined) throwNotFound('batch_not_found');
+      const filters = { ...query, bulkId: params.bulkId };
+      const page = readPageRequest(filters, listName, lineForm);
+      const after = Number(page.after ?? 0);
+      const chunks = await bulk.answersAfter(name, after, chunksPerPage);
+      const results = chunks
+        .flatMap((text) => text.trimEnd().split('\n'))
+        .map((text) => JSON.parse(text) as Static<typeof BulkResult>)
+        .filter(({ line }) => line > after);
+      const wanted = results.filter(({ status }) => status === (query.status ?? status));
+      const items = wanted.slice(0, page.limit);
+      // A page may be short if few results match the filter.
+      const left = wanted.length > items.length ? items : results;
+      const isMore = left === items || chunks.length === chunksPerPage;
+      const last = isMore ? left.at(-1)?.line : undefined;
+      const next = last === undefined ? undefined : String(last);
+      return pageResponse({ items, next }, filters, listName);
+    },
+  });
+}
+
+export function registerBulkRoutes(
+  app: FastifyInstance,
+  { bulk, ids }: { bulk: Bulk; ids: Pick<Ids, 'uuid'> },
+): void {
+  registerImport(app, bulk, ids);
+  registerList(app, bulk);
+  registerReads(app, bulk);
+}

@@ -1,0 +1,248 @@
+// Stores the progress of an import in the same transaction as the changes of its lines.
+import type { BulkImport, BulkResult } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
+import type { FoundPage, PageRequest } from '../../http/index.ts';
+import { type Clock, type Database, isoTime } from '../../platform/index.ts';
+import {
+  createDatabaseRunner,
+  createTransactionRunner,
+  type Row,
+} from '../resources/resource-sql.ts';
+import type { Format } from './body/import-body.ts';
+
+/** The owner of an import, and the owner's name for it. */
+export type ImportName = {
+  readonly organizationId: string;
+  readonly ownerId: string;
+  readonly bulkId: string;
+};
+
+export type Counts = Record<BulkResult['status'], number>;
+export type ImportError = NonNullable<BulkImport['error']>;
+
+/** The position up to which the body was processed. */
+export type Progress = {
+  readonly lines: number;
+  readonly bytes: number;
+  readonly hash: string;
+  readonly counts: Counts;
+};
+
+export type Held = Progress & {
+  readonly leaseId: string;
+  readonly format: Format;
+  readonly isCompleted: boolean;
+};
+
+/** The time for which a dead process keeps its import, by the clock of the database. */
+export const leaseMs = 15_000;
+
+export const noCounts: Counts = { created: 0, replaced: 0, unchanged: 0, deleted: 0, failed: 0 };
+
+/**
+ * Thrown after another process took over the import, because this process did not renew its lease.
+ */
+export class LeaseLost extends Error {
+  constructor() {
+    super('another process goes on with the import');
+    this.name = 'LeaseLost';
+  }
+}
+
+const columns = `bulk_id, format, lines, bytes, hash, counts, error, lease_id, created_at, updated_at,
+  completed_at`;
+const isHeld = 'leased_until > statement_timestamp() AS is_held';
+/** Uses the database clock, because the clocks of two processes may differ. */
+const leaseEnd = `clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
+const named = 'organization_id = $1 AND owner_id = $2 AND bulk_id = $3';
+const valuesOf = ({ organizationId, ownerId, bulkId }: ImportName) => [
+  organizationId,
+  ownerId,
+  bulkId,
+];
+
+const beginText = `INSERT INTO bulk_imports AS i (organization_id, owner_id, bulk_id, format, lines,
+    bytes, hash, counts, lease_id, leased_until, created_at, updated_at)
+  VALUES ($1, $2, $3, $4, 0, 0, '', $5, $6, ${leaseEnd}, $7, $7)
+  ON CONFLICT (organization_id, owner_id, bulk_id) DO UPDATE
+    SET lease_id = $6, leased_until = ${leaseEnd} WHERE i.leased_until <= statement_timestamp()
+  RETURNING ${columns}, (created_at = $7) AS is_new`;
+
+const advanceText = `UPDATE bulk_imports SET lines = $5, bytes = $6, hash = $7, counts = $8,
+    error = NULL, leased_until = ${leaseEnd}, updated_at = $9, completed_at = $10
+  WHERE ${named} AND lease_id = $4 RETURNING bulk_id`;
+
+const keepText = `INSERT INTO bulk_answers (organization_id, owner_id, bulk_id, first_line, last_line,
+    answers) VALUES ($1, $2, $3, $4, $5, $6)`;
+
+const renewText = `UPDATE bulk_imports SET leased_until = ${leaseEnd}
+  WHERE ${named} AND lease_id = $4`;
+
+const releaseText = `UPDATE bulk_imports SET leased_until = statement_timestamp(),
+    error = coalesce($5, error)
+  WHERE ${named} AND lease_id = $4`;
+
+const progressOf = (row: Row): Progress => ({
+  lines: Number(row['lines']),
+  bytes: Number(row['bytes']),
+  hash: String(row['hash']),
+  counts: row['counts'] as Counts,
+});
+
+const timeOf = (value: unknown) => isoTime((value as Date).getTime());
+
+const listText = `SELECT ${columns}, ${isHeld} FROM bulk_imports
+  WHERE organization_id = $1 AND owner_id = $2
+    AND ($4::timestamptz IS NULL OR (created_at, bulk_id) < ($4, $5))
+  ORDER BY created_at DESC, bulk_id DESC LIMIT $3`;
+
+/** The content of a cursor: the start time of an import and its name. */
+export const importKeyForm = /^(?<at>\d{1,13})\.(?<bulkId>[A-Za-z0-9._:-]{1,64})$/;
+
+function viewOf(row: Row): BulkImport {
+  const { lines, bytes, counts } = progressOf(row);
+  const completedAt = row['completed_at'];
+  return {
+    bulkId: String(row['bulk_id']),
+    state: completedAt !== null ? 'Completed' : row['is_held'] === true ? 'Running' : 'Interrupted',
+    format: row['format'] as Format,
+    lines,
+    bytes,
+    ...counts,
+    ...(row['error'] === null ? {} : { error: row['error'] as ImportError }),
+    createdAt: timeOf(row['created_at']),
+    updatedAt: timeOf(row['updated_at']),
+    ...(completedAt === null ? {} : { completedAt: timeOf(completedAt) }),
+  };
+}
+
+type Beginning = {
+  readonly format: Format;
+  readonly leaseId: string;
+  onNew(trx: Kysely<unknown>): Promise<void>;
+};
+
+/** The results of a chunk, and the position at which it ended. */
+export type Chunk = Progress & {
+  readonly results: readonly BulkResult[];
+  readonly answers: string;
+  readonly isLast: boolean;
+};
+
+export function createProgress({ database, clock }: { database: Database; clock: Clock }) {
+  return {
+    /**
+     * Returns undefined while another process works on it. `onNew` runs in the same transaction.
+     */
+    begin: (name: ImportName, { format, leaseId, onNew }: Beginning): Promise<Held | undefined> =>
+      database.transaction(async (trx) => {
+        const now = isoTime(clock.now());
+        const [row] = await createTransactionRunner(trx)(beginText, [
+          ...valuesOf(name),
+          format,
+          JSON.stringify(noCounts),
+          leaseId,
+          now,
+        ]);
+        if (row === undefined) return undefined;
+        if (row['is_new'] === true) await onNew(trx);
+        return {
+          ...progressOf(row),
+          leaseId,
+          format: row['format'] as Format,
+          isCompleted: row['completed_at'] !== null,
+        };
+      }),
+
+    /** @throws LeaseLost if another process has taken over the import */
+    async advance(trx: Kysely<unknown>, name: ImportName, leaseId: string, chunk: Chunk) {
+      const run = createTransactionRunner(trx);
+      const now = isoTime(clock.now());
+      const { lines, bytes, hash, counts, results, answers, isLast } = chunk;
+      const advanced = await run(advanceText, [
+        ...valuesOf(name),
+        leaseId,
+        lines,
+        bytes,
+        hash,
+        JSON.stringify(counts),
+        now,
+        isLast ? now : null,
+      ]);
+      if (advanced.length === 0) throw new LeaseLost();
+      const [first, last] = [results.at(0), results.at(-1)];
+      if (first === undefined || last === undefined) return;
+      await run(keepText, [...valuesOf(name), first.line, last.line, answers]);
+    },
+
+    async renew(name: ImportName, leaseId: string): Promise<void> {
+      await database.query(renewText, [...valuesOf(name), leaseId]);
+    },
+
+    /** Ends the lease, so that another process can continue at once. */
+    async release(name: ImportName, leaseId: string, error?: ImportError): Promise<void> {
+      const told = error === undefined ? null : JSON.stringify(error);
+      await database.query(releaseText, [...valuesOf(name), leaseId, told]);
+    },
+
+    async find(name: ImportName): Promise<BulkImport | undefined> {
+      const [row] = await database.query<Row>(
+        `SELECT ${columns}, ${isHeld} FROM bulk_imports WHERE ${named}`,
+        valuesOf(name),
+      );
+      return row === undefined ? undefined : viewOf(row);
+    },
+
+    /** Newest first; imports older than 30 days are deleted. */
+    async list(
+      { organizationId, ownerId }: Omit<ImportName, 'bulkId'>,
+      { limit, after }: PageRequest,
+    ): Promise<FoundPage<BulkImport>> {
+      const { at, bulkId } = importKeyForm.exec(after ?? '')?.groups ?? {};
+      const rows = await createDatabaseRunner(database)(listText, [
+        organizationId,
+        ownerId,
+        limit + 1,
+        at === undefined ? null : isoTime(Number(at)),
+        bulkId ?? null,
+      ]);
+      const items = rows.slice(0, limit).map(viewOf);
+      const last = items.at(-1);
+      const isMore = rows.length > limit && last !== undefined;
+      return {
+        items,
+        next: isMore ? `${Date.parse(last.createdAt)}.${last.bulkId}` : undefined,
+      };
+    },
+
+    /** The results of the chunks that end after a line, in order, up to a number of chunks. */
+    async answersAfter(name: ImportName, line: number, chunks: number): Promise<string[]> {
+      const rows = await createDatabaseRunner(database)(
+        `SELECT answers FROM bulk_answers WHERE ${named} AND last_line > $4
+         ORDER BY first_line LIMIT $5`,
+        [...valuesOf(name), line, chunks],
+      );
+      return rows.map((row) => String(row['answers']));
+    },
+
+    /** Deletes an import after its retention time; returns the time of the next check otherwise. */
+    async forget(name: ImportName, keptMs: number): Promise<number | undefined> {
+      const [row] = await database.query<Row>(
+        `SELECT updated_at, leased_until FROM bulk_imports WHERE ${named}`,
+        valuesOf(name),
+      );
+      if (row === undefined) return undefined;
+      const touched = Math.max(
+        (row['updated_at'] as Date).getTime(),
+        (row['leased_until'] as Date).getTime(),
+      );
+      if (touched + keptMs > clock.now()) return touched + keptMs;
+      await database.transaction(async (trx) => {
+        const run = createTransactionRunner(trx);
+        await run(`DELETE FROM bulk_answers WHERE ${named}`, valuesOf(name));
+        await run(`DELETE FROM bulk_imports WHERE ${named}`, valuesOf(name));
+      });
+      return undefined;
+    },
+  };
+}

@@ -1,0 +1,112 @@
+// Logical devices: positions in a store, and the physical devices that are linked to them.
+import type { LogicalDevice } from '@switchyard/contract';
+import { isoTime } from '../../platform/index.ts';
+import type { CallerScope } from '../resources/caller-scope.ts';
+import { throwFieldProblem, throwNotFound } from '../resources/provisioning-errors.ts';
+import type { ReferencedRows } from '../resources/referenced-rows.ts';
+import type { ResourceDefinition } from '../resources/resource-definition.ts';
+import {
+  createResourceOperations,
+  type ResourceDeps,
+  type ResourceOperations,
+  type Versioned,
+} from '../resources/resource-operations.ts';
+import { createRowRepository, type Row, type SqlRunner } from '../resources/resource-sql.ts';
+import { commonViewMembers, toResourceView } from '../resources/resource-view.ts';
+import { logicalDevices, physicalDevices, stores } from '../resources/tables.ts';
+import { replaceLinkedDevices } from './link-devices-sql.ts';
+
+const physicalRecords = createRowRepository(physicalDevices);
+
+export async function requireStore(
+  lookup: ReferencedRows,
+  scope: CallerScope,
+  storeId: unknown,
+): Promise<Row> {
+  return (await lookup.findForShare(stores, scope, storeId)) ?? throwNotFound('store_not_found');
+}
+
+export const logicalDeviceDefinition: ResourceDefinition<LogicalDevice> = {
+  table: logicalDevices,
+  notFoundCode: 'device_not_found',
+  idMember: 'logicalDeviceId',
+  filters: {
+    merchantId: (value) => ({ toSql: (placeholder) => `merchant_id = ${placeholder}`, value }),
+    storeId: (value) => ({ toSql: (placeholder) => `store_id = ${placeholder}`, value }),
+  },
+  dependants: [{ type: 'PhysicalDevice', table: physicalDevices, column: 'logical_device_id' }],
+  toView: (row) =>
+    toResourceView(row, {
+      logicalDeviceId: row['logical_device_id'],
+      merchantId: row['merchant_id'],
+      storeId: row['store_id'],
+      ...commonViewMembers(row),
+      physicalDeviceIds: row['physical_device_ids'],
+    }),
+  async toColumns(lookup, scope, input, current) {
+    const store = current ?? (await requireStore(lookup, scope, input['storeId']));
+    return { merchant_id: store['merchant_id'], store_id: store['store_id'] };
+  },
+  readOnlyMembers: (row) => ({
+    merchantId: row['merchant_id'],
+    storeId: row['store_id'],
+    physicalDeviceIds: row['physical_device_ids'],
+  }),
+};
+
+/** The hardware must be in scope, not linked elsewhere, and in stock or with this merchant. */
+async function requireLinkable(
+  run: SqlRunner,
+  scope: CallerScope,
+  logicalDevice: Row,
+  ids: readonly string[],
+) {
+  // Sorted, so that two callers that link the same pair take the locks in the same order.
+  for (const id of [...ids].sort()) {
+    const pointer = `/physicalDeviceIds/${ids.indexOf(id)}`;
+    const device = await physicalRecords.find(run, scope, id, 'update');
+    if (device === undefined) throwNotFound('device_not_found');
+    const linked = device['logical_device_id'];
+    if (linked !== null && linked !== logicalDevice['logical_device_id']) {
+      throwFieldProblem(pointer, 'is linked to another logical device');
+    }
+    const merchantId = device['merchant_id'];
+    if (merchantId !== null && merchantId !== logicalDevice['merchant_id']) {
+      throwFieldProblem(pointer, 'belongs to another merchant', 'entity_mismatch');
+    }
+  }
+}
+
+export type LogicalDevices = ResourceOperations<LogicalDevice> & {
+  /** Replaces the hardware of a logical device as a whole. */
+  linkPhysicalDevices(
+    scope: CallerScope,
+    id: string,
+    physicalDeviceIds: readonly string[],
+    ifMatch?: string,
+  ): Promise<Versioned<LogicalDevice>>;
+};
+
+export function createLogicalDevices(deps: ResourceDeps): LogicalDevices {
+  const resource = createResourceOperations(deps, logicalDeviceDefinition);
+  return {
+    ...resource,
+    linkPhysicalDevices: (scope, id, physicalDeviceIds, ifMatch) =>
+      resource.change(
+        scope,
+        id,
+        ifMatch,
+        async (run, logicalDevice) => {
+          await requireLinkable(run, scope, logicalDevice, physicalDeviceIds);
+          await replaceLinkedDevices(
+            run,
+            logicalDevice,
+            physicalDeviceIds,
+            isoTime(deps.clock.now()),
+          );
+          return {};
+        },
+        'linked',
+      ),
+  };
+}

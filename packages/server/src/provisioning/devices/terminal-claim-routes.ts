@@ -1,0 +1,102 @@
+// HTTP routes for terminal claims: a user enters a code, and the operator resolves conflicts.
+import {
+  ClaimConflict,
+  ClaimSettlement,
+  claimConflictFilters,
+  PhysicalDevice,
+  pageOf,
+  TerminalClaimInput,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
+import { toCallerScope } from '../resources/caller-scope.ts';
+import { sendWithETag } from '../resources/resource-routes.ts';
+import type { TerminalClaims } from './terminal-claims.ts';
+
+const base = '/provisioning/v2';
+const conflictsPath = `${base}/claim-conflicts`;
+const listName = 'listClaimConflicts';
+const tags = ['Device security'] as const;
+const conflictParameters = Type.Object({
+  conflictId: Type.String({ maxLength: 64, description: 'The conflict.' }),
+});
+
+export function registerTerminalClaimRoutes(app: FastifyInstance, claims: TerminalClaims): void {
+  route(app, {
+    method: 'POST',
+    url: `${base}/physical-devices/:physicalDeviceId/claim`,
+    operationId: 'claimTerminal',
+    summary: 'Claim a terminal',
+    description:
+      'The terminal sends its claim code to the platform and shows it; a person enters it here within 15 minutes. The device becomes Claimed. A claimed device stays as it is. Each refusal has the same code, whatever the reason.',
+    tags,
+    permission: ['dev.write', 'prov.write'],
+    params: Type.Object({
+      physicalDeviceId: Type.String({ maxLength: 64, description: 'The physical device.' }),
+    }),
+    body: TerminalClaimInput,
+    response: { 200: PhysicalDevice },
+    responseHeaders: { 200: ['ETag'] },
+    errors: ['device_not_found', 'claim_code_invalid', 'rate_limited'],
+    faultOutcome: 'NotProcessed',
+    async handler({ caller, id, params, body }, reply) {
+      const scope = toCallerScope(caller, id);
+      return sendWithETag(
+        reply,
+        await claims.claimByCode(scope, params.physicalDeviceId, body.claimCode),
+      );
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: conflictsPath,
+    operationId: listName,
+    summary: 'List the claim conflicts',
+    description:
+      'Terminals that two organisations have proved to have. For the operator of the platform; the list of any other organisation is empty.',
+    tags,
+    permission: 'onb.approve',
+    query: Type.Object({ ...pageQuery, ...claimConflictFilters }, { additionalProperties: false }),
+    response: { 200: pageOf(ClaimConflict) },
+    errors: ['cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, query }) {
+      const page = { ...readPageRequest(query, listName), status: query.status };
+      return pageResponse(await claims.conflicts.list(caller, page), query, listName);
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${conflictsPath}/:conflictId`,
+    operationId: 'getClaimConflict',
+    summary: 'Get a claim conflict',
+    description: 'For the operator of the platform.',
+    tags,
+    permission: 'onb.approve',
+    params: conflictParameters,
+    response: { 200: ClaimConflict },
+    errors: ['resource_not_found'],
+    handler: ({ caller, params }) => claims.conflicts.get(caller, params.conflictId),
+  });
+
+  route(app, {
+    method: 'POST',
+    url: `${conflictsPath}/:conflictId/settle`,
+    operationId: 'resolveClaimConflict',
+    summary: 'Resolve a claim conflict',
+    description:
+      'For the operator of the platform. The same decision again changes nothing. With GiveToClaimant the terminal of the former holder loses its connections within half a minute.',
+    tags,
+    permission: 'onb.approve',
+    params: conflictParameters,
+    body: ClaimSettlement,
+    response: { 200: ClaimConflict },
+    errors: ['resource_not_found', 'concurrent_modification'],
+    faultOutcome: 'NotProcessed',
+    handler: (request) =>
+      claims.conflicts.settle(request, request.params.conflictId, request.body.decision),
+  });
+}

@@ -1,0 +1,121 @@
+// Finds the position of an organisation in its tree, with a cache of a few seconds.
+import { defined } from '@switchyard/contract';
+import type { Clock, Database } from '../../platform/index.ts';
+import { isUuid } from '../resources/format-rules.ts';
+import { throwNotFound } from '../resources/provisioning-errors.ts';
+import { createDatabaseRunner, type Row, type SqlRunner } from '../resources/resource-sql.ts';
+import { createShortLivedCache } from '../resources/short-lived-cache.ts';
+import type { UserDomains } from './user-domains.ts';
+
+/** The number of levels from the top organisation to the lowest one, both included. */
+export const organizationLevelsMax = 8;
+
+export type CachedOrganization = {
+  readonly organizationId: string;
+  /** From the top down, without the organisation itself. */
+  readonly ancestorIds: readonly string[];
+  readonly status: 'Enabled' | 'Disabled';
+  /** True if refunds and cancels of its merchants need an approval code. */
+  readonly approvalCodeRequired: boolean;
+  /** The domain in which its users and applications sign in; absent if there is none. */
+  readonly userDomainId?: string;
+};
+
+const findOrganizationText = `SELECT organization_id, ancestor_ids, status, approval_code_required
+  FROM organizations WHERE organization_id = $1 AND removed_at IS NULL`;
+
+/** @example const above = await tree.ancestorsOf(organizationId); */
+export function createOrganizationCache({
+  database,
+  clock,
+  userDomains,
+}: {
+  database: Database;
+  clock: Clock;
+  userDomains: Pick<UserDomains, 'findByOrganization'>;
+}) {
+  const cache = createShortLivedCache<CachedOrganization | undefined>(clock);
+  const run = createDatabaseRunner(database);
+
+  async function load(organizationId: string): Promise<CachedOrganization | undefined> {
+    const [row] = await run(findOrganizationText, [organizationId]);
+    if (row === undefined) return undefined;
+    const userDomainId = await userDomains.findByOrganization(organizationId);
+    return {
+      organizationId,
+      ancestorIds: ancestorIdsOf(row),
+      status: row['status'] === 'Disabled' ? 'Disabled' : 'Enabled',
+      approvalCodeRequired: row['approval_code_required'] === true,
+      ...defined({ userDomainId }),
+    };
+  }
+
+  async function find(idText: string): Promise<CachedOrganization | undefined> {
+    if (!isUuid(idText)) return undefined;
+    const organizationId = idText.toLowerCase();
+    return cache.get(organizationId, organizationId, () => load(organizationId));
+  }
+
+  return {
+    find,
+    listAncestorIds: async (organizationId: string): Promise<readonly string[]> =>
+      (await find(organizationId))?.ancestorIds ?? [],
+    /** A move also affects all organisations below, so the whole cache is cleared. */
+    clear: cache.clear,
+  };
+}
+
+export const ancestorIdsOf = (row: Row): string[] => row['ancestor_ids'] as string[];
+
+/** Locks the top organisation, which never moves, so that changes of a tree run one by one. */
+export async function lockOrganizationTree(run: SqlRunner, organizationId: string): Promise<void> {
+  await run(
+    `SELECT 1 FROM organizations
+     WHERE organization_id = (SELECT coalesce(ancestor_ids[1], organization_id)
+       FROM organizations WHERE organization_id = $1)
+     FOR NO KEY UPDATE`,
+    [organizationId],
+  );
+}
+
+/**
+ * Prevents the removal of an organisation while a transaction creates an entity below it. Otherwise
+ * the new entity would not be visible to any caller.
+ */
+export async function lockExistingOrganization(
+  run: SqlRunner,
+  organizationId: string,
+): Promise<void> {
+  const lockedRows = await run(
+    `SELECT 1 AS held FROM organizations
+     WHERE organization_id = $1 AND removed_at IS NULL FOR KEY SHARE`,
+    [organizationId],
+  );
+  if (lockedRows.length === 0) throwNotFound('organization_not_found');
+}
+
+/** Counts the levels below an organisation. */
+export async function countLevelsBelow(run: SqlRunner, row: Row): Promise<number> {
+  const [found] = await run(
+    `SELECT coalesce(max(cardinality(ancestor_ids)), $2) - $2 AS levels FROM organizations
+     WHERE ancestor_ids @> ARRAY[$1]::uuid[] AND removed_at IS NULL`,
+    [row['organization_id'], ancestorIdsOf(row).length],
+  );
+  return Number(found?.['levels'] ?? 0);
+}
+
+/** Updates the ancestors of all organisations below one that moves. */
+export async function moveSubtree(
+  run: SqlRunner,
+  row: Row,
+  ancestorIds: readonly string[],
+): Promise<void> {
+  await run(
+    `UPDATE organizations SET ancestor_ids = $2::uuid[] || ancestor_ids[$3::int + 1:]
+     WHERE ancestor_ids @> ARRAY[$1]::uuid[]`,
+    [row['organization_id'], formatUuidArray(ancestorIds), ancestorIdsOf(row).length],
+  );
+}
+
+/** The PostgreSQL text form of an array of identifiers. */
+export const formatUuidArray = (ids: readonly string[]): string => `{${ids.join(',')}}`;

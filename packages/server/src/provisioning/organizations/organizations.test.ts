@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { defined } from '@switchyard/contract';
+import {
+  type Answer,
+  assertRefused,
+  deviceBody,
+  merchantBody,
+  openProvisioning,
+  type ProvisioningScene,
+} from '../../../test/support/provisioning/test-provisioning.ts';
+
+const path = '/organizations';
+type Listed = { organizationId: string; name: string }[];
+
+describe('organisations below', () => {
+  let scene: ProvisioningScene;
+  before(async () => {
+    scene = await openProvisioning();
+  });
+  after(() => scene.close());
+
+  async function below(name: string, parentOrganizationId?: string): Promise<string> {
+    const body = { name, ...defined({ parentOrganizationId }) };
+    const { organizationId = '' } = await scene.made('org', path, body);
+    return organizationId;
+  }
+
+  /** Returns a token of an organisation below, as its own users have it. */
+  function tokenOf(organizationId: string): string {
+    const token = `of-${organizationId}`;
+    scene.addCaller(token, { organizationId, entityId: organizationId });
+    return token;
+  }
+
+  const put = (token: string, id: string, body: object, headers = {}): Promise<Answer> =>
+    scene.call(token, 'PUT', `${path}/${id}`, { body, headers });
+
+  async function listed(token: string, query = ''): Promise<Listed> {
+    const answer = await scene.call(token, 'GET', `${path}?limit=200${query}`);
+    assert.equal(answer.status, 200, JSON.stringify(answer.body));
+    return answer.body['items'] as Listed;
+  }
+
+  const actionsOf = async (organizationId: string, entityId: string): Promise<string[]> => {
+    const rows = await scene.database.query<{ action: string }>(
+      `SELECT action FROM audit_records WHERE organization_id = $1 AND entity_id = $2
+       ORDER BY sequence`,
+      [organizationId, entityId],
+    );
+    return rows.map(({ action }) => action);
+  };
+
+  test('one is made below the caller, read, replaced under its tag, and deleted', async () => {
+    const { call, organizationId: own } = scene;
+    const made = await call('org', 'POST', path, {
+      body: { name: 'North', externalId: 'N-1', labels: { region: 'north' } },
+    });
+    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const { organizationId: id } = made.body as { organizationId: string };
+    assert.equal(made.headers['location'], `/provisioning/v2${path}/${id}`);
+    assert.equal(made.body['parentOrganizationId'], own);
+    assert.equal(made.body['approvalCodeRequired'], false);
+    const read = await call('org', 'GET', `${path}/${id}`);
+    assert.deepEqual(read.body, made.body);
+    const tag = { 'if-match': String(read.headers['etag']) };
+    const changed = await put('org', id, { ...read.body, approvalCodeRequired: true }, tag);
+    assert.deepEqual([changed.status, changed.body['approvalCodeRequired']], [200, true]);
+    assertRefused(await put('org', id, { name: 'Late' }, tag), 412, 'precondition_failed');
+    const renamed = await put('org', id, { name: 'North and east' });
+    assert.equal(renamed.body['parentOrganizationId'], own);
+    assert.equal(renamed.body['approvalCodeRequired'], false);
+    assert.equal((await call('org', 'DELETE', `${path}/${id}`)).status, 204);
+    assertRefused(await call('org', 'GET', `${path}/${id}`), 404, 'organization_not_found');
+    assert.equal(await scene.provisioning.findOrganization(id), undefined);
+    const actions = ['created', 'updated', 'updated', 'removed'].map((on) => `organization.${on}`);
+    assert.deepEqual(await actionsOf(own, id), actions);
+    assert.deepEqual(await actionsOf(id, id), actions);
+  });
+
+  test('the whole subtree is seen from its top, and nothing beside or above from within', async () => {
+    const { call, organizationId: own } = scene;
+    const one = await below('Subtree one');
+    const two = await below('Subtree two', one);
+    const beside = await below('Subtree beside');
+    const fromTop = (await listed('org', '&name=subtree')).map(
+      ({ organizationId }) => organizationId,
+    );
+    assert.deepEqual(fromTop, [one, two, beside]);
+    const token = tokenOf(one);
+    assert.deepEqual(
+      (await listed(token)).map(({ organizationId }) => organizationId),
+      [one, two],
+    );
+    const [child] = await listed('org', `&parentOrganizationId=${one}`);
+    assert.equal(child?.organizationId, two);
+    for (const id of [own, beside, randomUUID(), 'north']) {
+      assertRefused(await call(token, 'GET', `${path}/${id}`), 404, 'organization_not_found');
+      assertRefused(await put(token, id, { name: 'Mine' }), 404, 'organization_not_found');
+      assertRefused(await call(token, 'DELETE', `${path}/${id}`), 404, 'organization_not_found');
+    }
+    const body = { name: 'Foreign', parentOrganizationId: beside };
+    assertRefused(await call(token, 'POST', path, { body }), 404, 'organization_not_found');
+    assertRefused(await call('other', 'GET', `${path}/${one}`), 404, 'organization_not_found');
+    assert.deepEqual(await scene.provisioning.listAncestorIds(two), [own, one]);
+    assert.deepEqual(await scene.provisioning.listAncestorIds(own), []);
+    assert.deepEqual(await scene.provisioning.listAncestorIds(randomUUID()), []);
+  });
+
+  test('pages go on where they were, while others are made', async () => {
+    const top = await below('Paged');
+    const wanted: string[] = [];
+    for (const name of ['a', 'b', 'c', 'd', 'e']) wanted.push(await below(name, top));
+    const token = tokenOf(top);
+    const seen: string[] = [];
+    let cursor = '';
+    do {
+      const answer = await scene.call(token, 'GET', `${path}?limit=2&${cursor}`);
+      const { items, nextCursor } = answer.body as { items: Listed; nextCursor: string | null };
+      seen.push(...items.map(({ organizationId }) => organizationId));
+      cursor = nextCursor === null ? '' : `cursor=${nextCursor}`;
+      if (seen.length < 4) wanted.push(await below('late', top));
+    } while (cursor !== '');
+    assert.deepEqual(seen, [top, ...wanted]);
+  });
+
+  test('one moves with all that is below it, and never below itself', async () => {
+    const { organizationId: own, provisioning } = scene;
+    const [one, two] = [await below('Moved'), await below('Goal')];
+    const leaf = await below('Leaf', await below('Middle', one));
+    assert.equal((await put('org', one, { name: 'Moved', parentOrganizationId: two })).status, 200);
+    assert.deepEqual((await provisioning.listAncestorIds(leaf)).slice(0, 3), [own, two, one]);
+    for (const parentOrganizationId of [one, leaf]) {
+      const answer = await put('org', one, { name: 'Moved', parentOrganizationId });
+      assertRefused(answer, 422, 'field_invalid', '/parentOrganizationId');
+    }
+    const elsewhere = await put('org', one, { name: 'Moved', parentOrganizationId: randomUUID() });
+    assertRefused(elsewhere, 404, 'organization_not_found');
+  });
+
+  test('two that move below each other at once make no circle', async () => {
+    const [one, two] = [await below('Left'), await below('Right')];
+    const answers = await Promise.all([
+      put('org', one, { name: 'Left', parentOrganizationId: two }),
+      put('org', two, { name: 'Right', parentOrganizationId: one }),
+    ]);
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 422]);
+  });
+
+  test('there are eight levels, for one that is made and for what moves along', async () => {
+    const top = await below('Second level');
+    let last = top;
+    for (let level = 3; level <= 8; level += 1) last = await below(`Level ${level}`, last);
+    const body = { name: 'Ninth', parentOrganizationId: last };
+    const ninth = await scene.call('org', 'POST', path, { body });
+    assertRefused(ninth, 422, 'field_invalid', '/parentOrganizationId');
+    const parent = await below('One more above');
+    const moved = await put('org', top, { name: 'Second', parentOrganizationId: parent });
+    assertRefused(moved, 422, 'field_invalid', '/parentOrganizationId');
+  });
+
+  test('no organisation decides on its own place, status or removal', async () => {
+    const { call } = scene;
+    const [own, beside] = [await below('Own'), await below('Beside')];
+    const token = tokenOf(own);
+    const child = await below('Child', own);
+    const disabled = await put(token, own, { name: 'Own', status: 'Disabled' });
+    assertRefused(disabled, 422, 'field_read_only', '/status');
+    for (const parentOrganizationId of [beside, child]) {
+      const answer = await put(token, own, { name: 'Own', parentOrganizationId });
+      assertRefused(answer, 422, 'field_read_only', '/parentOrganizationId');
+    }
+    assertRefused(await call(token, 'DELETE', `${path}/${own}`), 403, 'permission_denied');
+    assert.equal((await put('org', own, { name: 'Own', status: 'Disabled' })).status, 200);
+    const renamed = await put(token, own, { name: 'Own, renamed' });
+    assert.deepEqual([renamed.status, renamed.body['status']], [200, 'Disabled']);
+  });
+
+  test('what is to be approved in it, those above alone let go again', async () => {
+    const own = await below('Approved');
+    const token = tokenOf(own);
+    const asked = (answer: Answer) => [answer.status, answer.body['approvalCodeRequired']];
+    const strict = { name: 'Approved', approvalCodeRequired: true };
+    assert.deepEqual(asked(await put(token, own, strict)), [200, true]);
+    assert.deepEqual(asked(await put(token, own, { name: 'Renamed' })), [200, true]);
+    const freed = { name: 'Renamed', approvalCodeRequired: false };
+    assertRefused(await put(token, own, freed), 422, 'field_read_only', '/approvalCodeRequired');
+    assert.deepEqual(asked(await put('org', own, freed)), [200, false]);
+    const ownTop = await put('org', scene.organizationId, { ...strict, name: 'Top' });
+    assert.deepEqual(asked(ownTop), [200, true]);
+    const atTop = await put('org', scene.organizationId, { ...freed, name: 'Top' });
+    assert.deepEqual(asked(atTop), [200, false]);
+  });
+
+  test('one with anything in it stays, and the answer names what', async () => {
+    const { call, made } = scene;
+    const id = await below('Full');
+    const child = await below('Inside', id);
+    const at = `?organizationId=${id}`;
+    const { merchantId } = await made('org', `/merchants${at}`, merchantBody('Inside'));
+    const refused = await call('org', 'DELETE', `${path}/${id}`);
+    assertRefused(refused, 409, 'has_dependants');
+    assert.deepEqual(refused.body['dependants'], [
+      { type: 'Organization', id: child, name: 'Inside' },
+      { type: 'Merchant', id: merchantId, name: 'Inside' },
+    ]);
+    assert.equal((await call('org', 'DELETE', `${path}/${child}`)).status, 204);
+    assert.equal((await call('org', 'DELETE', `/merchants/${merchantId}${at}`)).status, 204);
+    assert.equal((await call('org', 'DELETE', `${path}/${id}`)).status, 204);
+    const late = await call('org', 'POST', `/merchants${at}`, { body: merchantBody('Late') });
+    assertRefused(late, 404, 'organization_not_found');
+  });
+
+  test('nothing is made in one while it is removed', async () => {
+    const { call } = scene;
+    for (let round = 0; round < 5; round += 1) {
+      const id = await below('Going');
+      const at = `?organizationId=${id}`;
+      const [removed, ...made] = await Promise.all([
+        call('org', 'DELETE', `${path}/${id}`),
+        call('org', 'POST', `/merchants${at}`, { body: merchantBody('Late') }),
+        call('org', 'POST', `/physical-devices${at}`, { body: deviceBody() }),
+      ]);
+      const kept = made.some(({ status }) => status === 201);
+      assert.equal(removed.status, kept ? 409 : 204, JSON.stringify(made));
+      for (const { status } of made) assert.equal(status, kept ? 201 : 404);
+    }
+  });
+
+  test('a merchant has no part in it, and readers read', async () => {
+    const { call, shop, organizationId } = scene;
+    const { token } = await shop('without-organisations');
+    assertRefused(
+      await call(token, 'POST', path, { body: { name: 'X' } }),
+      403,
+      'permission_denied',
+    );
+    assert.deepEqual(await listed(token), []);
+    const body = { name: 'X' };
+    assertRefused(await call('reader', 'POST', path, { body }), 403, 'permission_denied');
+    assert.equal((await call('reader', 'GET', `${path}/${organizationId}`)).status, 200);
+  });
+
+  test('what is no organisation is refused by its member', async () => {
+    const { call } = scene;
+    const bodies = [
+      [{}, 'field_required', '/name'],
+      [{ name: 'X', userDomainId: 'Not-A-Host' }, 'field_invalid', '/userDomainId'],
+      [{ name: 'X', parentOrganizationId: 'up' }, 'field_invalid', '/parentOrganizationId'],
+      [{ name: 'X', ancestorIds: [] }, 'field_unknown', '/ancestorIds'],
+      [{ name: 'X', approvalCodeRequired: 'yes' }, 'field_invalid', '/approvalCodeRequired'],
+    ] as const;
+    for (const [body, code, pointer] of bodies) {
+      assertRefused(await call('org', 'POST', path, { body }), 422, code, pointer);
+    }
+  });
+});

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formatTsn, isCountry, isTerminalIdRange, isTimeZone, isUuid } from './format-rules.ts';
+
+test('a terminal range is a fixed head and a counted tail', () => {
+  const good = [
+    ['TERM0001', 'TERM9999'],
+    ['00000001', '99999999'],
+    ['ABCDEFG1', 'ABCDEFG1'],
+    ['T1AB0009', 'T1AB0010'],
+  ];
+  const bad = [
+    ['TERM0002', 'TERM0001'],
+    ['TERM0001', 'TERN9999'],
+    ['TERMINAL', 'TERMINAM'],
+    ['TERM0001', 'TERM00A1'],
+  ];
+  for (const [from = '', to = ''] of good) assert.ok(isTerminalIdRange({ from, to }), from + to);
+  for (const [from = '', to = ''] of bad) assert.ok(!isTerminalIdRange({ from, to }), from + to);
+});
+
+test('time zones are names of the IANA database, not offsets', () => {
+  for (const zone of ['Europe/Paris', 'UTC', 'Asia/Kolkata']) assert.ok(isTimeZone(zone), zone);
+  for (const zone of ['+02:00', 'Europe/Paris2', '', 'Mars/Phobos']) {
+    assert.ok(!isTimeZone(zone), zone);
+  }
+});
+
+test('countries are alpha-2 codes of ISO 3166-1', () => {
+  for (const code of ['FR', 'JP', 'IN']) assert.ok(isCountry(code), code);
+  for (const code of ['XX', 'EU', 'FRA', '']) assert.ok(!isCountry(code), code);
+});
+
+test('identifiers and terminal serial numbers', () => {
+  assert.ok(isUuid('019823F0-5d2c-7a31-9a53-0c6f1f2e9b11'));
+  assert.ok(!isUuid('019823f0-5d2c-7a31-9a53-0c6f1f2e9b1'));
+  const device = { make: 'AXIUM', model: 'DX8000', serialNumber: '10000001' };
+  assert.equal(formatTsn(device), 'AXIUM_DX8000-10000001');
+});

@@ -1,0 +1,248 @@
+// The five operations of every provisioned entity: create, list, get, replace and remove.
+import type { Kysely } from 'kysely';
+import type { AuditRecorder } from '../../audit/index.ts';
+import { requireVersion } from '../../http/index.ts';
+import {
+  type Clock,
+  createStatementRunner,
+  type Database,
+  type Ids,
+  isoTime,
+} from '../../platform/index.ts';
+import type { CallerScope } from './caller-scope.ts';
+import { findDependants } from './find-dependants.ts';
+import { isUuid } from './format-rules.ts';
+import { throwAlreadyExists, throwHasDependants, throwNotFound } from './provisioning-errors.ts';
+import { createReferencedRows } from './referenced-rows.ts';
+import type { ResourceDefinition, ResourceFilter, ResourceInput } from './resource-definition.ts';
+import {
+  createDatabaseRunner,
+  createRowRepository,
+  createTransactionRunner,
+  type EntityTable,
+  nameStartsWith,
+  type Row,
+  type SqlRunner,
+} from './resource-sql.ts';
+import {
+  buildAuditEntry,
+  buildNewRow,
+  buildReplacementColumns,
+  type ChangedRows,
+} from './row-and-audit-entry.ts';
+
+export type ResourceDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly audit: Pick<AuditRecorder, 'record'>;
+  /** The server calls this after each committed write. */
+  readonly onWrite: (organizationId: string) => void;
+};
+
+/** The API sends the version as the ETag. */
+export type Versioned<View> = { readonly view: View; readonly version: number };
+
+export type ResourcePage<View> = { readonly items: View[]; readonly next: string | undefined };
+
+export type ResourceOperations<View> = {
+  create(scope: CallerScope, input: ResourceInput, id?: string): Promise<Versioned<View>>;
+  /**
+   * Creates the entity unless the identifier was ever used, even computeColumns a deleted one. Returns true if
+   * it was created.
+   */
+  createIfNew(scope: CallerScope, input: ResourceInput, id: string): Promise<boolean>;
+  list(
+    scope: CallerScope,
+    query: ResourceInput,
+    page: { readonly limit: number; readonly after?: string },
+  ): Promise<ResourcePage<View>>;
+  get(scope: CallerScope, id: string): Promise<Versioned<View>>;
+  replace(
+    scope: CallerScope,
+    id: string,
+    input: ResourceInput,
+    ifMatch?: string,
+  ): Promise<Versioned<View>>;
+  remove(scope: CallerScope, id: string, ifMatch?: string): Promise<void>;
+  /** Locks a row, and changes it in one transaction together with the work of `change`. */
+  change(
+    scope: CallerScope,
+    id: string,
+    ifMatch: string | undefined,
+    change: (run: SqlRunner, row: Row, trx: Kysely<unknown>) => Promise<Row>,
+    /** The verb of the action in the audit; computeColumns default `updated`. */
+    auditVerb?: string,
+  ): Promise<Versioned<View>>;
+};
+
+const uniqueViolation = '23505';
+
+const commonFilters: Readonly<Record<string, ResourceFilter>> = {
+  name: (value) => ({ toSql: nameStartsWith, value }),
+  externalId: (value) => ({ toSql: (placeholder) => `external_id = ${placeholder}`, value }),
+  status: (value) => ({ toSql: (placeholder) => `status = ${placeholder}`, value }),
+};
+
+function toVersioned<View>(definition: ResourceDefinition<View>, row: Row): Versioned<View> {
+  return { view: definition.toView(row), version: Number(row['version']) };
+}
+
+/** The unique index of the database decides between two concurrent writers. */
+async function reportUniqueViolation<Result>(
+  table: EntityTable,
+  write: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await write();
+  } catch (error) {
+    const isUniqueViolation =
+      error instanceof Error && 'code' in error && error.code === uniqueViolation;
+    const member =
+      isUniqueViolation && 'constraint' in error
+        ? table.uniqueIndexes[String(error.constraint)]
+        : undefined;
+    if (member !== undefined) throwAlreadyExists(member);
+    throw error;
+  }
+}
+
+/** @example const stores = createResource(deps, storeKind); */
+export function createResourceOperations<View>(
+  deps: ResourceDeps,
+  definition: ResourceDefinition<View>,
+): ResourceOperations<View> {
+  const { database, clock, ids, audit } = deps;
+  /** Lookups computeColumns identifier have few different texts, so they use prepared statements. */
+  const findRun = createStatementRunner(database, 'provisioning');
+  const records = createRowRepository(definition.table);
+  const recordAudit = async (
+    trx: Kysely<unknown>,
+    scope: CallerScope,
+    auditVerb: string,
+    changed: ChangedRows,
+  ) => {
+    const entry = buildAuditEntry(definition, scope, auditVerb, changed);
+    await audit.record(trx, entry);
+    // For a change computeColumns an organisation above, the audit of the changed organisation also gets the
+    // entry.
+    const own = String((changed.after ?? changed.before)?.['organization_id']);
+    if (own !== scope.organizationId) await audit.record(trx, { ...entry, organizationId: own });
+  };
+
+  async function lockRow(
+    run: SqlRunner,
+    scope: CallerScope,
+    id: string,
+    ifMatch?: string,
+  ): Promise<Row> {
+    const row = isUuid(id) ? await records.find(run, scope, id, 'update') : undefined;
+    if (row === undefined) return throwNotFound(definition.notFoundCode);
+    requireVersion(ifMatch, Number(row['version']));
+    return row;
+  }
+
+  async function writeInTransaction<Result>(
+    scope: CallerScope,
+    write: (run: SqlRunner, trx: Kysely<unknown>) => Promise<Result>,
+  ): Promise<Result> {
+    const result = await reportUniqueViolation(definition.table, () =>
+      database.transaction(async (trx) => {
+        await definition.lock?.(createTransactionRunner(trx), scope);
+        return write(createTransactionRunner(trx), trx);
+      }),
+    );
+    deps.onWrite(scope.organizationId);
+    return result;
+  }
+
+  async function insertRow(
+    trx: Kysely<unknown>,
+    scope: CallerScope,
+    input: ResourceInput,
+    id: string,
+  ): Promise<Versioned<View> | undefined> {
+    const run = createTransactionRunner(trx);
+    const created = { id, now: isoTime(clock.now()) };
+    const row = await records.insert(
+      run,
+      await buildNewRow(definition, createReferencedRows(run), scope, input, created),
+    );
+    if (row === undefined) return undefined;
+    await definition.relatedData?.onCreated?.(trx, row, input, scope);
+    await recordAudit(trx, scope, 'created', { after: row });
+    return toVersioned(definition, row);
+  }
+
+  const change: ResourceOperations<View>['change'] = (
+    scope,
+    id,
+    ifMatch,
+    computeColumns,
+    auditVerb = 'updated',
+  ) =>
+    writeInTransaction(scope, async (run, trx) => {
+      const row = await lockRow(run, scope, id, ifMatch);
+      const columns = {
+        ...(await computeColumns(run, row, trx)),
+        updated_at: isoTime(clock.now()),
+      };
+      const changed = await records.replace(run, String(row['organization_id']), id, columns);
+      await definition.relatedData?.onReplaced?.(trx, changed, row);
+      await recordAudit(trx, scope, auditVerb, { before: row, after: changed });
+      return toVersioned(definition, changed);
+    });
+
+  return {
+    async create(scope, input, id = ids.uuid()) {
+      const created = await writeInTransaction(scope, (_run, trx) =>
+        insertRow(trx, scope, input, id),
+      );
+      if (created === undefined) throw new Error(`${definition.idMember} ${id} was used before`);
+      return created;
+    },
+
+    createIfNew: (scope, input, id) =>
+      writeInTransaction(scope, async (run, trx) => {
+        if (await records.isIdUsed(run, scope.organizationId, id)) return false;
+        return (await insertRow(trx, scope, input, id)) !== undefined;
+      }),
+
+    async list(scope, query, page) {
+      const conditions = Object.entries({ ...commonFilters, ...definition.filters })
+        .filter(([name]) => query[name] !== undefined)
+        .map(([name, filter]) => filter(query[name]));
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await records.list(createDatabaseRunner(database), scope, conditions, read);
+      const items = rows.slice(0, page.limit);
+      const last = rows.length > page.limit ? items.at(-1) : undefined;
+      const next = last === undefined ? undefined : String(last[definition.table.id]);
+      return { items: items.map((row) => definition.toView(row)), next };
+    },
+
+    async get(scope, id) {
+      const row = isUuid(id) ? await records.find(findRun, scope, id) : undefined;
+      return row === undefined
+        ? throwNotFound(definition.notFoundCode)
+        : toVersioned(definition, row);
+    },
+
+    replace: (scope, id, input, ifMatch) =>
+      change(scope, id, ifMatch, (run, row) =>
+        buildReplacementColumns(definition, createReferencedRows(run), scope, input, row),
+      ),
+
+    remove: (scope, id, ifMatch) =>
+      writeInTransaction(scope, async (run, trx) => {
+        const row = await lockRow(run, scope, id, ifMatch);
+        const organizationId = String(row['organization_id']);
+        const dependants = await findDependants(run, organizationId, id, definition.dependants);
+        if (dependants.length > 0) throwHasDependants(dependants);
+        await records.remove(run, organizationId, id, isoTime(clock.now()));
+        await definition.relatedData?.onRemoved?.(trx, row, scope);
+        await recordAudit(trx, scope, 'removed', { before: row });
+      }),
+
+    change,
+  };
+}

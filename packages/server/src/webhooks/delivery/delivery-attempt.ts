@@ -1,0 +1,98 @@
+// Makes one delivery attempt: signs the stored body again, sends it and builds the log entry.
+import { hideCardNumbers } from '@switchyard/emv';
+import {
+  type CallResult,
+  type Clock,
+  createWebhookHeaders,
+  type DueClock,
+  isoTime,
+  type OutgoingCalls,
+  redactText,
+} from '../../platform/index.ts';
+import type { SigningKeys } from '../endpoints/endpoint-keys.ts';
+import { nextTryAfterMs, retryAfterMsOf, type Tried, verdictOf } from './retry-schedule.ts';
+import type { DueDelivery, Mark } from './send-deliveries-sql.ts';
+
+export const attemptTimeoutMs = 15_000;
+const maxResponseBytes = 1_024;
+
+export type AttemptDeps = {
+  readonly calls: Pick<OutgoingCalls, 'call'>;
+  readonly clock: Clock;
+  readonly dueClock: DueClock;
+  readonly timeoutMs: number;
+  readonly retryDelaysMs: readonly number[];
+  /** Returns a random part of a time. */
+  jittered(ms: number): number;
+};
+
+/** Without `tried` the server sent nothing, because the feed no longer contains the event. */
+export type Attempt = { readonly tried?: Tried; readonly mark: Mark };
+
+function triedOf(result: CallResult, now: number): Tried {
+  if (result.fault !== undefined) return { fault: result.fault };
+  const header = result.headers['retry-after'];
+  const retryAfterMs = retryAfterMsOf(header, now);
+  const { status } = result;
+  return retryAfterMs === undefined ? { status } : { status, retryAfterMs };
+}
+
+/** PostgreSQL text cannot contain U+0000, and the log must not contain card numbers. */
+const kept = (answer: string) => hideCardNumbers(redactText(answer)).replaceAll('\u0000', '\ufffd');
+
+function entryOf(tried: Tried, result: CallResult, at: number) {
+  const answer = result.fault === undefined ? kept(result.body) : '';
+  return {
+    at: isoTime(at),
+    ...('fault' in tried ? { fault: tried.fault } : { status: tried.status }),
+    ms: result.ms,
+    ...(answer === '' ? {} : { answer }),
+  };
+}
+
+function nextOf(attempts: number, tried: Tried, deps: AttemptDeps) {
+  const now = deps.clock.now();
+  const at = isoTime(now);
+  if (verdictOf(tried) === 'Delivered') return { status: 'Delivered', due_at: at, at } as const;
+  const { retryDelaysMs, jittered } = deps;
+  const pauseMs = nextTryAfterMs(attempts + 1, tried, retryDelaysMs, jittered);
+  if (pauseMs === undefined) return { status: 'Failed', due_at: at, at } as const;
+  return { status: 'Pending', due_at: isoTime(deps.dueClock.toDue(now + pauseMs)), at } as const;
+}
+
+export async function attempt(
+  deps: AttemptDeps,
+  to: { readonly url: string; readonly signing: SigningKeys },
+  delivery: DueDelivery,
+): Promise<Attempt> {
+  const { calls, clock, timeoutMs } = deps;
+  const at = clock.now();
+  const { body, eventId } = delivery;
+  const row = {
+    organization_id: delivery.organizationId,
+    delivery_id: delivery.deliveryId,
+    taken_at: isoTime(delivery.dueAt.getTime()),
+  };
+  if (body === null) {
+    const now = isoTime(at);
+    const entry = { at: now, fault: 'event_expired', ms: 0 };
+    return { mark: { ...row, status: 'Failed', due_at: now, at: now, entry } };
+  }
+  const { keys, privateKeys } = to.signing;
+  const headers = {
+    'user-agent': 'Switchyard-Webhooks/1',
+    ...createWebhookHeaders({ id: eventId, sentAt: at, body, keys, privateKeys }),
+  };
+  const result = await calls.call(to.url, {
+    method: 'POST',
+    headers,
+    body,
+    timeoutMs,
+    maxResponseBytes,
+    acceptsTruncatedBody: true,
+    isIdempotent: true,
+  });
+  const tried = triedOf(result, clock.now());
+  const entry = entryOf(tried, result, at);
+  return { tried, mark: { ...row, ...nextOf(delivery.attempts, tried, deps), entry } };
+}

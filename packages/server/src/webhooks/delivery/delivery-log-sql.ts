@@ -1,0 +1,182 @@
+// Reads, resends and deletes deliveries in the delivery log by SQL.
+import type { WebhookDelivery } from '@switchyard/contract';
+import type { EndpointScope, Run } from '../endpoints/endpoint-sql.ts';
+import { deliveryIdOf } from './plan-deliveries.ts';
+
+export type DeliveryFilters = {
+  readonly endpointId?: string;
+  readonly status?: 'Pending' | 'Delivered' | 'Failed';
+  readonly eventId?: string;
+};
+
+export type DeliveryRow = {
+  delivery_id: string;
+  endpoint_id: string;
+  event_id: string;
+  type: string;
+  position: number | null;
+  status: 'Pending' | 'Delivered' | 'Failed';
+  attempts: number;
+  due_at: Date;
+  log: NonNullable<WebhookDelivery['lastAttempt']>[];
+  created_at: Date;
+  updated_at: Date;
+  body: string | null;
+};
+
+const columns = `d.delivery_id, d.endpoint_id, d.event_id, d.type, d.position, d.status, d.attempts,
+  d.due_at, d.log, d.created_at, d.updated_at`;
+
+export async function findDelivery(
+  run: Run,
+  { organizationId, merchantId }: EndpointScope,
+  deliveryId: string,
+): Promise<DeliveryRow | undefined> {
+  const [row] = await run(
+    `SELECT ${columns}, coalesce(d.body, f.body) AS body FROM webhook_deliveries AS d
+     LEFT JOIN feed_events AS f
+       ON f.organization_id = d.organization_id AND f.position = d.position
+     WHERE d.organization_id = $1 AND d.delivery_id = $2 AND ($3::uuid IS NULL OR EXISTS (
+       SELECT FROM webhook_endpoints AS e WHERE e.organization_id = d.organization_id
+         AND e.endpoint_id = d.endpoint_id AND e.owner_merchant_id = $3))`,
+    [organizationId, deliveryId, merchantId ?? null],
+  );
+  return row as DeliveryRow | undefined;
+}
+
+async function endpointIdsOf(
+  run: Run,
+  { organizationId, merchantId }: EndpointScope,
+): Promise<string[]> {
+  const rows = await run(
+    `SELECT endpoint_id FROM webhook_endpoints
+     WHERE organization_id = $1 AND ($2::uuid IS NULL OR owner_merchant_id = $2)`,
+    [organizationId, merchantId ?? null],
+  );
+  return rows.map((row) => String(row['endpoint_id']));
+}
+
+/** The endpoints to search; undefined means all of them, including deleted ones. */
+async function endpointsWanted(
+  run: Run,
+  scope: EndpointScope,
+  endpointId: string | undefined,
+): Promise<string[] | undefined> {
+  const wanted = endpointId?.toLowerCase();
+  if (scope.merchantId === undefined) return wanted === undefined ? undefined : [wanted];
+  const own = await endpointIdsOf(run, scope);
+  return wanted === undefined ? own : own.filter((id) => id === wanted);
+}
+
+/** An event has one delivery per endpoint, and its identifier follows from both. */
+async function ofEvent(run: Run, scope: EndpointScope, eventId: string): Promise<string[]> {
+  const endpointIds = await endpointIdsOf(run, scope);
+  return endpointIds.map((endpointId) => deliveryIdOf(eventId.toLowerCase(), endpointId));
+}
+
+/** Returns the newest deliveries first. */
+export async function listDeliveries(
+  run: Run,
+  scope: EndpointScope,
+  { endpointId, status, eventId }: DeliveryFilters,
+  page: { readonly limit: number; readonly after?: string },
+): Promise<DeliveryRow[]> {
+  const only = eventId === undefined ? null : await ofEvent(run, scope, eventId);
+  const endpointIds = await endpointsWanted(run, scope, endpointId);
+  const rows = await run(
+    `SELECT ${columns}, NULL AS body FROM webhook_deliveries AS d
+     WHERE d.organization_id = $1 AND ($2::uuid[] IS NULL OR d.endpoint_id = ANY($2))
+       AND ($3::text IS NULL OR d.status = $3) AND ($4::uuid[] IS NULL OR d.delivery_id = ANY($4))
+       AND ($5::uuid IS NULL OR d.delivery_id < $5)
+     ORDER BY d.delivery_id DESC LIMIT $6`,
+    [
+      scope.organizationId,
+      endpointIds ?? null,
+      status ?? null,
+      only,
+      page.after ?? null,
+      page.limit,
+    ],
+  );
+  return rows as DeliveryRow[];
+}
+
+/** Restarts the retry schedule; a pending delivery becomes due at once. */
+export async function resendDelivery(
+  run: Run,
+  organizationId: string,
+  deliveryId: string,
+  now: string,
+): Promise<void> {
+  await run(
+    `UPDATE webhook_deliveries SET status = 'Pending', attempts = 0, due_at = $3, updated_at = $3
+     WHERE organization_id = $1 AND delivery_id = $2`,
+    [organizationId, deliveryId, now],
+  );
+}
+
+/** The smallest identifier of a delivery for an event of this time. */
+export function idBoundOf(ms: number): string {
+  const hex = ms.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+const rowsPerEndpoint = 1_000;
+const endpointsPerStep = 100;
+
+/**
+ * Deletes a part of the old deliveries of some endpoints. `last` is the start of the next step, and
+ * is undefined after the last endpoint.
+ */
+export async function deleteOld(
+  run: Run,
+  before: number,
+  after: { readonly organizationId: string; readonly endpointId: string } | undefined,
+): Promise<{ deleted: number; last?: { organizationId: string; endpointId: string } }> {
+  const [row] = await run(
+    `WITH page AS (
+       SELECT organization_id, endpoint_id FROM webhook_lanes
+       WHERE $1::uuid IS NULL OR (organization_id, endpoint_id) > ($1, $2::uuid)
+       ORDER BY organization_id, endpoint_id LIMIT ${endpointsPerStep}
+     ), old AS (
+       SELECT w.organization_id, w.delivery_id FROM page AS s CROSS JOIN LATERAL (
+         SELECT organization_id, delivery_id FROM webhook_deliveries
+         WHERE organization_id = s.organization_id AND endpoint_id = s.endpoint_id
+           AND delivery_id < $3
+         ORDER BY delivery_id LIMIT ${rowsPerEndpoint}) AS w
+     ), gone AS (
+       DELETE FROM webhook_deliveries AS d USING old
+       WHERE d.organization_id = old.organization_id AND d.delivery_id = old.delivery_id
+       RETURNING 1
+     )
+     SELECT (SELECT count(*)::int FROM gone) AS deleted, (SELECT count(*)::int FROM page) AS seen,
+       (SELECT organization_id FROM page ORDER BY 1 DESC, endpoint_id DESC LIMIT 1) AS organization,
+       (SELECT endpoint_id FROM page ORDER BY organization_id DESC, 1 DESC LIMIT 1) AS endpoint`,
+    [after?.organizationId ?? null, after?.endpointId ?? null, idBoundOf(before)],
+  );
+  const deleted = Number(row?.['deleted'] ?? 0);
+  if (row === undefined || Number(row['seen']) < endpointsPerStep) return { deleted };
+  const last = {
+    organizationId: String(row['organization']),
+    endpointId: String(row['endpoint']),
+  };
+  return { deleted, last };
+}
+
+const rowsOfGone = 5_000;
+
+/** Deletes a part of the deliveries of a deleted endpoint. Returns whether more may remain. */
+export async function deleteOfEndpoint(
+  run: Run,
+  organizationId: string,
+  endpointId: string,
+): Promise<boolean> {
+  const rows = await run(
+    `DELETE FROM webhook_deliveries AS d USING (
+       SELECT delivery_id FROM webhook_deliveries
+       WHERE organization_id = $1 AND endpoint_id = $2 LIMIT ${rowsOfGone}) AS o
+     WHERE d.organization_id = $1 AND d.delivery_id = o.delivery_id RETURNING 1`,
+    [organizationId, endpointId],
+  );
+  return rows.length === rowsOfGone;
+}

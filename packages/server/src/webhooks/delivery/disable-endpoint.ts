@@ -1,0 +1,84 @@
+// Disables a failing endpoint and publishes an event about it in one transaction.
+import { CompiledQuery } from 'kysely';
+import { type AuditRecorder, platformAuthor } from '../../audit/index.ts';
+import {
+  type Clock,
+  type Database,
+  type Ids,
+  isoTime,
+  type OutboxEventData,
+  type OutboxEventMapper,
+} from '../../platform/index.ts';
+import { disableEndpoint, runIn } from '../endpoints/endpoint-sql.ts';
+import { auditedEndpoint, auditedEntity, shownUrl } from '../endpoints/endpoint-view.ts';
+import type { DisabledCause } from './delivery-dispatcher.ts';
+import type { LaneKey } from './send-deliveries-sql.ts';
+
+const disabledKind = 'endpoint.disabled';
+
+const announceText = `INSERT INTO outbox
+  (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+  VALUES ($1, $2, '${disabledKind}', $3, $4, $5)`;
+
+export type DisableDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly audit: AuditRecorder;
+};
+
+/**
+ * Returns whether it disabled the endpoint; it does not if the URL has changed.
+ *
+ * @example const disable = createDisable(deps); await disable({ ...key, url }, 'Gone');
+ */
+export function createDisable({ database, clock, ids, audit }: DisableDeps) {
+  return ({ organizationId, endpointId, url }: LaneKey & { url: string }, cause: DisabledCause) =>
+    database.transaction(async (trx): Promise<boolean> => {
+      const now = isoTime(clock.now());
+      const key = { organizationId, endpointId, url };
+      const row = await disableEndpoint(runIn(trx), key, cause, now);
+      if (row === undefined) return false;
+      const values = [organizationId, ids.uuid(), endpointId, row.version, now];
+      await trx.executeQuery(CompiledQuery.raw(announceText, values));
+      await audit.record(trx, {
+        organizationId,
+        ...platformAuthor,
+        action: 'endpoint.disabled',
+        entity: auditedEntity(row),
+        after: auditedEndpoint(row),
+      });
+      return true;
+    });
+}
+
+/** The facts of `endpoint.` events about disabled endpoints. */
+export const endpointEvents: OutboxEventMapper = {
+  prefix: 'endpoint.',
+  async read(rows, trx): Promise<ReadonlyMap<string, OutboxEventData>> {
+    const found = await runIn(trx)(
+      `SELECT e.organization_id, e.endpoint_id, e.url, e.disabled_reason, e.owner_merchant_id,
+         l.succeeded_at
+       FROM webhook_endpoints AS e JOIN webhook_lanes AS l
+         ON l.organization_id = e.organization_id AND l.endpoint_id = e.endpoint_id
+       WHERE e.organization_id = ANY($1::uuid[]) AND e.endpoint_id = ANY($2::uuid[])`,
+      [rows.map(({ organizationId }) => organizationId), rows.map(({ subjectId }) => subjectId)],
+    );
+    const byId = new Map(found.map((endpoint) => [endpoint['endpoint_id'], endpoint]));
+    const facts = rows.flatMap(({ outboxId, subjectId }): [string, OutboxEventData][] => {
+      const endpoint = byId.get(subjectId);
+      // The endpoint was deleted, so the server publishes no event.
+      if (endpoint === undefined) return [];
+      const at = endpoint['succeeded_at'];
+      const data = {
+        endpointId: subjectId,
+        url: shownUrl(String(endpoint['url'])),
+        reason: String(endpoint['disabled_reason'] ?? 'Requested'),
+        ...(at instanceof Date ? { lastSuccessAt: isoTime(at.getTime()) } : {}),
+      };
+      const owner = endpoint['owner_merchant_id'];
+      return [[outboxId, { merchantId: typeof owner === 'string' ? owner : null, data }]];
+    });
+    return new Map(facts);
+  },
+};

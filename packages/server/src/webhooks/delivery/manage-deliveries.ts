@@ -1,0 +1,150 @@
+// Reads and resends deliveries, and sends test events to an endpoint.
+import {
+  defined,
+  isEventType,
+  throwProblem,
+  type WebhookDelivery,
+  type WebhookDeliveryDetail,
+} from '@switchyard/contract';
+import type { FoundPage, PageRequest } from '../../http/index.ts';
+import {
+  type Clock,
+  type Database,
+  type DueClock,
+  type Ids,
+  isoTime,
+  withUnknownOutcome,
+} from '../../platform/index.ts';
+import { type EndpointScope, findEndpoint, runIn, runOn } from '../endpoints/endpoint-sql.ts';
+import { refuseUnknownEndpoint } from '../endpoints/manage-endpoints.ts';
+import {
+  type DeliveryFilters,
+  type DeliveryRow,
+  findDelivery,
+  listDeliveries,
+  resendDelivery,
+} from './delivery-log-sql.ts';
+import { deliveryIdOf } from './plan-deliveries.ts';
+import { insertDeliveries, type LaneKey } from './send-deliveries-sql.ts';
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export type Deliveries = {
+  list(
+    scope: EndpointScope,
+    filters: DeliveryFilters,
+    page: PageRequest,
+  ): Promise<FoundPage<WebhookDelivery>>;
+  get(scope: EndpointScope, deliveryId: string): Promise<WebhookDeliveryDetail>;
+  resend(scope: EndpointScope, deliveryId: string): Promise<WebhookDelivery>;
+  test(scope: EndpointScope, endpointId: string, type?: string): Promise<WebhookDelivery>;
+};
+
+export type DeliveriesDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly dueClock: Pick<DueClock, 'fromDue'>;
+  readonly ids: Ids;
+  /** Sends the pending deliveries of the endpoint at once, because a client waits for one. */
+  hurry(key: LaneKey): Promise<void>;
+};
+
+function refuseUnknown(): never {
+  return throwProblem('delivery_not_found', 'No delivery in your scope has this identifier.');
+}
+
+/** @param fromDue converts a due time to the process clock */
+function viewOf(row: DeliveryRow, fromDue: (dueAt: number) => number): WebhookDelivery {
+  const lastAttempt = row.log.at(-1);
+  return {
+    deliveryId: row.delivery_id,
+    endpointId: row.endpoint_id,
+    eventId: row.event_id,
+    type: row.type,
+    ...(row.position === null ? {} : { position: row.position }),
+    status: row.status,
+    attempts: row.attempts,
+    ...(row.status === 'Pending' ? { nextAttemptAt: isoTime(fromDue(row.due_at.getTime())) } : {}),
+    ...defined({ lastAttempt }),
+    createdAt: isoTime(row.created_at.getTime()),
+    updatedAt: isoTime(row.updated_at.getTime()),
+  };
+}
+
+/** @example const deliveries = createDeliveryLog({ database, clock, dueClock, ids, hurry }); */
+export function createDeliveryLog(deps: DeliveriesDeps): Deliveries {
+  const { database, clock, dueClock, ids, hurry } = deps;
+  const viewed = (row: DeliveryRow): WebhookDelivery => viewOf(row, dueClock.fromDue);
+  const detailOf = (row: DeliveryRow): WebhookDeliveryDetail => ({
+    ...viewed(row),
+    ...(row.body === null ? {} : { body: row.body }),
+    log: row.log,
+  });
+
+  async function demandEnabled(scope: EndpointScope, endpointId: string): Promise<string> {
+    const row = uuid.test(endpointId)
+      ? await findEndpoint(runOn(database), scope, endpointId)
+      : undefined;
+    if (row === undefined) return refuseUnknownEndpoint();
+    if (row.status !== 'Enabled') {
+      throwProblem('endpoint_state', 'The endpoint is disabled; enable it first.');
+    }
+    return row.endpoint_id;
+  }
+
+  async function demand(scope: EndpointScope, deliveryId: string): Promise<DeliveryRow> {
+    const row = uuid.test(deliveryId)
+      ? await findDelivery(runOn(database), scope, deliveryId)
+      : undefined;
+    return row ?? refuseUnknown();
+  }
+
+  const hurried = ({ organizationId, endpointId }: LaneKey, deliveryId: string) =>
+    withUnknownOutcome(async () => {
+      await hurry({ organizationId, endpointId });
+      return viewed(await demand({ organizationId }, deliveryId));
+    });
+
+  return {
+    async list(scope, filters, page) {
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await listDeliveries(runOn(database), scope, filters, read);
+      const items = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? items.at(-1)?.delivery_id : undefined;
+      return { items: items.map(viewed), next };
+    },
+
+    get: async (scope, deliveryId) => detailOf(await demand(scope, deliveryId)),
+
+    async resend(scope, deliveryId) {
+      const { organizationId } = scope;
+      const row = await demand(scope, deliveryId);
+      const endpoint = await findEndpoint(runOn(database), scope, row.endpoint_id);
+      if (endpoint === undefined) throwProblem('delivery_state', 'The endpoint was deleted.');
+      await demandEnabled(scope, row.endpoint_id);
+      if (row.body === null) throwProblem('delivery_state', 'The event is no longer kept.');
+      const now = isoTime(clock.now());
+      await resendDelivery(runOn(database), organizationId, row.delivery_id, now);
+      return hurried({ organizationId, endpointId: row.endpoint_id }, row.delivery_id);
+    },
+
+    async test(scope, given, type = 'endpoint.test') {
+      if (!isEventType(type)) {
+        const detail = 'names no type of event';
+        throwProblem('field_invalid', `type ${detail}.`, {
+          errors: [{ pointer: '/type', code: 'field_invalid', detail }],
+        });
+      }
+      const { organizationId } = scope;
+      const endpointId = await demandEnabled(scope, given);
+      const eventId = ids.uuid();
+      const deliveryId = deliveryIdOf(eventId, endpointId);
+      const data = { organizationId, endpointId, message: 'A test, as asked for.', test: true };
+      const timestamp = isoTime(clock.now());
+      const body = JSON.stringify({ type, timestamp, data: { ...data, sequence: 1 } });
+      const row = { organizationId, deliveryId, endpointId, eventId, type, position: null, body };
+      await database.transaction((trx) => insertDeliveries(runIn(trx), [row], timestamp));
+      return hurried({ organizationId, endpointId }, deliveryId);
+    },
+  };
+}

@@ -1,0 +1,68 @@
+// Plans the deliveries of new events, within the transaction that publishes them.
+import { createHash } from 'node:crypto';
+import { matchesEventType } from '@switchyard/contract';
+import type { Kysely } from 'kysely';
+import { type Clock, isoTime } from '../../platform/index.ts';
+import { runIn } from '../endpoints/endpoint-sql.ts';
+import type { FeedEvent } from '../feed/index.ts';
+import {
+  insertDeliveries,
+  type LaneKey,
+  type NewDelivery,
+  type Wanting,
+  wanting,
+} from './send-deliveries-sql.ts';
+
+/**
+ * A UUID version 7 with the time of the event. It is the same for the same event and endpoint, so
+ * that no delivery is planned twice.
+ */
+export function deliveryIdOf(eventId: string, endpointId: string): string {
+  const bytes = createHash('sha256').update(`${eventId} ${endpointId}`).digest().subarray(0, 16);
+  bytes.write(eventId.replaceAll('-', '').slice(0, 12), 0, 'hex');
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x70;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  const hex = bytes.toString('hex');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+export function isWanted(
+  { eventTypes, merchantId }: Pick<Wanting, 'eventTypes' | 'merchantId'>,
+  event: Pick<FeedEvent, 'type' | 'merchantId'>,
+): boolean {
+  if (merchantId !== null && merchantId !== event.merchantId) return false;
+  return matchesEventType(eventTypes, event.type);
+}
+
+export type PlannedEvent = Pick<
+  FeedEvent,
+  'organizationId' | 'eventId' | 'type' | 'merchantId' | 'position'
+>;
+
+export function deliveryOf(event: PlannedEvent, endpointId: string): NewDelivery {
+  const { organizationId, eventId, type, position } = event;
+  const deliveryId = deliveryIdOf(eventId, endpointId);
+  return { organizationId, deliveryId, endpointId, eventId, type, position, body: null };
+}
+
+/** Plans the deliveries and returns the endpoints that get one. */
+export function createPlanner({ clock }: { readonly clock: Clock }) {
+  return async (events: readonly FeedEvent[], trx: Kysely<unknown>): Promise<LaneKey[]> => {
+    const run = runIn(trx);
+    const endpoints = Map.groupBy(
+      await wanting(run, events),
+      ({ organizationId }) => organizationId,
+    );
+    const lanes = new Map<string, LaneKey>();
+    const rows = events.flatMap((event) =>
+      (endpoints.get(event.organizationId) ?? [])
+        .filter((endpoint) => isWanted(endpoint, event))
+        .map(({ organizationId, endpointId }) => {
+          lanes.set(endpointId, { organizationId, endpointId });
+          return deliveryOf(event, endpointId);
+        }),
+    );
+    if (rows.length > 0) await insertDeliveries(run, rows, isoTime(clock.now()));
+    return [...lanes.values()];
+  };
+}

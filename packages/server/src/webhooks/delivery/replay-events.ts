@@ -1,0 +1,228 @@
+// Replays events to an endpoint in steps through the feed, which continue after a crash.
+import {
+  type BegunWebhookReplay,
+  defined,
+  throwProblem,
+  type WebhookReplay,
+} from '@switchyard/contract';
+import { parseTimeRange } from '../../http/index.ts';
+import { type Clock, type Database, isoTime, type Job, type Jobs } from '../../platform/index.ts';
+import {
+  type EndpointRow,
+  type EndpointScope,
+  findEndpoint,
+  type Run,
+  runIn,
+} from '../endpoints/endpoint-sql.ts';
+import { refuseUnknownEndpoint } from '../endpoints/manage-endpoints.ts';
+import { deliveryOf, isWanted, type PlannedEvent } from './plan-deliveries.ts';
+import { insertDeliveries, type LaneKey } from './send-deliveries-sql.ts';
+
+const replayKind = 'webhook-replay';
+const eventsPerStep = 500;
+/** The order of positions can differ a little from the order of times. */
+const slack = 1_000;
+
+export type Replays = {
+  begin(scope: EndpointScope, endpointId: string, span: WebhookReplay): Promise<BegunWebhookReplay>;
+};
+
+export type ReplayDeps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
+  wake(keys: readonly LaneKey[]): void;
+};
+
+type Step = {
+  readonly endpointId: string;
+  readonly after: number;
+  readonly to: number;
+  /** Whether to replay delivered events too; otherwise only missed or failed ones. */
+  readonly all: boolean;
+  readonly from?: string;
+  readonly before?: string;
+};
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * The last position before a time, by binary search: times rise nearly in the order of positions. A
+ * skipped position has no event, so the event before it decides.
+ */
+async function positionBefore(run: Run, organizationId: string, at: string): Promise<number> {
+  const [row] = await run(
+    `WITH RECURSIVE half AS (
+       SELECT h.swept AS low, h.position + 1 AS high FROM feed_heads AS h
+       WHERE h.organization_id = $1
+       UNION ALL
+       SELECT CASE WHEN f.created_at >= $2::timestamptz THEN s.low ELSE (s.low + s.high) / 2 END,
+         CASE WHEN f.created_at >= $2::timestamptz THEN (s.low + s.high) / 2 ELSE s.high END
+       FROM half AS s LEFT JOIN LATERAL (
+         SELECT e.created_at FROM feed_events AS e WHERE e.organization_id = $1
+           AND e.position > s.low AND e.position <= (s.low + s.high) / 2
+         ORDER BY e.position DESC LIMIT 1
+       ) AS f ON true
+       WHERE s.high - s.low > 1
+     )
+     SELECT low FROM half ORDER BY high - low LIMIT 1`,
+    [organizationId, at],
+  );
+  return Number(row?.['low'] ?? 0);
+}
+
+async function headOf(run: Run, organizationId: string): Promise<number> {
+  const [row] = await run('SELECT position FROM feed_heads WHERE organization_id = $1', [
+    organizationId,
+  ]);
+  return Number(row?.['position'] ?? 0);
+}
+
+/**
+ * The position up to which the endpoint acknowledged all events: before its first failed delivery
+ * and before the events that it missed while it was disabled.
+ */
+async function lastAcknowledged(run: Run, row: EndpointRow, head: number): Promise<number> {
+  const [found] = await run(
+    `SELECT min(position) AS position FROM webhook_deliveries
+     WHERE organization_id = $1 AND endpoint_id = $2 AND status = 'Failed'`,
+    [row.organization_id, row.endpoint_id],
+  );
+  const failed = found?.['position'];
+  const firstFailed = failed === null || failed === undefined ? head : Number(failed) - 1;
+  return Math.max(0, Math.min(firstFailed, row.gap_after ?? head));
+}
+
+async function eventsBetween(run: Run, organizationId: string, step: Step) {
+  const rows = await run(
+    `SELECT organization_id AS "organizationId", event_id AS "eventId", type, position,
+       merchant_id AS "merchantId",
+       ($4::timestamptz IS NULL OR created_at >= $4) AND ($5::timestamptz IS NULL OR created_at < $5)
+         AS "isWithin"
+     FROM feed_events WHERE organization_id = $1 AND position > $2 AND position <= $3
+     ORDER BY position LIMIT ${eventsPerStep}`,
+    [organizationId, step.after, step.to, step.from ?? null, step.before ?? null],
+  );
+  return rows as (PlannedEvent & { readonly isWithin: boolean })[];
+}
+
+/** @returns undefined if the request names no time. @throws Refusal field_invalid */
+function timesOf(span: WebhookReplay): { from: string; to?: string | undefined } | undefined {
+  const { from, to } = parseTimeRange(span);
+  if (from === undefined && to === undefined) return undefined;
+  if (from !== undefined && (to === undefined || to > from)) return { from, to };
+  const pointer = from === undefined ? '/from' : '/to';
+  const detail = from === undefined ? 'is needed beside to' : 'must be later than from';
+  return throwProblem('field_invalid', `${pointer.slice(1)} ${detail}.`, {
+    errors: [{ pointer, code: 'field_invalid', detail }],
+  });
+}
+
+/**
+ * Allows one replay at a time, because each may read the whole feed.
+ *
+ * @throws Refusal replay_running
+ */
+function demandFree({ replay_after: afterPosition, replay_to: toPosition }: EndpointRow): void {
+  if (toPosition === null) return;
+  throwProblem('replay_running', 'One is under way already.', {
+    extensions: { ...(afterPosition === null ? {} : { afterPosition }), toPosition },
+  });
+}
+
+/** Stores the bounds of the running replay; without bounds no replay runs. */
+async function note(
+  run: Run,
+  { organization_id, endpoint_id }: EndpointRow,
+  span: { readonly after: number; readonly to: number } | undefined,
+): Promise<void> {
+  await run(
+    `UPDATE webhook_endpoints SET replay_after = $3, replay_to = $4
+     WHERE organization_id = $1 AND endpoint_id = $2`,
+    [organization_id, endpoint_id, span?.after ?? null, span?.to ?? null],
+  );
+}
+
+/** @example const replays = createReplays(deps); await replays.begin(organizationId, endpointId, { from }); */
+export function createReplays(deps: ReplayDeps): Replays {
+  const { database, clock, jobs, wake } = deps;
+
+  const enqueue = (organizationId: string, payload: Step, trx: Parameters<Jobs['enqueue']>[1]) =>
+    jobs.enqueue({ organizationId, kind: replayKind, payload }, trx);
+
+  /** Enqueues the next step in the transaction of this one; a repeated step has the same result. */
+  async function work({ organizationId, payload }: Job): Promise<void> {
+    const step = payload as Step;
+    const { endpointId, all } = step;
+    await database.transaction(async (trx) => {
+      const run = runIn(trx);
+      const row = await findEndpoint(run, { organizationId }, endpointId);
+      if (row === undefined) return;
+      const wanted = { eventTypes: row.event_types, merchantId: row.merchant_id };
+      const events = await eventsBetween(run, organizationId, step);
+      const planned = events.filter((event) => event.isWithin && isWanted(wanted, event));
+      if (planned.length > 0) {
+        const rows = planned.map((event) => deliveryOf(event, endpointId));
+        await insertDeliveries(run, rows, isoTime(clock.now()), all ? 'ended' : 'failed');
+      }
+      const last = events.at(-1);
+      if (last === undefined || events.length < eventsPerStep) return note(run, row, undefined);
+      return enqueue(organizationId, { ...step, after: last.position }, trx);
+    });
+    wake([{ organizationId, endpointId }]);
+    jobs.wake();
+  }
+  jobs.handle(replayKind, work);
+
+  async function spanned(
+    run: Run,
+    organizationId: string,
+    { from, to }: NonNullable<ReturnType<typeof timesOf>>,
+    head: number,
+  ) {
+    const after = Math.max(0, (await positionBefore(run, organizationId, from)) - slack);
+    const end = to === undefined ? head : await positionBefore(run, organizationId, to);
+    const before = defined({ before: to });
+    return { after, to: Math.min(head, end + slack), all: true, from, ...before };
+  }
+
+  return {
+    async begin(scope, given, span) {
+      const { organizationId } = scope;
+      const times = timesOf(span);
+      const begun = await database.transaction(async (trx) => {
+        const run = runIn(trx);
+        const row = uuid.test(given)
+          ? await findEndpoint(run, scope, given, 'FOR UPDATE OF e')
+          : undefined;
+        if (row === undefined) return refuseUnknownEndpoint();
+        if (row.status !== 'Enabled') throwProblem('endpoint_state', 'The endpoint is disabled.');
+        demandFree(row);
+        const endpointId = row.endpoint_id;
+        const head = await headOf(run, organizationId);
+        if (times !== undefined) {
+          const step = { endpointId, ...(await spanned(run, organizationId, times, head)) };
+          await note(run, row, step);
+          await enqueue(organizationId, step, trx);
+          return step;
+        }
+        const after = await lastAcknowledged(run, row, head);
+        const step = { endpointId, after, to: head, all: false };
+        await note(run, row, step);
+        await enqueue(organizationId, step, trx);
+        await run(
+          `UPDATE webhook_endpoints SET gap_after = NULL WHERE organization_id = $1
+           AND endpoint_id = $2`,
+          [organizationId, endpointId],
+        );
+        return step;
+      });
+      jobs.wake();
+      return {
+        endpointId: begun.endpointId,
+        afterPosition: begun.after,
+        toPosition: begun.to,
+      };
+    },
+  };
+}

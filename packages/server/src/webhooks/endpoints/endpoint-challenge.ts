@@ -1,0 +1,53 @@
+// Sends a signed challenge that an endpoint must return, to prove that it accepts events.
+import {
+  type Clock,
+  createWebhookHeaders,
+  type Ids,
+  isoTime,
+  type OutgoingCalls,
+} from '../../platform/index.ts';
+import type { EndpointKeys } from './endpoint-keys.ts';
+import type { EndpointRow } from './endpoint-sql.ts';
+
+const timeoutMs = 10_000;
+const maxResponseBytes = 1_024;
+const ok = 200;
+
+export type Challenge = {
+  /** Returns the fault, or undefined if the endpoint answered correctly. */
+  ask(row: EndpointRow): Promise<string | undefined>;
+};
+
+/** @example const fault = await createChallenge({ calls, keys, clock, ids }).ask(row); */
+export function createChallenge(deps: {
+  readonly calls: Pick<OutgoingCalls, 'call'>;
+  readonly keys: EndpointKeys;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}): Challenge {
+  const { calls, keys, clock, ids } = deps;
+  return {
+    async ask(row) {
+      const at = clock.now();
+      const word = ids.secret();
+      const data = { organizationId: row.organization_id, endpointId: row.endpoint_id };
+      const body = JSON.stringify({
+        type: 'endpoint.challenge',
+        timestamp: isoTime(at),
+        data: { ...data, challenge: word },
+      });
+      const headers = createWebhookHeaders({ id: ids.uuid(), sentAt: at, body, ...keys.open(row) });
+      const answer = await calls.call(row.url, {
+        method: 'POST',
+        headers,
+        body,
+        timeoutMs,
+        maxResponseBytes,
+        isIdempotent: true,
+      });
+      if (answer.fault !== undefined) return `could not be asked: ${answer.fault}`;
+      if (answer.status !== ok) return `answered its challenge with status ${answer.status}`;
+      return answer.body.trim() === word ? undefined : 'answered something else';
+    },
+  };
+}

@@ -1,0 +1,114 @@
+// Tests retention in a real database: it deletes from the beginning and keeps recent events.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { describe, type TestContext, test } from 'node:test';
+import {
+  migrationsFolder,
+  testDatabaseCopyUrl,
+} from '../../../test/support/database/test-database.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
+import {
+  createLog,
+  type Database,
+  isoTime,
+  migrate,
+  openDatabase,
+  systemClock,
+  systemIds,
+} from '../../platform/index.ts';
+import { createFeedRetention } from './feed-retention.ts';
+import { forgetBefore } from './feed-retention-sql.ts';
+
+const log = createLog({ logLevel: 'silent', instanceName: 'test' });
+const now = Date.parse('2026-06-30T00:00:00.000Z');
+const dayMs = 86_400_000;
+
+async function setUp(t: TestContext) {
+  const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
+  const retention = createFeedRetention({ database, log, clock: { now: () => now }, days: 30 });
+  t.after(async () => {
+    await retention.stop();
+    await database.close();
+  });
+  await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
+  return { database, retention };
+}
+
+/** Inserts events of one organisation; `ages` are in days, in the order of positions. */
+async function fill(database: Database, organizationId: string, ages: readonly number[]) {
+  await database.query(
+    `INSERT INTO feed_events (organization_id, position, event_id, type, subject_id, sequence,
+       body, created_at)
+     SELECT $1, i, gen_random_uuid(), 'thing.made', 'x', i, '{}', ($2::timestamptz[])[i]
+     FROM generate_series(1, $3) AS i`,
+    [organizationId, ages.map((age) => isoTime(now - age * dayMs)), ages.length],
+  );
+  await database.query('INSERT INTO feed_heads VALUES ($1, $2)', [organizationId, ages.length]);
+}
+
+async function stateOf(database: Database, organizationId: string) {
+  const [row] = await database.query<{ swept: number; kept: number[] }>(
+    `SELECT swept, ARRAY(SELECT position::int FROM feed_events e
+       WHERE e.organization_id = h.organization_id ORDER BY position) AS kept
+     FROM feed_heads h WHERE organization_id = $1`,
+    [organizationId],
+  );
+  return row;
+}
+
+describe('retention of the feed', () => {
+  test('forgets what is older than it is kept, of many organisations and in many steps', async (t) => {
+    const { database, retention } = await setUp(t);
+    const many = Array.from({ length: 45 }, () => randomUUID());
+    for (const id of many) await fill(database, id, [40, 35, 31, 29, 1]);
+    const large = randomUUID();
+    await fill(database, large, [...Array.from({ length: 1700 }, () => 90), 2]);
+    retention.start();
+    await eventually('the old ones are gone', async () => {
+      const [row] = await database.query<{ n: number }>(
+        'SELECT count(*)::int AS n FROM feed_events WHERE created_at < $1',
+        [isoTime(now - 30 * dayMs)],
+      );
+      return row?.n === 0;
+    });
+    await retention.stop();
+    for (const id of many) {
+      assert.deepEqual(await stateOf(database, id), { swept: 3, kept: [4, 5] });
+    }
+    assert.deepEqual(await stateOf(database, large), { swept: 1700, kept: [1701] });
+  });
+
+  test('an old event behind a young one stays: a feed has no holes', async (t) => {
+    const { database, retention } = await setUp(t);
+    const id = randomUUID();
+    await fill(database, id, [40, 5, 40, 5]);
+    retention.start();
+    await eventually('the first is gone', async () => (await stateOf(database, id))?.swept === 1);
+    await retention.stop();
+    assert.deepEqual((await stateOf(database, id))?.kept, [2, 3, 4]);
+  });
+
+  test('a crash between the two steps leaves rows that nobody reads, and that the next step takes', async (t) => {
+    const { database, retention } = await setUp(t);
+    const id = randomUUID();
+    await fill(database, id, [60, 60, 40, 1]);
+    const first = await forgetBefore(database, isoTime(now - 50 * dayMs));
+    assert.deepEqual([...first.bounds], [[id, 2]]);
+    assert.deepEqual(await stateOf(database, id), { swept: 2, kept: [1, 2, 3, 4] });
+    retention.start();
+    await eventually('all are gone', async () => (await stateOf(database, id))?.kept.length === 1);
+    await retention.stop();
+    assert.equal((await stateOf(database, id))?.swept, 3);
+  });
+
+  test('a feed that is all old is forgotten, and goes on counting', async (t) => {
+    const { database, retention } = await setUp(t);
+    const id = randomUUID();
+    await fill(database, id, [60, 60]);
+    retention.start();
+    await eventually('gone', async () => (await stateOf(database, id))?.kept.length === 0);
+    await retention.stop();
+    const [head] = await database.query<{ position: number }>('SELECT position FROM feed_heads');
+    assert.equal(head?.position, 2);
+  });
+});

@@ -1,0 +1,107 @@
+// Publishes outbox rows: reads their facts, numbers the events and stores each body once.
+import type { Kysely } from 'kysely';
+import type {
+  Log,
+  Metrics,
+  OutboxEventData,
+  OutboxEventMapper,
+  OutboxRow,
+  OutboxSubscriber,
+} from '../../platform/index.ts';
+import { eventBody } from './event-body.ts';
+import type { DeliveryPlanner, FeedEvent } from './feed-event.ts';
+import { type SetAside, sourceOf } from './postpone-unknown-events.ts';
+import { insertEvents, takePositions } from './publish-events-sql.ts';
+
+export type PublisherDeps = {
+  sources: readonly OutboxEventMapper[];
+  log: Log;
+  metrics: Metrics;
+  deliveries?: DeliveryPlanner;
+  /** Stores rows without a source. */
+  setAside: SetAside;
+  /** Notifies waiting readers of this process of the new feed positions, after the commit. */
+  tell(positions: ReadonlyMap<string, number>): void;
+};
+
+/** @example outbox.subscribe(createPublisher({ sources, log, metrics, tell })); */
+export function createPublisher(deps: PublisherDeps): OutboxSubscriber {
+  const { sources, log, deliveries, setAside, tell } = deps;
+  const measured = measurements(deps.metrics);
+
+  /**
+   * Reads the facts with one query per source. A row without a source may come from a newer
+   * version, so the server keeps it.
+   */
+  async function factsOf(rows: readonly OutboxRow[], trx: Kysely<unknown>) {
+    const all = new Map<string, OutboxEventData>();
+    for (const [source, own] of bySource(sources, rows)) {
+      if (source === undefined) {
+        const kinds = [...new Set(own.map(({ kind }) => kind))];
+        log.error({ kinds }, 'no room tells the facts of these events, so they are set aside');
+        await setAside(own, trx);
+        continue;
+      }
+      for (const [id, facts] of await source.read(own, trx)) all.set(id, facts);
+    }
+    return all;
+  }
+
+  return async (rows, trx) => {
+    const facts = await factsOf(rows, trx);
+    const published = rows.filter(({ outboxId }) => facts.has(outboxId));
+    if (published.length === 0) return undefined;
+    const counts = new Map<string, number>();
+    for (const { organizationId } of published) {
+      counts.set(organizationId, (counts.get(organizationId) ?? 0) + 1);
+    }
+    const positions = await takePositions(trx, counts);
+    const events = published.map((row) => {
+      const position = (positions.get(row.organizationId) ?? 0) + 1;
+      positions.set(row.organizationId, position);
+      return eventOf(row, facts.get(row.outboxId), position);
+    });
+    await insertEvents(trx, events);
+    await deliveries?.plan(events, trx);
+    return () => {
+      measured.published.inc(events.length);
+      tell(positions);
+      deliveries?.poke();
+    };
+  };
+}
+
+function eventOf(row: OutboxRow, facts: OutboxEventData | undefined, position: number): FeedEvent {
+  const { merchantId, type, subjectId } = facts ?? { merchantId: null };
+  return {
+    organizationId: row.organizationId,
+    position,
+    eventId: row.outboxId,
+    type: type ?? row.kind,
+    merchantId,
+    subjectId: subjectId ?? row.subjectId,
+    sequence: row.sequence,
+    body: eventBody(row, facts ?? { merchantId: null, data: {} }),
+    createdAt: row.createdAt,
+  };
+}
+
+function bySource(sources: readonly OutboxEventMapper[], rows: readonly OutboxRow[]) {
+  const groups = new Map<OutboxEventMapper | undefined, OutboxRow[]>();
+  for (const row of rows) {
+    const source = sourceOf(sources, row.kind);
+    const group = groups.get(source);
+    if (group === undefined) groups.set(source, [row]);
+    else group.push(row);
+  }
+  return groups;
+}
+
+function measurements(metrics: Metrics) {
+  return {
+    published: metrics.counter({
+      name: 'switchyard_events_published_total',
+      help: 'Events that were added to the feeds',
+    }),
+  };
+}
