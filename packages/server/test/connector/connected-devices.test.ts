@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ConnectedDevice, defined } from '@switchyard/contract';
-import { createFleet } from '../../src/connector/fleet.ts';
-import { createTeller, presenceEvents } from '../../src/connector/presence-events.ts';
+import { createFleet } from '../../src/connector/devices/device-list.ts';
+import { createTeller, presenceEvents } from '../../src/connector/devices/presence-events.ts';
 import { createLog, type Database, openDatabase } from '../../src/platform/index.ts';
 import { testCopyUrl, testDatabase } from '../support/database/test-database.ts';
 import type { Place } from '../support/provisioning/test-devices.ts';

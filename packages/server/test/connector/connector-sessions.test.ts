@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
-import { BackplaneFault } from '../../src/connector/backplane.ts';
+import { BackplaneFault } from '../../src/connector/nodes/backplane.ts';
 import type { Place } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {

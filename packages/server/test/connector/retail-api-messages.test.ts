@@ -4,19 +4,19 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { closeCodes, ProblemError } from '@switchyard/contract';
-import { createLocalBackplane } from '../../src/connector/backplane.ts';
-import type { Wanted } from '../../src/connector/claims.ts';
-import { Fault } from '../../src/connector/faults.ts';
-import type { Relay } from '../../src/connector/retail/deps.ts';
-import { type Call, createExchange, type Exchange } from '../../src/connector/retail/exchange.ts';
-import { createRetail } from '../../src/connector/retail/index.ts';
-import { createLines, type Lines } from '../../src/connector/retail/lines.ts';
+import { createLocalBackplane } from '../../src/connector/nodes/backplane.ts';
+import type { Wanted } from '../../src/connector/pos/claim-requests.ts';
+import { Fault } from '../../src/connector/protocol/connector-fault.ts';
+import type { Relay } from '../../src/connector/retail-api/retail-dependencies.ts';
+import { type Call, createExchange, type Exchange } from '../../src/connector/retail-api/send-message.ts';
+import { createRetail } from '../../src/connector/retail-api/index.ts';
+import { createLines, type Lines } from '../../src/connector/retail-api/terminal-session-pool.ts';
 import {
   createMessageStore,
   type Kept,
   type MessageStore,
-} from '../../src/connector/retail/store.ts';
-import type { Terminals } from '../../src/connector/retail/terminals.ts';
+} from '../../src/connector/retail-api/message-store.ts';
+import type { Terminals } from '../../src/connector/retail-api/retail-terminals.ts';
 import {
   createLog,
   type Database,

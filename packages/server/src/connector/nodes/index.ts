@@ -1,11 +1,11 @@
 // Connects this node to the other nodes of the connector over NATS, if `NATS_URL` is set.
 import type { Clock, Ids, Log, Metrics } from '../../platform/index.ts';
-import type { Backplane } from '../backplane.ts';
-import { createNatsBackplane } from './backplane.ts';
-import { createFarSessions, type FarSessions } from './far-sessions.ts';
-import { type LinkSettings, openLink } from './link.ts';
+import type { Backplane } from './backplane.ts';
+import { createNatsBackplane } from './nats-backplane.ts';
+import { createFarSessions, type FarSessions } from './remote-sessions.ts';
+import { type LinkSettings, openLink } from './nats-connection.ts';
 
-export type { FarSessions, User } from './far-sessions.ts';
+export type { FarSessions, User } from './remote-sessions.ts';
 
 export type Nodes = {
   readonly backplane: Backplane;
