@@ -93,6 +93,15 @@ export const layerTable: Record<string, string[][]> = {
     ['oauth'],
     ['login-pages'],
   ],
+  connector: [
+    ['protocol', 'runtime'],
+    ['forwarding'],
+    ['nodes'],
+    ['devices'],
+    ['sessions'],
+    ['pos', 'device-connections'],
+    ['retail-api'],
+  ],
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
 };
 
@@ -204,7 +213,7 @@ function folderInModule(path: string): string {
 
 const isPure = (path: string): boolean =>
   path.startsWith(serverSource) &&
-  /\/(?:state|state-machine|(?:naming-|group-assignment-)?rules)\.ts$/.test(path);
+  /\/(?:state|state-machine|(?:naming-|group-assignment-|claim-)?rules)\.ts$/.test(path);
 
 function pureFault({ path }: SourceFile, { from, typeOnly }: Import): string | undefined {
   if (!isPure(path)) return undefined;

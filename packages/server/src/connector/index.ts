@@ -1,41 +1,76 @@
 // Creates the connector: WebSockets of devices and points of sale, and the messages between them.
 import { connectorPaths } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import type { WebSocketUpgrades } from '../http/index.ts';
-import { createPoller, pause } from '../platform/index.ts';
-import type { JoinedEnd } from './sessions/session-addresses.ts';
-import { BackplaneFault, createLocalBackplane } from './nodes/backplane.ts';
-import { createClaims } from './pos/claim-requests.ts';
-import { createConnectionTokens } from './device-connections/connection-tokens.ts';
-import { type ConnectorDeps, timesOf } from './runtime/connector-settings.ts';
+import type { AuditRecorder } from '../audit/index.ts';
+import type { CertificateReader, VerifyToken, WebSocketUpgrades } from '../http/index.ts';
+import type { CertificateHolder, ClientVerifier } from '../identity/index.ts';
+import {
+  type Clock,
+  createPoller,
+  type Database,
+  type Ids,
+  type Log,
+  type Metrics,
+  pause,
+} from '../platform/index.ts';
 import { createDeviceConnections } from './device-connections/accept-device-connection.ts';
+import { createConnectionTokens } from './device-connections/connection-tokens.ts';
+import { createRegister } from './device-connections/device-registration.ts';
 import { createDeviceListener } from './device-connections/registration-listener.ts';
-import { createDevices } from './devices/connector-devices.ts';
+import { createPageTerminals } from './device-connections/web-page-terminals.ts';
+import { createDevices, type DevicesDeps } from './devices/connector-devices.ts';
 import { createFleet } from './devices/device-list.ts';
 import { registerFleet } from './devices/device-list-routes.ts';
-import { createHub } from './sessions/device-registry.ts';
-import { createConnectorMetrics } from './runtime/connector-metrics.ts';
-import { createPageTerminals } from './device-connections/web-page-terminals.ts';
-import { createPeers } from './forwarding/websocket-connections.ts';
-import { createPosListener } from './pos/pos-listener.ts';
 import { createPresenceStore, renewEveryMs } from './devices/device-presence.ts';
 import { createTeller } from './devices/presence-events.ts';
-import { createRecheck } from './recheck-authorizations.ts';
-import { createRegister } from './device-connections/device-registration.ts';
 import type { End } from './forwarding/forward-messages.ts';
+import { createPeers } from './forwarding/websocket-connections.ts';
+import { BackplaneFault, createLocalBackplane } from './nodes/backplane.ts';
+import type { Nodes } from './nodes/index.ts';
 import { createSessions } from './pos/accept-session-connection.ts';
+import { createClaims } from './pos/claim-requests.ts';
+import { createPosListener } from './pos/pos-listener.ts';
+import { createRecheck } from './recheck-authorizations.ts';
+import { createConnectorMetrics } from './runtime/connector-metrics.ts';
+import {
+  type ConnectorSettings,
+  type ConnectorTimes,
+  timesOf,
+} from './runtime/connector-settings.ts';
+import { createHub } from './sessions/device-registry.ts';
+import type { JoinedEnd } from './sessions/session-addresses.ts';
 
-export type { Backplane, Message } from './nodes/backplane.ts';
-export type { Asking, DeviceState, Wanted } from './pos/claim-requests.ts';
-export type { ConnectorDeps, ConnectorSettings, ConnectorTimes } from './runtime/connector-settings.ts';
-export { openNodes } from './nodes/index.ts';
 export type { PageTerminals } from './device-connections/web-page-terminals.ts';
 export type { Presence } from './devices/device-presence.ts';
 export { presenceEvents } from './devices/presence-events.ts';
 export type { End } from './forwarding/forward-messages.ts';
+export type { Backplane, Message } from './nodes/backplane.ts';
+export { openNodes } from './nodes/index.ts';
+export type { Asking, DeviceState, Wanted } from './pos/claim-requests.ts';
 export { createRetail, type RetailTimes, retailEvents } from './retail-api/index.ts';
+export type { ConnectorSettings, ConnectorTimes } from './runtime/connector-settings.ts';
 
 export type Connector = ReturnType<typeof createConnector>;
+
+export type ConnectorDeps = {
+  readonly settings: ConnectorSettings;
+  readonly masterKey: Buffer;
+  readonly database: Database;
+  readonly verifyToken: VerifyToken;
+  readonly certificates: CertificateReader<CertificateHolder>;
+  readonly clients: ClientVerifier;
+  readonly provisioning: DevicesDeps['provisioning'];
+  readonly catalog: DevicesDeps['catalog'];
+  readonly audit: Pick<AuditRecorder, 'record'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Omitted if this node is the only one. */
+  readonly nodes?: Nodes | undefined;
+  /** Times that replace the defaults of the protocol. */
+  readonly times?: Partial<ConnectorTimes> | undefined;
+};
 
 type Round = { pollMs: number; work(): Promise<void>; onError(error: unknown): void };
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import type { PlacedTerminal } from './devices/connector-devices.ts';
+import { createRecheck } from './recheck-authorizations.ts';
 import type { HeldToken } from './sessions/claim-token.ts';
 import type { Connected } from './sessions/device-registry.ts';
-import { createRecheck } from './recheck-authorizations.ts';
 import type { Claimant } from './sessions/session.ts';
 
 const roundMs = 30_000;

@@ -2,10 +2,10 @@
 import { closeCodes } from '@switchyard/contract';
 import type { ClientVerifier } from '../identity/index.ts';
 import { createPoller, type Poller } from '../platform/index.ts';
+import { mayRegister } from './device-connections/device-registration.ts';
 import type { Devices } from './devices/connector-devices.ts';
 import { closeCodeOf, endingOf, type LostRight } from './protocol/connector-fault.ts';
 import type { Connected, Hub } from './sessions/device-registry.ts';
-import { mayRegister } from './device-connections/device-registration.ts';
 import type { Claimant } from './sessions/session.ts';
 
 type Deps = {

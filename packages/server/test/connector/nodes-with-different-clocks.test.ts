@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
-import { type Backplane, createLocalBackplane } from '../../src/connector/nodes/backplane.ts';
 import { createConnector } from '../../src/connector/index.ts';
+import { type Backplane, createLocalBackplane } from '../../src/connector/nodes/backplane.ts';
 import { createHttp } from '../../src/http/index.ts';
 import { createLog, createMetrics, systemIds } from '../../src/platform/index.ts';
 import { patientLimits } from '../support/high-load-limits.ts';

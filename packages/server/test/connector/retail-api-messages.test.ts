@@ -7,16 +7,20 @@ import { closeCodes, ProblemError } from '@switchyard/contract';
 import { createLocalBackplane } from '../../src/connector/nodes/backplane.ts';
 import type { Wanted } from '../../src/connector/pos/claim-requests.ts';
 import { Fault } from '../../src/connector/protocol/connector-fault.ts';
-import type { Relay } from '../../src/connector/retail-api/retail-dependencies.ts';
-import { type Call, createExchange, type Exchange } from '../../src/connector/retail-api/send-message.ts';
 import { createRetail } from '../../src/connector/retail-api/index.ts';
-import { createLines, type Lines } from '../../src/connector/retail-api/terminal-session-pool.ts';
 import {
   createMessageStore,
   type Kept,
   type MessageStore,
 } from '../../src/connector/retail-api/message-store.ts';
+import type { Relay } from '../../src/connector/retail-api/retail-dependencies.ts';
 import type { Terminals } from '../../src/connector/retail-api/retail-terminals.ts';
+import {
+  type Call,
+  createExchange,
+  type Exchange,
+} from '../../src/connector/retail-api/send-message.ts';
+import { createLines, type Lines } from '../../src/connector/retail-api/terminal-session-pool.ts';
 import {
   createLog,
   type Database,

@@ -3,12 +3,12 @@ import { connectorLimits, connectorPaths, throwProblem } from '@switchyard/contr
 import { errors } from 'jose';
 import type { Handshake, WebSocketRoute } from '../../http/index.ts';
 import type { ClientVerifier } from '../../identity/index.ts';
-import type { ConnectionFacts } from './connection-tokens.ts';
 import type { Devices, PlacedTerminal } from '../devices/connector-devices.ts';
+import type { PresenceStore } from '../devices/device-presence.ts';
+import type { Peers } from '../forwarding/websocket-connections.ts';
 import { Fault } from '../protocol/connector-fault.ts';
 import type { Hub } from '../sessions/device-registry.ts';
-import type { Peers } from '../forwarding/websocket-connections.ts';
-import type { PresenceStore } from '../devices/device-presence.ts';
+import type { ConnectionFacts } from './connection-tokens.ts';
 import { mayRegister } from './device-registration.ts';
 
 type Deps = {

@@ -9,19 +9,30 @@ import {
 import {
   type AcceptedUpgrade,
   addressKey,
+  type CertificateReader,
   type Handshake,
   type WebSocketRoute,
 } from '../../http/index.ts';
-import type { ConnectionFacts } from './connection-tokens.ts';
-import type { ConnectorDeps, ConnectorTimes } from '../runtime/connector-settings.ts';
+import type { CertificateHolder } from '../../identity/index.ts';
+import type { Clock, Ids, Log } from '../../platform/index.ts';
+import type { PresenceStore } from '../devices/device-presence.ts';
+import type { Peer, Peers } from '../forwarding/websocket-connections.ts';
 import { closeCodeOf, errorText, Fault } from '../protocol/connector-fault.ts';
 import type { ConnectorMetrics } from '../runtime/connector-metrics.ts';
-import type { Peer, Peers } from '../forwarding/websocket-connections.ts';
-import type { PresenceStore } from '../devices/device-presence.ts';
+import type { ConnectorSettings, ConnectorTimes } from '../runtime/connector-settings.ts';
 import { createRate } from '../runtime/token-bucket.ts';
+import type { ConnectionFacts } from './connection-tokens.ts';
 import { certificateOf, type Register, readRegistration } from './device-registration.ts';
 
-type Deps = Pick<ConnectorDeps, 'settings' | 'certificates' | 'ids' | 'clock' | 'log'> & {
+type Deps = {
+  readonly settings: Pick<
+    ConnectorSettings,
+    'connectorConnections' | 'connectorNodeUrl' | 'deviceAuthUrl'
+  >;
+  readonly certificates: CertificateReader<CertificateHolder>;
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly log: Log;
   readonly peers: Peers;
   readonly times: ConnectorTimes;
   readonly metrics: ConnectorMetrics;

@@ -2,10 +2,10 @@
 import { connectorLimits, ProblemError, throwProblem } from '@switchyard/contract';
 import type { AcceptedUpgrade } from '../../http/index.ts';
 import type { Devices, PlacedTerminal } from '../devices/connector-devices.ts';
-import type { Hub } from '../sessions/device-registry.ts';
-import type { Peers } from '../forwarding/websocket-connections.ts';
 import type { PresenceStore } from '../devices/device-presence.ts';
-import { translated } from '../retail-api/retail-problems.ts';
+import type { Peers } from '../forwarding/websocket-connections.ts';
+import { withProblems } from '../protocol/fault-to-problem.ts';
+import type { Hub } from '../sessions/device-registry.ts';
 
 export type PageTerminals = ReturnType<typeof createPageTerminals>;
 
@@ -30,7 +30,9 @@ export function createPageTerminals(deps: Deps) {
      * @throws Refusal with the error code of the connector
      */
     demand: (organizationId: string, physicalDeviceId: string): Promise<PlacedTerminal> =>
-      translated(async () => devices.demand(await devices.find(organizationId, physicalDeviceId))),
+      withProblems(async () =>
+        devices.demand(await devices.find(organizationId, physicalDeviceId)),
+      ),
 
     /** Returns the registration number for the next connection of the device. */
     register: (device: PlacedTerminal): Promise<number> => presence.register(device),

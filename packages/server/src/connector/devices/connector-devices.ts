@@ -1,8 +1,9 @@
 // Checks if a device may use the connector: known, enabled, supported family, active service.
 import type { ConnectorFaultCode } from '@switchyard/contract';
-import type { Terminal } from '../../provisioning/index.ts';
-import type { ConnectorDeps } from '../runtime/connector-settings.ts';
+import type { Catalog } from '../../catalog/index.ts';
+import type { Provisioning, Terminal } from '../../provisioning/index.ts';
 import { Fault } from '../protocol/connector-fault.ts';
+import type { ConnectorSettings } from '../runtime/connector-settings.ts';
 
 /** The catalogue service that enables the connector. */
 const service = { name: 'Cloud Connector', domain: 'Retail API' } as const;
@@ -41,10 +42,16 @@ export const notClaimed = (): Fault =>
 const isService = ({ name, domain }: { name: string; domain: string }) =>
   name === service.name && domain === service.domain;
 
-type Deps = Pick<ConnectorDeps, 'settings' | 'provisioning' | 'catalog'>;
+export type DevicesDeps = {
+  readonly settings: Pick<ConnectorSettings, 'environment' | 'connectorFamilies'>;
+  readonly provisioning: Pick<Provisioning, 'terminals'> & {
+    readonly terminalClaims: Pick<Provisioning['terminalClaims'], 'rememberCode'>;
+  };
+  readonly catalog: Pick<Catalog, 'activeServices' | 'activeAt' | 'explain'>;
+};
 
 /** @example const device = await devices.demand(terminal); */
-export function createDevices({ settings, provisioning, catalog }: Deps) {
+export function createDevices({ settings, provisioning, catalog }: DevicesDeps) {
   const families: ReadonlySet<string> = new Set(settings.connectorFamilies);
   const { terminals, terminalClaims } = provisioning;
   const requiresClaims = settings.environment === 'production';

@@ -2,8 +2,8 @@
 import { closeCodes } from '@switchyard/contract';
 import type { RawData, WebSocket } from 'ws';
 import type { Clock, Log, Metrics } from '../../platform/index.ts';
-import type { ConnectorTimes } from '../runtime/connector-settings.ts';
 import { reasonOf } from '../protocol/connector-fault.ts';
+import type { ConnectorTimes } from '../runtime/connector-settings.ts';
 import type { End } from './forward-messages.ts';
 
 export type PeerKind = 'registration' | 'device' | 'pos' | 'session';

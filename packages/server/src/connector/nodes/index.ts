@@ -2,8 +2,8 @@
 import type { Clock, Ids, Log, Metrics } from '../../platform/index.ts';
 import type { Backplane } from './backplane.ts';
 import { createNatsBackplane } from './nats-backplane.ts';
-import { createFarSessions, type FarSessions } from './remote-sessions.ts';
 import { type LinkSettings, openLink } from './nats-connection.ts';
+import { createFarSessions, type FarSessions } from './remote-sessions.ts';
 
 export type { FarSessions, User } from './remote-sessions.ts';
 

@@ -1,11 +1,6 @@
 // Implements the backplane over NATS core: requests go to one node, published messages to all.
 import type { Log } from '../../platform/index.ts';
-import {
-  type Backplane,
-  BackplaneFault,
-  createLocalBackplane,
-  type Message,
-} from './backplane.ts';
+import { type Backplane, BackplaneFault, createLocalBackplane, type Message } from './backplane.ts';
 import type { Link } from './nats-connection.ts';
 
 /** A backplane message names a device and an owner; it carries no session data. */

@@ -2,8 +2,8 @@
 import { hash } from 'node:crypto';
 import { closeCodes } from '@switchyard/contract';
 import type { Clock, Ids, Log, Metrics } from '../../platform/index.ts';
-import type { Message } from './backplane.ts';
 import { createLane, type End } from '../forwarding/forward-messages.ts';
+import type { Message } from './backplane.ts';
 import { fromBytes, subjectPrefix, toBytes } from './nats-backplane.ts';
 import type { Link } from './nats-connection.ts';
 import { createPipe, type Pipe } from './session-stream.ts';

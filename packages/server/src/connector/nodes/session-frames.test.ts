@@ -1,7 +1,14 @@
 // Tests that a node reads each frame as another node wrote it, and rejects all other bytes.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Frame, partsOf, readCount, readFrame, writeCount, writeFrame } from './session-frames.ts';
+import {
+  type Frame,
+  partsOf,
+  readCount,
+  readFrame,
+  writeCount,
+  writeFrame,
+} from './session-frames.ts';
 
 test('each kind of frame is read as it was written', () => {
   for (const kind of ['text', 'binary', 'taken', 'close', 'open'] as const) {

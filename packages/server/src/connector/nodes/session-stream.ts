@@ -2,6 +2,7 @@
 import { connectorLimits } from '@switchyard/contract';
 import type { Clock } from '../../platform/index.ts';
 import { BackplaneFault } from './backplane.ts';
+import type { Link } from './nats-connection.ts';
 import {
   type Frame,
   type FrameKind,
@@ -11,7 +12,6 @@ import {
   writeCount,
   writeFrame,
 } from './session-frames.ts';
-import type { Link } from './nats-connection.ts';
 
 export type PipeEvents = {
   /** Called once, as the first event, when the other end has connected. */

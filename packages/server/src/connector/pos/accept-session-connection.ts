@@ -7,13 +7,13 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import type { WebSocketRoute } from '../../http/index.ts';
-import type { JoinedEnd } from '../sessions/session-addresses.ts';
+import type { End } from '../forwarding/forward-messages.ts';
+import type { Peer, Peers } from '../forwarding/websocket-connections.ts';
 import { BackplaneFault } from '../nodes/backplane.ts';
+import type { FarSessions, User } from '../nodes/index.ts';
 import type { ConnectorSettings } from '../runtime/connector-settings.ts';
 import type { Hub } from '../sessions/device-registry.ts';
-import type { FarSessions, User } from '../nodes/index.ts';
-import type { Peer, Peers } from '../forwarding/websocket-connections.ts';
-import type { End } from '../forwarding/forward-messages.ts';
+import type { JoinedEnd } from '../sessions/session-addresses.ts';
 
 type Deps = {
   readonly settings: Pick<ConnectorSettings, 'connectorSessionAuth'>;

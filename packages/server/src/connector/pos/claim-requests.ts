@@ -4,12 +4,17 @@ import type { Author } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
 import type { ClientVerifier } from '../../identity/index.ts';
 import type { Clock } from '../../platform/index.ts';
-import { type Backplane, BackplaneFault, type Message } from '../nodes/backplane.ts';
 import { type Devices, deviceKeyOf, type PlacedTerminal } from '../devices/connector-devices.ts';
+import type { PresenceStore } from '../devices/device-presence.ts';
+import { type Backplane, BackplaneFault, type Message } from '../nodes/backplane.ts';
 import { Fault, fail, type LostRight } from '../protocol/connector-fault.ts';
 import { type HeldToken, renewedMessage } from '../sessions/claim-token.ts';
-import { type ClaimAsked, type Claimed, type ClaimRefused, deviceTopic } from '../sessions/device-registry.ts';
-import type { PresenceStore } from '../devices/device-presence.ts';
+import {
+  type ClaimAsked,
+  type Claimed,
+  type ClaimRefused,
+  deviceTopic,
+} from '../sessions/device-registry.ts';
 
 /** A claim with the member names of the protocol. */
 export type Wanted = {

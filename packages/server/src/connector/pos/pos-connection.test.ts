@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes, ProblemError } from '@switchyard/contract';
-import type { Message } from '../nodes/backplane.ts';
-import type { Cut } from './end-revoked-sessions.ts';
-import type { HeldToken } from '../sessions/claim-token.ts';
 import type { Peer } from '../forwarding/websocket-connections.ts';
+import type { Message } from '../nodes/backplane.ts';
 import { createPlaces } from '../runtime/concurrency-limit.ts';
+import type { HeldToken } from '../sessions/claim-token.ts';
+import type { Cut } from './end-revoked-sessions.ts';
 import { openPosConnection } from './pos-connection.ts';
 
 const tsn = 'AXIUM_DX8000-1';

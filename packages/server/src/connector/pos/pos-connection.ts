@@ -19,15 +19,21 @@ import {
   toProblemError,
 } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
+import { createLane, slowBytes } from '../forwarding/forward-messages.ts';
+import type { Peer } from '../forwarding/websocket-connections.ts';
 import type { Message } from '../nodes/backplane.ts';
+import {
+  closeCodeOf,
+  errorText,
+  Fault,
+  fail,
+  type LostRight,
+} from '../protocol/connector-fault.ts';
+import { readJson } from '../protocol/parse-json-object.ts';
+import type { Places } from '../runtime/concurrency-limit.ts';
+import { heldTokenOf } from '../sessions/claim-token.ts';
 import type { Asking, Claims, DeviceState, Got } from './claim-requests.ts';
 import type { Cut } from './end-revoked-sessions.ts';
-import { closeCodeOf, errorText, Fault, fail, type LostRight } from '../protocol/connector-fault.ts';
-import { heldTokenOf } from '../sessions/claim-token.ts';
-import type { Peer } from '../forwarding/websocket-connections.ts';
-import type { Places } from '../runtime/concurrency-limit.ts';
-import { readJson } from '../protocol/parse-json-object.ts';
-import { createLane, slowBytes } from '../forwarding/forward-messages.ts';
 
 const schemas = {
   claim: ClaimMessage,

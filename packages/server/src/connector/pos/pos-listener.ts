@@ -1,18 +1,23 @@
 // Accepts the control connections of points of sale, with an access token that allows claims.
 import { connectorLimits, connectorPaths, ProblemError, throwProblem } from '@switchyard/contract';
 import { actorOf } from '../../audit/index.ts';
-import { clientKeyOf, type WebSocketRoute } from '../../http/index.ts';
-import type { Claims } from './claim-requests.ts';
-import { createCuts } from './end-revoked-sessions.ts';
-import type { ConnectorDeps, ConnectorTimes } from '../runtime/connector-settings.ts';
-import { heldTokenOf } from '../sessions/claim-token.ts';
-import type { ConnectorMetrics } from '../runtime/connector-metrics.ts';
+import { clientKeyOf, type VerifyToken, type WebSocketRoute } from '../../http/index.ts';
+import type { Clock, Log } from '../../platform/index.ts';
 import type { Peers } from '../forwarding/websocket-connections.ts';
 import { createPlaces } from '../runtime/concurrency-limit.ts';
-import { openPosConnection, type PosConnection } from './pos-connection.ts';
+import type { ConnectorMetrics } from '../runtime/connector-metrics.ts';
+import type { ConnectorSettings, ConnectorTimes } from '../runtime/connector-settings.ts';
 import { createRate } from '../runtime/token-bucket.ts';
+import { heldTokenOf } from '../sessions/claim-token.ts';
+import type { Claims } from './claim-requests.ts';
+import { createCuts } from './end-revoked-sessions.ts';
+import { openPosConnection, type PosConnection } from './pos-connection.ts';
 
-type Deps = Pick<ConnectorDeps, 'settings' | 'verifyToken' | 'clock' | 'log'> & {
+type Deps = {
+  readonly settings: Pick<ConnectorSettings, 'connectorConnections'>;
+  readonly verifyToken: VerifyToken;
+  readonly clock: Clock;
+  readonly log: Log;
   readonly peers: Peers;
   readonly claims: Claims;
   readonly times: ConnectorTimes;

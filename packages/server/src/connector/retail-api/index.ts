@@ -2,16 +2,16 @@
 import type { FastifyInstance } from 'fastify';
 import type { EventStreams } from '../../http/index.ts';
 import { createPoller } from '../../platform/index.ts';
+import { retailTopic, watchMessages } from './completion-topic.ts';
+import { createMessageStore } from './message-store.ts';
 import { type RetailDeps, usualTimes } from './retail-dependencies.ts';
+import { registerRetailRoutes } from './retail-routes.ts';
+import { createTerminals } from './retail-terminals.ts';
 import { createExchange } from './send-message.ts';
 import { createLines } from './terminal-session-pool.ts';
-import { registerRetailRoutes } from './retail-routes.ts';
-import { createMessageStore } from './message-store.ts';
-import { createTerminals } from './retail-terminals.ts';
-import { retailTopic, watchMessages } from './completion-topic.ts';
 
-export type { RetailTimes } from './retail-dependencies.ts';
 export { retailEventSource as retailEvents } from './message-events.ts';
+export type { RetailTimes } from './retail-dependencies.ts';
 
 type Retail = {
   register(app: FastifyInstance, streams: EventStreams): void;

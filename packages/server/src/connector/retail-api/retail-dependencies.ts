@@ -2,11 +2,11 @@
 import type { Catalog } from '../../catalog/index.ts';
 import type { ChangeNotifier, Clock, Database, Ids, Log } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
-import type { JoinedEnd } from '../sessions/session-addresses.ts';
-import type { Backplane } from '../nodes/backplane.ts';
-import type { Claims } from '../pos/claim-requests.ts';
 import type { PresenceStore } from '../devices/device-presence.ts';
 import type { End } from '../forwarding/forward-messages.ts';
+import type { Backplane } from '../nodes/backplane.ts';
+import type { Claims } from '../pos/claim-requests.ts';
+import type { JoinedEnd } from '../sessions/session-addresses.ts';
 
 /** The parts of the connector that the Retail API uses. */
 export type Relay = {

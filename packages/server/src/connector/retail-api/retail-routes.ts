@@ -23,13 +23,13 @@ import {
 } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Asking } from '../pos/claim-requests.ts';
+import { withProblems } from '../protocol/fault-to-problem.ts';
+import { retailTopic } from './completion-topic.ts';
+import { exampleMessage } from './example-message.ts';
 import { retailBase as base, messagePath } from './message-url.ts';
 import type { RetailDeps } from './retail-dependencies.ts';
-import { exampleMessage } from './example-message.ts';
-import type { Call, Exchange } from './send-message.ts';
-import { translated } from './retail-problems.ts';
 import { sightOf, type Terminals } from './retail-terminals.ts';
-import { retailTopic } from './completion-topic.ts';
+import type { Call, Exchange } from './send-message.ts';
 
 const tags = ['Retail API'] as const;
 const rateLimit = 'payments';
@@ -184,7 +184,7 @@ function registerReads(app: FastifyInstance, { relay, terminals }: Deps): void {
     async handler({ caller, id, params }) {
       await terminals.find(caller, params.tsn);
       const asking = askingOf(caller, id);
-      const { lastSeenAt, ...state } = await translated(() =>
+      const { lastSeenAt, ...state } = await withProblems(() =>
         relay.claims.status(asking, params.tsn),
       );
       return {

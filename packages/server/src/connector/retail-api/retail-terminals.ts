@@ -9,13 +9,13 @@ import {
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
-import type { Asking } from '../pos/claim-requests.ts';
 import type { PlacedTerminal } from '../devices/connector-devices.ts';
-import { Fault } from '../protocol/connector-fault.ts';
 import type { Presence } from '../devices/device-presence.ts';
+import type { Asking } from '../pos/claim-requests.ts';
+import { Fault } from '../protocol/connector-fault.ts';
+import type { Sight } from './message-store.ts';
 import type { RetailDeps } from './retail-dependencies.ts';
 import { refuseUnknownDevice } from './retail-problems.ts';
-import type { Sight } from './message-store.ts';
 
 export type Terminals = ReturnType<typeof createTerminals>;
 

@@ -9,16 +9,16 @@ import { errorConditions, type Reading } from '@switchyard/nexo';
 import { type Caller, clientKeyOf } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
-import type { Asking } from '../pos/claim-requests.ts';
 import type { PlacedTerminal } from '../devices/connector-devices.ts';
+import type { Asking } from '../pos/claim-requests.ts';
 import { createPlaces, type Places } from '../runtime/concurrency-limit.ts';
+import type { Kept, MessageStore, Outcome } from './message-store.ts';
+import { type Asked, readAsked } from './read-request.ts';
 import { type RetailDeps, usualTimes } from './retail-dependencies.ts';
+import { refusalOfEnd, refuseReused } from './retail-problems.ts';
+import { sightOf, type Terminals } from './retail-terminals.ts';
 import type { Answer } from './terminal-session.ts';
 import type { Lease, Lines } from './terminal-session-pool.ts';
-import { type Asked, readAsked } from './read-request.ts';
-import { refusalOfEnd, refuseReused } from './retail-problems.ts';
-import type { Kept, MessageStore, Outcome } from './message-store.ts';
-import { sightOf, type Terminals } from './retail-terminals.ts';
 
 export type Call = {
   readonly asking: Asking;

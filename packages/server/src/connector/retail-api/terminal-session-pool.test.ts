@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Terminal } from '../../provisioning/index.ts';
-import { BackplaneFault } from '../nodes/backplane.ts';
-import type { Asking } from '../pos/claim-requests.ts';
-import { createNatsBackplane } from '../nodes/nats-backplane.ts';
-import { createFakeNats, type FakeNats } from '../nodes/fake-nats-connection.fixture.ts';
 import type { End } from '../forwarding/forward-messages.ts';
+import { BackplaneFault } from '../nodes/backplane.ts';
+import { createFakeNats, type FakeNats } from '../nodes/fake-nats-connection.fixture.ts';
+import { createNatsBackplane } from '../nodes/nats-backplane.ts';
+import type { Asking } from '../pos/claim-requests.ts';
 import type { Relay } from './retail-dependencies.ts';
 import { createLines } from './terminal-session-pool.ts';
 

@@ -2,12 +2,12 @@
 import { hash } from 'node:crypto';
 import { ProblemError, throwProblem } from '@switchyard/contract';
 import type { Terminal } from '../../provisioning/index.ts';
+import { deviceKeyOf } from '../devices/connector-devices.ts';
 import { BackplaneFault } from '../nodes/backplane.ts';
 import { type Asking, ownerOf, type Wanted } from '../pos/claim-requests.ts';
-import { deviceKeyOf } from '../devices/connector-devices.ts';
+import { withProblems } from '../protocol/fault-to-problem.ts';
 import type { RetailDeps } from './retail-dependencies.ts';
 import { type Line, openLine } from './terminal-session.ts';
-import { translated } from './retail-problems.ts';
 
 export type Lease = { readonly line: Line; free(): void };
 
@@ -27,7 +27,7 @@ export type Lines = ReturnType<typeof createLines>;
 
 /** The key depends on the terminal and the owner, so no other client can name the session. */
 async function keyFor(asking: Asking, terminal: Terminal, { posId }: Wanted): Promise<string> {
-  const owner = await translated(async () => ownerOf(asking.caller, posId));
+  const owner = await withProblems(async () => ownerOf(asking.caller, posId));
   return hash('sha256', `${deviceKeyOf(terminal)}|${owner}`, 'hex');
 }
 
@@ -47,7 +47,7 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
   }
 
   async function open(asking: Asking, wanted: Wanted, signal: AbortSignal): Promise<Line> {
-    const got = await translated(() => relay.claims.claim(asking, wanted, signal)).catch(
+    const got = await withProblems(() => relay.claims.claim(asking, wanted, signal)).catch(
       (error: unknown) => {
         demandGoing();
         throw error;
@@ -56,7 +56,7 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
     const line = await openLine((end) => relay.join(got.sessionId, end));
     if (line !== undefined && !signal.aborted) return line;
     line?.end('done');
-    await translated(() => relay.claims.release(got, got.sessionId));
+    await withProblems(() => relay.claims.release(got, got.sessionId));
     demandGoing();
     throw new ProblemError('device_offline', 'The terminal could not be reached.', {
       retryAfterMs: 1000,

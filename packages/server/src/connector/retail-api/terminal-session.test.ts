@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
 import { answerTo, requestOf, writeMessage } from '@switchyard/nexo';
 import type { End } from '../forwarding/forward-messages.ts';
-import { type Line, openLine } from './terminal-session.ts';
 import { keyOf, readAsked } from './read-request.ts';
+import { type Line, openLine } from './terminal-session.ts';
 
 type Device = { readonly line: Line; readonly end: End; readonly heard: string[]; left: boolean };
 

@@ -1,8 +1,8 @@
 // Handles one session with a terminal: sends requests, and finds the answer of each.
 import { ProblemError } from '@switchyard/contract';
 import { isMessage, type Reading, readMessage } from '@switchyard/nexo';
-import type { JoinedEnd } from '../sessions/session-addresses.ts';
 import type { End } from '../forwarding/forward-messages.ts';
+import type { JoinedEnd } from '../sessions/session-addresses.ts';
 import { headerOf, keyOf } from './read-request.ts';
 import { refusalOfEnd } from './retail-problems.ts';
 

@@ -1,12 +1,6 @@
-// Defines the dependencies, settings and time limits of the connector.
+// Defines the settings and the time limits of the connector.
 import { connectorLimits } from '@switchyard/contract';
-import type { AuditRecorder } from '../../audit/index.ts';
-import type { Catalog } from '../../catalog/index.ts';
-import type { CertificateReader, VerifyToken } from '../../http/index.ts';
-import type { CertificateHolder, ClientVerifier } from '../../identity/index.ts';
-import type { Clock, Database, Environment, Ids, Log, Metrics } from '../../platform/index.ts';
-import type { Provisioning } from '../../provisioning/index.ts';
-import type { Nodes } from '../nodes/index.ts';
+import type { Environment } from '../../platform/index.ts';
 
 export type ConnectorSettings = {
   /** In production, only claimed terminals can connect. */
@@ -52,28 +46,6 @@ export type ConnectorTimes = {
   readonly tellAgainMs: number;
   /** How often the server looks for events to publish. */
   readonly tellMs: number;
-};
-
-export type ConnectorDeps = {
-  readonly settings: ConnectorSettings;
-  readonly masterKey: Buffer;
-  readonly database: Database;
-  readonly verifyToken: VerifyToken;
-  readonly certificates: CertificateReader<CertificateHolder>;
-  readonly clients: ClientVerifier;
-  readonly provisioning: Pick<Provisioning, 'terminals'> & {
-    readonly terminalClaims: Pick<Provisioning['terminalClaims'], 'rememberCode'>;
-  };
-  readonly catalog: Pick<Catalog, 'activeServices' | 'activeAt' | 'explain'>;
-  readonly audit: Pick<AuditRecorder, 'record'>;
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  /** Omitted if this node is the only one. */
-  readonly nodes?: Nodes | undefined;
-  /** Times that replace the defaults of the protocol. */
-  readonly times?: Partial<ConnectorTimes> | undefined;
 };
 
 const second = 1000;

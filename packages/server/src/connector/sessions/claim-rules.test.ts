@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Claim, type Decision, decideClaim, type Phase, type Standing } from './claim-rules.ts';
+import {
+  type Claim,
+  type Decision,
+  decideClaim,
+  type Phase,
+  type Standing,
+} from './claim-rules.ts';
 
 const quietMs = 150_000;
 const now = 1_000_000;

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
-import { type Backplane, createLocalBackplane, type Message } from '../nodes/backplane.ts';
 import { deviceKeyOf, type PlacedTerminal } from '../devices/connector-devices.ts';
-import { createHub, deviceTopic } from './device-registry.ts';
-import { createNatsBackplane } from '../nodes/nats-backplane.ts';
-import { createFakeNats } from '../nodes/fake-nats-connection.fixture.ts';
 import type { Peer } from '../forwarding/websocket-connections.ts';
+import { type Backplane, createLocalBackplane, type Message } from '../nodes/backplane.ts';
+import { createFakeNats } from '../nodes/fake-nats-connection.fixture.ts';
+import { createNatsBackplane } from '../nodes/nats-backplane.ts';
+import { createHub, deviceTopic } from './device-registry.ts';
 
 const device = {
   organizationId: 'o',

@@ -1,20 +1,19 @@
 // Manages the connected devices of this node, their sessions and the messages between them.
 import { closeCodes } from '@switchyard/contract';
-import type { Author } from '../../audit/index.ts';
-import { createAddresses } from './session-addresses.ts';
-import type { Backplane, Message } from '../nodes/backplane.ts';
-import type { ConnectionFacts } from '../device-connections/connection-tokens.ts';
-import { createDepartures } from '../devices/record-disconnects.ts';
-import type { ConnectorDeps, ConnectorTimes } from '../runtime/connector-settings.ts';
+import type { AuditRecorder, Author } from '../../audit/index.ts';
+import type { Clock, Database, Ids, Log } from '../../platform/index.ts';
 import { deviceKeyOf, isSameSpot, type PlacedTerminal } from '../devices/connector-devices.ts';
-import { endingOf, type LostRight } from '../protocol/connector-fault.ts';
-import { askFormer, keptIn, keptMessage } from './session-migration.ts';
-import { createHeldRoom } from '../forwarding/resume-buffer.ts';
-import { renewedIn } from './claim-token.ts';
-import type { ConnectorMetrics } from '../runtime/connector-metrics.ts';
-import type { FarSessions } from '../nodes/index.ts';
-import type { Peer } from '../forwarding/websocket-connections.ts';
 import type { PresenceStore } from '../devices/device-presence.ts';
+import { createDepartures } from '../devices/record-disconnects.ts';
+import { createHeldRoom } from '../forwarding/resume-buffer.ts';
+import type { Peer } from '../forwarding/websocket-connections.ts';
+import type { Backplane, Message } from '../nodes/backplane.ts';
+import type { FarSessions } from '../nodes/index.ts';
+import { endingOf, type LostRight } from '../protocol/connector-fault.ts';
+import type { ConnectorMetrics } from '../runtime/connector-metrics.ts';
+import type { ConnectorTimes } from '../runtime/connector-settings.ts';
+import { decideClaim } from './claim-rules.ts';
+import { renewedIn } from './claim-token.ts';
 import {
   type Claimant,
   createSession,
@@ -22,7 +21,8 @@ import {
   type KeptPlace,
   type Session,
 } from './session.ts';
-import { decideClaim } from './claim-rules.ts';
+import { createAddresses } from './session-addresses.ts';
+import { askFormer, keptIn, keptMessage } from './session-migration.ts';
 
 /** The topic of all messages about a device. */
 export const deviceTopic = (deviceKey: string): string => `device.${deviceKey}`;
@@ -69,7 +69,12 @@ type Entry = {
 
 export type Hub = ReturnType<typeof createHub>;
 
-type Deps = Pick<ConnectorDeps, 'clock' | 'ids' | 'log' | 'audit' | 'database'> & {
+type Deps = {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly audit: Pick<AuditRecorder, 'record'>;
+  readonly database: Database;
   readonly times: ConnectorTimes;
   readonly backplane: Backplane;
   readonly presence: PresenceStore;
@@ -400,7 +405,13 @@ export function createHub(deps: Deps) {
   };
 }
 
-type Connection = Pick<ConnectionFacts, 'connectionId' | 'order' | 'thumbprint' | 'clientId'>;
+/** A registered connection of a device, with its credential: a certificate or an application. */
+type Connection = {
+  readonly connectionId: string;
+  readonly order: number;
+  readonly thumbprint?: string;
+  readonly clientId?: string;
+};
 export type Connected = Pick<Entry, 'device' | 'thumbprint' | 'clientId' | 'connectionId'>;
 type SessionAsked = {
   readonly sessionId: string;

@@ -1,6 +1,7 @@
 // Manages the session addresses of this node; each address can be used only once.
-import type { FarSessions, User } from '../nodes/index.ts';
+
 import type { End } from '../forwarding/forward-messages.ts';
+import type { FarSessions, User } from '../nodes/index.ts';
 import type { Ending, Session } from './session.ts';
 
 export type JoinedEnd = {

@@ -2,8 +2,8 @@
 import { Type } from 'typebox';
 import { Check } from 'typebox/schema';
 import { pause } from '../../platform/index.ts';
-import { type Backplane, BackplaneFault, type Message } from '../nodes/backplane.ts';
 import { isSameSpot, type PlacedTerminal } from '../devices/connector-devices.ts';
+import { type Backplane, BackplaneFault, type Message } from '../nodes/backplane.ts';
 import { HeldTokenForm } from './claim-token.ts';
 import type { KeptPlace } from './session.ts';
 

@@ -2,13 +2,13 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { closeCodes } from '@switchyard/contract';
 import type { Clock, Ids } from '../../platform/index.ts';
-import type { ConnectorTimes } from '../runtime/connector-settings.ts';
-import { createHeld, type HeldMessage, type HeldRoom } from '../forwarding/resume-buffer.ts';
-import type { HeldToken } from './claim-token.ts';
-import type { RelayMetrics } from '../runtime/connector-metrics.ts';
-import type { Peer } from '../forwarding/websocket-connections.ts';
 import { createLane, type End, type Lane } from '../forwarding/forward-messages.ts';
+import { createHeld, type HeldMessage, type HeldRoom } from '../forwarding/resume-buffer.ts';
+import type { Peer } from '../forwarding/websocket-connections.ts';
+import type { RelayMetrics } from '../runtime/connector-metrics.ts';
+import type { ConnectorTimes } from '../runtime/connector-settings.ts';
 import type { Phase, Standing } from './claim-rules.ts';
+import type { HeldToken } from './claim-token.ts';
 
 /** The client that claims a device, as the node of the device receives it. */
 export type Claimant = {
