@@ -18,14 +18,14 @@ import { createConnectionTokens } from './device-connections/connection-tokens.t
 import { createRegister } from './device-connections/device-registration.ts';
 import { createDeviceListener } from './device-connections/registration-listener.ts';
 import { createPageTerminals } from './device-connections/web-page-terminals.ts';
-import { createDevices, type DevicesDeps } from './devices/connector-devices.ts';
-import { createFleet } from './devices/device-list.ts';
-import { registerFleet } from './devices/device-list-routes.ts';
-import { createPresenceStore, renewEveryMs } from './devices/device-presence.ts';
-import { createTeller } from './devices/presence-events.ts';
-import type { End } from './forwarding/forward-messages.ts';
-import { createPeers } from './forwarding/websocket-connections.ts';
-import { BackplaneFault, createLocalBackplane } from './nodes/backplane.ts';
+import { type ConnectorDevicesDeps, createConnectorDevices } from './devices/connector-devices.ts';
+import { createDeviceList } from './devices/device-list.ts';
+import { registerDeviceListRoutes } from './devices/device-list-routes.ts';
+import { createPresenceStore, leaseRenewalMs } from './devices/device-presence.ts';
+import { createPresencePublisher } from './devices/presence-events.ts';
+import type { MessageEndpoint } from './forwarding/forward-messages.ts';
+import { createWebSocketConnections } from './forwarding/websocket-connections.ts';
+import { BackplaneError, createLocalBackplane } from './nodes/backplane.ts';
 import type { Nodes } from './nodes/index.ts';
 import { createSessions } from './pos/accept-session-connection.ts';
 import { createClaims } from './pos/claim-requests.ts';
@@ -35,15 +35,15 @@ import { createConnectorMetrics } from './runtime/connector-metrics.ts';
 import {
   type ConnectorSettings,
   type ConnectorTimes,
-  timesOf,
+  connectorTimesOf,
 } from './runtime/connector-settings.ts';
-import { createHub } from './sessions/device-registry.ts';
-import type { JoinedEnd } from './sessions/session-addresses.ts';
+import { createDeviceRegistry } from './sessions/device-registry.ts';
+import type { PosSessionConnection } from './sessions/session-addresses.ts';
 
 export type { PageTerminals } from './device-connections/web-page-terminals.ts';
-export type { Presence } from './devices/device-presence.ts';
+export type { DevicePresence } from './devices/device-presence.ts';
 export { presenceEvents } from './devices/presence-events.ts';
-export type { End } from './forwarding/forward-messages.ts';
+export type { MessageEndpoint } from './forwarding/forward-messages.ts';
 export type { Backplane, Message } from './nodes/backplane.ts';
 export { openNodes } from './nodes/index.ts';
 export type { Asking, DeviceState, Wanted } from './pos/claim-requests.ts';
@@ -59,8 +59,8 @@ export type ConnectorDeps = {
   readonly verifyToken: VerifyToken;
   readonly certificates: CertificateReader<CertificateHolder>;
   readonly clients: ClientVerifier;
-  readonly provisioning: DevicesDeps['provisioning'];
-  readonly catalog: DevicesDeps['catalog'];
+  readonly provisioning: ConnectorDevicesDeps['provisioning'];
+  readonly catalog: ConnectorDevicesDeps['catalog'];
   readonly audit: Pick<AuditRecorder, 'record'>;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -97,7 +97,7 @@ function createRechecks(
   {
     posListener,
     ...asked
-  }: Pick<Parameters<typeof createRecheck>[0], 'devices' | 'clients' | 'hub'> & {
+  }: Pick<Parameters<typeof createRecheck>[0], 'devices' | 'clients' | 'deviceRegistry'> & {
     readonly posListener: Pick<ReturnType<typeof createPosListener>, 'recheck'>;
   },
   { roundMs, now, signal, onError }: RecheckHow,
@@ -123,16 +123,24 @@ function createRechecks(
 export function createConnector(deps: ConnectorDeps) {
   const { settings, clock, log, clients, nodes } = deps;
   const backplane = nodes?.backplane ?? createLocalBackplane();
-  const far = nodes?.far;
-  const times = timesOf(settings, deps.times);
+  const remoteSessions = nodes?.remoteSessions;
+  const times = connectorTimesOf(settings, deps.times);
   const node = settings.instanceName;
   const metrics = createConnectorMetrics(deps.metrics);
-  const peers = createPeers({ clock, log, metrics: deps.metrics, times });
-  const devices = createDevices(deps);
+  const webSockets = createWebSocketConnections({ clock, log, metrics: deps.metrics, times });
+  const devices = createConnectorDevices(deps);
   const presence = createPresenceStore({ database: deps.database, clock, node });
   const sessionsUrl = settings.connectorNodeUrl.replace(/^http/, 'ws') + connectorPaths.sessions;
   const addressOf = (sessionId: string) => `${sessionsUrl}/${sessionId}`;
-  const hub = createHub({ ...deps, times, backplane, presence, metrics, far, addressOf });
+  const deviceRegistry = createDeviceRegistry({
+    ...deps,
+    times,
+    backplane,
+    presence,
+    metrics,
+    remoteSessions,
+    sessionUrlOf: addressOf,
+  });
   const lifeMs = times.connectionTokenMs;
   const tokens = createConnectionTokens({
     masterKey: deps.masterKey,
@@ -142,7 +150,7 @@ export function createConnector(deps: ConnectorDeps) {
     lifeMs,
   });
   const claims = createClaims({ clock, backplane, devices, clients, presence });
-  const parts = { ...deps, peers, times, metrics };
+  const parts = { ...deps, webSockets, times, metrics };
   const register = createRegister({ devices, clients });
   const { sign } = tokens;
   const deviceListener = createDeviceListener({ ...parts, presence, register, sign });
@@ -151,27 +159,28 @@ export function createConnector(deps: ConnectorDeps) {
   const { signal } = stopping;
   const onError = (what: string) => (error: unknown) => log.error({ err: error }, what);
   const onAbandoned = onError('that a device went away could not be noted');
-  const rechecked = { devices, clients, hub, posListener };
+  const rechecked = { devices, clients, deviceRegistry, posListener };
   const pollers = [
     ...createRechecks(rechecked, { roundMs: times.recheckMs, now: clock.now, signal, onError }),
     round({
-      pollMs: renewEveryMs,
-      work: () => presence.renew(hub.connected()).then(hub.compare),
+      pollMs: leaseRenewalMs,
+      work: () => presence.renew(deviceRegistry.connectedDevices()).then(deviceRegistry.reconcile),
       onError: onError('the presence of devices could not be renewed'),
     }),
-    createTeller({ database: deps.database, clock, log, times }),
+    createPresencePublisher({ database: deps.database, clock, log, times }),
   ];
   let ticking: NodeJS.Timeout | undefined;
-  nodes?.onChange(reached);
+  nodes?.onConnectionChange(reached);
 
   function reached(isUp: boolean): void {
-    if (isUp) hub.compare().catch(onError('devices could not be compared with other nodes'));
+    if (isUp)
+      deviceRegistry.reconcile().catch(onError('devices could not be compared with other nodes'));
   }
 
   function tick(): void {
     const now = clock.now();
-    for (const part of [peers, hub, deviceListener, posListener]) part.tick(now);
-    far?.tick(now);
+    for (const part of [webSockets, deviceRegistry, deviceListener, posListener]) part.tick(now);
+    remoteSessions?.tick(now);
   }
 
   return {
@@ -185,38 +194,41 @@ export function createConnector(deps: ConnectorDeps) {
     pageTerminals: createPageTerminals({
       devices,
       presence,
-      peers,
-      hub,
+      webSockets,
+      deviceRegistry,
       connectionsMost: settings.connectorConnections,
       onAbandoned,
     }),
     /** Connects a POS of this process to a session on any node; returns undefined if this fails. */
-    async join(sessionId: string, end: End): Promise<JoinedEnd | undefined> {
-      if (hub.useAddress(sessionId)) return hub.join(sessionId, end);
-      if (far === undefined || hub.knows(sessionId)) return undefined;
+    async join(sessionId: string, end: MessageEndpoint): Promise<PosSessionConnection | undefined> {
+      if (deviceRegistry.useAddress(sessionId)) return deviceRegistry.join(sessionId, end);
+      if (remoteSessions === undefined || deviceRegistry.hasSession(sessionId)) return undefined;
       try {
-        return (await far.use(sessionId, undefined))?.(end);
+        return (await remoteSessions.useAddress(sessionId, undefined))?.(end);
       } catch (error) {
-        if (error instanceof BackplaneFault) return undefined;
+        if (error instanceof BackplaneError) return undefined;
         throw error;
       }
     },
     /** Registers the routes that show the connected devices to operators. */
     registerFleet(app: FastifyInstance): void {
-      registerFleet(app, createFleet({ database: deps.database, clock, backplane }));
+      registerDeviceListRoutes(
+        app,
+        createDeviceList({ database: deps.database, clock, backplane }),
+      );
     },
     register(upgrades: Pick<WebSocketUpgrades, 'add'>): void {
       upgrades.add(deviceListener.route);
       upgrades.add(posListener.route);
-      upgrades.add(createSessions({ settings, peers, hub, far }));
+      upgrades.add(createSessions({ settings, webSockets, deviceRegistry, far: remoteSessions }));
       upgrades.add(
         createDeviceConnections({
           verify: tokens.verify,
           devices,
           clients,
           presence,
-          peers,
-          hub,
+          webSockets,
+          deviceRegistry,
           onAbandoned,
         }),
       );
@@ -234,8 +246,8 @@ export function createConnector(deps: ConnectorDeps) {
       stopping.abort();
       await Promise.all(pollers.map(({ stop }) => stop()));
       await posListener.stop();
-      await peers.stop();
-      await hub.settled();
+      await webSockets.stop();
+      await deviceRegistry.waitForIdle();
       await backplane.close();
     },
   };

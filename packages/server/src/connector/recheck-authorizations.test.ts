@@ -1,10 +1,10 @@
 // Tests how often the server rechecks devices, which it disconnects, and that faults stop nothing.
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import type { PlacedTerminal } from './devices/connector-devices.ts';
+import type { AssignedTerminal } from './devices/connector-devices.ts';
 import { createRecheck } from './recheck-authorizations.ts';
-import type { HeldToken } from './sessions/claim-token.ts';
-import type { Connected } from './sessions/device-registry.ts';
+import type { ClaimToken } from './sessions/claim-token.ts';
+import type { ConnectedTerminal } from './sessions/device-registry.ts';
 import type { Claimant } from './sessions/session.ts';
 
 const roundMs = 30_000;
@@ -16,16 +16,16 @@ const roundMs = 30_000;
  */
 async function looksAt(count: number): Promise<readonly number[]> {
   const connected = Array.from({ length: count }, (_, at) => {
-    const device = { organizationId: 'o', physicalDeviceId: `d${at}` } as PlacedTerminal;
+    const device = { organizationId: 'o', physicalDeviceId: `d${at}` } as AssignedTerminal;
     return { device, connectionId: `c${at}`, thumbprint: undefined, clientId: undefined };
-  }) satisfies Connected[];
+  }) satisfies ConnectedTerminal[];
   const stopping = new AbortController();
   const looks: number[] = [];
   let now = 0;
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const recheck = createRecheck({
     devices: {
-      async faultsOf(some) {
+      async findFaults(some) {
         if (some[0]?.physicalDeviceId === 'd0') looks.push(now);
         return new Map();
       },
@@ -36,11 +36,11 @@ async function looksAt(count: number): Promise<readonly number[]> {
       currentPermissionsOfToken: async () => [],
     },
     now: () => now,
-    hub: {
-      connected: () => connected,
+    deviceRegistry: {
+      connectedDevices: () => connected,
       claimants: () => [],
-      cutDevice: () => assert.fail('all are fine'),
-      cutClaims: () => assert.fail('all are fine'),
+      disconnectDevice: () => assert.fail('all are fine'),
+      endSessions: () => assert.fail('all are fine'),
     },
     roundMs,
     signal: stopping.signal,
@@ -74,7 +74,7 @@ type Rights = Map<string, readonly ['cc.pos'] | undefined>;
 
 const claimantBy = (tokenId: string, realm = 'r'): Claimant => {
   const [organizationId, clientId] = [`o-${realm}`, tokenId];
-  const token: HeldToken = { realm, organizationId, clientId, tokenId, expiresAt: roundMs * 100 };
+  const token: ClaimToken = { realm, organizationId, clientId, tokenId, expiresAt: roundMs * 100 };
   return { owner: tokenId, organizationId, clientId, token };
 };
 
@@ -83,7 +83,7 @@ async function rounds(
   claimants: Claimant[],
   rights: Rights,
   before: readonly (() => void)[],
-  devices: readonly Connected[] = [],
+  devices: readonly ConnectedTerminal[] = [],
 ) {
   const stopping = new AbortController();
   const cut: string[][] = [];
@@ -96,7 +96,7 @@ async function rounds(
   before[0]?.();
   const recheck = createRecheck({
     devices: {
-      faultsOf: async (some) =>
+      findFaults: async (some) =>
         new Map(some.map((device) => [device, 'device_disabled'] as const)) as never,
     },
     clients: {
@@ -111,11 +111,11 @@ async function rounds(
       },
     },
     now: () => 0,
-    hub: {
-      connected: () => devices,
+    deviceRegistry: {
+      connectedDevices: () => devices,
       claimants: () => claimants,
-      cutDevice: ({ physicalDeviceId }) => void ofRound.push(physicalDeviceId),
-      cutClaims(isMeant) {
+      disconnectDevice: ({ physicalDeviceId }) => void ofRound.push(physicalDeviceId),
+      endSessions(isMeant) {
         ofRound.push(...claimants.filter(isMeant).map(({ owner }) => owner));
       },
     },
@@ -161,7 +161,7 @@ describe('a token that a session is held by', () => {
 
   it('of a realm that cannot be read stops the look at no other token, and at no device', async () => {
     const device = (organizationId: string, clientId?: string) => ({
-      device: { organizationId, physicalDeviceId: organizationId } as PlacedTerminal,
+      device: { organizationId, physicalDeviceId: organizationId } as AssignedTerminal,
       connectionId: 'c',
       thumbprint: undefined,
       clientId,

@@ -3,18 +3,25 @@ import { closeCodes } from '@switchyard/contract';
 import type { ClientVerifier } from '../identity/index.ts';
 import { createPoller, type Poller } from '../platform/index.ts';
 import { mayRegister } from './device-connections/device-registration.ts';
-import type { Devices } from './devices/connector-devices.ts';
-import { closeCodeOf, endingOf, type LostRight } from './protocol/connector-fault.ts';
-import type { Connected, Hub } from './sessions/device-registry.ts';
+import type { ConnectorDevices } from './devices/connector-devices.ts';
+import {
+  closeCodeForFault,
+  type RevocationReason,
+  sessionEndForRevocation,
+} from './protocol/connector-fault.ts';
+import type { ConnectedTerminal, DeviceRegistry } from './sessions/device-registry.ts';
 import type { Claimant } from './sessions/session.ts';
 
 type Deps = {
-  readonly devices: Pick<Devices, 'faultsOf'>;
+  readonly devices: Pick<ConnectorDevices, 'findFaults'>;
   readonly clients: Pick<
     ClientVerifier,
     'currentPermissions' | 'currentPermissionsOfToken' | 'findActiveCertificates'
   >;
-  readonly hub: Pick<Hub, 'connected' | 'cutDevice' | 'claimants' | 'cutClaims'>;
+  readonly deviceRegistry: Pick<
+    DeviceRegistry,
+    'connectedDevices' | 'disconnectDevice' | 'claimants' | 'endSessions'
+  >;
   readonly now: () => number;
   /** A round is spread over this time, and the next round follows it. */
   readonly roundMs: number;
@@ -44,7 +51,7 @@ async function inTurns<Item>(items: readonly Item[], look: (item: Item) => Promi
 export function createRecheck({
   devices,
   clients,
-  hub,
+  deviceRegistry,
   now,
   roundMs,
   rest,
@@ -59,13 +66,13 @@ export function createRecheck({
 
   /** Returns the applications of these devices that are disabled or have lost their role. */
   async function fallenOf(
-    some: readonly Connected[],
+    some: readonly ConnectedTerminal[],
     note: (cause: unknown) => void,
-  ): Promise<ReadonlyMap<string, LostRight>> {
+  ): Promise<ReadonlyMap<string, RevocationReason>> {
     const named = some.flatMap(({ device: { organizationId }, clientId }) =>
       clientId === undefined ? [] : [[`${organizationId}/${clientId}`, organizationId, clientId]],
     );
-    const fallen = new Map<string, LostRight>();
+    const fallen = new Map<string, RevocationReason>();
     const each = new Map(named.map((one) => [one[0], one] as const));
     await inTurns([...each.values()], async ([name = '', organizationId = '', clientId = '']) => {
       const permissions = await clients.currentPermissions(organizationId, clientId);
@@ -76,13 +83,16 @@ export function createRecheck({
   }
 
   /** Checks all of these devices with a few queries. */
-  async function lookAt(some: readonly Connected[], note: (cause: unknown) => void): Promise<void> {
+  async function lookAt(
+    some: readonly ConnectedTerminal[],
+    note: (cause: unknown) => void,
+  ): Promise<void> {
     const bound = some.flatMap(({ device: { organizationId }, thumbprint }) =>
       thumbprint === undefined ? [] : { organizationId, thumbprint },
     );
     const good = await clients.findActiveCertificates(bound);
     const fallen = await fallenOf(some, note);
-    const faults = await devices.faultsOf(some.map(({ device }) => device));
+    const faults = await devices.findFaults(some.map(({ device }) => device));
     for (const { device, connectionId, thumbprint, clientId } of some) {
       const isProven = thumbprint === undefined || good.has(thumbprint);
       const word = isProven
@@ -90,14 +100,14 @@ export function createRecheck({
         : 'unauthorized';
       if (word === undefined) continue;
       // A device with a new assignment may reconnect with the credentials of that assignment.
-      const code = word === 'moved' ? closeCodes.restarting : closeCodeOf(word);
-      hub.cutDevice(device, connectionId, { code, word });
+      const code = word === 'moved' ? closeCodes.restarting : closeCodeForFault(word);
+      deviceRegistry.disconnectDevice(device, connectionId, { code, reason: word });
     }
   }
 
   async function lookAtClients(): Promise<void> {
     const claimants = new Map(
-      hub
+      deviceRegistry
         .claimants()
         .map((claimant) => [`${claimant.organizationId}/${claimant.clientId}`, claimant]),
     );
@@ -105,16 +115,16 @@ export function createRecheck({
       const permissions = await clients.currentPermissions(organizationId, clientId);
       const isLost = byRole === true && permissions?.includes('cc.pos') === false;
       if (permissions !== undefined && !isLost) return;
-      const word: LostRight = isLost ? 'role_missing' : 'unauthorized';
+      const word: RevocationReason = isLost ? 'role_missing' : 'unauthorized';
       const isOfClient = (claimant: Claimant) =>
         claimant.organizationId === organizationId && claimant.clientId === clientId;
-      hub.cutClaims(isOfClient, endingOf(word));
+      deviceRegistry.endSessions(isOfClient, sessionEndForRevocation(word));
     });
   }
 
   /** Includes sessions without a control connection, which no other check covers. */
   async function lookAtTokens(): Promise<void> {
-    const held = hub.claimants().flatMap(({ token }) => token ?? []);
+    const held = deviceRegistry.claimants().flatMap(({ token }) => token ?? []);
     // An expired token was valid before, so its sessions continue.
     const good = held.filter(({ expiresAt }) => now() < expiresAt);
     const each = new Map(good.map((token) => [token.tokenId, token]));
@@ -130,8 +140,11 @@ export function createRecheck({
         fallenTokens.add(tokenId);
         return;
       }
-      const word: LostRight = permissions === undefined ? 'unauthorized' : 'role_missing';
-      hub.cutClaims((claimant) => claimant.token?.tokenId === tokenId, endingOf(word));
+      const word: RevocationReason = permissions === undefined ? 'unauthorized' : 'role_missing';
+      deviceRegistry.endSessions(
+        (claimant) => claimant.token?.tokenId === tokenId,
+        sessionEndForRevocation(word),
+      );
     });
   }
 
@@ -141,7 +154,7 @@ export function createRecheck({
     const note = (cause: unknown) => void causes.push(cause);
     await lookAtClients().catch(note);
     await lookAtTokens().catch(note);
-    const all = hub.connected();
+    const all = deviceRegistry.connectedDevices();
     const portions = Math.max(1, Math.ceil(all.length / portion));
     for (let at = 0; at < portions && !signal.aborted; at += 1) {
       await lookAt(all.slice(at * portion, (at + 1) * portion), note).catch(note);

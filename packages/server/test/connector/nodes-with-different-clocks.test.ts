@@ -56,7 +56,7 @@ describe('nodes whose clocks are apart', () => {
       loadLimits: patientLimits,
     });
     const backplane: Backplane = { ...between, close: async () => {} };
-    const far = { offer: () => () => {}, use: async () => undefined, tick() {} };
+    const far = { publish: () => () => {}, useAddress: async () => undefined, tick() {} };
     const connector = createConnector({
       settings: { ...settings, instanceName: name },
       masterKey,
@@ -71,7 +71,7 @@ describe('nodes whose clocks are apart', () => {
       clients: identity.clientVerifier,
       audit: testAudit(database, clock),
       metrics: createMetrics(),
-      nodes: { backplane, far, isUp: () => true, onChange: () => () => {} },
+      nodes: { backplane, remoteSessions: far, isUp: () => true, onConnectionChange: () => () => {} },
       times: { tickMs: 10, recheckMs: minute },
     });
     connector.register(http.upgrades);

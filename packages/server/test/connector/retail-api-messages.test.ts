@@ -6,7 +6,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { closeCodes, ProblemError } from '@switchyard/contract';
 import { createLocalBackplane } from '../../src/connector/nodes/backplane.ts';
 import type { Wanted } from '../../src/connector/pos/claim-requests.ts';
-import { Fault } from '../../src/connector/protocol/connector-fault.ts';
+import { ConnectorFault } from '../../src/connector/protocol/connector-fault.ts';
 import { createRetail } from '../../src/connector/retail-api/index.ts';
 import {
   createMessageStore,
@@ -232,8 +232,8 @@ describe('messages to terminals', () => {
           };
           device = made;
           return {
-            heard: (data) => void heard.push(data.toString()),
-            lost() {
+            receive: (data) => void heard.push(data.toString()),
+            disconnected() {
               made.isLeft = true;
             },
           };
@@ -395,7 +395,7 @@ describe('messages to terminals', () => {
         onClaim = (signal, { waitSeconds }) =>
           new Promise((resolve, reject) => {
             const settle = (word?: 'device_offline') =>
-              word === undefined ? resolve() : reject(new Fault(word));
+              word === undefined ? resolve() : reject(new ConnectorFault(word));
             pending.push({ settle, waitSeconds });
             signal.addEventListener('abort', () => settle('device_offline'));
           });
@@ -463,7 +463,7 @@ describe('messages to terminals', () => {
       // The terminal is offline, and the claim of another till waits for it.
       onClaim = (signal) =>
         new Promise((_, reject) =>
-          signal.addEventListener('abort', () => reject(new Fault('device_offline'))),
+          signal.addEventListener('abort', () => reject(new ConnectorFault('device_offline'))),
         );
       const waited = paymentOf();
       const waiting = codeOf(exchange.sync(callOf(waited, { clientId: 'c2' })));

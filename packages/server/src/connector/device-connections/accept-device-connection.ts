@@ -3,27 +3,27 @@ import { connectorLimits, connectorPaths, throwProblem } from '@switchyard/contr
 import { errors } from 'jose';
 import type { Handshake, WebSocketRoute } from '../../http/index.ts';
 import type { ClientVerifier } from '../../identity/index.ts';
-import type { Devices, PlacedTerminal } from '../devices/connector-devices.ts';
+import type { AssignedTerminal, ConnectorDevices } from '../devices/connector-devices.ts';
 import type { PresenceStore } from '../devices/device-presence.ts';
-import type { Peers } from '../forwarding/websocket-connections.ts';
-import { Fault } from '../protocol/connector-fault.ts';
-import type { Hub } from '../sessions/device-registry.ts';
+import type { WebSocketConnections } from '../forwarding/websocket-connections.ts';
+import { ConnectorFault } from '../protocol/connector-fault.ts';
+import type { DeviceRegistry } from '../sessions/device-registry.ts';
 import type { ConnectionFacts } from './connection-tokens.ts';
 import { mayRegister } from './device-registration.ts';
 
 type Deps = {
   readonly verify: (token: string) => Promise<ConnectionFacts>;
-  readonly devices: Devices;
+  readonly devices: ConnectorDevices;
   readonly clients: Pick<ClientVerifier, 'currentPermissions'>;
   readonly presence: PresenceStore;
-  readonly peers: Peers;
-  readonly hub: Hub;
+  readonly webSockets: WebSocketConnections;
+  readonly deviceRegistry: DeviceRegistry;
   readonly onAbandoned: (error: unknown) => void;
 };
 
 /** @example http.upgrades.add(createDeviceConnections(deps)); */
 export function createDeviceConnections(deps: Deps): WebSocketRoute {
-  const { devices, clients, presence, peers, hub } = deps;
+  const { devices, clients, presence, webSockets, deviceRegistry } = deps;
 
   async function checkApplication(organizationId: string, clientId: string): Promise<void> {
     const permissions = await clients.currentPermissions(organizationId, clientId);
@@ -65,12 +65,12 @@ export function createDeviceConnections(deps: Deps): WebSocketRoute {
     organizationId,
     physicalDeviceId,
     logicalDeviceId,
-  }: ConnectionFacts): Promise<PlacedTerminal> {
-    let device: PlacedTerminal;
+  }: ConnectionFacts): Promise<AssignedTerminal> {
+    let device: AssignedTerminal;
     try {
-      device = await devices.demand(await devices.find(organizationId, physicalDeviceId));
+      device = await devices.requireUsable(await devices.find(organizationId, physicalDeviceId));
     } catch (error) {
-      if (!(error instanceof Fault)) throw error;
+      if (!(error instanceof ConnectorFault)) throw error;
       return throwProblem('device_not_active', 'The device may not use the connector any more.');
     }
     if (device.logicalDeviceId === logicalDeviceId) return device;
@@ -98,7 +98,7 @@ export function createDeviceConnections(deps: Deps): WebSocketRoute {
       const { id } = handshake;
       return {
         onOpen(socket) {
-          hub.attach(device, peers.take(socket, 'device', id), facts);
+          deviceRegistry.addConnection(device, webSockets.add(socket, 'device', id), facts);
         },
         onAbort() {
           presence.disconnect(device, connectionId).catch(deps.onAbandoned);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Fault } from '../protocol/connector-fault.ts';
+import { ConnectorFault } from '../protocol/connector-fault.ts';
 import { readRegistration } from './device-registration.ts';
 
 const credentials = { clientId: 'c', secret: 's' };
@@ -28,7 +28,7 @@ describe('what a device registers with', () => {
         readRegistration(message);
         return 'none';
       } catch (error) {
-        assert.ok(error instanceof Fault);
+        assert.ok(error instanceof ConnectorFault);
         return error.code;
       }
     };

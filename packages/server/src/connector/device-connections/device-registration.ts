@@ -9,9 +9,13 @@ import {
 } from '../../http/index.ts';
 import type { CertificateHolder, ClientVerifier, VerifiedClient } from '../../identity/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
-import { type Devices, notClaimed, type PlacedTerminal } from '../devices/connector-devices.ts';
-import { fail } from '../protocol/connector-fault.ts';
-import { readJson } from '../protocol/parse-json-object.ts';
+import {
+  type AssignedTerminal,
+  type ConnectorDevices,
+  notClaimedFault,
+} from '../devices/connector-devices.ts';
+import { throwFault } from '../protocol/connector-fault.ts';
+import { parseJsonObject } from '../protocol/parse-json-object.ts';
 
 type Credentials = { readonly clientId: string; readonly secret: string };
 export type Registration = {
@@ -21,7 +25,7 @@ export type Registration = {
 };
 export type Good = ValidCertificate<CertificateHolder> | UnclaimedCertificate<CertificateHolder>;
 export type Registered = {
-  readonly device: PlacedTerminal;
+  readonly device: AssignedTerminal;
   /** The credential of the device, which must stay valid: its certificate or an application. */
   readonly thumbprint?: string;
   readonly clientId?: string;
@@ -32,13 +36,13 @@ type Members = Readonly<Record<string, unknown>>;
 /** Devices have this JSON in their configuration, and some send it as text. */
 function nestedIn(message: Members): Members {
   const nested = message['customRegistrationData'] ?? message['custom_registration_data'];
-  if (typeof nested === 'string') return readJson(nested) ?? {};
+  if (typeof nested === 'string') return parseJsonObject(nested) ?? {};
   return typeof nested === 'object' && nested !== null ? (nested as Members) : {};
 }
 
 /** @throws bad_message, or unauthorized for incomplete credentials */
 export function readRegistration(text: string): Registration {
-  const sent = readJson(text) ?? fail('bad_message');
+  const sent = parseJsonObject(text) ?? throwFault('bad_message');
   const nested = nestedIn(sent);
   const find = (snake: string, camel: string) =>
     sent[snake] ?? sent[camel] ?? nested[snake] ?? nested[camel];
@@ -47,11 +51,11 @@ export function readRegistration(text: string): Registration {
     ...definedMember('client_id', find('client_id', 'clientId')),
     ...definedMember('client_secret', find('client_secret', 'clientSecret')),
   };
-  if (!Check(RegisterMessage, message)) return fail('bad_message');
+  if (!Check(RegisterMessage, message)) return throwFault('bad_message');
   const { tsn, claimCode, client_id: clientId, client_secret: secret } = message;
   const said = { tsn, ...defined({ claimCode }) };
   if (clientId === undefined && secret === undefined) return said;
-  if (clientId === undefined || secret === undefined) return fail('unauthorized');
+  if (clientId === undefined || secret === undefined) return throwFault('unauthorized');
   return { ...said, credentials: { clientId, secret } };
 }
 
@@ -67,18 +71,18 @@ export async function certificateOf(
   } catch (error) {
     const code = toProblemError(error)?.code;
     if (code === undefined) throw error;
-    return code === 'certificate_required' ? undefined : fail('unauthorized');
+    return code === 'certificate_required' ? undefined : throwFault('unauthorized');
   }
 }
 
-type Deps = { readonly devices: Devices; readonly clients: ClientVerifier };
+type Deps = { readonly devices: ConnectorDevices; readonly clients: ClientVerifier };
 
 /** A device registers with an application for points of sale or with an application for devices. */
 export const mayRegister = (permissions: readonly Permission[]): boolean =>
   permissions.includes('cc.pos') || permissions.includes('dev.read');
 
 function checkRole({ permissions }: VerifiedClient): void {
-  if (!mayRegister(permissions)) fail('role_missing');
+  if (!mayRegister(permissions)) throwFault('role_missing');
 }
 
 /** Accepts the serial number or the TSN, but not the device identifier. */
@@ -94,10 +98,10 @@ export function createRegister({ devices, clients }: Deps): Register {
     const { organizationId, physicalDeviceId, serialNumber } = holder;
     const terminal = await devices.find(organizationId, physicalDeviceId);
     const isNamed = said.tsn === serialNumber || said.tsn === terminal?.tsn;
-    if (!isNamed || terminal?.serialNumber !== serialNumber) return fail('unauthorized');
+    if (!isNamed || terminal?.serialNumber !== serialNumber) return throwFault('unauthorized');
     await devices.rememberCode(terminal, said.claimCode);
-    if (good.status === 'unclaimed') throw notClaimed();
-    const device = await devices.demand(terminal);
+    if (good.status === 'unclaimed') throw notClaimedFault();
+    const device = await devices.requireUsable(terminal);
     if (said.credentials !== undefined) await checkBeside(good, said.credentials);
     return { device, thumbprint };
   }
@@ -106,7 +110,9 @@ export function createRegister({ devices, clients }: Deps): Register {
   async function checkBeside({ holder, thumbprint }: Good, { clientId, secret }: Credentials) {
     const { organizationId } = holder;
     if (await clients.verifyDeviceSecret({ organizationId, thumbprint }, clientId, secret)) return;
-    checkRole((await clients.verify(organizationId, clientId, secret)) ?? fail('unauthorized'));
+    checkRole(
+      (await clients.verify(organizationId, clientId, secret)) ?? throwFault('unauthorized'),
+    );
   }
 
   /**
@@ -130,18 +136,20 @@ export function createRegister({ devices, clients }: Deps): Register {
     { clientId, secret }: Credentials,
   ): Promise<Registered> {
     const proven = await clients.verifyInAnyOrganization(clientId, secret);
-    if (proven.length === 0) fail('unauthorized');
+    if (proven.length === 0) throwFault('unauthorized');
     const all = await Promise.all(proven.map((client) => terminalOf(client, tsn)));
     const [found, ...others] = all.filter((one) => one !== undefined);
-    if (others.length > 0) fail('tsn_ambiguous');
-    const { client, terminal } = found ?? fail('device_unknown');
+    if (others.length > 0) throwFault('tsn_ambiguous');
+    const { client, terminal } = found ?? throwFault('device_unknown');
     checkRole(client);
     await devices.rememberCode(terminal, claimCode);
-    return { device: await devices.demand(terminal), clientId: client.clientId };
+    return { device: await devices.requireUsable(terminal), clientId: client.clientId };
   }
 
   return async (said, good) => {
     if (good !== undefined) return byCertificate(good, said);
-    return said.credentials === undefined ? fail('unauthorized') : bySecret(said, said.credentials);
+    return said.credentials === undefined
+      ? throwFault('unauthorized')
+      : bySecret(said, said.credentials);
   };
 }

@@ -16,11 +16,18 @@ import {
 import type { CertificateHolder } from '../../identity/index.ts';
 import type { Clock, Ids, Log } from '../../platform/index.ts';
 import type { PresenceStore } from '../devices/device-presence.ts';
-import type { Peer, Peers } from '../forwarding/websocket-connections.ts';
-import { closeCodeOf, errorText, Fault } from '../protocol/connector-fault.ts';
+import type {
+  WebSocketConnection,
+  WebSocketConnections,
+} from '../forwarding/websocket-connections.ts';
+import {
+  ConnectorFault,
+  closeCodeForFault,
+  errorMessageText,
+} from '../protocol/connector-fault.ts';
 import type { ConnectorMetrics } from '../runtime/connector-metrics.ts';
 import type { ConnectorSettings, ConnectorTimes } from '../runtime/connector-settings.ts';
-import { createRate } from '../runtime/token-bucket.ts';
+import { createTokenBuckets } from '../runtime/token-bucket.ts';
 import type { ConnectionFacts } from './connection-tokens.ts';
 import { certificateOf, type Register, readRegistration } from './device-registration.ts';
 
@@ -33,7 +40,7 @@ type Deps = {
   readonly ids: Ids;
   readonly clock: Clock;
   readonly log: Log;
-  readonly peers: Peers;
+  readonly webSockets: WebSocketConnections;
   readonly times: ConnectorTimes;
   readonly metrics: ConnectorMetrics;
   readonly presence: Pick<PresenceStore, 'register'>;
@@ -51,9 +58,9 @@ const webSocketUrl = (url: string): string => url.replace(/^http/, 'ws');
 
 /** @example const { route, tick } = createDeviceListener(deps); http.upgrades.add(route); */
 export function createDeviceListener(deps: Deps) {
-  const { settings, peers, times, metrics, clock, log } = deps;
-  const waiting = new Map<Peer, number>();
-  const connects = createRate(connectsOf);
+  const { settings, webSockets, times, metrics, clock, log } = deps;
+  const waiting = new Map<WebSocketConnection, number>();
+  const connects = createTokenBuckets(connectsOf);
   const strangersMax = Math.ceil(settings.connectorConnections * strangersShare);
 
   async function answer(handshake: Handshake, text: string): Promise<RegisteredMessage> {
@@ -77,23 +84,28 @@ export function createDeviceListener(deps: Deps) {
     };
   }
 
-  function tellFault(peer: Peer, error: unknown): void {
+  function tellFault(peer: WebSocketConnection, error: unknown): void {
     const { correlationId } = peer;
-    const isOurs = !(error instanceof Fault);
+    const isOurs = !(error instanceof ConnectorFault);
     if (isOurs) log.error({ err: error, correlationId }, 'a registration met a fault');
-    const fault = isOurs ? new Fault('unavailable') : error;
+    const fault = isOurs ? new ConnectorFault('unavailable') : error;
     const { code } = fault;
-    metrics.fault(code);
+    metrics.countFault(code);
     log.info({ correlationId, code }, 'a device was not registered');
-    peer.send(errorText(fault, correlationId));
-    peer.close(closeCodeOf(code), code);
+    peer.send(errorMessageText(fault, correlationId));
+    peer.close(closeCodeForFault(code), code);
   }
 
-  async function hear(peer: Peer, handshake: Handshake, data: Buffer, isBinary: boolean) {
+  async function hear(
+    peer: WebSocketConnection,
+    handshake: Handshake,
+    data: Buffer,
+    isBinary: boolean,
+  ) {
     // The server ignores a second message while it handles the first one.
     if (!waiting.delete(peer)) return;
     try {
-      if (isBinary) throw new Fault('bad_message');
+      if (isBinary) throw new ConnectorFault('bad_message');
       const registered = await answer(handshake, data.toString());
       peer.send(JSON.stringify(registered));
       peer.close(closeCodes.done, 'registered');
@@ -109,8 +121,8 @@ export function createDeviceListener(deps: Deps) {
     isOnDeviceListener: true,
     accept: async (handshake) => {
       const isRoom =
-        peers.size() < settings.connectorConnections &&
-        peers.countOf('registration') < strangersMax;
+        webSockets.size() < settings.connectorConnections &&
+        webSockets.countOf('registration') < strangersMax;
       if (!isRoom || !connects.take(addressKey(handshake.address), clock.now())) {
         throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }
@@ -120,7 +132,7 @@ export function createDeviceListener(deps: Deps) {
 
   const welcomed = (handshake: Handshake): AcceptedUpgrade => ({
     onOpen(socket) {
-      const peer = peers.take(socket, 'registration', handshake.id);
+      const peer = webSockets.add(socket, 'registration', handshake.id);
       waiting.set(peer, clock.now() + times.registerWithinMs);
       peer.onMessage((data, isBinary) => void hear(peer, handshake, data, isBinary));
       peer.onClose(() => waiting.delete(peer));
@@ -133,7 +145,7 @@ export function createDeviceListener(deps: Deps) {
       for (const [peer, until] of waiting) {
         if (now < until) continue;
         waiting.delete(peer);
-        tellFault(peer, new Fault('timeout'));
+        tellFault(peer, new ConnectorFault('timeout'));
       }
     },
   };

@@ -1,26 +1,26 @@
 // Connects terminals that run in a web page of this server, after the page has authorised them.
 import { connectorLimits, ProblemError, throwProblem } from '@switchyard/contract';
 import type { AcceptedUpgrade } from '../../http/index.ts';
-import type { Devices, PlacedTerminal } from '../devices/connector-devices.ts';
+import type { AssignedTerminal, ConnectorDevices } from '../devices/connector-devices.ts';
 import type { PresenceStore } from '../devices/device-presence.ts';
-import type { Peers } from '../forwarding/websocket-connections.ts';
+import type { WebSocketConnections } from '../forwarding/websocket-connections.ts';
 import { withProblems } from '../protocol/fault-to-problem.ts';
-import type { Hub } from '../sessions/device-registry.ts';
+import type { DeviceRegistry } from '../sessions/device-registry.ts';
 
 export type PageTerminals = ReturnType<typeof createPageTerminals>;
 
 type Deps = {
-  readonly devices: Devices;
+  readonly devices: ConnectorDevices;
   readonly presence: PresenceStore;
-  readonly peers: Peers;
-  readonly hub: Hub;
+  readonly webSockets: WebSocketConnections;
+  readonly deviceRegistry: DeviceRegistry;
   readonly connectionsMost: number;
   readonly onAbandoned: (error: unknown) => void;
 };
 
 /** @example const { welcome } = await pages.connect(device, connectionId, correlationId); */
 export function createPageTerminals(deps: Deps) {
-  const { devices, presence, peers, hub } = deps;
+  const { devices, presence, webSockets, deviceRegistry } = deps;
   return {
     maxMessageBytes: connectorLimits.messageMaxBytes as number,
 
@@ -29,22 +29,22 @@ export function createPageTerminals(deps: Deps) {
      *
      * @throws Refusal with the error code of the connector
      */
-    demand: (organizationId: string, physicalDeviceId: string): Promise<PlacedTerminal> =>
+    demand: (organizationId: string, physicalDeviceId: string): Promise<AssignedTerminal> =>
       withProblems(async () =>
-        devices.demand(await devices.find(organizationId, physicalDeviceId)),
+        devices.requireUsable(await devices.find(organizationId, physicalDeviceId)),
       ),
 
     /** Returns the registration number for the next connection of the device. */
-    register: (device: PlacedTerminal): Promise<number> => presence.register(device),
+    register: (device: AssignedTerminal): Promise<number> => presence.register(device),
 
     /** Each connection works once; of two connections of a device, the last registered one wins. */
     async connect(
-      device: PlacedTerminal,
+      device: AssignedTerminal,
       connection: { readonly connectionId: string; readonly order: number },
       correlationId: string,
     ): Promise<AcceptedUpgrade> {
       const { connectionId } = connection;
-      if (peers.size() >= deps.connectionsMost) {
+      if (webSockets.size() >= deps.connectionsMost) {
         throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }
       if (!(await presence.connect(device, connection))) {
@@ -55,7 +55,11 @@ export function createPageTerminals(deps: Deps) {
       }
       return {
         onOpen(socket) {
-          hub.attach(device, peers.take(socket, 'device', correlationId), connection);
+          deviceRegistry.addConnection(
+            device,
+            webSockets.add(socket, 'device', correlationId),
+            connection,
+          );
         },
         onAbort() {
           presence.disconnect(device, connectionId).catch(deps.onAbandoned);

@@ -2,17 +2,17 @@
 import type { ConnectorFaultCode } from '@switchyard/contract';
 import type { Catalog } from '../../catalog/index.ts';
 import type { Provisioning, Terminal } from '../../provisioning/index.ts';
-import { Fault } from '../protocol/connector-fault.ts';
+import { ConnectorFault } from '../protocol/connector-fault.ts';
 import type { ConnectorSettings } from '../runtime/connector-settings.ts';
 
 /** The catalogue service that enables the connector. */
-const service = { name: 'Cloud Connector', domain: 'Retail API' } as const;
+const connectorService = { name: 'Cloud Connector', domain: 'Retail API' } as const;
 
 /** A terminal that is assigned to a logical device, a store and a merchant. */
-export type PlacedTerminal = Terminal &
+export type AssignedTerminal = Terminal &
   Required<Pick<Terminal, 'logicalDeviceId' | 'storeId' | 'merchantId'>>;
 
-export type Devices = ReturnType<typeof createDevices>;
+export type ConnectorDevices = ReturnType<typeof createConnectorDevices>;
 
 export const deviceKeyOf = ({
   organizationId,
@@ -21,14 +21,14 @@ export const deviceKeyOf = ({
   `${organizationId}.${physicalDeviceId}`;
 
 /** The assignment of a terminal, which decides the clients that may use or register it. */
-export type Spot = Pick<PlacedTerminal, 'merchantId' | 'storeId' | 'logicalDeviceId'>;
+export type Assignment = Pick<AssignedTerminal, 'merchantId' | 'storeId' | 'logicalDeviceId'>;
 
-export const isSameSpot = (one: Spot, other: Spot): boolean =>
-  one.logicalDeviceId === other.logicalDeviceId &&
-  one.storeId === other.storeId &&
-  one.merchantId === other.merchantId;
+export const isSameAssignment = (device: Assignment, otherAssignment: Assignment): boolean =>
+  device.logicalDeviceId === otherAssignment.logicalDeviceId &&
+  device.storeId === otherAssignment.storeId &&
+  device.merchantId === otherAssignment.merchantId;
 
-const isPlaced = (terminal: Terminal): terminal is PlacedTerminal =>
+const isAssigned = (terminal: Terminal): terminal is AssignedTerminal =>
   terminal.logicalDeviceId !== undefined &&
   terminal.storeId !== undefined &&
   terminal.merchantId !== undefined;
@@ -36,13 +36,13 @@ const isPlaced = (terminal: Terminal): terminal is PlacedTerminal =>
 /** The terminal retries at this interval while a user enters the claim code. */
 const claimRetrySeconds = 10;
 
-export const notClaimed = (): Fault =>
-  new Fault('device_not_claimed', { retryAfterSeconds: claimRetrySeconds });
+export const notClaimedFault = (): ConnectorFault =>
+  new ConnectorFault('device_not_claimed', { retryAfterSeconds: claimRetrySeconds });
 
-const isService = ({ name, domain }: { name: string; domain: string }) =>
-  name === service.name && domain === service.domain;
+const isConnectorService = ({ name, domain }: { name: string; domain: string }) =>
+  name === connectorService.name && domain === connectorService.domain;
 
-export type DevicesDeps = {
+export type ConnectorDevicesDeps = {
   readonly settings: Pick<ConnectorSettings, 'environment' | 'connectorFamilies'>;
   readonly provisioning: Pick<Provisioning, 'terminals'> & {
     readonly terminalClaims: Pick<Provisioning['terminalClaims'], 'rememberCode'>;
@@ -51,35 +51,40 @@ export type DevicesDeps = {
 };
 
 /** @example const device = await devices.demand(terminal); */
-export function createDevices({ settings, provisioning, catalog }: DevicesDeps) {
+export function createConnectorDevices({ settings, provisioning, catalog }: ConnectorDevicesDeps) {
   const families: ReadonlySet<string> = new Set(settings.connectorFamilies);
   const { terminals, terminalClaims } = provisioning;
   const requiresClaims = settings.environment === 'production';
 
-  async function whyNotActive(device: PlacedTerminal): Promise<Fault> {
+  async function findInactiveReason(device: AssignedTerminal): Promise<ConnectorFault> {
     const { organizationId, logicalDeviceId } = device;
     const { items } = await catalog.explain({ organizationId }, logicalDeviceId);
-    const found = items.find(isService);
-    const level = found?.levels.find(({ active }) => !active)?.level;
-    return level === undefined ? new Fault('not_subscribed') : new Fault('not_enabled', { level });
+    const terminalsFound = items.find(isConnectorService);
+    const level = terminalsFound?.levels.find(
+      ({ active: activeServices }) => !activeServices,
+    )?.level;
+    return level === undefined
+      ? new ConnectorFault('not_subscribed')
+      : new ConnectorFault('not_enabled', { level });
   }
 
   /** Checks the data of the terminal itself: family, claim, assignment and status. */
-  function ownFault(terminal: Terminal): Fault | undefined {
-    if (!families.has(terminal.family.toLowerCase())) return new Fault('family_not_supported');
-    if (requiresClaims && !terminal.isClaimed) return notClaimed();
-    if (!isPlaced(terminal) || !terminal.isEnabled) return new Fault('device_disabled');
+  function findTerminalFault(terminal: Terminal): ConnectorFault | undefined {
+    if (!families.has(terminal.family.toLowerCase()))
+      return new ConnectorFault('family_not_supported');
+    if (requiresClaims && !terminal.isClaimed) return notClaimedFault();
+    if (!isAssigned(terminal) || !terminal.isEnabled) return new ConnectorFault('device_disabled');
     return undefined;
   }
 
   /** Returns the reason why the connector cannot use the terminal, or undefined. */
-  async function obstacle(terminal: Terminal | undefined): Promise<Fault | undefined> {
-    if (terminal === undefined) return new Fault('device_unknown');
-    const own = ownFault(terminal);
-    if (own !== undefined || !isPlaced(terminal)) return own;
+  async function findFault(terminal: Terminal | undefined): Promise<ConnectorFault | undefined> {
+    if (terminal === undefined) return new ConnectorFault('device_unknown');
+    const terminalFault = findTerminalFault(terminal);
+    if (terminalFault !== undefined || !isAssigned(terminal)) return terminalFault;
     const { organizationId, logicalDeviceId } = terminal;
-    const active = await catalog.activeServices(organizationId, logicalDeviceId);
-    return active.some(isService) ? undefined : whyNotActive(terminal);
+    const activeServices = await catalog.activeServices(organizationId, logicalDeviceId);
+    return activeServices.some(isConnectorService) ? undefined : findInactiveReason(terminal);
   }
 
   return {
@@ -92,31 +97,33 @@ export function createDevices({ settings, provisioning, catalog }: DevicesDeps) 
     },
 
     /** Throws a fault if the connector cannot use the terminal. */
-    async demand(terminal: Terminal | undefined): Promise<PlacedTerminal> {
-      const fault = await obstacle(terminal);
+    async requireUsable(terminal: Terminal | undefined): Promise<AssignedTerminal> {
+      const fault = await findFault(terminal);
       if (fault !== undefined) throw fault;
-      return terminal as PlacedTerminal;
+      return terminal as AssignedTerminal;
     },
 
     /**
      * Rechecks connected devices with two queries in total; a device without a fault has no entry.
      * `moved` means that the device has another assignment, so other clients may use it now.
      */
-    async faultsOf<Asked extends PlacedTerminal>(
-      asked: readonly Asked[],
-    ): Promise<ReadonlyMap<Asked, ConnectorFaultCode | 'moved'>> {
-      const found = await terminals.ofHardware(asked);
-      const byId = new Map(found.map((terminal) => [terminal.physicalDeviceId, terminal]));
-      const placed = found.filter(isPlaced);
-      const active = await catalog.activeAt(service, placed);
-      const faults = new Map<Asked, ConnectorFaultCode | 'moved'>();
-      for (const one of asked) {
-        const terminal = byId.get(one.physicalDeviceId);
+    async findFaults<Device extends AssignedTerminal>(
+      devices: readonly Device[],
+    ): Promise<ReadonlyMap<Device, ConnectorFaultCode | 'moved'>> {
+      const terminalsFound = await terminals.ofHardware(devices);
+      const byId = new Map(terminalsFound.map((terminal) => [terminal.physicalDeviceId, terminal]));
+      const assigned = terminalsFound.filter(isAssigned);
+      const activeServices = await catalog.activeAt(connectorService, assigned);
+      const faults = new Map<Device, ConnectorFaultCode | 'moved'>();
+      for (const device of devices) {
+        const terminal = byId.get(device.physicalDeviceId);
         // The device was connected, so a missing record means that it was deleted.
-        const own = terminal === undefined ? 'device_disabled' : ownFault(terminal)?.code;
-        if (own !== undefined) faults.set(one, own);
-        else if (terminal?.logicalDeviceId !== one.logicalDeviceId) faults.set(one, 'moved');
-        else if (!active.has(terminal?.logicalDeviceId ?? '')) faults.set(one, 'not_enabled');
+        const terminalFault =
+          terminal === undefined ? 'device_disabled' : findTerminalFault(terminal)?.code;
+        if (terminalFault !== undefined) faults.set(device, terminalFault);
+        else if (terminal?.logicalDeviceId !== device.logicalDeviceId) faults.set(device, 'moved');
+        else if (!activeServices.has(terminal?.logicalDeviceId ?? ''))
+          faults.set(device, 'not_enabled');
       }
       return faults;
     },

@@ -9,12 +9,12 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { type Caller, pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
-import type { Fleet, FleetScope } from './device-list.ts';
+import type { DeviceList, DeviceScope } from './device-list.ts';
 
-const base = '/cloud-connector/v1/devices';
+const basePath = '/cloud-connector/v1/devices';
 const tags = ['Cloud Connector'] as const;
 const listName = 'listConnectedDevices';
-const readers = ['dev.read', 'prov.read'] as const;
+const readPermissions = ['dev.read', 'prov.read'] as const;
 const { merchantId, storeId } = connectedDeviceFilters;
 
 /** The token of a merchant or store application gives access only to devices in that scope. */
@@ -24,24 +24,24 @@ const scopeOf = ({
   entityId,
   merchantId,
   storeId,
-}: Caller): FleetScope => ({
+}: Caller): DeviceScope => ({
   organizationId,
   merchantId: entityType === 'merchant' ? entityId : merchantId,
   storeId,
 });
 
 /** @example registerFleet(app, createFleet({ database, clock, backplane })); */
-export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
+export function registerDeviceListRoutes(app: FastifyInstance, deviceList: DeviceList): void {
   route(app, {
     method: 'GET',
-    url: base,
+    url: basePath,
     operationId: listName,
     summary: 'List the devices with their connections',
     description:
       'All devices of the organisation, by their identifiers: which are connected to the Cloud Connector, since when, and to which process.',
     tags,
     priority: 'list',
-    permission: readers,
+    permission: readPermissions,
     query: Type.Object(
       { ...connectedDeviceFilters, ...pageQuery },
       { additionalProperties: false },
@@ -50,23 +50,23 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
     errors: ['cursor_invalid', 'database_unavailable'],
     async handler({ caller, query }) {
       const page = readPageRequest(query, listName);
-      return pageResponse(await fleet.list(scopeOf(caller), query, page), query, listName);
+      return pageResponse(await deviceList.list(scopeOf(caller), query, page), query, listName);
     },
   });
   route(app, {
     method: 'GET',
-    url: `${base}/:physicalDeviceId`,
+    url: `${basePath}/:physicalDeviceId`,
     operationId: 'getConnectedDevice',
     summary: 'Get a device with its connection',
     tags,
-    permission: readers,
+    permission: readPermissions,
     params: Type.Object({
       physicalDeviceId: Type.String({ maxLength: 64, description: 'The physical device.' }),
     }),
     response: { 200: ConnectedDevice },
     errors: ['device_not_found', 'database_unavailable'],
     handler: async ({ caller, params }) =>
-      (await fleet.find(scopeOf(caller), params.physicalDeviceId)) ??
+      (await deviceList.find(scopeOf(caller), params.physicalDeviceId)) ??
       throwProblem('device_not_found', 'No device in your scope has this identifier.'),
   });
   route(app, {
@@ -77,10 +77,10 @@ export function registerFleet(app: FastifyInstance, fleet: Fleet): void {
     description: 'All devices of the organisation, of a merchant or of a store, counted at once.',
     tags,
     priority: 'list',
-    permission: readers,
+    permission: readPermissions,
     query: Type.Object({ merchantId, storeId }, { additionalProperties: false }),
     response: { 200: DeviceCounts },
     errors: ['database_unavailable'],
-    handler: ({ caller, query }) => fleet.count(scopeOf(caller), query),
+    handler: ({ caller, query }) => deviceList.count(scopeOf(caller), query),
   });
 }

@@ -9,17 +9,17 @@ import type {
 import { type FoundPage, type PageRequest, parseTimestamp } from '../../http/index.ts';
 import { type Clock, createStatementRunner, type Database, isoTime } from '../../platform/index.ts';
 import { tsnOf } from '../../provisioning/index.ts';
-import { type Backplane, BackplaneFault } from '../nodes/backplane.ts';
+import { type Backplane, BackplaneError } from '../nodes/backplane.ts';
 import { deviceKeyOf } from './connector-devices.ts';
 
 /** The visible devices: all devices of an organisation, or those of a merchant or store. */
-export type FleetScope = {
+export type DeviceScope = {
   readonly organizationId: string;
   readonly merchantId?: string | undefined;
   readonly storeId?: string | undefined;
 };
 
-export type FleetFilter = {
+export type DeviceFilter = {
   readonly status?: ConnectionStatus | undefined;
   readonly storeId?: string | undefined;
   readonly merchantId?: string | undefined;
@@ -28,16 +28,16 @@ export type FleetFilter = {
   readonly changedSince?: string | undefined;
 };
 
-export type Fleet = {
+export type DeviceList = {
   list(
-    scope: FleetScope,
-    filter: FleetFilter,
+    scope: DeviceScope,
+    filter: DeviceFilter,
     page: PageRequest,
   ): Promise<FoundPage<ConnectedDevice>>;
-  find(scope: FleetScope, physicalDeviceId: string): Promise<ConnectedDevice | undefined>;
+  find(scope: DeviceScope, physicalDeviceId: string): Promise<ConnectedDevice | undefined>;
   count(
-    scope: FleetScope,
-    filter: Pick<FleetFilter, 'merchantId' | 'storeId'>,
+    scope: DeviceScope,
+    filter: Pick<DeviceFilter, 'merchantId' | 'storeId'>,
   ): Promise<DeviceCounts>;
 };
 
@@ -60,9 +60,9 @@ type Row = {
 };
 
 /** A device without an assignment has no store or merchant that could disable it. */
-const isEnabled = `(h.status = 'Enabled' AND coalesce(d.status, 'Enabled') = 'Enabled'
+const isEnabledText = `(h.status = 'Enabled' AND coalesce(d.status, 'Enabled') = 'Enabled'
     AND coalesce(s.status, 'Enabled') = 'Enabled' AND coalesce(m.status, 'Enabled') = 'Enabled')`;
-const certificateUntil = `(SELECT max(c.not_after) FROM device_certificates c
+const certificateExpiry = `(SELECT max(c.not_after) FROM device_certificates c
     WHERE c.organization_id = h.organization_id AND c.physical_device_id = h.physical_device_id
       AND c.revoked_at IS NULL)`;
 
@@ -70,7 +70,7 @@ const certificateUntil = `(SELECT max(c.not_after) FROM device_certificates c
  * $1 is the organisation, $2 and $3 are the merchant and store of the caller. A device without an
  * assignment belongs to its merchant.
  */
-const fromOf = (presence: 'JOIN' | 'LEFT JOIN') => `FROM physical_devices h
+const fromClause = (presence: 'JOIN' | 'LEFT JOIN') => `FROM physical_devices h
   LEFT JOIN logical_devices d ON d.organization_id = h.organization_id
     AND d.logical_device_id = h.logical_device_id AND d.removed_at IS NULL
   LEFT JOIN stores s ON s.organization_id = d.organization_id AND s.store_id = d.store_id
@@ -82,30 +82,32 @@ const fromOf = (presence: 'JOIN' | 'LEFT JOIN') => `FROM physical_devices h
     AND ($2::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $2)
     AND ($3::uuid IS NULL OR d.store_id IS NULL OR d.store_id = $3)`;
 
-const selectOf = (presence: 'JOIN' | 'LEFT JOIN') => `SELECT h.physical_device_id, h.make, h.model,
+const selectText = (
+  presence: 'JOIN' | 'LEFT JOIN',
+) => `SELECT h.physical_device_id, h.make, h.model,
     h.serial_number, h.family, d.name, d.logical_device_id, d.store_id,
     coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
-    p.online_until, p.since, p.last_seen_at, p.node, ${isEnabled} AS enabled,
-    ${certificateUntil} AS certificate_until
-  ${fromOf(presence)}`;
+    p.online_until, p.since, p.last_seen_at, p.node, ${isEnabledText} AS enabled,
+    ${certificateExpiry} AS certificate_until
+  ${fromClause(presence)}`;
 
-const findText = `${selectOf('LEFT JOIN')} AND h.physical_device_id = $4`;
+const findText = `${selectText('LEFT JOIN')} AND h.physical_device_id = $4`;
 
-const placed = `AND ($4::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $4)
+const placeFilter = `AND ($4::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $4)
     AND ($5::uuid IS NULL OR d.store_id = $5)`;
 
 /**
  * $9 is the `attention` filter, $10 a search text, $11 `changedSince`, $12 the certificate limit.
  */
-const listOf = (select: string, status: string) => `${select}
-    ${placed}
+const listText = (select: string, status: string) => `${select}
+    ${placeFilter}
     AND ${status}
     AND h.physical_device_id > $7
     AND ($9::text IS NULL OR CASE $9
       WHEN 'NeverConnected' THEN p.physical_device_id IS NULL
-      WHEN 'Disabled' THEN NOT ${isEnabled}
+      WHEN 'Disabled' THEN NOT ${isEnabledText}
       WHEN 'InStock' THEN d.logical_device_id IS NULL
-      ELSE ${certificateUntil} < $12::timestamptz END)
+      ELSE ${certificateExpiry} < $12::timestamptz END)
     AND ($10::text IS NULL OR starts_with(lower(d.name), lower($10))
       OR starts_with(lower(h.serial_number), lower($10))
       OR lower(h.make || '_' || h.model || '-' || h.serial_number) = lower($10))
@@ -116,29 +118,29 @@ const listOf = (select: string, status: string) => `${select}
 const countText = `SELECT count(*) AS devices,
     count(*) FILTER (WHERE p.online_until > $6::timestamptz) AS online,
     count(*) FILTER (WHERE p.physical_device_id IS NULL) AS never_connected,
-    count(*) FILTER (WHERE NOT ${isEnabled}) AS disabled,
+    count(*) FILTER (WHERE NOT ${isEnabledText}) AS disabled,
     count(*) FILTER (WHERE d.logical_device_id IS NULL) AS in_stock,
-    count(*) FILTER (WHERE ${certificateUntil} < $7::timestamptz) AS certificate_ending
-  ${fromOf('LEFT JOIN')} ${placed}`;
+    count(*) FILTER (WHERE ${certificateExpiry} < $7::timestamptz) AS certificate_ending
+  ${fromClause('LEFT JOIN')} ${placeFilter}`;
 
 /**
  * $6 is the current time. `Online` reads only devices that have connected before, not all devices.
  */
-const listTexts = {
-  Any: listOf(selectOf('LEFT JOIN'), '$6::timestamptz IS NOT NULL'),
-  Online: listOf(selectOf('JOIN'), 'p.online_until > $6::timestamptz'),
-  Offline: listOf(
-    selectOf('LEFT JOIN'),
+const listTextByStatus = {
+  Any: listText(selectText('LEFT JOIN'), '$6::timestamptz IS NOT NULL'),
+  Online: listText(selectText('JOIN'), 'p.online_until > $6::timestamptz'),
+  Offline: listText(
+    selectText('LEFT JOIN'),
     '(p.online_until IS NULL OR p.online_until <= $6::timestamptz)',
   ),
 } as const;
 
-const beginning = '00000000-0000-0000-0000-000000000000';
+const firstId = '00000000-0000-0000-0000-000000000000';
 /** A certificate needs renewal when less than this time is left. */
-const certificateEndingMs = 30 * 86_400_000;
+const certificateRenewalMs = 30 * 86_400_000;
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const timeIf = (name: string, at: Date | number | null) =>
+const optionalTime = (name: string, at: Date | number | null) =>
   at === null ? {} : { [name]: isoTime(typeof at === 'number' ? at : at.getTime()) };
 
 /** An expired lease means that the node of the device died at that time. */
@@ -146,19 +148,19 @@ export function connectionOf(
   row: Pick<Row, 'online_until' | 'since' | 'last_seen_at' | 'node'>,
   now: number,
 ): DeviceConnection {
-  const until = row.online_until?.getTime();
-  if (until !== undefined && until > now) {
+  const onlineUntil = row.online_until?.getTime();
+  if (onlineUntil !== undefined && onlineUntil > now) {
     return {
       status: 'Online',
-      ...timeIf('since', row.since),
-      ...timeIf('lastSeenAt', row.last_seen_at),
+      ...optionalTime('since', row.since),
+      ...optionalTime('lastSeenAt', row.last_seen_at),
       ...(row.node === null ? {} : { node: row.node }),
     };
   }
   return {
     status: 'Offline',
-    ...timeIf('since', until ?? row.since),
-    ...timeIf('lastSeenAt', row.last_seen_at),
+    ...optionalTime('since', onlineUntil ?? row.since),
+    ...optionalTime('lastSeenAt', row.last_seen_at),
   };
 }
 
@@ -169,28 +171,28 @@ type Deps = {
 };
 
 /** @example const { items, next } = await createFleet(deps).list({ organizationId }, {}, page); */
-export function createFleet({ database, clock, backplane }: Deps): Fleet {
+export function createDeviceList({ database, clock, backplane }: Deps): DeviceList {
   const run = createStatementRunner(database, 'connector');
 
   /**
    * Only the node of the device knows the session; the result is empty if that node is not
    * reachable.
    */
-  async function sessionOf(organizationId: string, physicalDeviceId: string) {
+  async function findSession(organizationId: string, physicalDeviceId: string) {
     try {
       const key = deviceKeyOf({ organizationId, physicalDeviceId });
       const answer = await backplane.request(key, { kind: 'status' });
       return answer === undefined ? {} : { inSession: answer['claimed'] === true };
     } catch (error) {
-      if (error instanceof BackplaneFault) return {};
+      if (error instanceof BackplaneError) return {};
       throw error;
     }
   }
 
-  async function viewOf(organizationId: string, row: Row): Promise<ConnectedDevice> {
+  async function toConnectedDevice(organizationId: string, row: Row): Promise<ConnectedDevice> {
     const { make, model, serial_number: serialNumber, physical_device_id: id } = row;
     const connection = connectionOf(row, clock.now());
-    const session = connection.status === 'Online' ? await sessionOf(organizationId, id) : {};
+    const session = connection.status === 'Online' ? await findSession(organizationId, id) : {};
     return {
       physicalDeviceId: id,
       tsn: tsnOf({ make, model, serialNumber }),
@@ -200,24 +202,24 @@ export function createFleet({ database, clock, backplane }: Deps): Fleet {
       ...(row.store_id === null ? {} : { storeId: row.store_id }),
       ...(row.merchant_id === null ? {} : { merchantId: row.merchant_id }),
       enabled: row.enabled,
-      ...timeIf('certificateExpiresAt', row.certificate_until),
+      ...optionalTime('certificateExpiresAt', row.certificate_until),
       connection: { ...connection, ...session },
     };
   }
 
-  const scopeValues = ({ organizationId, merchantId, storeId }: FleetScope) => [
+  const scopeValues = ({ organizationId, merchantId, storeId }: DeviceScope) => [
     organizationId,
     merchantId ?? null,
     storeId ?? null,
   ];
 
-  const endingBefore = () => isoTime(clock.now() + certificateEndingMs);
+  const certificateLimit = () => isoTime(clock.now() + certificateRenewalMs);
 
   return {
-    async list(scope, filter, { limit, after = beginning }) {
+    async list(scope, filter, { limit, after = firstId }) {
       const { status, storeId, merchantId, attention, q } = filter;
       const since = filter.changedSince && parseTimestamp(filter.changedSince, '?changedSince');
-      const found = (await run(listTexts[status ?? 'Any'], [
+      const rows = (await run(listTextByStatus[status ?? 'Any'], [
         ...scopeValues(scope),
         merchantId ?? null,
         storeId ?? null,
@@ -227,16 +229,20 @@ export function createFleet({ database, clock, backplane }: Deps): Fleet {
         attention ?? null,
         q ?? null,
         since ?? null,
-        endingBefore(),
+        certificateLimit(),
       ])) as unknown as Row[];
-      const shown = found.slice(0, limit);
-      const items = await Promise.all(shown.map((row) => viewOf(scope.organizationId, row)));
-      return { items, next: found.length > limit ? items.at(-1)?.physicalDeviceId : undefined };
+      const pageRows = rows.slice(0, limit);
+      const items = await Promise.all(
+        pageRows.map((row) => toConnectedDevice(scope.organizationId, row)),
+      );
+      return { items, next: rows.length > limit ? items.at(-1)?.physicalDeviceId : undefined };
     },
     async find(scope, physicalDeviceId) {
       if (!uuidForm.test(physicalDeviceId)) return undefined;
       const [row] = await run(findText, [...scopeValues(scope), physicalDeviceId]);
-      return row === undefined ? undefined : viewOf(scope.organizationId, row as unknown as Row);
+      return row === undefined
+        ? undefined
+        : toConnectedDevice(scope.organizationId, row as unknown as Row);
     },
     async count(scope, { merchantId, storeId }) {
       const at = isoTime(clock.now());
@@ -245,7 +251,7 @@ export function createFleet({ database, clock, backplane }: Deps): Fleet {
         merchantId ?? null,
         storeId ?? null,
         at,
-        endingBefore(),
+        certificateLimit(),
       ]);
       return {
         at,

@@ -3,9 +3,9 @@ import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 
 /** A node renews its leases twice in this time. */
 const leaseMs = 150_000;
-export const renewEveryMs = 60_000;
+export const leaseRenewalMs = 60_000;
 
-export type Presence = {
+export type DevicePresence = {
   readonly physicalDeviceId: string;
   readonly isOnline: boolean;
   readonly lastSeenAt: number;
@@ -14,26 +14,26 @@ export type Presence = {
 type Device = { readonly organizationId: string; readonly physicalDeviceId: string };
 
 /** One connection of a device; a higher `order` is newer. */
-type Place = { readonly connectionId: string; readonly order: number };
+type ConnectionRef = { readonly connectionId: string; readonly order: number };
 
 type Connected = { readonly device: Device; readonly connectionId: string };
 
 /** The maximum number of connections in one statement. */
-const portion = 1000;
+const rowsPerStatement = 1000;
 
-const portionsOf = (connected: readonly Connected[]): readonly (readonly Connected[])[] =>
-  Array.from({ length: Math.ceil(connected.length / portion) }, (_, at) =>
-    connected.slice(at * portion, (at + 1) * portion),
+const chunksOf = (connections: readonly Connected[]): readonly (readonly Connected[])[] =>
+  Array.from({ length: Math.ceil(connections.length / rowsPerStatement) }, (_, at) =>
+    connections.slice(at * rowsPerStatement, (at + 1) * rowsPerStatement),
   );
 
-const columnsOf = (connected: readonly Connected[]): string[][] => [
-  connected.map(({ device }) => device.organizationId),
-  connected.map(({ device }) => device.physicalDeviceId),
-  connected.map(({ connectionId }) => connectionId),
+const columnsOf = (connections: readonly Connected[]): string[][] => [
+  connections.map(({ device }) => device.organizationId),
+  connections.map(({ device }) => device.physicalDeviceId),
+  connections.map(({ connectionId }) => connectionId),
 ];
 
 /** A process of the previous version writes another value, which means that it has the device. */
-const ofThisVersion = "'00000000-0000-0000-0000-000000000000'";
+const currentVersionId = "'00000000-0000-0000-0000-000000000000'";
 
 export type PresenceStore = ReturnType<typeof createPresenceStore>;
 
@@ -62,13 +62,13 @@ export function createPresenceStore({ database, clock, node }: Deps) {
     /** Returns false if the registration was used before, or the device has a newer connection. */
     async connect(
       { organizationId, physicalDeviceId }: Device,
-      { connectionId, order }: Place,
+      { connectionId, order }: ConnectionRef,
     ): Promise<boolean> {
       const rows = await database.query(
         `INSERT INTO device_presence AS p
            (organization_id, physical_device_id, connection_id, connection_name, connection_order,
              node, online_until, last_seen_at, since)
-         VALUES ($1, $2, ${ofThisVersion}, $3, $4, $5, $6, $7, $7)
+         VALUES ($1, $2, ${currentVersionId}, $3, $4, $5, $6, $7, $7)
          ON CONFLICT (organization_id, physical_device_id) DO UPDATE
            SET connection_id = EXCLUDED.connection_id, connection_name = EXCLUDED.connection_name,
              connection_order = EXCLUDED.connection_order, node = EXCLUDED.node,
@@ -88,48 +88,48 @@ export function createPresenceStore({ database, clock, node }: Deps) {
       await database.query(
         `UPDATE device_presence SET online_until = NULL, last_seen_at = $4, since = $4
          WHERE organization_id = $1 AND physical_device_id = $2 AND connection_name = $3
-           AND connection_id = ${ofThisVersion}`,
+           AND connection_id = ${currentVersionId}`,
         [organizationId, physicalDeviceId, connectionId, now()],
       );
     },
     /**
      * Renews only connections of this process; leases of an earlier process with this name expire.
      */
-    async renew(connected: readonly Connected[]): Promise<void> {
-      for (const some of portionsOf(connected)) {
+    async renew(connections: readonly Connected[]): Promise<void> {
+      for (const chunk of chunksOf(connections)) {
         await database.query(
           `UPDATE device_presence p SET online_until = $4, last_seen_at = $5,
              since = CASE WHEN p.online_until > $5 THEN p.since ELSE $5 END
            FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS here (organization, device, connection)
            WHERE p.organization_id = here.organization AND p.physical_device_id = here.device
-             AND p.connection_name = here.connection AND p.connection_id = ${ofThisVersion}
+             AND p.connection_name = here.connection AND p.connection_id = ${currentVersionId}
              AND p.online_until IS NOT NULL`,
-          [...columnsOf(some), lease(), now()],
+          [...columnsOf(chunk), lease(), now()],
         );
       }
     },
     /** Returns those connections that another connection of the same device has replaced. */
-    async superseded(connected: readonly Connected[]): Promise<ReadonlySet<string>> {
-      const found = new Set<string>();
-      for (const some of portionsOf(connected)) {
+    async findSuperseded(connections: readonly Connected[]): Promise<ReadonlySet<string>> {
+      const supersededIds = new Set<string>();
+      for (const chunk of chunksOf(connections)) {
         const rows = await database.query<{ connection: string }>(
           `SELECT here.connection
            FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS here (organization, device, connection)
            JOIN device_presence p
              ON p.organization_id = here.organization AND p.physical_device_id = here.device
            WHERE p.connection_name IS DISTINCT FROM here.connection
-             OR p.connection_id <> ${ofThisVersion}`,
-          columnsOf(some),
+             OR p.connection_id <> ${currentVersionId}`,
+          columnsOf(chunk),
         );
-        for (const { connection } of rows) found.add(connection);
+        for (const { connection } of rows) supersededIds.add(connection);
       }
-      return found;
+      return supersededIds;
     },
     /** Returns the presence of those devices that have connected before. */
-    async of(
+    async find(
       organizationId: string,
       physicalDeviceIds: readonly string[],
-    ): Promise<ReadonlyMap<string, Presence>> {
+    ): Promise<ReadonlyMap<string, DevicePresence>> {
       const rows = await database.query<{
         physical_device_id: string;
         online_until: Date | null;

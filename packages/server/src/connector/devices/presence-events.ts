@@ -12,7 +12,7 @@ import {
 } from '../../platform/index.ts';
 import { tsnOf } from '../../provisioning/index.ts';
 import type { ConnectorTimes } from '../runtime/connector-settings.ts';
-import { renewEveryMs } from './device-presence.ts';
+import { leaseRenewalMs } from './device-presence.ts';
 
 /** The maximum number of rows of each kind in one statement. */
 const rowsMax = 500;
@@ -22,7 +22,7 @@ const rowsMax = 500;
  * be at $3 or earlier. The lease of a dead node expires later than the minimum time; $5 decides if
  * the statement includes such leases.
  */
-const tellText = `WITH came AS (
+const publishText = `WITH came AS (
     SELECT organization_id, physical_device_id FROM device_presence
     WHERE NOT told_online AND online_until IS NOT NULL AND online_until > $1 AND since <= $2
       AND (told_at IS NULL OR told_at <= $3)
@@ -54,7 +54,7 @@ type Deps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Log;
-  readonly times: Pick<ConnectorTimes, 'steadyMs' | 'tellAgainMs' | 'tellMs'>;
+  readonly times: Pick<ConnectorTimes, 'stateStableMs' | 'eventIntervalMs' | 'eventPollMs'>;
 };
 
 /**
@@ -64,26 +64,26 @@ type Deps = {
  *
  * @example createTeller(deps).start();
  */
-export function createTeller({ database, clock, log, times }: Deps): Poller {
-  let wasAway = false;
-  let trustedFrom = 0;
+export function createPresencePublisher({ database, clock, log, times }: Deps): Poller {
+  let wasDatabaseDown = false;
+  let leasesTrustedFrom = 0;
   return createPoller({
-    pollMs: times.tellMs,
+    pollMs: times.eventPollMs,
     async poll() {
       const now = clock.now();
-      const told = await database.query(tellText, [
+      const published = await database.query(publishText, [
         isoTime(now),
-        isoTime(now - times.steadyMs),
-        isoTime(now - times.tellAgainMs),
+        isoTime(now - times.stateStableMs),
+        isoTime(now - times.eventIntervalMs),
         rowsMax,
-        !wasAway && now >= trustedFrom,
+        !wasDatabaseDown && now >= leasesTrustedFrom,
       ]);
-      if (wasAway) trustedFrom = now + renewEveryMs;
-      wasAway = false;
-      return told.length >= rowsMax;
+      if (wasDatabaseDown) leasesTrustedFrom = now + leaseRenewalMs;
+      wasDatabaseDown = false;
+      return published.length >= rowsMax;
     },
     onError(error) {
-      wasAway = true;
+      wasDatabaseDown = true;
       log.error({ err: error }, 'devices that came and went could not be told of');
     },
   });
@@ -101,7 +101,7 @@ type Row = {
   told_since: Date | null;
 };
 
-const readText = `SELECT r.outbox_id, coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
+const readEventDataText = `SELECT r.outbox_id, coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
     d.store_id, d.logical_device_id, h.physical_device_id, h.make, h.model, h.serial_number,
     p.told_since
   FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS r(organization_id, physical_device_id, outbox_id)
@@ -112,7 +112,7 @@ const readText = `SELECT r.outbox_id, coalesce(d.merchant_id, h.merchant_id) AS 
   LEFT JOIN device_presence p ON p.organization_id = h.organization_id
     AND p.physical_device_id = h.physical_device_id`;
 
-function factsOf(row: Row): OutboxEventData {
+function eventDataOf(row: Row): OutboxEventData {
   const { make, model, serial_number: serialNumber } = row;
   return {
     merchantId: row.merchant_id,
@@ -135,7 +135,7 @@ export const presenceEvents: OutboxEventMapper = {
       rows.map((row) => row.subjectId),
       rows.map((row) => row.outboxId),
     ];
-    const found = await trx.executeQuery<Row>(CompiledQuery.raw(readText, values));
-    return new Map(found.rows.map((row) => [row.outbox_id, factsOf(row)]));
+    const result = await trx.executeQuery<Row>(CompiledQuery.raw(readEventDataText, values));
+    return new Map(result.rows.map((row) => [row.outbox_id, eventDataOf(row)]));
   },
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createRate } from '../runtime/token-bucket.ts';
-import { createLane } from './forward-messages.ts';
+import { createTokenBuckets } from '../runtime/token-bucket.ts';
+import { createForwarder } from './forward-messages.ts';
 
 const kib = 1024;
 
@@ -10,7 +10,7 @@ function sample() {
   let isPaused = false;
   let time = 7;
   const sent: (() => void)[] = [];
-  const lane = createLane({
+  const lane = createForwarder({
     from: {
       pause: () => {
         isPaused = true;
@@ -30,9 +30,9 @@ function sample() {
       buffered: () => buffered,
     },
     now: () => time,
-    passed: () => {},
+    onForwarded: () => {},
   });
-  const pass = (bytes: number) => lane.pass(Buffer.alloc(bytes), true);
+  const pass = (bytes: number) => lane.forward(Buffer.alloc(bytes), true);
   const at = (now: number) => {
     time = now;
   };
@@ -86,7 +86,7 @@ describe('a lane between two ends', () => {
     const waiting: (() => void)[] = [];
     let buffered = 0;
     const none = () => {};
-    const lane = createLane({
+    const lane = createForwarder({
       from: { pause: none, resume: none },
       to: {
         send(data, _isBinary, sent) {
@@ -100,10 +100,10 @@ describe('a lane between two ends', () => {
         buffered: () => buffered,
       },
       now: () => 7,
-      passed: none,
+      onForwarded: none,
     });
     const pass = (count: number) => {
-      for (let n = 0; n < count; n += 1) lane.pass(Buffer.alloc(kib), true);
+      for (let n = 0; n < count; n += 1) lane.forward(Buffer.alloc(kib), true);
       return asked.splice(0).filter((isAsked) => isAsked).length;
     };
     const drain = () => {
@@ -124,7 +124,7 @@ describe('a lane between two ends', () => {
   it('lets the sender go on when it ends', () => {
     const { lane, pass, isPaused } = sample();
     pass(300 * kib);
-    lane.end();
+    lane.stop();
     assert.equal(isPaused(), false);
   });
 });
@@ -133,7 +133,7 @@ describe('a lane of many short messages', () => {
   it('holds the sender back by their number, and lets it go once few are left', () => {
     const waiting: (() => void)[] = [];
     let isPaused = false;
-    const lane = createLane({
+    const lane = createForwarder({
       from: {
         pause: () => {
           isPaused = true;
@@ -147,11 +147,11 @@ describe('a lane of many short messages', () => {
         buffered: () => 2,
       },
       now: () => 7,
-      passed: () => {},
+      onForwarded: () => {},
     });
-    for (let n = 0; n < 1024; n += 1) lane.pass(Buffer.of(), false);
+    for (let n = 0; n < 1024; n += 1) lane.forward(Buffer.of(), false);
     assert.equal(isPaused, false);
-    lane.pass(Buffer.of(), false);
+    lane.forward(Buffer.of(), false);
     assert.deepEqual([isPaused, lane.slowSince()], [true, 7]);
     for (const sent of waiting.splice(0, 1025 - 257)) sent();
     assert.equal(isPaused, true);
@@ -162,7 +162,7 @@ describe('a lane of many short messages', () => {
 
 describe('a rate', () => {
   it('gives a burst, then so much a second, to each key', () => {
-    const rate = createRate({ burst: 3, perSecond: 2 });
+    const rate = createTokenBuckets({ burst: 3, perSecond: 2 });
     const taken = (key: string, at: number) => rate.take(key, at);
     assert.deepEqual(
       [0, 0, 0, 0].map((at) => taken('a', at)),

@@ -13,24 +13,24 @@ const highWaterMessages = 1024;
 const lowWaterMessages = 256;
 
 /** An end of a session: a connection, or a caller in this process. */
-export type End = {
-  send(data: Buffer | string, isBinary?: boolean, sent?: () => void): void;
+export type MessageEndpoint = {
+  send(data: Buffer | string, isBinary?: boolean, onSent?: () => void): void;
   /** Bytes that the other side has not taken yet. */
   buffered(): number;
   /** Stops reading until `resume`. */
   pause(): void;
   resume(): void;
-  close(code: number, word: string): void;
+  close(code: number, reason: string): void;
 };
 
-export type Lane = {
-  pass(data: Buffer, isBinary: boolean): void;
+export type Forwarder = {
+  forward(data: Buffer, isBinary: boolean): void;
   /**
    * The time since which the reader takes nothing or has too much unread data; otherwise undefined.
    */
   slowSince(): number | undefined;
   /** Resumes the sender. */
-  end(): void;
+  stop(): void;
 };
 
 /**
@@ -40,79 +40,85 @@ export type Lane = {
  *
  * @example const lane = createLane({ from: device, to: pos, now: clock.now, passed: count });
  */
-export function createLane({
+export function createForwarder({
   from,
   to,
   now,
-  passed,
+  onForwarded,
 }: {
-  from: Pick<End, 'pause' | 'resume'>;
-  to: Pick<End, 'send' | 'buffered'>;
+  from: Pick<MessageEndpoint, 'pause' | 'resume'>;
+  to: Pick<MessageEndpoint, 'send' | 'buffered'>;
   now: () => number;
-  passed: (bytes: number) => void;
-}): Lane {
-  let isFull = false;
-  let movedAt = 0;
-  let over: number | undefined;
+  onForwarded: (bytes: number) => void;
+}): Forwarder {
+  let isPaused = false;
+  let progressAt = 0;
+  let overLimitSince: number | undefined;
   /** Messages sent without a callback since the buffer was last empty. */
-  let loose = 0;
+  let untrackedMessages = 0;
   /** Messages sent with a callback that has not run yet. */
-  let told = 0;
+  let trackedMessages = 0;
   /** The buffered bytes at the last check; a lower value shows progress even without a callback. */
-  let seen = 0;
+  let lastBufferedBytes = 0;
 
-  function weigh(): void {
-    over = to.buffered() > slowBytes ? (over ?? now()) : undefined;
+  function updateOverLimit(): void {
+    overLimitSince = to.buffered() > slowBytes ? (overLimitSince ?? now()) : undefined;
   }
 
-  function sent(): void {
+  function onSent(): void {
     // The relay sent the messages without a callback earlier, so the reader has taken them too.
-    loose = 0;
-    told -= 1;
-    if (!isFull) return;
-    movedAt = now();
-    weigh();
-    if (told > lowWaterMessages || to.buffered() > lowWaterBytes) return;
-    isFull = false;
+    untrackedMessages = 0;
+    trackedMessages -= 1;
+    if (!isPaused) return;
+    progressAt = now();
+    updateOverLimit();
+    if (trackedMessages > lowWaterMessages || to.buffered() > lowWaterBytes) return;
+    isPaused = false;
     from.resume();
   }
 
-  function fill(): void {
-    isFull = true;
-    movedAt = now();
-    seen = to.buffered();
-    weigh();
+  function pauseSender(): void {
+    isPaused = true;
+    progressAt = now();
+    lastBufferedBytes = to.buffered();
+    updateOverLimit();
     from.pause();
   }
 
   return {
-    pass(data, isBinary) {
-      passed(data.length);
-      const before = to.buffered();
-      if (before === 0) loose = 0;
-      const isQuick =
-        told === 0 && loose < lowWaterMessages && before + data.length <= lowWaterBytes;
-      if (isQuick) {
-        loose += 1;
+    forward(data, isBinary) {
+      onForwarded(data.length);
+      const bufferedBefore = to.buffered();
+      if (bufferedBefore === 0) untrackedMessages = 0;
+      const needsNoCallback =
+        trackedMessages === 0 &&
+        untrackedMessages < lowWaterMessages &&
+        bufferedBefore + data.length <= lowWaterBytes;
+      if (needsNoCallback) {
+        untrackedMessages += 1;
         to.send(data, isBinary);
         return;
       }
-      told += 1;
-      to.send(data, isBinary, sent);
-      if (isFull) weigh();
-      else if (loose + told > highWaterMessages || to.buffered() > highWaterBytes) fill();
+      trackedMessages += 1;
+      to.send(data, isBinary, onSent);
+      if (isPaused) updateOverLimit();
+      else if (
+        untrackedMessages + trackedMessages > highWaterMessages ||
+        to.buffered() > highWaterBytes
+      )
+        pauseSender();
     },
     slowSince() {
-      if (!isFull) return undefined;
-      weigh();
-      const left = to.buffered();
-      if (left < seen) movedAt = now();
-      seen = left;
-      return Math.min(movedAt, over ?? movedAt);
+      if (!isPaused) return undefined;
+      updateOverLimit();
+      const bufferedBytes = to.buffered();
+      if (bufferedBytes < lastBufferedBytes) progressAt = now();
+      lastBufferedBytes = bufferedBytes;
+      return Math.min(progressAt, overLimitSince ?? progressAt);
     },
-    end() {
-      if (!isFull) return;
-      isFull = false;
+    stop() {
+      if (!isPaused) return;
+      isPaused = false;
       from.resume();
     },
   };

@@ -3,41 +3,41 @@
 const messagesMax = 32;
 const bytesMax = 256 * 1024;
 /** The limit for all sessions of the process together. */
-const roomBytes = 64 * 1024 * 1024;
+const totalMaxBytes = 64 * 1024 * 1024;
 
-export type HeldMessage = { readonly data: Buffer; readonly isBinary: boolean };
-export type Held = {
+export type BufferedMessage = { readonly data: Buffer; readonly isBinary: boolean };
+export type ResumeBuffer = {
   /** Returns false if the message exceeds a limit. */
-  keep(message: HeldMessage): boolean;
+  add(message: BufferedMessage): boolean;
   /** Removes and returns all messages, in the order in which they came. */
-  take(): readonly HeldMessage[];
+  takeAll(): readonly BufferedMessage[];
 };
 
 /** The space that is left for all sessions together. */
-export type HeldRoom = { free: number };
+export type BufferBudget = { freeBytes: number };
 
-export const createHeldRoom = (bytes = roomBytes): HeldRoom => ({ free: bytes });
+export const createBufferBudget = (bytes = totalMaxBytes): BufferBudget => ({ freeBytes: bytes });
 
 /** @example const held = createHeld(createHeldRoom()); */
-export function createHeld(room: HeldRoom): Held {
-  let messages: HeldMessage[] = [];
+export function createResumeBuffer(budget: BufferBudget): ResumeBuffer {
+  let messages: BufferedMessage[] = [];
   let bytes = 0;
   return {
-    keep(message) {
+    add(message) {
       const { length } = message.data;
       if (messages.length >= messagesMax || bytes + length > bytesMax) return false;
-      if (length > room.free) return false;
+      if (length > budget.freeBytes) return false;
       messages.push(message);
       bytes += length;
-      room.free -= length;
+      budget.freeBytes -= length;
       return true;
     },
-    take() {
-      const taken = messages;
-      room.free += bytes;
+    takeAll() {
+      const allMessages = messages;
+      budget.freeBytes += bytes;
       messages = [];
       bytes = 0;
-      return taken;
+      return allMessages;
     },
   };
 }

@@ -4,7 +4,7 @@ import { EventEmitter } from 'node:events';
 import { describe, it } from 'node:test';
 import type { WebSocket } from 'ws';
 import { createLog, createMetrics } from '../../platform/index.ts';
-import { createPeers } from './websocket-connections.ts';
+import { createWebSocketConnections } from './websocket-connections.ts';
 
 const heartbeatMs = 25_000;
 
@@ -31,12 +31,17 @@ function sample() {
   });
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   const clock = { now: () => now };
-  const peers = createPeers({ clock, log, metrics: createMetrics(), times: { heartbeatMs } });
-  const peer = peers.take(socket as unknown as WebSocket, 'device', 'c-1');
+  const webSockets = createWebSocketConnections({
+    clock,
+    log,
+    metrics: createMetrics(),
+    times: { heartbeatMs },
+  });
+  const peer = webSockets.add(socket as unknown as WebSocket, 'device', 'c-1');
   const beat = (times: number) => {
     for (let n = 0; n < times; n += 1) {
       now += heartbeatMs;
-      peers.tick(now);
+      webSockets.tick(now);
     }
   };
   return { peer, socket, told, beat };

@@ -2,32 +2,32 @@
 import { closeCodes } from '@switchyard/contract';
 import type { RawData, WebSocket } from 'ws';
 import type { Clock, Log, Metrics } from '../../platform/index.ts';
-import { reasonOf } from '../protocol/connector-fault.ts';
+import { closeReason } from '../protocol/connector-fault.ts';
 import type { ConnectorTimes } from '../runtime/connector-settings.ts';
-import type { End } from './forward-messages.ts';
+import type { MessageEndpoint } from './forward-messages.ts';
 
-export type PeerKind = 'registration' | 'device' | 'pos' | 'session';
+export type ConnectionKind = 'registration' | 'device' | 'pos' | 'session';
 
 /** One WebSocket connection to a device or a point of sale. */
-export type Peer = End & {
+export type WebSocketConnection = MessageEndpoint & {
   readonly correlationId: string;
-  readonly kind: PeerKind;
+  readonly kind: ConnectionKind;
   /** Sets the only listener; a later call replaces it. */
   onMessage(heard: (data: Buffer, isBinary: boolean) => void): void;
   /** Called once, with the close code of the peer or of this server. */
   onClose(closed: (code: number) => void): void;
 };
 
-type Beating = {
+type Heartbeat = {
   readonly socket: WebSocket;
   pingAt: number;
-  unanswered: number;
+  unansweredPings: number;
   /** Pings and pongs of the peer since the last ping of the server. */
-  beats: number;
-  heard: ((data: Buffer, isBinary: boolean) => void) | undefined;
+  controlFrames: number;
+  onMessage: ((data: Buffer, isBinary: boolean) => void) | undefined;
 };
 
-export type Peers = ReturnType<typeof createPeers>;
+export type WebSocketConnections = ReturnType<typeof createWebSocketConnections>;
 
 type Deps = {
   readonly clock: Clock;
@@ -41,20 +41,20 @@ const asBinary = { binary: true } as const;
 
 /** After this time the server terminates a peer that does not answer a close. */
 const stopMs = 2000;
-const missedMax = 2;
+const unansweredPingsMax = 2;
 /**
  * The server disconnects a peer that sends more pings and pongs than this between two server pings.
  */
-const beatsMax = 1000;
+const controlFramesMax = 1000;
 /** The server sends no pongs to a peer that does not read, because they would fill its memory. */
-const pongRoomBytes = 64 * 1024;
+const pongBufferMaxBytes = 64 * 1024;
 const pollMs = 20;
 
-const bytesOf = (data: RawData): Buffer =>
+const toBuffer = (data: RawData): Buffer =>
   Buffer.isBuffer(data) ? data : Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data);
 
-function measure(metrics: Metrics, count: (kind: PeerKind) => number) {
-  const kinds: readonly PeerKind[] = ['registration', 'device', 'pos', 'session'];
+function createMetrics(metrics: Metrics, count: (kind: ConnectionKind) => number) {
+  const kinds: readonly ConnectionKind[] = ['registration', 'device', 'pos', 'session'];
   metrics.gauge({
     name: 'switchyard_connector_connections',
     help: 'Open WebSockets of the connector',
@@ -71,14 +71,19 @@ function measure(metrics: Metrics, count: (kind: PeerKind) => number) {
 }
 
 /** @example const peers = createPeers({ clock, log, metrics, times }); const peer = peers.take(socket, 'pos', id); */
-export function createPeers({ clock, log, metrics, times }: Deps) {
-  const open = new Map<WebSocket, { peer: Peer; beating: Beating }>();
-  const counts = new Map<PeerKind, number>();
-  const count = (kind: PeerKind, by: number) => counts.set(kind, (counts.get(kind) ?? 0) + by);
-  const closed = measure(metrics, (kind) => counts.get(kind) ?? 0);
+export function createWebSocketConnections({ clock, log, metrics, times }: Deps) {
+  const open = new Map<WebSocket, { peer: WebSocketConnection; heartbeat: Heartbeat }>();
+  const counts = new Map<ConnectionKind, number>();
+  const count = (kind: ConnectionKind, difference: number) =>
+    counts.set(kind, (counts.get(kind) ?? 0) + difference);
+  const closed = createMetrics(metrics, (kind) => counts.get(kind) ?? 0);
 
-  function peerOf(beating: Beating, kind: PeerKind, correlationId: string): Peer {
-    const { socket } = beating;
+  function createConnection(
+    heartbeat: Heartbeat,
+    kind: ConnectionKind,
+    correlationId: string,
+  ): WebSocketConnection {
+    const { socket } = heartbeat;
     return {
       correlationId,
       kind,
@@ -92,17 +97,17 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
       resume() {
         socket.resume();
       },
-      close(code, word) {
+      close(code, reason) {
         // A paused socket does not read the close frame of the peer.
         socket.resume();
-        if (code < 4000) socket.close(code, word);
-        else socket.close(code, reasonOf(word, correlationId));
+        if (code < 4000) socket.close(code, reason);
+        else socket.close(code, closeReason(reason, correlationId));
       },
       onMessage(heard) {
-        beating.heard = heard;
+        heartbeat.onMessage = heard;
       },
-      onClose(told) {
-        socket.on('close', told);
+      onClose(listener) {
+        socket.on('close', listener);
       },
     };
   }
@@ -111,45 +116,52 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
    * Runs twice a second for thousands of sockets, so it allocates nothing for those that are not
    * due.
    */
-  function beat(beating: Beating, now: number): void {
-    if (now < beating.pingAt) return;
-    const { socket } = beating;
+  function sendPing(heartbeat: Heartbeat, now: number): void {
+    if (now < heartbeat.pingAt) return;
+    const { socket } = heartbeat;
     // The server does not read a paused socket, and so it does not see the pongs.
-    if (socket.isPaused) beating.unanswered = 0;
-    else if (beating.unanswered >= missedMax) {
+    if (socket.isPaused) heartbeat.unansweredPings = 0;
+    else if (heartbeat.unansweredPings >= unansweredPingsMax) {
       socket.terminate();
       return;
-    } else beating.unanswered += 1;
-    beating.beats = 0;
-    beating.pingAt = now + times.heartbeatMs;
+    } else heartbeat.unansweredPings += 1;
+    heartbeat.controlFrames = 0;
+    heartbeat.pingAt = now + times.heartbeatMs;
     if (socket.readyState === socket.OPEN) socket.ping();
   }
 
   return {
     size: () => open.size,
-    countOf: (kind: PeerKind) => counts.get(kind) ?? 0,
+    countOf: (kind: ConnectionKind) => counts.get(kind) ?? 0,
 
-    take(socket: WebSocket, kind: PeerKind, correlationId: string): Peer {
+    add(socket: WebSocket, kind: ConnectionKind, correlationId: string): WebSocketConnection {
       const pingAt = clock.now() + times.heartbeatMs;
-      const beating: Beating = { socket, pingAt, unanswered: 0, beats: 0, heard: undefined };
-      const peer = peerOf(beating, kind, correlationId);
-      open.set(socket, { peer, beating });
+      const heartbeat: Heartbeat = {
+        socket,
+        pingAt,
+        unansweredPings: 0,
+        controlFrames: 0,
+        onMessage: undefined,
+      };
+      const peer = createConnection(heartbeat, kind, correlationId);
+      open.set(socket, { peer, heartbeat });
       count(kind, 1);
-      const beaten = () => {
-        beating.unanswered = 0;
-        beating.beats += 1;
-        if (beating.beats === beatsMax) peer.close(closeCodes.rateLimited, 'rate_limited');
-        if (beating.beats >= 2 * beatsMax) socket.terminate();
-        return beating.beats < beatsMax;
+      const countControlFrame = () => {
+        heartbeat.unansweredPings = 0;
+        heartbeat.controlFrames += 1;
+        if (heartbeat.controlFrames === controlFramesMax)
+          peer.close(closeCodes.rateLimited, 'rate_limited');
+        if (heartbeat.controlFrames >= 2 * controlFramesMax) socket.terminate();
+        return heartbeat.controlFrames < controlFramesMax;
       };
       // This code runs for each message, so it does only the necessary work.
       socket.on('message', (data, isBinary) => {
-        beating.unanswered = 0;
-        beating.heard?.(bytesOf(data), isBinary);
+        heartbeat.unansweredPings = 0;
+        heartbeat.onMessage?.(toBuffer(data), isBinary);
       });
-      socket.on('pong', beaten);
+      socket.on('pong', countControlFrame);
       socket.on('ping', (data) => {
-        if (beaten() && socket.bufferedAmount <= pongRoomBytes) socket.pong(data);
+        if (countControlFrame() && socket.bufferedAmount <= pongBufferMaxBytes) socket.pong(data);
       });
       socket.on('error', (error) => {
         // Excess length, invalid UTF-8 or an invalid frame: `ws` has already sent a close code to
@@ -166,7 +178,7 @@ export function createPeers({ clock, log, metrics, times }: Deps) {
     },
 
     tick(now: number): void {
-      for (const { beating } of open.values()) beat(beating, now);
+      for (const { heartbeat } of open.values()) sendPing(heartbeat, now);
     },
 
     /**

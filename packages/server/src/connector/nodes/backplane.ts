@@ -2,10 +2,10 @@
 
 /** A message that consists of plain JSON. */
 export type Message = Readonly<Record<string, unknown>>;
-export type Answerer = (message: Message) => Promise<Message>;
+export type RequestHandler = (message: Message) => Promise<Message>;
 
 /** Another node may have the answer, but this node cannot reach it now. */
-export class BackplaneFault extends Error {
+export class BackplaneError extends Error {
   override name = 'BackplaneFault';
 }
 
@@ -16,7 +16,7 @@ export class BackplaneFault extends Error {
  */
 export type Backplane = {
   /** From now on this node answers requests for the device. @returns a function that ends this */
-  own(deviceKey: string, answer: Answerer): () => void;
+  answerRequests(deviceKey: string, handle: RequestHandler): () => void;
   /**
    * Returns undefined immediately if no node has the device.
    *
@@ -25,36 +25,37 @@ export type Backplane = {
   request(deviceKey: string, message: Message): Promise<Message | undefined>;
   publish(topic: string, message: Message): void;
   /** @returns a function that ends the subscription */
-  subscribe(topic: string, heard: (message: Message) => void): () => void;
+  subscribe(topic: string, onMessage: (message: Message) => void): () => void;
   close(): Promise<void>;
 };
 
 /** The backplane of a single node. @example const backplane = createLocalBackplane(); */
 export function createLocalBackplane(): Backplane {
-  const owners = new Map<string, Answerer>();
+  const handlers = new Map<string, RequestHandler>();
   const listeners = new Map<string, Set<(message: Message) => void>>();
   return {
-    own(deviceKey, answer) {
-      owners.set(deviceKey, answer);
+    answerRequests(deviceKey, handle) {
+      handlers.set(deviceKey, handle);
       return () => {
-        if (owners.get(deviceKey) === answer) owners.delete(deviceKey);
+        if (handlers.get(deviceKey) === handle) handlers.delete(deviceKey);
       };
     },
-    request: async (deviceKey, message) => owners.get(deviceKey)?.(message),
+    request: async (deviceKey, message) => handlers.get(deviceKey)?.(message),
     publish(topic, message) {
-      for (const heard of [...(listeners.get(topic) ?? [])]) heard(message);
+      for (const onMessage of [...(listeners.get(topic) ?? [])]) onMessage(message);
     },
-    subscribe(topic, heard) {
-      const own = listeners.get(topic) ?? new Set();
-      listeners.set(topic, own);
-      own.add(heard);
+    subscribe(topic, onMessage) {
+      const topicListeners = listeners.get(topic) ?? new Set();
+      listeners.set(topic, topicListeners);
+      topicListeners.add(onMessage);
       return () => {
-        own.delete(heard);
-        if (own.size === 0 && listeners.get(topic) === own) listeners.delete(topic);
+        topicListeners.delete(onMessage);
+        if (topicListeners.size === 0 && listeners.get(topic) === topicListeners)
+          listeners.delete(topic);
       };
     },
     async close() {
-      owners.clear();
+      handlers.clear();
       listeners.clear();
     },
   };

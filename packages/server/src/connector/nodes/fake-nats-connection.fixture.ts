@@ -1,11 +1,11 @@
 // Simulates NATS in memory for unit tests; it keeps the order, and a test can drop messages.
-import { BackplaneFault } from './backplane.ts';
-import type { Link } from './nats-connection.ts';
+import { BackplaneError } from './backplane.ts';
+import type { NatsClient } from './nats-connection.ts';
 
-type Heard = Parameters<Link['listen']>[1];
+type Heard = Parameters<NatsClient['subscribe']>[1];
 
 export type FakeNats = {
-  link(): Link;
+  natsClient(): NatsClient;
   /** Called for each message on its way; the message is dropped if it returns false. */
   passes: (subject: string, data: Uint8Array) => boolean;
   /** Delivers all messages on their way. */
@@ -37,21 +37,21 @@ export function createFakeNats(): FakeNats {
         await new Promise((resolve) => setImmediate(resolve));
       }
     },
-    link: () => ({
+    natsClient: () => ({
       isUp: () => nats.isUp,
-      listen(subject, heard) {
+      subscribe(subject, heard) {
         const all = listeners.get(subject) ?? new Set();
         listeners.set(subject, all.add(heard));
         return () => void all.delete(heard);
       },
-      send(subject, data) {
+      publish(subject, data) {
         bytes += data.length;
         // Copies the data, because the sender may reuse its memory after the call.
         if (nats.isUp && nats.passes(subject, data))
           queue.push({ subject, data: Uint8Array.from(data) });
       },
-      async ask(subject, data) {
-        if (!nats.isUp) throw new BackplaneFault('away');
+      async request(subject, data) {
+        if (!nats.isUp) throw new BackplaneError('away');
         const [heard] = listeners.get(subject) ?? [];
         if (heard === undefined) return undefined;
         return new Promise((resolve) => heard(data, resolve));

@@ -1,25 +1,25 @@
 // Implements the backplane over NATS core: requests go to one node, published messages to all.
 import type { Log } from '../../platform/index.ts';
-import { type Backplane, BackplaneFault, createLocalBackplane, type Message } from './backplane.ts';
-import type { Link } from './nats-connection.ts';
+import { type Backplane, BackplaneError, createLocalBackplane, type Message } from './backplane.ts';
+import type { NatsClient } from './nats-connection.ts';
 
 /** A backplane message names a device and an owner; it carries no session data. */
 const messageMaxBytes = 16_384;
 
 export const subjectPrefix = 'switchyard.connector';
-const ownerSubject = (deviceKey: string) => `${subjectPrefix}.device.${deviceKey}`;
-const newsSubject = (topic: string) => `${subjectPrefix}.news.${topic}`;
+const requestSubject = (deviceKey: string) => `${subjectPrefix}.device.${deviceKey}`;
+const topicSubject = (topic: string) => `${subjectPrefix}.news.${topic}`;
 
 /** @throws BackplaneFault if the message is too long */
-export function toBytes(message: Message): Uint8Array {
+export function encodeMessage(message: Message): Uint8Array {
   const bytes = Buffer.from(JSON.stringify(message));
   if (bytes.length > messageMaxBytes)
-    throw new BackplaneFault('a message to other nodes is too long');
+    throw new BackplaneError('a message to other nodes is too long');
   return bytes;
 }
 
 /** Returns undefined if the bytes are not a valid message. */
-export function fromBytes(bytes: Uint8Array): Message | undefined {
+export function decodeMessage(bytes: Uint8Array): Message | undefined {
   if (bytes.length > messageMaxBytes) return undefined;
   try {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString());
@@ -31,63 +31,66 @@ export function fromBytes(bytes: Uint8Array): Message | undefined {
 }
 
 /** The answer of a node after an internal fault. */
-const failed: Message = { failed: true };
+const failedAnswer: Message = { failed: true };
 
-type Deps = { readonly link: Link; readonly log: Log };
+type Deps = { readonly natsClient: NatsClient; readonly log: Log };
 
 /** @example const backplane = createNatsBackplane({ link, log }); */
-export function createNatsBackplane({ link, log }: Deps): Backplane {
+export function createNatsBackplane({ natsClient, log }: Deps): Backplane {
   const local = createLocalBackplane();
   return {
-    own(deviceKey, answer) {
-      const ends = [
-        local.own(deviceKey, answer),
-        link.listen(ownerSubject(deviceKey), (data, reply) => {
-          const asked = fromBytes(data);
-          if (asked === undefined) return;
-          answer(asked).then(
-            (answered) => reply(toBytes(answered)),
+    answerRequests(deviceKey, handle) {
+      const unsubscribes = [
+        local.answerRequests(deviceKey, handle),
+        natsClient.subscribe(requestSubject(deviceKey), (data, reply) => {
+          const request = decodeMessage(data);
+          if (request === undefined) return;
+          handle(request).then(
+            (answerBytes) => reply(encodeMessage(answerBytes)),
             (error: unknown) => {
               log.error({ err: error }, 'a question of another node met a fault');
-              reply(toBytes(failed));
+              reply(encodeMessage(failedAnswer));
             },
           );
         }),
       ];
       return () => {
-        for (const end of ends) end();
+        for (const unsubscribe of unsubscribes) unsubscribe();
       };
     },
     async request(deviceKey, message) {
-      const own = await local.request(deviceKey, message);
-      if (own !== undefined) return own;
-      const answered = await link.ask(ownerSubject(deviceKey), toBytes(message));
-      if (answered === undefined) return undefined;
-      const read = fromBytes(answered);
-      if (read === undefined || read['failed'] === true) {
-        throw new BackplaneFault('another node met a fault');
+      const localAnswer = await local.request(deviceKey, message);
+      if (localAnswer !== undefined) return localAnswer;
+      const answerBytes = await natsClient.request(
+        requestSubject(deviceKey),
+        encodeMessage(message),
+      );
+      if (answerBytes === undefined) return undefined;
+      const answer = decodeMessage(answerBytes);
+      if (answer === undefined || answer['failed'] === true) {
+        throw new BackplaneError('another node met a fault');
       }
-      return read;
+      return answer;
     },
     publish(topic, message) {
       local.publish(topic, message);
-      link.send(newsSubject(topic), toBytes(message));
+      natsClient.publish(topicSubject(topic), encodeMessage(message));
     },
-    subscribe(topic, heard) {
-      const ends = [
-        local.subscribe(topic, heard),
-        link.listen(newsSubject(topic), (data) => {
-          const message = fromBytes(data);
-          if (message !== undefined) heard(message);
+    subscribe(topic, onMessage) {
+      const unsubscribes = [
+        local.subscribe(topic, onMessage),
+        natsClient.subscribe(topicSubject(topic), (data) => {
+          const message = decodeMessage(data);
+          if (message !== undefined) onMessage(message);
         }),
       ];
       return () => {
-        for (const end of ends) end();
+        for (const unsubscribe of unsubscribes) unsubscribe();
       };
     },
     async close() {
       await local.close();
-      await link.close();
+      await natsClient.close();
     },
   };
 }

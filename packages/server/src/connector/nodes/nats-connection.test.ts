@@ -11,25 +11,26 @@ import {
 } from '../../../test/support/processes/nats-server.ts';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createLog, createMetrics, pause } from '../../platform/index.ts';
-import { BackplaneFault } from './backplane.ts';
-import { type Link, openLink } from './nats-connection.ts';
+import { BackplaneError } from './backplane.ts';
+import { type NatsClient, openNatsClient } from './nats-connection.ts';
 
 const text = (word: string) => new TextEncoder().encode(word);
 
 const urlAt = (port: number) => `nats://${natsUser}:${natsPassword}@127.0.0.1:${port}`;
 
-function linkTo(natsUrl: string, instanceName: string): Link {
+function linkTo(natsUrl: string, instanceName: string): NatsClient {
   const none = { natsCaFile: undefined, natsCertFile: undefined, natsKeyFile: undefined };
-  return openLink({
+  return openNatsClient({
     settings: { natsUrl, instanceName, ...none, natsCredentialsFile: undefined },
     log: createLog({ logLevel: 'silent', instanceName }),
     metrics: createMetrics(),
   });
 }
 
-async function up(link: Link): Promise<Link> {
-  if (!link.isUp()) await new Promise<void>((resolve) => link.onChange(() => resolve()));
-  return link;
+async function up(natsClient: NatsClient): Promise<NatsClient> {
+  if (!natsClient.isUp())
+    await new Promise<void>((resolve) => natsClient.onChange(() => resolve()));
+  return natsClient;
 }
 
 /** A proxy that breaks the first connection at its first subscription, and no later connection. */
@@ -39,19 +40,19 @@ async function wireThatBreaksOnce(port: number) {
   const server = createServer((near) => {
     const breaks = isFirst;
     isFirst = false;
-    const far = connect(port, '127.0.0.1');
+    const remoteSessions = connect(port, '127.0.0.1');
     const end = () => {
       open.delete(near);
       near.destroy();
-      far.destroy();
+      remoteSessions.destroy();
     };
     open.add(near);
-    for (const socket of [near, far]) socket.on('error', end).on('close', end);
+    for (const socket of [near, remoteSessions]) socket.on('error', end).on('close', end);
     near.on('data', (data) => {
       if (breaks && data.includes('SUB ')) end();
-      else far.write(data);
+      else remoteSessions.write(data);
     });
-    far.pipe(near);
+    remoteSessions.pipe(near);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -82,13 +83,13 @@ describe('the connection to NATS', () => {
       wire.close();
     });
     const heard: string[] = [];
-    asked.listen('news', (data) => void heard.push(Buffer.from(data).toString()));
-    asked.listen('ready', (_, say) => say(text('yes')));
+    asked.subscribe('news', (data) => void heard.push(Buffer.from(data).toString()));
+    asked.subscribe('ready', (_, say) => say(text('yes')));
     await up(asked);
-    await eventually('ears', async () => (await asking.ask('ready', text('?'))) !== undefined);
+    await eventually('ears', async () => (await asking.request('ready', text('?'))) !== undefined);
     // The broken connection would reconnect within this time.
     await pause(1000);
-    asking.send('news', text('once'));
+    asking.publish('news', text('once'));
     await eventually('news', () => heard.length > 0);
     await pause(100);
     assert.deepEqual([heard, wire.open()], [['once'], 1]);
@@ -98,11 +99,11 @@ describe('the connection to NATS', () => {
     const [asking, asked] = await Promise.all([opened('asking'), opened('asked')]);
     t.after(() => Promise.all([asking.close(), asked.close()]));
     const heard = new Promise<(data: Uint8Array) => void>((resolve) => {
-      asked.listen('late', (_, answer) => resolve(answer));
+      asked.subscribe('late', (_, answer) => resolve(answer));
     });
-    asked.listen('ready', (_, say) => say(text('yes')));
-    await eventually('ears', async () => (await asking.ask('ready', text('?'))) !== undefined);
-    const answered = asking.ask('late', text('?')).catch(() => undefined);
+    asked.subscribe('ready', (_, say) => say(text('yes')));
+    await eventually('ears', async () => (await asking.request('ready', text('?'))) !== undefined);
+    const answered = asking.request('late', text('?')).catch(() => undefined);
     const answer = await heard;
     let isClosed = false;
     const closing = asked.close().then(() => {
@@ -111,14 +112,14 @@ describe('the connection to NATS', () => {
     do {
       await new Promise((resolve) => setImmediate(resolve));
       answer(text('late'));
-      asked.send('news', text('late'));
-      asked.listen('later', () => {})();
+      asked.publish('news', text('late'));
+      asked.subscribe('later', () => {})();
     } while (!isClosed);
     await closing;
     answer(text('too late'));
-    asked.send('news', text('too late'));
-    asked.listen('later', () => {})();
-    await assert.rejects(asked.ask('late', text('?')), BackplaneFault);
+    asked.publish('news', text('too late'));
+    asked.subscribe('later', () => {})();
+    await assert.rejects(asked.request('late', text('?')), BackplaneError);
     await answered;
   });
 });

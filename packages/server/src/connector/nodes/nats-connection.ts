@@ -11,9 +11,9 @@ import {
 } from '@nats-io/transport-node';
 import { defined } from '@switchyard/contract';
 import { type Log, type Metrics, withJitter } from '../../platform/index.ts';
-import { BackplaneFault } from './backplane.ts';
+import { BackplaneError } from './backplane.ts';
 
-export type LinkSettings = {
+export type NatsSettings = {
   readonly natsUrl: string;
   readonly natsCaFile: string | undefined;
   readonly natsCertFile: string | undefined;
@@ -22,30 +22,34 @@ export type LinkSettings = {
   readonly instanceName: string;
 };
 
-type Heard = (data: Uint8Array, answer: (data: Uint8Array) => void) => void;
+type MessageHandler = (data: Uint8Array, answer: (data: Uint8Array) => void) => void;
 
-export type Link = {
+export type NatsClient = {
   isUp(): boolean;
   /** Also receives messages after a reconnect. @returns a function that ends the subscription */
-  listen(subject: string, heard: Heard): () => void;
+  subscribe(subject: string, onMessage: MessageHandler): () => void;
   /** Drops the message if NATS is not connected. */
-  send(subject: string, data: Uint8Array): void;
+  publish(subject: string, data: Uint8Array): void;
   /**
    * Returns undefined immediately if no node listens.
    *
    * @throws BackplaneFault if NATS or the other node does not answer
    */
-  ask(subject: string, data: Uint8Array): Promise<Uint8Array | undefined>;
+  request(subject: string, data: Uint8Array): Promise<Uint8Array | undefined>;
   /** @returns a function that removes the listener */
-  onChange(told: (isUp: boolean) => void): () => void;
+  onChange(listener: (isUp: boolean) => void): () => void;
   close(): Promise<void>;
 };
 
-type Deps = { readonly settings: LinkSettings; readonly log: Log; readonly metrics: Metrics };
-type Entry = { readonly subject: string; readonly heard: Heard; subscription?: Subscription };
+type Deps = { readonly settings: NatsSettings; readonly log: Log; readonly metrics: Metrics };
+type Subscriber = {
+  readonly subject: string;
+  readonly onMessage: MessageHandler;
+  subscription?: Subscription;
+};
 
-const askMs = 3000;
-const connectMs = 5000;
+const requestTimeoutMs = 3000;
+const connectTimeoutMs = 5000;
 const firstPauseMs = 100;
 const longestPauseMs = 5000;
 /** If the server does not answer two pings, the client closes the connection. */
@@ -67,25 +71,25 @@ function credentialsOf(url: URL | undefined, file: string | undefined) {
   return pass === undefined || pass === '' ? { token: user } : { user, pass };
 }
 
-const readIf = (file: string | undefined) =>
+const readOptionalFile = (file: string | undefined) =>
   file === undefined ? undefined : readFileSync(file, 'utf8');
 
 const definedMember = (name: string, value: string | undefined) => defined({ [name]: value });
 
-function optionsOf(settings: LinkSettings, failures: () => number) {
+function optionsOf(settings: NatsSettings, failures: () => number) {
   const urls = settings.natsUrl.split(',').map((one) => new URL(one.trim()));
-  const isTls = urls[0]?.protocol === 'tls:' || settings.natsCaFile !== undefined;
+  const usesTls = urls[0]?.protocol === 'tls:' || settings.natsCaFile !== undefined;
   const tls = {
-    ...definedMember('ca', readIf(settings.natsCaFile)),
-    ...definedMember('cert', readIf(settings.natsCertFile)),
-    ...definedMember('key', readIf(settings.natsKeyFile)),
+    ...definedMember('ca', readOptionalFile(settings.natsCaFile)),
+    ...definedMember('cert', readOptionalFile(settings.natsCertFile)),
+    ...definedMember('key', readOptionalFile(settings.natsKeyFile)),
   };
   return {
     servers: urls.map(({ hostname, port }) => `${hostname}:${port === '' ? 4222 : port}`),
     ...credentialsOf(urls[0], settings.natsCredentialsFile),
-    ...(isTls ? { tls } : {}),
+    ...(usesTls ? { tls } : {}),
     name: settings.instanceName,
-    timeout: connectMs,
+    timeout: connectTimeoutMs,
     // This node delivers its own messages locally.
     noEcho: true,
     maxReconnectAttempts: -1,
@@ -96,10 +100,10 @@ function optionsOf(settings: LinkSettings, failures: () => number) {
   };
 }
 
-const isNobody = (error: unknown): boolean =>
+const isNoResponder = (error: unknown): boolean =>
   error instanceof NoRespondersError || (error instanceof RequestError && error.isNoResponders());
 
-function measure(metrics: Metrics, isUp: () => boolean) {
+function createMetrics(metrics: Metrics, isUp: () => boolean) {
   metrics.gauge({
     name: 'switchyard_connector_nats_up',
     help: '1 while this node is connected to NATS, otherwise 0',
@@ -110,8 +114,8 @@ function measure(metrics: Metrics, isUp: () => boolean) {
   const count = (name: string, help: string, labelNames: string[] = []) =>
     metrics.counter({ name: `switchyard_connector_nats_${name}_total`, help, labelNames });
   return {
-    cuts: count('disconnections', 'Lost connections to NATS'),
-    asked: count('requests', 'Requests to other nodes, by outcome', ['outcome']),
+    disconnections: count('disconnections', 'Lost connections to NATS'),
+    requests: count('requests', 'Requests to other nodes, by outcome', ['outcome']),
     dropped: count(
       'messages_dropped',
       'Messages to other nodes that were dropped because NATS was unavailable',
@@ -120,134 +124,135 @@ function measure(metrics: Metrics, isUp: () => boolean) {
 }
 
 /** @example const link = openLink({ settings, log, metrics }); */
-export function openLink({ settings, log, metrics }: Deps): Link {
-  const entries = new Set<Entry>();
+export function openNatsClient({ settings, log, metrics }: Deps): NatsClient {
+  const subscribers = new Set<Subscriber>();
   const listeners = new Set<(isUp: boolean) => void>();
   let connection: NatsConnection | undefined;
   let isUp = false;
   let isClosing = false;
   let failures = 0;
   let retry: NodeJS.Timeout | undefined;
-  const counted = measure(metrics, () => isUp);
+  const counters = createMetrics(metrics, () => isUp);
 
-  function change(to: boolean): void {
-    if (isUp === to) return;
-    isUp = to;
-    if (to) {
+  function setUp(target: boolean): void {
+    if (isUp === target) return;
+    isUp = target;
+    if (target) {
       failures = 0;
       log.info('NATS is reached');
     } else if (!isClosing) {
-      counted.cuts.inc();
+      counters.disconnections.inc();
       log.warn('NATS is lost: other nodes cannot be reached');
     }
-    for (const told of [...listeners]) told(to);
+    for (const listener of [...listeners]) listener(target);
   }
 
   /** While it closes, the connection rejects messages before its status changes. */
-  function publish(to: NatsConnection, subject: string, data: Uint8Array): void {
+  function publishTo(target: NatsConnection, subject: string, data: Uint8Array): void {
     try {
-      to.publish(subject, data);
+      target.publish(subject, data);
     } catch (error) {
-      if (!to.isDraining() && !to.isClosed()) throw error;
-      counted.dropped.inc();
+      if (!target.isDraining() && !target.isClosed()) throw error;
+      counters.dropped.inc();
     }
   }
 
-  function subscribe(entry: Entry, to: NatsConnection): void {
+  function subscribeTo(subscriber: Subscriber, target: NatsConnection): void {
     const callback = (error: Error | null, { data, reply }: Msg) => {
       if (error !== null) {
         log.error({ err: error }, 'NATS refuses a subscription');
         return;
       }
-      entry.heard(data, (answer) => {
-        if (reply !== undefined && reply !== '' && isUp) publish(to, reply, answer);
+      subscriber.onMessage(data, (answer) => {
+        if (reply !== undefined && reply !== '' && isUp) publishTo(target, reply, answer);
       });
     };
-    entry.subscription = to.subscribe(entry.subject, { callback });
+    subscriber.subscription = target.subscribe(subscriber.subject, { callback });
   }
 
-  async function follow(opened: NatsConnection): Promise<void> {
+  async function followStatus(opened: NatsConnection): Promise<void> {
     for await (const { type } of opened.status()) {
-      if (type === 'disconnect' || type === 'staleConnection') change(false);
+      if (type === 'disconnect' || type === 'staleConnection') setUp(false);
       else if (type === 'reconnecting') failures += 1;
-      else if (type === 'reconnect') change(true);
+      else if (type === 'reconnect') setUp(true);
     }
   }
 
-  async function open(): Promise<void> {
+  async function openConnection(): Promise<void> {
     let opened: NatsConnection | undefined;
     try {
       opened = await connect(optionsOf(settings, () => failures));
       if (isClosing) return await opened.close();
       connection = opened;
-      for (const entry of entries) subscribe(entry, opened);
+      for (const subscriber of subscribers) subscribeTo(subscriber, opened);
       await opened.flush();
-      change(true);
-      void follow(opened);
-      void opened.closed().then((error) => reopen(error));
+      setUp(true);
+      void followStatus(opened);
+      void opened.closed().then((error) => scheduleReopen(error));
     } catch (error) {
       // Otherwise this connection reconnects by itself and receives every message a second time.
       connection = undefined;
       await opened?.close().catch((fault: unknown) => {
         log.warn({ err: fault }, 'a connection to NATS that broke at its beginning does not close');
       });
-      reopen(error);
+      scheduleReopen(error);
     }
   }
 
-  function reopen(error: unknown): void {
+  function scheduleReopen(error: unknown): void {
     connection = undefined;
-    change(false);
+    setUp(false);
     if (isClosing) return;
     if (failures === 0) log.warn({ err: error }, 'NATS cannot be reached; it is tried again');
     failures += 1;
-    retry = setTimeout(() => void open(), pauseAfter(failures));
+    retry = setTimeout(() => void openConnection(), pauseAfter(failures));
   }
 
-  void open();
+  void openConnection();
 
   return {
     isUp: () => isUp,
-    listen(subject, heard) {
-      const entry: Entry = { subject, heard };
-      entries.add(entry);
-      if (connection !== undefined && !isClosing) subscribe(entry, connection);
+    subscribe(subject, onMessage) {
+      const subscriber: Subscriber = { subject, onMessage };
+      subscribers.add(subscriber);
+      if (connection !== undefined && !isClosing) subscribeTo(subscriber, connection);
       return () => {
-        entries.delete(entry);
-        if (connection?.isClosed() === false) entry.subscription?.unsubscribe();
+        subscribers.delete(subscriber);
+        if (connection?.isClosed() === false) subscriber.subscription?.unsubscribe();
       };
     },
-    send(subject, data) {
-      if (isUp && connection !== undefined) publish(connection, subject, data);
-      else counted.dropped.inc();
+    publish(subject, data) {
+      if (isUp && connection !== undefined) publishTo(connection, subject, data);
+      else counters.dropped.inc();
     },
-    async ask(subject, data) {
+    async request(subject, data) {
       if (!isUp || connection === undefined) {
-        counted.asked.inc({ outcome: 'away' });
-        throw new BackplaneFault('NATS cannot be reached');
+        counters.requests.inc({ outcome: 'away' });
+        throw new BackplaneError('NATS cannot be reached');
       }
       try {
-        const answer = await connection.request(subject, data, { timeout: askMs });
-        counted.asked.inc({ outcome: 'answered' });
+        const answer = await connection.request(subject, data, { timeout: requestTimeoutMs });
+        counters.requests.inc({ outcome: 'answered' });
         return answer.data;
       } catch (error) {
-        const isNone = isNobody(error);
-        counted.asked.inc({ outcome: isNone ? 'nobody' : 'failed' });
-        if (isNone) return undefined;
-        throw new BackplaneFault('another node did not answer', { cause: error });
+        const hasNoResponder = isNoResponder(error);
+        counters.requests.inc({ outcome: hasNoResponder ? 'nobody' : 'failed' });
+        if (hasNoResponder) return undefined;
+        throw new BackplaneError('another node did not answer', { cause: error });
       }
     },
-    onChange(told) {
-      listeners.add(told);
-      return () => listeners.delete(told);
+    onChange(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
     },
     async close() {
       isClosing = true;
       clearTimeout(retry);
-      const open = connection;
+      const openConnection = connection;
       // `drain` sends the last messages if NATS is connected.
-      if (isUp && open !== undefined) await open.drain().catch(() => open.close());
-      else await open?.close();
+      if (isUp && openConnection !== undefined)
+        await openConnection.drain().catch(() => openConnection.close());
+      else await openConnection?.close();
     },
   };
 }

@@ -2,39 +2,42 @@
 import { hash } from 'node:crypto';
 import { closeCodes } from '@switchyard/contract';
 import type { Clock, Ids, Log, Metrics } from '../../platform/index.ts';
-import { createLane, type End } from '../forwarding/forward-messages.ts';
+import { createForwarder, type MessageEndpoint } from '../forwarding/forward-messages.ts';
 import type { Message } from './backplane.ts';
-import { fromBytes, subjectPrefix, toBytes } from './nats-backplane.ts';
-import type { Link } from './nats-connection.ts';
-import { createPipe, type Pipe } from './session-stream.ts';
+import { decodeMessage, encodeMessage, subjectPrefix } from './nats-backplane.ts';
+import type { NatsClient } from './nats-connection.ts';
+import { createSessionStream, type SessionStream } from './session-stream.ts';
 
 /** The client that uses an address, if it is known. */
-export type User = { readonly organizationId: string; readonly clientId: string };
+export type AddressUser = { readonly organizationId: string; readonly clientId: string };
 
 /** The operations of the node that has the device and the session. */
-export type OfferedSession = {
-  use(by: User | undefined): boolean;
-  join(end: End): Joined | undefined;
+export type PublishedSession = {
+  useAddress(user: AddressUser | undefined): boolean;
+  join(endpoint: MessageEndpoint): PosSessionConnection | undefined;
 };
-type Joined = {
-  heard(data: Buffer, isBinary: boolean): void;
-  lost(isDone: boolean): void;
+type PosSessionConnection = {
+  receive(data: Buffer, isBinary: boolean): void;
+  disconnected(isDone: boolean): void;
 };
 
-export type FarSessions = {
+export type RemoteSessions = {
   /** Lets points of sale on other nodes use the address. @returns a function that ends this */
-  offer(sessionId: string, session: OfferedSession): () => void;
+  publish(sessionId: string, session: PublishedSession): () => void;
   /**
    * Returns undefined if no node has the session, or the address was already used.
    *
    * @throws BackplaneFault
    */
-  use(sessionId: string, by: User | undefined): Promise<((end: End) => Joined) | undefined>;
+  useAddress(
+    sessionId: string,
+    user: AddressUser | undefined,
+  ): Promise<((endpoint: MessageEndpoint) => PosSessionConnection) | undefined>;
   tick(now: number): void;
 };
 
 type Deps = {
-  readonly link: Link;
+  readonly natsClient: NatsClient;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -42,138 +45,145 @@ type Deps = {
 };
 
 /** The session identifier is a secret, so the NATS subject contains only its hash. */
-const offerSubject = (sessionId: string) =>
+const sessionSubject = (sessionId: string) =>
   `${subjectPrefix}.session.${hash('sha256', sessionId, 'hex')}`;
-const dataSubject = (channel: string, end: 'device' | 'pos') =>
-  `${subjectPrefix}.data.${channel}.${end}`;
+const dataSubject = (channel: string, endpoint: 'device' | 'pos') =>
+  `${subjectPrefix}.data.${channel}.${endpoint}`;
 
 const channelForm = /^[A-Za-z0-9_-]{22,128}$/;
-const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined);
+const readText = (value: unknown) => (typeof value === 'string' ? value : undefined);
 
-function userIn(message: Message): User | undefined {
-  const organizationId = textOf(message['organizationId']);
-  const clientId = textOf(message['clientId']);
+function readUser(message: Message): AddressUser | undefined {
+  const organizationId = readText(message['organizationId']);
+  const clientId = readText(message['clientId']);
   return organizationId === undefined || clientId === undefined
     ? undefined
     : { organizationId, clientId };
 }
 
 /** @example const far = createFarSessions({ link, clock, ids, log, metrics }); */
-export function createFarSessions({ link, clock, ids, log, metrics }: Deps): FarSessions {
-  const pipes = new Set<Pipe>();
-  const ended = (pipe: Pipe) => void pipes.delete(pipe);
+export function createRemoteSessions({
+  natsClient,
+  clock,
+  ids,
+  log,
+  metrics,
+}: Deps): RemoteSessions {
+  const streams = new Set<SessionStream>();
+  const onEnded = (stream: SessionStream) => void streams.delete(stream);
   metrics.gauge({
     name: 'switchyard_connector_remote_sessions',
     help: 'Sessions whose other end is on another node',
     collect() {
-      this.set(pipes.size);
+      this.set(streams.size);
     },
   });
   // Messages on their way are lost, so each node ends these sessions now and not after a timeout.
-  link.onChange((isUp) => {
-    if (!isUp) for (const pipe of [...pipes]) pipe.cut();
+  natsClient.onChange((isUp) => {
+    if (!isUp) for (const stream of [...streams]) stream.disconnect();
   });
 
   /** Runs on the node of the device, for a point of sale that connects over NATS. */
-  function serve(session: OfferedSession, channel: string): Pipe {
-    let joined: Joined | undefined;
-    const pipe = createPipe(
+  function openDeviceEnd(session: PublishedSession, channel: string): SessionStream {
+    let joined: PosSessionConnection | undefined;
+    const stream = createSessionStream(
       {
-        link,
+        natsClient,
         clock,
-        ended,
-        here: dataSubject(channel, 'device'),
-        there: dataSubject(channel, 'pos'),
+        onEnded,
+        localSubject: dataSubject(channel, 'device'),
+        remoteSubject: dataSubject(channel, 'pos'),
       },
       {
         opened() {
           if (joined !== undefined) return;
           joined = session.join({
-            send: (data, isBinary, sent) => pipe.send(Buffer.from(data), isBinary ?? false, sent),
-            buffered: pipe.buffered,
-            pause: pipe.pause,
-            resume: pipe.resume,
-            close: pipe.close,
+            send: (data, isBinary, sent) => stream.send(Buffer.from(data), isBinary ?? false, sent),
+            buffered: stream.buffered,
+            pause: stream.pause,
+            resume: stream.resume,
+            close: stream.close,
           });
-          if (joined === undefined) pipe.close(closeCodes.superseded, 'superseded');
+          if (joined === undefined) stream.close(closeCodes.superseded, 'superseded');
         },
         message(data, isBinary, taken) {
-          joined?.heard(data, isBinary);
+          joined?.receive(data, isBinary);
           taken();
         },
-        closed: (code) => joined?.lost(code === closeCodes.done),
-        lost: () => joined?.lost(false),
+        closed: (code) => joined?.disconnected(code === closeCodes.done),
+        lost: () => joined?.disconnected(false),
       },
     );
-    pipes.add(pipe);
-    return pipe;
+    streams.add(stream);
+    return stream;
   }
 
   /** Runs on the node of the point of sale. */
-  function connect(end: End, channel: string): Joined {
-    const pipe = createPipe(
+  function openPosEnd(endpoint: MessageEndpoint, channel: string): PosSessionConnection {
+    const stream = createSessionStream(
       {
-        link,
+        natsClient,
         clock,
-        ended,
-        here: dataSubject(channel, 'pos'),
-        there: dataSubject(channel, 'device'),
+        onEnded,
+        localSubject: dataSubject(channel, 'pos'),
+        remoteSubject: dataSubject(channel, 'device'),
       },
       {
-        message: (data, isBinary, taken) => end.send(data, isBinary, taken),
-        closed: (code, word) => end.close(code, word),
+        message: (data, isBinary, taken) => endpoint.send(data, isBinary, taken),
+        closed: (code, word) => endpoint.close(code, word),
         lost() {
           log.info('the node of a device was lost in a session');
-          end.close(closeCodes.deviceDisconnected, 'device_disconnected');
+          endpoint.close(closeCodes.deviceDisconnected, 'device_disconnected');
         },
       },
     );
-    pipes.add(pipe);
-    const lane = createLane({
-      from: end,
+    streams.add(stream);
+    const forwarder = createForwarder({
+      from: endpoint,
       to: {
-        send: (data, isBinary, sent) => pipe.send(Buffer.from(data), isBinary ?? false, sent),
-        buffered: pipe.buffered,
+        send: (data, isBinary, sent) => stream.send(Buffer.from(data), isBinary ?? false, sent),
+        buffered: stream.buffered,
       },
       now: clock.now,
-      passed: () => {},
+      onForwarded: () => {},
     });
-    pipe.open();
+    stream.open();
     return {
-      heard: (data, isBinary) => lane.pass(data, isBinary),
-      lost: (isDone) => pipe.close(isDone ? closeCodes.done : closeCodes.deviceDisconnected, ''),
+      receive: (data, isBinary) => forwarder.forward(data, isBinary),
+      disconnected: (isDone) =>
+        stream.close(isDone ? closeCodes.done : closeCodes.deviceDisconnected, ''),
     };
   }
 
   return {
-    offer(sessionId, session) {
-      let pipe: Pipe | undefined;
-      const end = link.listen(offerSubject(sessionId), (data, answer) => {
-        const asked = fromBytes(data);
-        const channel = textOf(asked?.['channel']);
-        if (asked === undefined || channel === undefined || !channelForm.test(channel)) return;
-        const isUsed = session.use(userIn(asked));
-        if (isUsed) pipe = serve(session, channel);
-        answer(toBytes({ isUsed }));
+    publish(sessionId, session) {
+      let stream: SessionStream | undefined;
+      const endpoint = natsClient.subscribe(sessionSubject(sessionId), (data, answer) => {
+        const request = decodeMessage(data);
+        const channel = readText(request?.['channel']);
+        if (request === undefined || channel === undefined || !channelForm.test(channel)) return;
+        const isAddressUsed = session.useAddress(readUser(request));
+        if (isAddressUsed) stream = openDeviceEnd(session, channel);
+        answer(encodeMessage({ isUsed: isAddressUsed }));
       });
       return () => {
-        end();
+        endpoint();
         // The session closes an open pipe with its reason; this call closes a pipe that never
         // opened.
-        pipe?.close(closeCodes.sessionExpired, 'session_expired');
+        stream?.close(closeCodes.sessionExpired, 'session_expired');
       };
     },
-    async use(sessionId, by) {
+    async useAddress(sessionId, user) {
       const channel = ids.secret();
-      const answered = await link.ask(
-        offerSubject(sessionId),
-        toBytes({ channel, ...(by === undefined ? {} : userIn({ ...by })) }),
+      const answer = await natsClient.request(
+        sessionSubject(sessionId),
+        encodeMessage({ channel, ...(user === undefined ? {} : readUser({ ...user })) }),
       );
-      if (answered === undefined || fromBytes(answered)?.['isUsed'] !== true) return undefined;
-      return (end) => connect(end, channel);
+      if (answer === undefined || decodeMessage(answer)?.['isUsed'] !== true) return undefined;
+      return (endpoint) => openPosEnd(endpoint, channel);
     },
     tick(now) {
-      for (const pipe of [...pipes]) pipe.tick(now);
+      for (const stream of [...streams]) stream.tick(now);
     },
   };
 }

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   type Frame,
-  partsOf,
   readCount,
   readFrame,
+  splitMessage,
   writeCount,
   writeFrame,
 } from './session-frames.ts';
@@ -56,7 +56,7 @@ test('a message is cut into parts that fit, and none is lost', () => {
   const part = 256 * 1024;
   for (const size of [0, 1, part - 1, part, part + 1, 4 * part, 4 * part + 5]) {
     const data = Buffer.alloc(size, size % 251);
-    const parts = partsOf(data);
+    const parts = splitMessage(data);
     assert.equal(parts.length, Math.max(1, Math.ceil(size / part)));
     assert.ok(parts.every(({ length }) => length <= part));
     assert.ok(Buffer.concat(parts).equals(data));

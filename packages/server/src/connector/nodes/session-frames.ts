@@ -37,7 +37,7 @@ export function readFrame(bytes: Uint8Array): Frame | undefined {
 }
 
 /** Splits a message into parts of the maximum size; an empty message gives one empty part. */
-export function partsOf(data: Buffer): readonly Buffer[] {
+export function splitMessage(data: Buffer): readonly Buffer[] {
   const parts: Buffer[] = [];
   for (let from = 0; from === 0 || from < data.length; from += partMaxBytes) {
     parts.push(data.subarray(from, from + partMaxBytes));

@@ -1,10 +1,10 @@
 // Tests a session over NATS: its order, its flow control, and its end after a loss.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLane } from '../forwarding/forward-messages.ts';
+import { createForwarder } from '../forwarding/forward-messages.ts';
 import { createFakeNats } from './fake-nats-connection.fixture.ts';
 import { writeFrame } from './session-frames.ts';
-import { createPipe } from './session-stream.ts';
+import { createSessionStream } from './session-stream.ts';
 
 type Told = { data: Buffer; isBinary: boolean; taken: () => void };
 
@@ -15,8 +15,14 @@ function openPair() {
     const heard: Told[] = [];
     const ends: unknown[] = [];
     const there = here === 'here' ? 'there' : 'here';
-    const pipe = createPipe(
-      { link: nats.link(), clock, here, there, ended: () => ends.push('ended') },
+    const pipe = createSessionStream(
+      {
+        natsClient: nats.natsClient(),
+        clock,
+        localSubject: here,
+        remoteSubject: there,
+        onEnded: () => ends.push('ended'),
+      },
       {
         opened: () => ends.push('opened'),
         message: (data, isBinary, taken) => heard.push({ data, isBinary, taken }),
@@ -28,7 +34,7 @@ function openPair() {
   }) as [Side, Side];
   return { nats, clock, a, b };
 }
-type Side = { pipe: ReturnType<typeof createPipe>; heard: Told[]; ends: unknown[] };
+type Side = { pipe: ReturnType<typeof createSessionStream>; heard: Told[]; ends: unknown[] };
 
 const textOf = ({ heard }: Side) => heard.map(({ data }) => data.toString());
 
@@ -102,7 +108,7 @@ test('messages without a byte are taken too, one after the other', async () => {
 test('a lane over it holds its sender back while the reader at the other node does not read', async () => {
   const { nats, a, b } = openPair();
   let isPaused = false;
-  const lane = createLane({
+  const lane = createForwarder({
     from: {
       pause: () => {
         isPaused = true;
@@ -116,11 +122,11 @@ test('a lane over it holds its sender back while the reader at the other node do
       buffered: a.pipe.buffered,
     },
     now: () => 0,
-    passed: () => {},
+    onForwarded: () => {},
   });
   let offered = 0;
   for (let turn = 0; turn < 1000 && !isPaused; turn += 1) {
-    lane.pass(Buffer.alloc(16_384), true);
+    lane.forward(Buffer.alloc(16_384), true);
     offered += 16_384;
     await nats.settle();
   }
@@ -135,7 +141,7 @@ test('a message that is lost, comes twice, or is none ends both ends', async () 
     const { nats, a, b } = openPair();
     a.pipe.send(Buffer.from('first'), false);
     await nats.settle();
-    const link = nats.link();
+    const natsClient = nats.natsClient();
     if (harm === 'lost') {
       nats.passes = () => false;
       a.pipe.send(Buffer.from('second'), false);
@@ -143,8 +149,8 @@ test('a message that is lost, comes twice, or is none ends both ends', async () 
       a.pipe.send(Buffer.from('third'), false);
     } else if (harm === 'twice') {
       const body = Buffer.from('first');
-      link.send('there', writeFrame({ kind: 'text', sequence: 0, hasMore: false, body }));
-    } else link.send('there', Buffer.from([0x7f, 0, 0]));
+      natsClient.publish('there', writeFrame({ kind: 'text', sequence: 0, hasMore: false, body }));
+    } else natsClient.publish('there', Buffer.from([0x7f, 0, 0]));
     await nats.settle();
     assert.deepEqual(textOf(b), ['first'], harm);
     assert.deepEqual(b.ends, ['ended', 'lost'], harm);
@@ -156,10 +162,10 @@ test('a message that is lost, comes twice, or is none ends both ends', async () 
 
 test('parts without an end do not fill the memory of a node', async () => {
   const { nats, b } = openPair();
-  const link = nats.link();
+  const natsClient = nats.natsClient();
   const body = Buffer.alloc(256 * 1024);
   for (let sequence = 0; sequence < 10; sequence += 1) {
-    link.send('there', writeFrame({ kind: 'binary', sequence, hasMore: true, body }));
+    natsClient.publish('there', writeFrame({ kind: 'binary', sequence, hasMore: true, body }));
   }
   await nats.settle();
   assert.deepEqual([b.heard.length, b.ends], [0, ['ended', 'lost']]);
@@ -183,10 +189,10 @@ test('who waits for room is let go when the session ends', async () => {
   a.pipe.send(Buffer.alloc(10), true, () => {
     sent += 1;
   });
-  a.pipe.cut();
+  a.pipe.disconnect();
   await nats.settle();
   assert.deepEqual([sent, a.ends], [1, ['ended', 'lost']]);
-  a.pipe.cut();
+  a.pipe.disconnect();
   assert.deepEqual(a.ends, ['ended', 'lost'], 'once');
 });
 

@@ -1,108 +1,114 @@
 // One end of a session over NATS; it keeps the order, controls the flow, and ends after a loss.
 import { connectorLimits } from '@switchyard/contract';
 import type { Clock } from '../../platform/index.ts';
-import { BackplaneFault } from './backplane.ts';
-import type { Link } from './nats-connection.ts';
+import { BackplaneError } from './backplane.ts';
+import type { NatsClient } from './nats-connection.ts';
 import {
   type Frame,
   type FrameKind,
-  partsOf,
   readCount,
   readFrame,
+  splitMessage,
   writeCount,
   writeFrame,
 } from './session-frames.ts';
 
-export type PipeEvents = {
+export type SessionStreamEvents = {
   /** Called once, as the first event, when the other end has connected. */
   opened?(): void;
   /** The receiver calls `taken` when it has passed the message on and can accept more. */
-  message(data: Buffer, isBinary: boolean, taken: () => void): void;
+  message(data: Buffer, isBinary: boolean, acknowledge: () => void): void;
   /** The other end has closed normally. */
-  closed(code: number, word: string): void;
+  closed(code: number, reason: string): void;
   /** The other end is not reachable any more, or a frame was lost. */
   lost(): void;
 };
 
-export type Pipe = {
+export type SessionStream = {
   open(): void;
-  send(data: Buffer, isBinary: boolean, sent?: () => void): void;
+  send(data: Buffer, isBinary: boolean, onSent?: () => void): void;
   /** Bytes that the other end has not acknowledged yet. */
   buffered(): number;
   /** Stops the acknowledgements, so that the other end stops sending. */
   pause(): void;
   resume(): void;
-  close(code: number, word: string): void;
+  close(code: number, reason: string): void;
   /** Checks if the other end is still there. */
   tick(now: number): void;
-  cut(): void;
+  disconnect(): void;
 };
 
 type Deps = {
-  readonly link: Link;
+  readonly natsClient: NatsClient;
   readonly clock: Clock;
   /** The NATS subjects of this end and of the other end. */
-  readonly here: string;
-  readonly there: string;
-  readonly ended: (pipe: Pipe) => void;
+  readonly localSubject: string;
+  readonly remoteSubject: string;
+  readonly onEnded: (stream: SessionStream) => void;
 };
 
 /** A sent message, with the callback for its acknowledgement. */
-type Sent = { readonly until: number; readonly done: (() => void) | undefined };
+type SentMessage = {
+  readonly endsAtByte: number;
+  readonly onAcknowledged: (() => void) | undefined;
+};
 
 /**
  * Each message counts this many extra bytes, so that empty messages need an acknowledgement too.
  */
-const messageCost = 64;
+const messageOverheadBytes = 64;
 
-const beatMs = 2000;
-const beat = (subject: string) => `${subject}.beat`;
+const heartbeatMs = 2000;
+const heartbeatSubject = (subject: string) => `${subject}.beat`;
 
 /** @example const pipe = createPipe({ link, clock, here, there, ended }, events); */
-export function createPipe(deps: Deps, events: PipeEvents): Pipe {
-  const { link, clock, here, there } = deps;
+export function createSessionStream(deps: Deps, events: SessionStreamEvents): SessionStream {
+  const { natsClient, clock, localSubject, remoteSubject } = deps;
   let isEnded = false;
-  let nextOut = 0;
-  let nextIn = 0;
+  let nextSentSequence = 0;
+  let nextReceivedSequence = 0;
   let sentBytes = 0;
-  let takenThere = 0;
-  let takenHere = 0;
-  let toldTaken = 0;
+  let acknowledgedBytes = 0;
+  let receivedBytes = 0;
+  let reportedBytes = 0;
   let isPaused = false;
   let parts: Buffer[] = [];
   let partBytes = 0;
-  let beatAt = clock.now() + beatMs;
-  const waiting: Sent[] = [];
+  let nextHeartbeatAt = clock.now() + heartbeatMs;
+  const unacknowledged: SentMessage[] = [];
 
   function write(kind: FrameKind, body: Buffer, hasMore = false): void {
-    link.send(there, writeFrame({ kind, sequence: nextOut, hasMore, body }));
-    nextOut = (nextOut + 1) >>> 0;
+    natsClient.publish(
+      remoteSubject,
+      writeFrame({ kind, sequence: nextSentSequence, hasMore, body }),
+    );
+    nextSentSequence = (nextSentSequence + 1) >>> 0;
   }
 
-  function end(): void {
+  function stop(): void {
     if (isEnded) return;
     isEnded = true;
-    for (const stop of stops) stop();
-    for (const { done } of waiting.splice(0)) done?.();
-    deps.ended(pipe);
+    for (const unsubscribe of unsubscribes) unsubscribe();
+    for (const { onAcknowledged } of unacknowledged.splice(0)) onAcknowledged?.();
+    deps.onEnded(stream);
   }
 
-  function lose(): void {
+  function disconnect(): void {
     if (isEnded) return;
-    end();
+    stop();
     events.lost();
   }
 
-  function tellTaken(): void {
-    if (isPaused || isEnded || toldTaken === takenHere) return;
-    toldTaken = takenHere;
-    write('taken', writeCount(takenHere));
+  function sendAcknowledgement(): void {
+    if (isPaused || isEnded || reportedBytes === receivedBytes) return;
+    reportedBytes = receivedBytes;
+    write('taken', writeCount(receivedBytes));
   }
 
-  function hearPart({ kind, hasMore, body }: Frame): void {
+  function receivePart({ kind, hasMore, body }: Frame): void {
     partBytes += body.length;
     if (partBytes > connectorLimits.messageMaxBytes) {
-      lose();
+      disconnect();
       return;
     }
     parts.push(body);
@@ -111,82 +117,86 @@ export function createPipe(deps: Deps, events: PipeEvents): Pipe {
     parts = [];
     partBytes = 0;
     events.message(data, kind === 'binary', () => {
-      takenHere += data.length + messageCost;
-      tellTaken();
+      receivedBytes += data.length + messageOverheadBytes;
+      sendAcknowledgement();
     });
   }
 
-  function hearTaken(count: number): void {
-    takenThere = Math.max(takenThere, count);
-    while (waiting[0] !== undefined && waiting[0].until <= takenThere) waiting.shift()?.done?.();
+  function receiveAcknowledgement(count: number): void {
+    acknowledgedBytes = Math.max(acknowledgedBytes, count);
+    while (unacknowledged[0] !== undefined && unacknowledged[0].endsAtByte <= acknowledgedBytes)
+      unacknowledged.shift()?.onAcknowledged?.();
   }
 
-  function hearClose(body: Buffer): void {
+  function receiveClose(body: Buffer): void {
     const code = body.length < 2 ? 1000 : body.readUInt16BE(0);
-    end();
+    stop();
     events.closed(code, body.subarray(2).toString());
   }
 
-  function hear(bytes: Uint8Array): void {
+  function receiveFrame(bytes: Uint8Array): void {
     const frame = readFrame(bytes);
     if (isEnded) return;
-    if (frame === undefined || frame.sequence !== nextIn) {
-      lose();
+    if (frame === undefined || frame.sequence !== nextReceivedSequence) {
+      disconnect();
       return;
     }
-    nextIn = (nextIn + 1) >>> 0;
-    if (frame.kind === 'text' || frame.kind === 'binary') hearPart(frame);
-    else if (frame.kind === 'taken') hearTaken(readCount(frame.body));
-    else if (frame.kind === 'close') hearClose(frame.body);
+    nextReceivedSequence = (nextReceivedSequence + 1) >>> 0;
+    if (frame.kind === 'text' || frame.kind === 'binary') receivePart(frame);
+    else if (frame.kind === 'taken') receiveAcknowledgement(readCount(frame.body));
+    else if (frame.kind === 'close') receiveClose(frame.body);
     else events.opened?.();
   }
 
-  const stops = [
-    link.listen(here, hear),
-    link.listen(beat(here), (_, answer) => answer(Buffer.alloc(0))),
+  const unsubscribes = [
+    natsClient.subscribe(localSubject, receiveFrame),
+    natsClient.subscribe(heartbeatSubject(localSubject), (_, answer) => answer(Buffer.alloc(0))),
   ];
 
-  async function askThere(): Promise<void> {
+  async function checkRemoteEnd(): Promise<void> {
     try {
-      if ((await link.ask(beat(there), Buffer.alloc(0))) === undefined) lose();
+      if (
+        (await natsClient.request(heartbeatSubject(remoteSubject), Buffer.alloc(0))) === undefined
+      )
+        disconnect();
     } catch (error) {
-      if (!(error instanceof BackplaneFault)) throw error;
-      lose();
+      if (!(error instanceof BackplaneError)) throw error;
+      disconnect();
     }
   }
 
-  const pipe: Pipe = {
+  const stream: SessionStream = {
     open: () => write('open', Buffer.alloc(0)),
-    send(data, isBinary, sent) {
+    send(data, isBinary, onSent) {
       if (isEnded) return;
-      const all = partsOf(data);
-      sentBytes += data.length + messageCost;
-      waiting.push({ until: sentBytes, done: sent });
-      all.forEach((part, at) => {
-        write(isBinary ? 'binary' : 'text', part, at < all.length - 1);
+      const messageParts = splitMessage(data);
+      sentBytes += data.length + messageOverheadBytes;
+      unacknowledged.push({ endsAtByte: sentBytes, onAcknowledged: onSent });
+      messageParts.forEach((part, at) => {
+        write(isBinary ? 'binary' : 'text', part, at < messageParts.length - 1);
       });
     },
-    buffered: () => (isEnded ? 0 : sentBytes - takenThere),
+    buffered: () => (isEnded ? 0 : sentBytes - acknowledgedBytes),
     pause() {
       isPaused = true;
     },
     resume() {
       isPaused = false;
-      tellTaken();
+      sendAcknowledgement();
     },
-    close(code, word) {
+    close(code, reason) {
       if (isEnded) return;
-      const head = Buffer.alloc(2);
-      head.writeUInt16BE(code, 0);
-      write('close', Buffer.concat([head, Buffer.from(word)]));
-      end();
+      const codeBytes = Buffer.alloc(2);
+      codeBytes.writeUInt16BE(code, 0);
+      write('close', Buffer.concat([codeBytes, Buffer.from(reason)]));
+      stop();
     },
     tick(now) {
-      if (isEnded || now < beatAt) return;
-      beatAt = now + beatMs;
-      void askThere();
+      if (isEnded || now < nextHeartbeatAt) return;
+      nextHeartbeatAt = now + heartbeatMs;
+      void checkRemoteEnd();
     },
-    cut: lose,
+    disconnect: disconnect,
   };
-  return pipe;
+  return stream;
 }

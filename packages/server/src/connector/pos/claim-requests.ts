@@ -4,15 +4,19 @@ import type { Author } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
 import type { ClientVerifier } from '../../identity/index.ts';
 import type { Clock } from '../../platform/index.ts';
-import { type Devices, deviceKeyOf, type PlacedTerminal } from '../devices/connector-devices.ts';
-import type { PresenceStore } from '../devices/device-presence.ts';
-import { type Backplane, BackplaneFault, type Message } from '../nodes/backplane.ts';
-import { Fault, fail, type LostRight } from '../protocol/connector-fault.ts';
-import { type HeldToken, renewedMessage } from '../sessions/claim-token.ts';
 import {
-  type ClaimAsked,
-  type Claimed,
-  type ClaimRefused,
+  type AssignedTerminal,
+  type ConnectorDevices,
+  deviceKeyOf,
+} from '../devices/connector-devices.ts';
+import type { PresenceStore } from '../devices/device-presence.ts';
+import { type Backplane, BackplaneError, type Message } from '../nodes/backplane.ts';
+import { ConnectorFault, type RevocationReason, throwFault } from '../protocol/connector-fault.ts';
+import { type ClaimToken, tokenRenewedMessage } from '../sessions/claim-token.ts';
+import {
+  type ClaimRejection,
+  type ClaimRequest,
+  type ClaimResult,
   deviceTopic,
 } from '../sessions/device-registry.ts';
 
@@ -26,7 +30,7 @@ export type Wanted = {
   readonly resumeToken?: string | undefined;
 };
 
-export type Got = Claimed & { readonly device: PlacedTerminal; readonly owner: string };
+export type Got = ClaimResult & { readonly device: AssignedTerminal; readonly owner: string };
 
 export type DeviceState = {
   readonly tsn: string;
@@ -40,7 +44,7 @@ export type Asking = {
   readonly caller: Caller;
   readonly author: Author;
   /** Set if the session must end when the server revokes this token. */
-  readonly token?: HeldToken;
+  readonly token?: ClaimToken;
 };
 
 export type Claims = ReturnType<typeof createClaims>;
@@ -48,7 +52,7 @@ export type Claims = ReturnType<typeof createClaims>;
 type Deps = {
   readonly clock: Clock;
   readonly backplane: Backplane;
-  readonly devices: Devices;
+  readonly devices: ConnectorDevices;
   readonly clients: Pick<ClientVerifier, 'currentPermissions'>;
   readonly presence: PresenceStore;
 };
@@ -67,7 +71,7 @@ const arriveMs = 100;
 /** The owner is a client and its point of sale; an organisation-wide client must send a `posId`. */
 export function ownerOf(caller: Caller, posId: string | undefined): string {
   const { clientId, entityType, userId } = caller;
-  if (entityType === 'tenant' && posId === undefined) fail('pos_id_required');
+  if (entityType === 'tenant' && posId === undefined) throwFault('pos_id_required');
   // All portal users share one client, so each user is a separate point of sale.
   const who = userId === undefined ? clientId : `${clientId}:${userId}`;
   return `${who}/${posId ?? ''}`;
@@ -76,8 +80,8 @@ export function ownerOf(caller: Caller, posId: string | undefined): string {
 /** A user has individual rights, which the token verification checks. */
 const isApplication = ({ userId }: Caller): boolean => userId === undefined;
 
-const refusedBy = (message: Message): ClaimRefused | undefined =>
-  'code' in message ? (message as unknown as ClaimRefused) : undefined;
+const refusedBy = (message: Message): ClaimRejection | undefined =>
+  'code' in message ? (message as unknown as ClaimRejection) : undefined;
 
 /** @example const got = await claims.claim(asking, { tsn }, signal); */
 export function createClaims({ clock, backplane, devices, clients, presence }: Deps) {
@@ -85,7 +89,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
    * A token outlives the role of its application. Returns undefined if the application still has
    * the role.
    */
-  async function roleFault(caller: Caller): Promise<LostRight | undefined> {
+  async function roleFault(caller: Caller): Promise<RevocationReason | undefined> {
     if (!isApplication(caller)) return undefined;
     const permissions = await clients.currentPermissions(caller.organizationId, caller.clientId);
     if (permissions === undefined) return 'unauthorized';
@@ -93,14 +97,14 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
   }
 
   /** An unknown device and a device of another organisation or merchant give the same error. */
-  async function deviceOf({ caller }: Asking, tsn: string): Promise<PlacedTerminal> {
+  async function deviceOf({ caller }: Asking, tsn: string): Promise<AssignedTerminal> {
     const fault = await roleFault(caller);
-    if (fault !== undefined) fail(fault);
+    if (fault !== undefined) throwFault(fault);
     const found = await devices.find(caller.organizationId, tsn);
     const isIn = caller.merchantId === undefined || caller.merchantId === found?.merchantId;
-    if (found === undefined || !isIn) return fail('device_unknown');
-    if (caller.storeId !== undefined && caller.storeId !== found.storeId) fail('wrong_store');
-    return devices.demand(found);
+    if (found === undefined || !isIn) return throwFault('device_unknown');
+    if (caller.storeId !== undefined && caller.storeId !== found.storeId) throwFault('wrong_store');
+    return devices.requireUsable(found);
   }
 
   /** Resolves when the device changes, after a short time, or on abort. */
@@ -118,27 +122,28 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     });
   }
 
-  async function askOnce(device: PlacedTerminal, message: Message): Promise<Message | undefined> {
+  async function askOnce(device: AssignedTerminal, message: Message): Promise<Message | undefined> {
     try {
       return await backplane.request(deviceKeyOf(device), message);
     } catch (error) {
-      if (!(error instanceof BackplaneFault)) throw error;
+      if (!(error instanceof BackplaneError)) throw error;
       const { organizationId, physicalDeviceId } = device;
-      const seen = (await presence.of(organizationId, [physicalDeviceId])).get(physicalDeviceId);
-      if (seen?.isOnline === true) fail('node_unreachable', { retryAfterSeconds: awaySeconds });
+      const seen = (await presence.find(organizationId, [physicalDeviceId])).get(physicalDeviceId);
+      if (seen?.isOnline === true)
+        throwFault('node_unreachable', { retryAfterSeconds: awaySeconds });
       return undefined;
     }
   }
 
   /** The database may know a new connection before NATS does. */
-  async function hasJustConnected(device: PlacedTerminal): Promise<boolean> {
+  async function hasJustConnected(device: AssignedTerminal): Promise<boolean> {
     const { organizationId, physicalDeviceId } = device;
-    const seen = (await presence.of(organizationId, [physicalDeviceId])).get(physicalDeviceId);
+    const seen = (await presence.find(organizationId, [physicalDeviceId])).get(physicalDeviceId);
     return seen?.isOnline === true && clock.now() - seen.lastSeenAt < justMs;
   }
 
   /** Sends a request to the node that has the device, even if the device moves in between. */
-  async function ask(device: PlacedTerminal, message: Message): Promise<Message | undefined> {
+  async function ask(device: AssignedTerminal, message: Message): Promise<Message | undefined> {
     for (let turn = 0; turn < movesMax; turn += 1) {
       const answer = await askOnce(device, message);
       if (answer !== undefined && answer['moved'] !== true) return answer;
@@ -154,30 +159,30 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
   async function releaseAt(
     { device, owner }: Pick<Got, 'device' | 'owner'>,
     sessionId: string,
-    word?: LostRight,
+    word?: RevocationReason,
   ): Promise<boolean | undefined> {
     const asked = { kind: 'release', sessionId, owner, ...defined({ word }) };
     const answer = await ask(device, asked);
     return answer === undefined ? undefined : answer['released'] === true;
   }
 
-  const offline: ClaimRefused = { code: 'device_offline', retryAfterMs: 5000 };
+  const offline: ClaimRejection = { code: 'device_offline', retryAfterMs: 5000 };
 
   async function claimUntil(
-    device: PlacedTerminal,
-    asked: ClaimAsked,
+    device: AssignedTerminal,
+    asked: ClaimRequest,
     until: number,
     signal: AbortSignal,
-  ): Promise<Claimed> {
+  ): Promise<ClaimResult> {
     const key = deviceKeyOf(device);
     for (;;) {
       const answer = (await ask(device, { kind: 'claim', ...asked })) ?? offline;
       const refused = refusedBy(answer as Message);
-      if (refused === undefined) return answer as unknown as Claimed;
+      if (refused === undefined) return answer as unknown as ClaimResult;
       const left = until - clock.now();
       if (left <= 0 || signal.aborted || refused.code === 'takeover_refused') {
         const retryAfterSeconds = Math.ceil(refused.retryAfterMs / 1000);
-        throw new Fault(refused.code satisfies ConnectorFaultCode, { retryAfterSeconds });
+        throw new ConnectorFault(refused.code satisfies ConnectorFaultCode, { retryAfterSeconds });
       }
       await news(key, left, signal);
     }
@@ -191,7 +196,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       const owner = ownerOf(caller, wanted.posId);
       const device = await deviceOf(asking, wanted.tsn);
       const { organizationId, clientId } = caller;
-      const asked: ClaimAsked = {
+      const asked: ClaimRequest = {
         owner,
         organizationId,
         clientId,
@@ -216,7 +221,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
         const seen = { lastSeenAt: Number(lastSeenAt) };
         return { tsn, online: online === true, claimed: claimed === true, ...seen };
       }
-      const seen = (await presence.of(organizationId, [physicalDeviceId])).get(physicalDeviceId);
+      const seen = (await presence.find(organizationId, [physicalDeviceId])).get(physicalDeviceId);
       const at = defined({ lastSeenAt: seen?.lastSeenAt });
       return { tsn, online: false, claimed: false, ...at };
     },
@@ -233,9 +238,12 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     renewed(
       { device, owner }: Pick<Got, 'device' | 'owner'>,
       sessionId: string,
-      token: HeldToken,
+      token: ClaimToken,
     ): void {
-      backplane.publish(deviceTopic(deviceKeyOf(device)), renewedMessage(sessionId, owner, token));
+      backplane.publish(
+        deviceTopic(deviceKeyOf(device)),
+        tokenRenewedMessage(sessionId, owner, token),
+      );
     },
 
     /** Returns false if the session has ended or never belonged to this owner. */
@@ -252,7 +260,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     async cut(
       got: Pick<Got, 'device' | 'owner'>,
       sessionId: string,
-      word: LostRight,
+      word: RevocationReason,
     ): Promise<boolean> {
       return (await releaseAt(got, sessionId, word)) !== undefined;
     },
@@ -265,7 +273,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
       try {
         return (await ask(device, { kind: 'holds', sessionId, owner }))?.['holds'] === true;
       } catch (error) {
-        if (error instanceof Fault) return true;
+        if (error instanceof ConnectorFault) return true;
         throw error;
       }
     },
@@ -275,7 +283,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
      *
      * @returns a function that ends the subscription
      */
-    watch(device: PlacedTerminal, heard: (message: Message) => void): () => void {
+    watch(device: AssignedTerminal, heard: (message: Message) => void): () => void {
       return backplane.subscribe(deviceTopic(deviceKeyOf(device)), heard);
     },
   };

@@ -1,12 +1,12 @@
 // Ends the sessions of points of sale that lost their rights, and retries until a node answers.
 import type { Log } from '../../platform/index.ts';
-import type { LostRight } from '../protocol/connector-fault.ts';
+import type { RevocationReason } from '../protocol/connector-fault.ts';
 import type { Claims, Got } from './claim-requests.ts';
 
 export type Cut = {
   readonly got: Pick<Got, 'device' | 'owner'>;
   readonly sessionId: string;
-  readonly word: LostRight;
+  readonly word: RevocationReason;
 };
 
 type Kept = Cut & { readonly until: number };

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes, ProblemError } from '@switchyard/contract';
-import type { Peer } from '../forwarding/websocket-connections.ts';
+import type { WebSocketConnection } from '../forwarding/websocket-connections.ts';
 import type { Message } from '../nodes/backplane.ts';
-import { createPlaces } from '../runtime/concurrency-limit.ts';
-import type { HeldToken } from '../sessions/claim-token.ts';
+import { createConcurrencyLimit } from '../runtime/concurrency-limit.ts';
+import type { ClaimToken } from '../sessions/claim-token.ts';
 import type { Cut } from './end-revoked-sessions.ts';
 import { openPosConnection } from './pos-connection.ts';
 
@@ -21,7 +21,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
   let news: (message: Message) => void = () => {};
   let isPaused = false;
   let time = 0;
-  const peer: Peer = {
+  const peer: WebSocketConnection = {
     correlationId: 'c',
     kind: 'pos',
     send: (data, _isBinary, sent) => void queue.push({ data: data.toString(), sent }),
@@ -49,7 +49,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
     verify,
     claimBy: Number.MAX_SAFE_INTEGER,
     caller: { organizationId: 'o', clientId: 'k', expiresAt: Number.MAX_SAFE_INTEGER },
-    places: createPlaces({ each: 10, inAll: 10 }),
+    places: createConcurrencyLimit({ perKey: 10, total: 10 }),
     claims: {
       status: async () => ({ tsn, online: true, claimed: false }),
       claim: async () => ({ device, sessionId: 's', sessionUrl: 'wss://n', expiresInMs: 1 }),
@@ -58,7 +58,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
         return () => {};
       },
       roleFault: async () => undefined,
-      renewed: (_: unknown, sessionId: string, { tokenId }: HeldToken) => {
+      renewed: (_: unknown, sessionId: string, { tokenId }: ClaimToken) => {
         renewals.push([sessionId, tokenId]);
       },
     },

@@ -19,19 +19,19 @@ import {
   toProblemError,
 } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
-import { createLane, slowBytes } from '../forwarding/forward-messages.ts';
-import type { Peer } from '../forwarding/websocket-connections.ts';
+import { createForwarder, slowBytes } from '../forwarding/forward-messages.ts';
+import type { WebSocketConnection } from '../forwarding/websocket-connections.ts';
 import type { Message } from '../nodes/backplane.ts';
 import {
-  closeCodeOf,
-  errorText,
-  Fault,
-  fail,
-  type LostRight,
+  ConnectorFault,
+  closeCodeForFault,
+  errorMessageText,
+  type RevocationReason,
+  throwFault,
 } from '../protocol/connector-fault.ts';
-import { readJson } from '../protocol/parse-json-object.ts';
-import type { Places } from '../runtime/concurrency-limit.ts';
-import { heldTokenOf } from '../sessions/claim-token.ts';
+import { parseJsonObject } from '../protocol/parse-json-object.ts';
+import type { ConcurrencyLimit } from '../runtime/concurrency-limit.ts';
+import { claimTokenOf } from '../sessions/claim-token.ts';
 import type { Asking, Claims, DeviceState, Got } from './claim-requests.ts';
 import type { Cut } from './end-revoked-sessions.ts';
 
@@ -59,10 +59,10 @@ type Held = {
 };
 
 type Deps = {
-  readonly peer: Peer;
+  readonly peer: WebSocketConnection;
   readonly claims: Claims;
   /** Counts the claims of all connections, both in progress and stored. */
-  readonly places: Places;
+  readonly places: ConcurrencyLimit;
   readonly caller: Caller;
   readonly token: string;
   readonly presented: PresentedCertificate;
@@ -75,7 +75,7 @@ type Deps = {
   readonly now: () => number;
   /** False if the POS sends too many messages. */
   readonly mayAsk: () => boolean;
-  readonly told: (fault: Fault) => void;
+  readonly told: (fault: ConnectorFault) => void;
   /** Ends sessions on any node. */
   readonly cut: (lost: readonly Cut[]) => void;
   readonly broken: (error: unknown) => void;
@@ -99,18 +99,18 @@ function tokenFaultOf(error: unknown): 'unauthorized' | 'token_expired' | undefi
 
 /** @throws bad_message */
 function readMessage(text: string): PosMessage {
-  const sent = readJson(text) ?? fail('bad_message');
+  const sent = parseJsonObject(text) ?? throwFault('bad_message');
   const type = sent['type'];
   const schema =
     typeof type === 'string' && Object.hasOwn(schemas, type)
       ? schemas[type as keyof typeof schemas]
-      : fail('bad_message');
-  return Check(schema, sent) ? (sent as unknown as PosMessage) : fail('bad_message');
+      : throwFault('bad_message');
+  return Check(schema, sent) ? (sent as unknown as PosMessage) : throwFault('bad_message');
 }
 
 /** Finds the request ID for the answer, even if the rest of the message is invalid. */
 function requestIdIn(text: string): string | undefined {
-  const requestId = readJson(text)?.['requestId'];
+  const requestId = parseJsonObject(text)?.['requestId'];
   return typeof requestId === 'string' && requestId.length <= 64 ? requestId : undefined;
 }
 
@@ -126,7 +126,7 @@ const stateMessage = ({ tsn, online, claimed, lastSeenAt }: DeviceState) => ({
 async function lostRight(
   { verify, presented, claims }: Pick<Deps, 'verify' | 'presented' | 'claims'>,
   token: string,
-): Promise<LostRight | 'token_expired' | undefined> {
+): Promise<RevocationReason | 'token_expired' | undefined> {
   try {
     const known = await verify(token, presented);
     return known.permissions.has('cc.pos') ? await claims.roleFault(known) : 'role_missing';
@@ -139,7 +139,7 @@ async function lostRight(
 
 /** The message has no answer and may get lost, so the server repeats it at each recheck. */
 function tellRenewed(claims: Claims, live: readonly [string, Held][], caller: Caller): void {
-  for (const [id, { got }] of live) claims.renewed(got, id, heldTokenOf(caller));
+  for (const [id, { got }] of live) claims.renewed(got, id, claimTokenOf(caller));
 }
 
 /** @example const connection = openPosConnection(deps); */
@@ -153,16 +153,16 @@ export function openPosConnection(deps: Deps): PosConnection {
   const held = new Map<string, Held>();
 
   // If the POS does not read its answers, the server stops reading its requests.
-  const toPos = createLane({ from: peer, to: peer, now: deps.now, passed: () => {} });
+  const toPos = createForwarder({ from: peer, to: peer, now: deps.now, onForwarded: () => {} });
   const say = (message: PosAnswer) => tell(JSON.stringify(message));
   const live = () => [...held].filter(([, { isLive }]) => isLive);
 
-  function end(fault: Fault): void {
+  function end(fault: ConnectorFault): void {
     if (isClosed) return;
     isClosed = true;
     deps.told(fault);
-    peer.send(errorText(fault, peer.correlationId));
-    peer.close(closeCodeOf(fault.code), fault.code);
+    peer.send(errorMessageText(fault, peer.correlationId));
+    peer.close(closeCodeForFault(fault.code), fault.code);
   }
 
   /** Sends no error message, because it would only use more memory. */
@@ -173,7 +173,7 @@ export function openPosConnection(deps: Deps): PosConnection {
   }
 
   function tell(text: string): void {
-    toPos.pass(Buffer.from(text), false);
+    toPos.forward(Buffer.from(text), false);
     // Status messages arrive even while the server does not read from the POS, so the queue can
     // grow.
     if (peer.buffered() > slowBytes) giveUp();
@@ -236,7 +236,7 @@ export function openPosConnection(deps: Deps): PosConnection {
   /** @throws too_many_claims */
   async function demandRoom(): Promise<void> {
     if (isFull()) await lookAtOldest();
-    if (isFull()) fail('too_many_claims');
+    if (isFull()) throwFault('too_many_claims');
   }
 
   /**
@@ -248,27 +248,27 @@ export function openPosConnection(deps: Deps): PosConnection {
   async function takePlace(): Promise<() => void> {
     const { places } = deps;
     const whose = clientKeyOf(caller);
-    const first = places.take(whose);
+    const first = places.acquire(whose);
     if (typeof first === 'function') return first;
     const findEnded = () => [...held].find(([, { isLive }]) => !isLive);
     if (findEnded() === undefined) await lookAtOldest();
     const ended = findEnded();
     if (ended !== undefined) forget(ended[0]);
-    const second = places.take(whose);
+    const second = places.acquire(whose);
     return typeof second === 'function'
       ? second
-      : fail('rate_limited', { retryAfterSeconds: busySeconds });
+      : throwFault('rate_limited', { retryAfterSeconds: busySeconds });
   }
 
   async function claimed(wanted: ClaimMessage): Promise<Got> {
     const asking = deps.askingOf(caller);
     const got = await claims.claim(asking, wanted, leaving.signal);
     if (!isClosed) {
-      if (asking.caller !== caller) claims.renewed(got, got.sessionId, heldTokenOf(caller));
+      if (asking.caller !== caller) claims.renewed(got, got.sessionId, claimTokenOf(caller));
       return got;
     }
     await claims.release(got, got.sessionId);
-    return fail('restarting');
+    return throwFault('restarting');
   }
 
   async function claim(wanted: ClaimMessage): Promise<PosAnswer> {
@@ -294,7 +294,7 @@ export function openPosConnection(deps: Deps): PosConnection {
 
   /** Finds the session of a broken control connection by its terminal and its owner. */
   function namedBy({ tsn, posId }: ReleaseMessage): Promise<Pick<Got, 'device' | 'owner'>> {
-    if (tsn === undefined) return fail('session_unknown');
+    if (tsn === undefined) return throwFault('session_unknown');
     return claims.own(deps.askingOf(caller), { tsn, posId });
   }
 
@@ -306,7 +306,7 @@ export function openPosConnection(deps: Deps): PosConnection {
     );
     // The claim is removed only now, so that the POS can retry a failed release.
     forget(sessionId);
-    if (!isReleased) fail('session_unknown');
+    if (!isReleased) throwFault('session_unknown');
     return { type: 'released', requestId, sessionId };
   }
 
@@ -314,14 +314,14 @@ export function openPosConnection(deps: Deps): PosConnection {
     const renewed = await deps.verify(message.token, deps.presented).catch((error: unknown) => {
       const fault = tokenFaultOf(error);
       if (fault === undefined) throw error;
-      return fail(fault);
+      return throwFault(fault);
     });
     const isSame =
       renewed.clientId === caller.clientId && renewed.organizationId === caller.organizationId;
-    if (!isSame) fail('unauthorized');
-    if (!renewed.permissions.has('cc.pos')) fail('role_missing');
+    if (!isSame) throwFault('unauthorized');
+    if (!renewed.permissions.has('cc.pos')) throwFault('role_missing');
     const fault = await claims.roleFault(renewed);
-    if (fault !== undefined) fail(fault);
+    if (fault !== undefined) throwFault(fault);
     caller = renewed;
     token = message.token;
     tellRenewed(claims, live(), caller);
@@ -352,13 +352,13 @@ export function openPosConnection(deps: Deps): PosConnection {
       const told = await answer(readMessage(text));
       if (!isClosed) say(told);
     } catch (error) {
-      if (!(error instanceof Fault)) deps.broken(error);
+      if (!(error instanceof ConnectorFault)) deps.broken(error);
       if (isClosed) return;
-      const fault = error instanceof Fault ? error : new Fault('unavailable');
+      const fault = error instanceof ConnectorFault ? error : new ConnectorFault('unavailable');
       // The server disconnects a client that does not follow the protocol.
       if (fault.code === 'bad_message') return end(fault);
       deps.told(fault);
-      tell(errorText(fault, peer.correlationId, requestId));
+      tell(errorMessageText(fault, peer.correlationId, requestId));
     } finally {
       running -= 1;
     }
@@ -366,8 +366,8 @@ export function openPosConnection(deps: Deps): PosConnection {
 
   function tick(now: number): void {
     if (now - (toPos.slowSince() ?? now) >= deps.slowMs) giveUp();
-    else if (now >= caller.expiresAt) end(new Fault('token_expired'));
-    else if (!isAsked && now >= deps.claimBy) end(new Fault('timeout'));
+    else if (now >= caller.expiresAt) end(new ConnectorFault('token_expired'));
+    else if (!isAsked && now >= deps.claimBy) end(new ConnectorFault('timeout'));
   }
 
   async function recheck(): Promise<void> {
@@ -384,7 +384,7 @@ export function openPosConnection(deps: Deps): PosConnection {
     // Includes claims that came during the check, and earlier claims if the connection is now
     // closed.
     const lost = new Map([...before, ...live()]);
-    end(new Fault(word));
+    end(new ConnectorFault(word));
     // An expired token was valid before, so its sessions continue.
     if (word === 'token_expired') return;
     deps.cut(
@@ -403,9 +403,9 @@ export function openPosConnection(deps: Deps): PosConnection {
 
   function take(data: Buffer, isBinary: boolean): void {
     if (isClosed) return;
-    if (isBinary) end(new Fault('bad_message'));
+    if (isBinary) end(new ConnectorFault('bad_message'));
     else if (running > connectorLimits.claimsPerConnection || !deps.mayAsk()) {
-      end(new Fault('rate_limited'));
+      end(new ConnectorFault('rate_limited'));
     } else void hear(data.toString());
   }
 

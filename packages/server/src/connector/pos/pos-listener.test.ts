@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { closeCodes, ProblemError } from '@switchyard/contract';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import type { AcceptedUpgrade } from '../../http/index.ts';
-import { BackplaneFault, type Message } from '../nodes/backplane.ts';
+import { BackplaneError, type Message } from '../nodes/backplane.ts';
 import { createClaims } from './claim-requests.ts';
 import { createPosListener } from './pos-listener.ts';
 
@@ -140,7 +140,7 @@ function shop(connectorConnections = 100) {
 }
 
 const hangs: Node = () => new Promise(() => {});
-const isAway: Node = () => Promise.reject(new BackplaneFault('another node did not answer'));
+const isAway: Node = () => Promise.reject(new BackplaneError('another node did not answer'));
 const hasLostNats: Node = async () => undefined;
 
 describe('the sessions of a revoked token', () => {

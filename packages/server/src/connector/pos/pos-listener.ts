@@ -3,12 +3,12 @@ import { connectorLimits, connectorPaths, ProblemError, throwProblem } from '@sw
 import { actorOf } from '../../audit/index.ts';
 import { clientKeyOf, type VerifyToken, type WebSocketRoute } from '../../http/index.ts';
 import type { Clock, Log } from '../../platform/index.ts';
-import type { Peers } from '../forwarding/websocket-connections.ts';
-import { createPlaces } from '../runtime/concurrency-limit.ts';
+import type { WebSocketConnections } from '../forwarding/websocket-connections.ts';
+import { createConcurrencyLimit } from '../runtime/concurrency-limit.ts';
 import type { ConnectorMetrics } from '../runtime/connector-metrics.ts';
 import type { ConnectorSettings, ConnectorTimes } from '../runtime/connector-settings.ts';
-import { createRate } from '../runtime/token-bucket.ts';
-import { heldTokenOf } from '../sessions/claim-token.ts';
+import { createTokenBuckets } from '../runtime/token-bucket.ts';
+import { claimTokenOf } from '../sessions/claim-token.ts';
 import type { Claims } from './claim-requests.ts';
 import { createCuts } from './end-revoked-sessions.ts';
 import { openPosConnection, type PosConnection } from './pos-connection.ts';
@@ -18,7 +18,7 @@ type Deps = {
   readonly verifyToken: VerifyToken;
   readonly clock: Clock;
   readonly log: Log;
-  readonly peers: Peers;
+  readonly webSockets: WebSocketConnections;
   readonly claims: Claims;
   readonly times: ConnectorTimes;
   readonly metrics: ConnectorMetrics;
@@ -36,19 +36,19 @@ const messagesOf = { burst: 200, perSecond: 50 };
 
 /** @example const { route, tick } = createPosListener(deps); http.upgrades.add(route); */
 export function createPosListener(deps: Deps) {
-  const { peers, claims, times, metrics, clock, log, settings } = deps;
+  const { webSockets, claims, times, metrics, clock, log, settings } = deps;
   const connections = new Set<PosConnection>();
-  const connects = createRate(connectsOf);
+  const connects = createTokenBuckets(connectsOf);
   const most = settings.connectorConnections;
-  const places = createPlaces({ each: most, inAll: claimsForEach * most });
+  const places = createConcurrencyLimit({ perKey: most, total: claimsForEach * most });
   const cuts = createCuts({
     claims,
     now: clock.now,
     log,
     most: claimsForEach * most,
-    livesMs: times.absoluteMs,
+    livesMs: times.sessionMaxMs,
   });
-  metrics.claims(places.size);
+  metrics.observeClaims(places.inUse);
 
   const route: WebSocketRoute = {
     path: connectorPaths.posListener,
@@ -62,14 +62,14 @@ export function createPosListener(deps: Deps) {
       if (!caller.permissions.has('cc.pos') || (await claims.roleFault(caller)) !== undefined) {
         throwProblem('role_missing', 'The application has not the role Point-of-sale Terminal.');
       }
-      const isRoom = peers.size() < settings.connectorConnections;
+      const isRoom = webSockets.size() < settings.connectorConnections;
       if (!isRoom || !connects.take(clientKeyOf(caller), clock.now())) {
         throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }
       return {
         onOpen(socket) {
-          const peer = peers.take(socket, 'pos', id);
-          const messages = createRate(messagesOf);
+          const peer = webSockets.add(socket, 'pos', id);
+          const messages = createTokenBuckets(messagesOf);
           const connection = openPosConnection({
             peer,
             claims,
@@ -81,14 +81,14 @@ export function createPosListener(deps: Deps) {
             askingOf: (asking) => ({
               caller: asking,
               author: actorOf(asking, id),
-              token: heldTokenOf(asking),
+              token: claimTokenOf(asking),
             }),
             claimBy: clock.now() + times.claimWithinMs,
             now: clock.now,
-            slowMs: times.slowMs,
+            slowMs: times.slowReaderMs,
             mayAsk: () => messages.take('', clock.now()),
             told: ({ code }) => {
-              metrics.fault(code);
+              metrics.countFault(code);
               log.info({ correlationId: id, code }, 'a point of sale was refused');
             },
             cut: cuts.add,

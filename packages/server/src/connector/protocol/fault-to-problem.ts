@@ -1,13 +1,13 @@
 // Converts the errors of the connector to HTTP errors with the same codes.
 import { connectorFaults, defined, isErrorCode, ProblemError } from '@switchyard/contract';
-import { Fault } from './connector-fault.ts';
+import { ConnectorFault } from './connector-fault.ts';
 
 const defaultRetryMs = 5000;
 
 /**
  * Keeps the code if HTTP has it; a fault that only a connection can have becomes `shutting_down`.
  */
-export function toProblem({ code, extra }: Fault): ProblemError {
+export function toProblem({ code, details: extra }: ConnectorFault): ProblemError {
   const { summary, retryable } = connectorFaults[code];
   const { retryAfterSeconds, level } = extra;
   const retryAfterMs = retryAfterSeconds === undefined ? defaultRetryMs : retryAfterSeconds * 1000;
@@ -24,6 +24,6 @@ export async function withProblems<Result>(work: () => Promise<Result>): Promise
   try {
     return await work();
   } catch (error) {
-    throw error instanceof Fault ? toProblem(error) : error;
+    throw error instanceof ConnectorFault ? toProblem(error) : error;
   }
 }

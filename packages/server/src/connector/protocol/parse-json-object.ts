@@ -1,7 +1,7 @@
 // Reads a control message as a JSON object; unknown members are allowed.
 
 /** Returns undefined if the text is not a JSON object. */
-export function readJson(text: string): Readonly<Record<string, unknown>> | undefined {
+export function parseJsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)

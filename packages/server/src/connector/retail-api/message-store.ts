@@ -15,11 +15,11 @@ import {
   type Ids,
   isoTime,
 } from '../../platform/index.ts';
-import type { PlacedTerminal } from '../devices/connector-devices.ts';
+import type { AssignedTerminal } from '../devices/connector-devices.ts';
 
 /** A message before the server sends it. */
 export type NewMessage = {
-  readonly terminal: PlacedTerminal;
+  readonly terminal: AssignedTerminal;
   readonly serviceId: string;
   readonly saleId: string;
   readonly category: string;
@@ -206,7 +206,7 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
         organizationId,
         physicalDeviceId,
         tsn,
-      }: Pick<PlacedTerminal, 'organizationId' | 'physicalDeviceId' | 'tsn'>,
+      }: Pick<AssignedTerminal, 'organizationId' | 'physicalDeviceId' | 'tsn'>,
       { serviceId, saleId }: { readonly serviceId: string; readonly saleId?: string | undefined },
       { merchantId, storeId }: Sight,
     ): Promise<RetailMessage | undefined> {

@@ -3,17 +3,20 @@ import type { Catalog } from '../../catalog/index.ts';
 import type { ChangeNotifier, Clock, Database, Ids, Log } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { PresenceStore } from '../devices/device-presence.ts';
-import type { End } from '../forwarding/forward-messages.ts';
+import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
 import type { Backplane } from '../nodes/backplane.ts';
 import type { Claims } from '../pos/claim-requests.ts';
-import type { JoinedEnd } from '../sessions/session-addresses.ts';
+import type { PosSessionConnection } from '../sessions/session-addresses.ts';
 
 /** The parts of the connector that the Retail API uses. */
 export type Relay = {
   readonly claims: Pick<Claims, 'claim' | 'status' | 'release'>;
-  readonly presence: Pick<PresenceStore, 'of'>;
-  readonly backplane: Pick<Backplane, 'own' | 'request'>;
-  join(sessionId: string, end: End): JoinedEnd | undefined | Promise<JoinedEnd | undefined>;
+  readonly presence: Pick<PresenceStore, 'find'>;
+  readonly backplane: Pick<Backplane, 'answerRequests' | 'request'>;
+  join(
+    sessionId: string,
+    end: MessageEndpoint,
+  ): PosSessionConnection | undefined | Promise<PosSessionConnection | undefined>;
 };
 
 export type RetailTimes = {

@@ -9,10 +9,10 @@ import {
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
-import type { PlacedTerminal } from '../devices/connector-devices.ts';
-import type { Presence } from '../devices/device-presence.ts';
+import type { AssignedTerminal } from '../devices/connector-devices.ts';
+import type { DevicePresence } from '../devices/device-presence.ts';
 import type { Asking } from '../pos/claim-requests.ts';
-import { Fault } from '../protocol/connector-fault.ts';
+import { ConnectorFault } from '../protocol/connector-fault.ts';
 import type { Sight } from './message-store.ts';
 import type { RetailDeps } from './retail-dependencies.ts';
 import { refuseUnknownDevice } from './retail-problems.ts';
@@ -49,7 +49,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
       return (await relay.claims.status(asking, tsn)).claimed;
     } catch (error) {
       // A terminal that the connector refuses has no claim.
-      if (error instanceof Fault) return false;
+      if (error instanceof ConnectorFault) return false;
       throw error;
     }
   }
@@ -64,7 +64,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
   async function viewOf(
     asking: Asking,
     terminal: Terminal,
-    { seen, cards }: { seen: Presence | undefined; cards: boolean },
+    { seen, cards }: { seen: DevicePresence | undefined; cards: boolean },
   ): Promise<RetailDevice> {
     const { tsn, physicalDeviceId, logicalDeviceId, family, isEnabled } = terminal;
     const online = seen?.isOnline ?? false;
@@ -103,7 +103,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
     },
 
     /** Safe after the connector has checked the terminal. */
-    placed: (terminal: Terminal): PlacedTerminal => terminal as PlacedTerminal,
+    placed: (terminal: Terminal): AssignedTerminal => terminal as AssignedTerminal,
 
     async ofStore(
       asking: Asking,
@@ -122,7 +122,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
       const shown = found.slice(0, limit);
       const ids = shown.map(({ physicalDeviceId }) => physicalDeviceId);
       const [seen, cards] = await Promise.all([
-        relay.presence.of(organizationId, ids),
+        relay.presence.find(organizationId, ids),
         takesCards(caller, view.storeId),
       ]);
       const items = await Promise.all(

@@ -9,9 +9,9 @@ import { errorConditions, type Reading } from '@switchyard/nexo';
 import { type Caller, clientKeyOf } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
-import type { PlacedTerminal } from '../devices/connector-devices.ts';
+import type { AssignedTerminal } from '../devices/connector-devices.ts';
 import type { Asking } from '../pos/claim-requests.ts';
-import { createPlaces, type Places } from '../runtime/concurrency-limit.ts';
+import { type ConcurrencyLimit, createConcurrencyLimit } from '../runtime/concurrency-limit.ts';
 import type { Kept, MessageStore, Outcome } from './message-store.ts';
 import { type Asked, readAsked } from './read-request.ts';
 import { type RetailDeps, usualTimes } from './retail-dependencies.ts';
@@ -31,13 +31,13 @@ export type Call = {
 };
 
 /** The limits of one process; each message holds a connection or a timer. */
-const limits = { each: 1000, inAll: 10_000 };
+const limits = { perKey: 1000, total: 10_000 };
 const settleTries = 5;
 const settlePauseMs = 1000;
 
 type Begun = {
   readonly asked: Asked;
-  readonly terminal: PlacedTerminal;
+  readonly terminal: AssignedTerminal;
   readonly kept: Kept | undefined;
   readonly dueAt: number;
   /** The same deadline on the clock for due times. */
@@ -68,8 +68,8 @@ function wordsOf(reading: Reading): { result?: string; errorCondition?: string }
 }
 
 /** @throws rate_limited overloaded */
-function placeFor(places: Places, caller: Caller): () => void {
-  const taken = places.take(clientKeyOf(caller));
+function placeFor(places: ConcurrencyLimit, caller: Caller): () => void {
+  const taken = places.acquire(clientKeyOf(caller));
   if (typeof taken === 'function') return taken;
   return throwProblem(
     taken === 'OwnFull' ? 'rate_limited' : 'overloaded',
@@ -92,7 +92,7 @@ export type Exchange = ReturnType<typeof createExchange>;
 export function createExchange(deps: Deps) {
   const { lines, store, terminals, clock, dueClock, log, told } = deps;
   const { answerMs } = { ...usualTimes, ...deps.times };
-  const places = createPlaces(limits);
+  const places = createConcurrencyLimit(limits);
   const running = new Set<Promise<unknown>>();
 
   /** Retries after a database fault; the client gets the terminal's answer without this delay. */
@@ -112,7 +112,7 @@ export function createExchange(deps: Deps) {
 
   async function note(
     asked: Asked,
-    terminal: PlacedTerminal,
+    terminal: AssignedTerminal,
     { caller, dueAt, isPublished }: { caller: Caller; dueAt: number; isPublished: boolean },
   ): Promise<Kept | undefined> {
     const { service, isAnswered, header } = asked;

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Terminal } from '../../provisioning/index.ts';
-import type { End } from '../forwarding/forward-messages.ts';
-import { BackplaneFault } from '../nodes/backplane.ts';
+import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
+import { BackplaneError } from '../nodes/backplane.ts';
 import { createFakeNats, type FakeNats } from '../nodes/fake-nats-connection.fixture.ts';
 import { createNatsBackplane } from '../nodes/nats-backplane.ts';
 import type { Asking } from '../pos/claim-requests.ts';
@@ -27,7 +27,7 @@ const sentWhere = (request: () => Promise<never>) => {
 };
 
 test('an abort while other nodes cannot be asked goes the way of a new one', async () => {
-  const isSent = await sentWhere(() => Promise.reject(new BackplaneFault('NATS is away')));
+  const isSent = await sentWhere(() => Promise.reject(new BackplaneError('NATS is away')));
   assert.equal(isSent, false);
   await assert.rejects(
     sentWhere(() => Promise.reject(new RangeError('ours'))),
@@ -41,11 +41,11 @@ const never = new AbortController().signal;
 function nodeOn(nats: FakeNats, claim: () => Promise<{ readonly sessionId: string }>) {
   const log = { error: assert.fail } as unknown as Parameters<typeof createNatsBackplane>[0]['log'];
   const heard: string[] = [];
-  const ends: End[] = [];
+  const ends: MessageEndpoint[] = [];
   const relay = {
-    backplane: createNatsBackplane({ link: nats.link(), log }),
+    backplane: createNatsBackplane({ natsClient: nats.natsClient(), log }),
     claims: { claim, release: async () => true },
-    join(_sessionId: string, end: End) {
+    join(_sessionId: string, end: MessageEndpoint) {
       ends.push(end);
       return { heard: (data: Buffer) => void heard.push(data.toString()), lost: () => {} };
     },

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import { ProblemError, throwProblem } from '@switchyard/contract';
 import type { Terminal } from '../../provisioning/index.ts';
 import { deviceKeyOf } from '../devices/connector-devices.ts';
-import { BackplaneFault } from '../nodes/backplane.ts';
+import { BackplaneError } from '../nodes/backplane.ts';
 import { type Asking, ownerOf, type Wanted } from '../pos/claim-requests.ts';
 import { withProblems } from '../protocol/fault-to-problem.ts';
 import type { RetailDeps } from './retail-dependencies.ts';
@@ -84,7 +84,7 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
   function answerFor(key: string, entry: Entry, line: Line): void {
     entry.line = line;
     try {
-      entry.disown = relay.backplane.own(topicOf(key), async ({ text }) => ({
+      entry.disown = relay.backplane.answerRequests(topicOf(key), async ({ text }) => ({
         isSent: typeof text === 'string' && line.send(text),
       }));
     } catch (error) {
@@ -189,7 +189,7 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
         return told?.['isSent'] === true;
       } catch (error) {
         // The claim that follows reports that the node is not reachable.
-        if (error instanceof BackplaneFault) return false;
+        if (error instanceof BackplaneError) return false;
         throw error;
       }
     },

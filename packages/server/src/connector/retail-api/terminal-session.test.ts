@@ -3,21 +3,26 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
 import { answerTo, requestOf, writeMessage } from '@switchyard/nexo';
-import type { End } from '../forwarding/forward-messages.ts';
+import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
 import { keyOf, readAsked } from './read-request.ts';
 import { type Line, openLine } from './terminal-session.ts';
 
-type Device = { readonly line: Line; readonly end: End; readonly heard: string[]; left: boolean };
+type Device = {
+  readonly line: Line;
+  readonly end: MessageEndpoint;
+  readonly heard: string[];
+  left: boolean;
+};
 
 async function lineTo(): Promise<Device> {
   const heard: string[] = [];
-  let end: End | undefined;
+  let end: MessageEndpoint | undefined;
   const device = { heard, left: false };
   const line = await openLine((given) => {
     end = given;
     return {
-      heard: (data) => void heard.push(data.toString()),
-      lost: () => {
+      receive: (data) => void heard.push(data.toString()),
+      disconnected: () => {
         device.left = true;
       },
     };

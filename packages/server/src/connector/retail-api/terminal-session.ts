@@ -1,8 +1,8 @@
 // Handles one session with a terminal: sends requests, and finds the answer of each.
 import { ProblemError } from '@switchyard/contract';
 import { isMessage, type Reading, readMessage } from '@switchyard/nexo';
-import type { End } from '../forwarding/forward-messages.ts';
-import type { JoinedEnd } from '../sessions/session-addresses.ts';
+import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
+import type { PosSessionConnection } from '../sessions/session-addresses.ts';
 import { headerOf, keyOf } from './read-request.ts';
 import { refusalOfEnd } from './retail-problems.ts';
 
@@ -37,11 +37,13 @@ function rejectedKey(message: Reading): string | true | undefined {
 
 /** @example const line = await openLine((end) => relay.join(sessionId, end)); */
 export async function openLine(
-  join: (end: End) => JoinedEnd | undefined | Promise<JoinedEnd | undefined>,
+  join: (
+    end: MessageEndpoint,
+  ) => PosSessionConnection | undefined | Promise<PosSessionConnection | undefined>,
 ): Promise<Line | undefined> {
   const waiting = new Map<string, Waiting>();
   let ended: ProblemError | undefined;
-  let joined: JoinedEnd | undefined;
+  let joined: PosSessionConnection | undefined;
   let beside = 0;
 
   function finish(error: ProblemError): void {
@@ -68,7 +70,7 @@ export async function openLine(
     if (rejected !== undefined) reject(rejected);
     beside += 1;
     if (beside <= besideMax) return;
-    joined?.lost(true);
+    joined?.disconnected(true);
     finish(refusalOfEnd('rate_limited'));
   }
 
@@ -83,7 +85,7 @@ export async function openLine(
     close: (_code, word) => finish(refusalOfEnd(word)),
   });
   if (joined === undefined) return undefined;
-  const { heard, lost } = joined;
+  const { receive: heard, disconnected: lost } = joined;
 
   const line: Line = {
     isOpen: () => ended === undefined,

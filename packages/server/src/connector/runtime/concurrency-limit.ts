@@ -1,30 +1,36 @@
 // Limits the operations in progress in this process, for each key and in total.
 
-export type Places = {
+export type ConcurrencyLimit = {
   /** @returns a function that frees the place, or the limit that is reached */
-  take(key: string): (() => void) | 'OwnFull' | 'Full';
-  size(): number;
+  acquire(key: string): (() => void) | 'OwnFull' | 'Full';
+  inUse(): number;
 };
 
 /** @example const taken = createPlaces({ each: 1000, inAll: 10_000 }).take(clientKeyOf(caller)); */
-export function createPlaces({ each, inAll }: { each: number; inAll: number }): Places {
+export function createConcurrencyLimit({
+  perKey,
+  total,
+}: {
+  perKey: number;
+  total: number;
+}): ConcurrencyLimit {
   const byKey = new Map<string, number>();
-  let taken = 0;
+  let inUse = 0;
   return {
-    size: () => taken,
-    take(key) {
-      const own = byKey.get(key) ?? 0;
-      if (own >= each) return 'OwnFull';
-      if (taken >= inAll) return 'Full';
-      byKey.set(key, own + 1);
-      taken += 1;
-      let isLeft = false;
+    inUse: () => inUse,
+    acquire(key) {
+      const used = byKey.get(key) ?? 0;
+      if (used >= perKey) return 'OwnFull';
+      if (inUse >= total) return 'Full';
+      byKey.set(key, used + 1);
+      inUse += 1;
+      let isReleased = false;
       return () => {
-        if (isLeft) return;
-        isLeft = true;
-        taken -= 1;
-        const left = (byKey.get(key) ?? 1) - 1;
-        if (left > 0) byKey.set(key, left);
+        if (isReleased) return;
+        isReleased = true;
+        inUse -= 1;
+        const remaining = (byKey.get(key) ?? 1) - 1;
+        if (remaining > 0) byKey.set(key, remaining);
         else byKey.delete(key);
       };
     },

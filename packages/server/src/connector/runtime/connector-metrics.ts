@@ -2,46 +2,49 @@
 import type { ConnectorFaultCode } from '@switchyard/contract';
 import type { Metrics } from '../../platform/index.ts';
 
-export type RelayMetrics = {
-  toPos(bytes: number): void;
-  toDevice(bytes: number): void;
+export type ForwardingMetrics = {
+  countToPos(bytes: number): void;
+  countToDevice(bytes: number): void;
   /** Messages of a device that no point of sale received. */
-  dropped(messages: number): void;
+  countDropped(messages: number): void;
 };
-export type ConnectorMetrics = RelayMetrics & {
-  fault(code: ConnectorFaultCode): void;
+export type ConnectorMetrics = ForwardingMetrics & {
+  countFault(code: ConnectorFaultCode): void;
   /** The registry calls `count` at each scrape. */
-  sessions(count: () => number): void;
-  claims(count: () => number): void;
+  observeSessions(count: () => number): void;
+  observeClaims(count: () => number): void;
 };
 
-type Tally = { pos: number; device: number };
+type Totals = { pos: number; device: number };
 
 /**
  * Counts each message in a plain number, and updates the counter of the registry at each scrape.
  */
-function createTally(metrics: Metrics, { name, help }: { name: string; help: string }): Tally {
-  const tally: Tally = { pos: 0, device: 0 };
-  const told: Tally = { pos: 0, device: 0 };
+function createTotalsCounter(
+  metrics: Metrics,
+  { name, help }: { name: string; help: string },
+): Totals {
+  const totals: Totals = { pos: 0, device: 0 };
+  const reported: Totals = { pos: 0, device: 0 };
   metrics.counter({
     name,
     help,
     labelNames: ['to'],
     collect() {
       for (const to of ['pos', 'device'] as const) {
-        this.inc({ to }, tally[to] - told[to]);
-        told[to] = tally[to];
+        this.inc({ to }, totals[to] - reported[to]);
+        reported[to] = totals[to];
       }
     },
   });
-  return tally;
+  return totals;
 }
 
-const showing =
-  (metrics: Metrics, named: { name: string; help: string }) =>
+const createGauge =
+  (metrics: Metrics, options: { name: string; help: string }) =>
   (count: () => number): void => {
     metrics.gauge({
-      ...named,
+      ...options,
       collect() {
         this.set(count());
       },
@@ -50,11 +53,11 @@ const showing =
 
 /** @example const counted = createConnectorMetrics(metrics); counted.fault('device_offline'); */
 export function createConnectorMetrics(metrics: Metrics): ConnectorMetrics {
-  const messages = createTally(metrics, {
+  const messages = createTotalsCounter(metrics, {
     name: 'switchyard_connector_messages_total',
     help: 'Forwarded messages',
   });
-  const bytes = createTally(metrics, {
+  const bytes = createTotalsCounter(metrics, {
     name: 'switchyard_connector_bytes_total',
     help: 'Bytes of the forwarded messages',
   });
@@ -68,23 +71,23 @@ export function createConnectorMetrics(metrics: Metrics): ConnectorMetrics {
     labelNames: ['code'],
   });
   return {
-    toPos(size) {
+    countToPos(size) {
       messages.pos += 1;
       bytes.pos += size;
     },
-    toDevice(size) {
+    countToDevice(size) {
       messages.device += 1;
       bytes.device += size;
     },
-    dropped: (count) => {
+    countDropped: (count) => {
       if (count > 0) dropped.inc(count);
     },
-    fault: (code) => faults.inc({ code }),
-    sessions: showing(metrics, {
+    countFault: (code) => faults.inc({ code }),
+    observeSessions: createGauge(metrics, {
       name: 'switchyard_connector_sessions',
       help: 'Sessions with devices of this node, including reserved and suspended sessions',
     }),
-    claims: showing(metrics, {
+    observeClaims: createGauge(metrics, {
       name: 'switchyard_connector_claims',
       help: 'Claims of points of sale on this node, open or bound to a connection',
     }),

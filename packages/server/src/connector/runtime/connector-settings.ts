@@ -30,29 +30,29 @@ export type ConnectorTimes = {
   readonly sessionUrlMs: number;
   readonly resumeMs: number;
   readonly idleMs: number;
-  readonly absoluteMs: number;
+  readonly sessionMaxMs: number;
   /** How long a queue may remain full before the server disconnects its reader. */
-  readonly slowMs: number;
+  readonly slowReaderMs: number;
   /** For this time after the last data, a client can take over a session only with `force`. */
-  readonly quietMs: number;
+  readonly takeoverQuietMs: number;
   /** How often the server rechecks the rights of devices and callers. */
   readonly recheckMs: number;
   readonly tickMs: number;
   /** How long the server waits for the previous node of a device, which may be gone. */
-  readonly formerMs: number;
+  readonly previousNodeWaitMs: number;
   /** How long a device must keep its connection state before the server publishes an event. */
-  readonly steadyMs: number;
+  readonly stateStableMs: number;
   /** The minimum time between two events of the same device. */
-  readonly tellAgainMs: number;
+  readonly eventIntervalMs: number;
   /** How often the server looks for events to publish. */
-  readonly tellMs: number;
+  readonly eventPollMs: number;
 };
 
 const second = 1000;
 
-export function timesOf(
+export function connectorTimesOf(
   settings: ConnectorSettings,
-  given: Partial<ConnectorTimes> = {},
+  overrides: Partial<ConnectorTimes> = {},
 ): ConnectorTimes {
   return {
     heartbeatMs: connectorLimits.heartbeatSeconds * second,
@@ -62,15 +62,15 @@ export function timesOf(
     sessionUrlMs: connectorLimits.sessionUrlSeconds * second,
     resumeMs: settings.connectorResumeSeconds * second,
     idleMs: settings.connectorIdleSeconds * second,
-    absoluteMs: 86_400 * second,
-    slowMs: 10 * second,
-    quietMs: 150 * second,
+    sessionMaxMs: 86_400 * second,
+    slowReaderMs: 10 * second,
+    takeoverQuietMs: 150 * second,
     recheckMs: 30 * second,
     tickMs: 500,
-    formerMs: 500,
-    steadyMs: 10 * second,
-    tellAgainMs: 60 * second,
-    tellMs: 5 * second,
-    ...given,
+    previousNodeWaitMs: 500,
+    stateStableMs: 10 * second,
+    eventIntervalMs: 60 * second,
+    eventPollMs: 5 * second,
+    ...overrides,
   };
 }

@@ -3,29 +3,35 @@
 /** The maximum number of tracked keys; all other keys share one bucket. */
 const keysMax = 20_000;
 
-export type Rate = {
+export type TokenBuckets = {
   /** Returns false if the rate exceeds the limit. */
   take(key: string, now: number): boolean;
 };
 
 /** @example const rate = createRate({ burst: 200, perSecond: 50 }); rate.take(clientKeyOf(caller), clock.now()); */
-export function createRate({ burst, perSecond }: { burst: number; perSecond: number }): Rate {
-  const buckets = new Map<string, { left: number; at: number }>();
+export function createTokenBuckets({
+  burst,
+  perSecond,
+}: {
+  burst: number;
+  perSecond: number;
+}): TokenBuckets {
+  const buckets = new Map<string, { tokens: number; at: number }>();
 
   /** Removes the full buckets, which limit nothing. */
-  function sweep(now: number): void {
+  function removeFullBuckets(now: number): void {
     const refillMs = (burst / perSecond) * 1000;
     for (const [key, { at }] of buckets) if (now - at >= refillMs) buckets.delete(key);
   }
 
   return {
-    take(named, now) {
-      if (buckets.size >= keysMax) sweep(now);
-      const key = buckets.has(named) || buckets.size < keysMax ? named : '';
-      const bucket = buckets.get(key) ?? { left: burst, at: now };
-      const left = Math.min(burst, bucket.left + ((now - bucket.at) / 1000) * perSecond);
-      buckets.set(key, { left: Math.max(0, left - 1), at: now });
-      return left >= 1;
+    take(requestedKey, now) {
+      if (buckets.size >= keysMax) removeFullBuckets(now);
+      const key = buckets.has(requestedKey) || buckets.size < keysMax ? requestedKey : '';
+      const bucket = buckets.get(key) ?? { tokens: burst, at: now };
+      const tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond);
+      buckets.set(key, { tokens: Math.max(0, tokens - 1), at: now });
+      return tokens >= 1;
     },
   };
 }

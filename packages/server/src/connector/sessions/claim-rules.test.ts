@@ -1,39 +1,42 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  type Claim,
-  type Decision,
+  type ClaimDecision,
+  type ClaimInput,
   decideClaim,
-  type Phase,
-  type Standing,
+  type SessionPhase,
+  type SessionState,
 } from './claim-rules.ts';
 
 const quietMs = 150_000;
 const now = 1_000_000;
 
-const standing = (facts: Partial<Standing> = {}): Standing => ({
+const standing = (facts: Partial<SessionState> = {}): SessionState => ({
   owner: 'a',
   phase: 'Open',
   isResumed: false,
   reservedAt: now,
-  dataAt: now,
-  endsAt: now + 30_000,
+  lastDataAt: now,
+  expiresAt: now + 30_000,
   ...facts,
 });
-const claim = (facts: Partial<Claim> = {}): Claim => ({
+const claim = (facts: Partial<ClaimInput> = {}): ClaimInput => ({
   owner: 'a',
   takeOver: false,
   force: false,
-  hasToken: false,
+  hasResumeToken: false,
   ...facts,
 });
-const decide = (of: Standing | undefined, by: Claim) => decideClaim(of, by, now, { quietMs });
+const decide = (of: SessionState | undefined, by: ClaimInput) =>
+  decideClaim(of, by, now, { takeoverQuietMs: quietMs });
 
-const phases: readonly Phase[] = ['Reserved', 'Open', 'Resumable'];
+const phases: readonly SessionPhase[] = ['Reserved', 'Open', 'Resumable'];
 const both = [false, true];
 const allClaims = (owner: string) =>
   both.flatMap((takeOver) =>
-    both.flatMap((force) => both.map((hasToken): Claim => ({ owner, takeOver, force, hasToken }))),
+    both.flatMap((force) =>
+      both.map((hasToken): ClaimInput => ({ owner, takeOver, force, hasResumeToken: hasToken })),
+    ),
   );
 
 describe('who gets a device', () => {
@@ -53,7 +56,12 @@ describe('who gets a device', () => {
     }
   });
 
-  const cases: readonly [string, Partial<Standing>, Partial<Claim>, Decision['kind']][] = [
+  const cases: readonly [
+    string,
+    Partial<SessionState>,
+    Partial<ClaimInput>,
+    ClaimDecision['kind'],
+  ][] = [
     ['a second claim of the owner', {}, {}, 'Refused'],
     ['a claim of the owner on what it has reserved', { phase: 'Reserved' }, {}, 'Refused'],
     [
@@ -75,21 +83,21 @@ describe('who gets a device', () => {
       'Fresh',
     ],
     ['a second claim of the owner, of what is open', { reservedAt: now - 5_000 }, {}, 'Refused'],
-    ['a token on what was never open', { phase: 'Reserved' }, { hasToken: true }, 'Refused'],
+    ['a token on what was never open', { phase: 'Reserved' }, { hasResumeToken: true }, 'Refused'],
     [
       'a token on what was resumed, and broke again before it was open',
       { phase: 'Reserved', isResumed: true },
-      { hasToken: true },
+      { hasResumeToken: true },
       'Resumed',
     ],
     ['no token on what was resumed', { phase: 'Reserved', isResumed: true }, {}, 'Refused'],
-    ['a token after a break', { phase: 'Resumable' }, { hasToken: true }, 'Resumed'],
-    ['a token while the former end seems open', {}, { hasToken: true }, 'Resumed'],
+    ['a token after a break', { phase: 'Resumable' }, { hasResumeToken: true }, 'Resumed'],
+    ['a token while the former end seems open', {}, { hasResumeToken: true }, 'Resumed'],
     ['the owner without its token, after a break', { phase: 'Resumable' }, {}, 'Fresh'],
     ['a take-over while data flows', {}, { takeOver: true }, 'Refused'],
     ['force alone', {}, { force: true }, 'Refused'],
     ['a take-over by force', {}, { takeOver: true, force: true }, 'TakenOver'],
-    ['a take-over in silence', { dataAt: now - quietMs }, { takeOver: true }, 'TakenOver'],
+    ['a take-over in silence', { lastDataAt: now - quietMs }, { takeOver: true }, 'TakenOver'],
     ['a take-over of what is reserved', { phase: 'Reserved' }, { takeOver: true }, 'TakenOver'],
   ];
   for (const [what, of, by, kind] of cases) {
@@ -104,11 +112,11 @@ describe('who gets a device', () => {
     assert.equal('retryAfterMs' in theirs && theirs.retryAfterMs, 30_000);
     const kept = decide(standing({ phase: 'Resumable' }), claim({ owner: 'b' }));
     assert.equal('retryAfterMs' in kept && kept.retryAfterMs, 30_000);
-    const flowing = decide(standing({ dataAt: now - 50_000 }), claim({ takeOver: true }));
+    const flowing = decide(standing({ lastDataAt: now - 50_000 }), claim({ takeOver: true }));
     assert.equal('retryAfterMs' in flowing && flowing.retryAfterMs, 100_000);
     const forced = { takeOver: true, force: true };
     assert.deepEqual(decide(standing(), claim(forced)), { kind: 'TakenOver', isForced: true });
-    const silent = standing({ dataAt: now - quietMs });
+    const silent = standing({ lastDataAt: now - quietMs });
     assert.deepEqual(decide(silent, claim(forced)), { kind: 'TakenOver', isForced: false });
   });
 });

@@ -5,7 +5,7 @@ import { Check } from 'typebox/schema';
 import type { Caller } from '../../http/index.ts';
 import type { Message } from '../nodes/backplane.ts';
 
-export const HeldTokenForm = Type.Object({
+export const ClaimTokenSchema = Type.Object({
   realm: Type.String(),
   organizationId: Type.String(),
   clientId: Type.String(),
@@ -21,10 +21,10 @@ export const HeldTokenForm = Type.Object({
   signInId: Type.Optional(Type.String()),
   issuedAt: Type.Optional(Type.Number()),
 });
-export type HeldToken = Readonly<Static<typeof HeldTokenForm>>;
+export type ClaimToken = Readonly<Static<typeof ClaimTokenSchema>>;
 
 /** @example const token = heldTokenOf(caller); */
-export function heldTokenOf(caller: Caller): HeldToken {
+export function claimTokenOf(caller: Caller): ClaimToken {
   const { realm, organizationId, clientId, tokenId, expiresAt } = caller;
   const { keyId, userId, signInId, issuedAt } = caller;
   return {
@@ -38,7 +38,11 @@ export function heldTokenOf(caller: Caller): HeldToken {
 }
 
 /** The message that a control connection now uses another token. */
-export const renewedMessage = (sessionId: string, owner: string, token: HeldToken): Message => ({
+export const tokenRenewedMessage = (
+  sessionId: string,
+  owner: string,
+  token: ClaimToken,
+): Message => ({
   kind: 'renewed',
   sessionId,
   owner,
@@ -46,6 +50,6 @@ export const renewedMessage = (sessionId: string, owner: string, token: HeldToke
 });
 
 /** @example const token = renewedIn(news); */
-export function renewedIn({ token }: Message): HeldToken | undefined {
-  return Check(HeldTokenForm, token) ? token : undefined;
+export function readRenewedToken({ token }: Message): ClaimToken | undefined {
+  return Check(ClaimTokenSchema, token) ? token : undefined;
 }

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
-import { deviceKeyOf, type PlacedTerminal } from '../devices/connector-devices.ts';
-import type { Peer } from '../forwarding/websocket-connections.ts';
+import { type AssignedTerminal, deviceKeyOf } from '../devices/connector-devices.ts';
+import type { WebSocketConnection } from '../forwarding/websocket-connections.ts';
 import { type Backplane, createLocalBackplane, type Message } from '../nodes/backplane.ts';
 import { createFakeNats } from '../nodes/fake-nats-connection.fixture.ts';
 import { createNatsBackplane } from '../nodes/nats-backplane.ts';
-import { createHub, deviceTopic } from './device-registry.ts';
+import { createDeviceRegistry, deviceTopic } from './device-registry.ts';
 
 const device = {
   organizationId: 'o',
@@ -17,14 +17,14 @@ const device = {
   storeId: 's',
   tsn: 'AXIUM_DX8000-1',
   serialNumber: '1',
-} as PlacedTerminal;
+} as AssignedTerminal;
 /** The same hardware, assigned to a store of another merchant. */
 const elsewhere = { ...device, logicalDeviceId: 'l2', storeId: 's2', merchantId: 'm2' };
 
 function peerOf() {
   const closings: number[] = [];
   const ends: ((code: number) => void)[] = [];
-  const peer: Peer = {
+  const peer: WebSocketConnection = {
     correlationId: 'c',
     kind: 'device',
     buffered: () => 0,
@@ -56,9 +56,9 @@ function sample({
   backplane = createLocalBackplane(),
   now = () => 1000,
 }: Given = {}) {
-  const hub = createHub({
+  const registry = createDeviceRegistry({
     backplane,
-    far: { offer: () => nothing },
+    remoteSessions: { publish: () => nothing },
     addressOf: (id: string) => id,
     clock: { now },
     ids: { secret: () => `secret-${made++}`.padEnd(43, '-') },
@@ -68,13 +68,13 @@ function sample({
       resumeMs: 30_000,
       idleMs: 60_000,
       sessionUrlMs: 60_000,
-      quietMs: 60_000,
-      formerMs: 500,
+      takeoverQuietMs: 60_000,
+      previousNodeWaitMs: 500,
     },
     database: { transaction: async (work: (trx: unknown) => unknown) => work(undefined) },
     audit: { record: async () => whileAudited() },
     log: { error: nothing, warn: nothing, info: nothing },
-  } as unknown as Parameters<typeof createHub>[0]);
+  } as unknown as Parameters<typeof createDeviceRegistry>[0]);
   const claim = (more: object = {}) =>
     backplane.request(deviceKeyOf(device), {
       kind: 'claim',
@@ -86,48 +86,48 @@ function sample({
       force: false,
       ...more,
     });
-  return { hub, claim, backplane };
+  return { registry, claim, backplane };
 }
 
 describe('a node and its devices', () => {
   it('keeps the younger of two connections, in whichever order they come', async () => {
-    const { hub, claim } = sample();
+    const { registry, claim } = sample();
     const [younger, elder] = [peerOf(), peerOf()];
-    hub.attach(device, younger.peer, { connectionId: 'b', order: 10 });
-    hub.attach(device, elder.peer, { connectionId: 'z', order: 9 });
+    registry.addConnection(device, younger.peer, { connectionId: 'b', order: 10 });
+    registry.addConnection(device, elder.peer, { connectionId: 'z', order: 9 });
     assert.deepEqual([younger.closings, elder.closings], [[], [closeCodes.superseded]]);
-    assert.equal(hub.connected()[0]?.connectionId, 'b');
+    assert.equal(registry.connectedDevices()[0]?.connectionId, 'b');
     elder.end();
     assert.ok((await claim())?.['sessionId']);
     const next = peerOf();
-    hub.attach(device, next.peer, { connectionId: 'a', order: 11 });
+    registry.addConnection(device, next.peer, { connectionId: 'a', order: 11 });
     assert.deepEqual(younger.closings, [closeCodes.superseded]);
   });
 
   it('tells nothing of a device that has connected elsewhere', () => {
-    const { hub, backplane } = sample();
+    const { registry, backplane } = sample();
     const one = peerOf();
-    hub.attach(device, one.peer, { connectionId: 'a', order: 1 });
+    registry.addConnection(device, one.peer, { connectionId: 'a', order: 1 });
     const told: unknown[] = [];
     backplane.subscribe(topic, ({ kind, online }) => void (kind === 'status' && told.push(online)));
     backplane.publish(topic, { kind: 'attached', connectionId: 'b', order: 2 });
     assert.deepEqual(one.closings, [closeCodes.superseded]);
     one.end();
     assert.ok(!told.includes(false), JSON.stringify(told));
-    assert.deepEqual(hub.connected(), []);
+    assert.deepEqual(registry.connectedDevices(), []);
     const back = peerOf();
-    hub.attach(device, back.peer, { connectionId: 'c', order: 3 });
+    registry.addConnection(device, back.peer, { connectionId: 'c', order: 3 });
     back.end();
     assert.equal(told.at(-1), false);
   });
 
   it('gives no session with a device that has gone while a takeover was written down', async () => {
     const one = peerOf();
-    const { hub, claim } = sample({ whileAudited: one.end });
-    hub.attach(device, one.peer, { connectionId: 'a', order: 1 });
+    const { registry, claim } = sample({ whileAudited: one.end });
+    registry.addConnection(device, one.peer, { connectionId: 'a', order: 1 });
     const { sessionId } = (await claim()) ?? {};
-    hub.useAddress(String(sessionId));
-    hub.join(String(sessionId), one.peer);
+    registry.useAddress(String(sessionId));
+    registry.join(String(sessionId), one.peer);
     const answer = await claim({ takeOver: true, force: true });
     assert.equal(answer?.['code'], 'device_offline', JSON.stringify(answer));
   });
@@ -136,36 +136,36 @@ describe('a node and its devices', () => {
 describe('a device that comes back to its node', () => {
   /** Creates a session in the given phase; the device keeps its assignment. */
   async function inSession(phase: string) {
-    const { hub, claim } = sample();
+    const { registry, claim } = sample();
     const [before, pos] = [peerOf(), peerOf()];
-    hub.attach(device, before.peer, { connectionId: 'a', order: 1 });
+    registry.addConnection(device, before.peer, { connectionId: 'a', order: 1 });
     const got = (await claim()) ?? {};
     const sessionId = String(got['sessionId']);
     if (phase !== 'Reserved') {
-      assert.ok(hub.useAddress(sessionId));
-      assert.ok(hub.join(sessionId, pos.peer));
+      assert.ok(registry.useAddress(sessionId));
+      assert.ok(registry.join(sessionId, pos.peer));
     }
     if (phase !== 'Open') before.end();
-    return { hub, claim, pos, sessionId, resumeToken: got['resumeToken'] };
+    return { registry, claim, pos, sessionId, resumeToken: got['resumeToken'] };
   }
 
   for (const phase of ['Reserved', 'Open', 'Resumable']) {
     it(`at another place leaves its session behind: ${phase}`, async () => {
-      const { hub, claim, pos, sessionId, resumeToken } = await inSession(phase);
-      hub.attach(elsewhere, peerOf().peer, { connectionId: 'b', order: 2 });
-      assert.equal(hub.useAddress(sessionId), false);
-      assert.equal(hub.knows(sessionId), false);
+      const { registry, claim, pos, sessionId, resumeToken } = await inSession(phase);
+      registry.addConnection(elsewhere, peerOf().peer, { connectionId: 'b', order: 2 });
+      assert.equal(registry.useAddress(sessionId), false);
+      assert.equal(registry.hasSession(sessionId), false);
       if (phase === 'Open') assert.deepEqual(pos.closings, [closeCodes.restarting]);
-      assert.equal(hub.connected()[0]?.device.merchantId, 'm2');
+      assert.equal(registry.connectedDevices()[0]?.device.merchantId, 'm2');
       const next = await claim({ resumeToken });
       assert.equal(next?.['isResumed'], false, JSON.stringify(next));
     });
   }
 
   it('at its own place finds an address that is still good', async () => {
-    const { hub, sessionId } = await inSession('Reserved');
-    hub.attach({ ...device }, peerOf().peer, { connectionId: 'b', order: 2 });
-    assert.ok(hub.useAddress(sessionId));
+    const { registry, sessionId } = await inSession('Reserved');
+    registry.addConnection({ ...device }, peerOf().peer, { connectionId: 'b', order: 2 });
+    assert.ok(registry.useAddress(sessionId));
   });
 });
 
@@ -179,23 +179,23 @@ describe('a device that goes to another node', () => {
     >[0]['log'];
     const node = () =>
       sample({
-        backplane: createNatsBackplane({ link: nats.link(), log }),
+        backplane: createNatsBackplane({ natsClient: nats.natsClient(), log }),
         now: () => clock.time,
       });
     const [old, next] = [node(), node()];
     const [before, after] = [peerOf(), peerOf()];
-    old.hub.attach(device, before.peer, { connectionId: 'a', order: 1 });
+    old.registry.addConnection(device, before.peer, { connectionId: 'a', order: 1 });
     const got = (await old.claim()) ?? {};
     const pos = peerOf();
-    assert.ok(old.hub.useAddress(String(got['sessionId'])));
-    assert.ok(old.hub.join(String(got['sessionId']), pos.peer));
+    assert.ok(old.registry.useAddress(String(got['sessionId'])));
+    assert.ok(old.registry.join(String(got['sessionId']), pos.peer));
     await nats.settle();
     const told: unknown[] = [];
     next.backplane.subscribe(topic, ({ kind, online }) => {
       if (kind === 'status') told.push(online);
     });
     const move = async (to = device) => {
-      next.hub.attach(to, after.peer, { connectionId: 'b', order: 2 });
+      next.registry.addConnection(to, after.peer, { connectionId: 'b', order: 2 });
       await nats.settle();
     };
     return { nats, clock, old, next, before, pos, got, told, move };
@@ -252,7 +252,7 @@ describe('a device that goes to another node', () => {
   });
 
   it('is kept for nobody by words that are none, late, or of an elder connection', async () => {
-    const { hub, claim, backplane } = sample();
+    const { registry, claim, backplane } = sample();
     const kept: Message = {
       kind: 'kept',
       order: 1,
@@ -263,7 +263,7 @@ describe('a device that goes to another node', () => {
       claimant: { owner: 'other', organizationId: 'o', clientId: 'k' },
     };
     backplane.publish(topic, kept);
-    hub.attach(device, peerOf().peer, { connectionId: 'b', order: 2 });
+    registry.addConnection(device, peerOf().peer, { connectionId: 'b', order: 2 });
     for (const harm of [
       { order: 2 },
       { leftMs: 0 },

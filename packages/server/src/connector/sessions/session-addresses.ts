@@ -1,74 +1,75 @@
 // Manages the session addresses of this node; each address can be used only once.
 
-import type { End } from '../forwarding/forward-messages.ts';
-import type { FarSessions, User } from '../nodes/index.ts';
-import type { Ending, Session } from './session.ts';
+import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
+import type { AddressUser, RemoteSessions } from '../nodes/index.ts';
+import type { Session, SessionEnd } from './session.ts';
 
-export type JoinedEnd = {
-  heard(data: Buffer, isBinary: boolean): void;
+export type PosSessionConnection = {
+  receive(data: Buffer, isBinary: boolean): void;
   /** `isDone` is true if the POS closed with the code `done` and does not reconnect. */
-  lost(isDone: boolean): void;
+  disconnected(isDone: boolean): void;
 };
 
-type Holder = { readonly session: Session | undefined };
+type SessionHolder = { readonly session: Session | undefined };
 
-type Deps<Held extends Holder> = {
+type Deps<Holder extends SessionHolder> = {
   /** The keys are session identifiers, which are the secret part of the session addresses. */
-  readonly sessions: ReadonlyMap<string, Held>;
-  readonly endSession: (held: Held, ending: Ending) => void;
-  readonly released: Ending;
-  readonly far: Pick<FarSessions, 'offer'> | undefined;
+  readonly sessions: ReadonlyMap<string, Holder>;
+  readonly endSession: (holder: Holder, ending: SessionEnd) => void;
+  readonly releasedEnd: SessionEnd;
+  readonly remoteSessions: Pick<RemoteSessions, 'publish'> | undefined;
 };
 
 /** @example const addresses = createAddresses({ sessions, endSession, released, far }); */
-export function createAddresses<Held extends Holder>(deps: Deps<Held>) {
-  const { sessions, endSession, released, far } = deps;
-  const offers = new Map<string, () => void>();
+export function createSessionAddresses<Holder extends SessionHolder>(deps: Deps<Holder>) {
+  const { sessions, endSession, releasedEnd, remoteSessions } = deps;
+  const withdrawals = new Map<string, () => void>();
 
   const addresses = {
     /**
      * Uses up the address of a session; returns false if the address is not valid for this user.
      */
-    useAddress(sessionId: string, by?: User): boolean {
+    useAddress(sessionId: string, user?: AddressUser): boolean {
       const session = sessions.get(sessionId)?.session;
       if (session === undefined) return false;
       const { organizationId, clientId } = session.claimant;
       const isOwn =
-        by === undefined || (by.organizationId === organizationId && by.clientId === clientId);
+        user === undefined ||
+        (user.organizationId === organizationId && user.clientId === clientId);
       return isOwn && session.useAddress();
     },
 
     /**
      * Connects a POS that used the address; returns undefined if the session has ended since then.
      */
-    join(sessionId: string, end: End): JoinedEnd | undefined {
+    join(sessionId: string, endpoint: MessageEndpoint): PosSessionConnection | undefined {
       const entry = sessions.get(sessionId);
       const session = entry?.session;
       if (entry === undefined || session === undefined) return undefined;
-      session.open(end);
+      session.open(endpoint);
       return {
-        heard: (data, isBinary) => session.fromPos(data, isBinary),
-        lost(isDone) {
-          const isKept = session.posLost(end);
-          if (entry.session !== session || (isKept && !isDone)) return;
-          endSession(entry, released);
+        receive: (data, isBinary) => session.receiveFromPos(data, isBinary),
+        disconnected(isDone) {
+          const isKeptForOwner = session.posDisconnected(endpoint);
+          if (entry.session !== session || (isKeptForOwner && !isDone)) return;
+          endSession(entry, releasedEnd);
         },
       };
     },
 
     /** True if the session is on this node, even if its address was already used. */
-    knows: (sessionId: string): boolean => sessions.has(sessionId),
+    hasSession: (sessionId: string): boolean => sessions.has(sessionId),
 
     /** Lets points of sale on other nodes connect to this session. */
-    offer(sessionId: string): void {
-      if (far === undefined) return;
-      const use = (by: User | undefined) => addresses.useAddress(sessionId, by);
-      const join = (end: End) => addresses.join(sessionId, end);
-      offers.set(sessionId, far.offer(sessionId, { use, join }));
+    publish(sessionId: string): void {
+      if (remoteSessions === undefined) return;
+      const useAddress = (user: AddressUser | undefined) => addresses.useAddress(sessionId, user);
+      const join = (endpoint: MessageEndpoint) => addresses.join(sessionId, endpoint);
+      withdrawals.set(sessionId, remoteSessions.publish(sessionId, { useAddress, join }));
     },
     withdraw(sessionId: string): void {
-      offers.get(sessionId)?.();
-      offers.delete(sessionId);
+      withdrawals.get(sessionId)?.();
+      withdrawals.delete(sessionId);
     },
   };
   return addresses;

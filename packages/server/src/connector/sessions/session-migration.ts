@@ -2,12 +2,12 @@
 import { Type } from 'typebox';
 import { Check } from 'typebox/schema';
 import { pause } from '../../platform/index.ts';
-import { isSameSpot, type PlacedTerminal } from '../devices/connector-devices.ts';
-import { type Backplane, BackplaneFault, type Message } from '../nodes/backplane.ts';
-import { HeldTokenForm } from './claim-token.ts';
-import type { KeptPlace } from './session.ts';
+import { type AssignedTerminal, isSameAssignment } from '../devices/connector-devices.ts';
+import { type Backplane, BackplaneError, type Message } from '../nodes/backplane.ts';
+import { ClaimTokenSchema } from './claim-token.ts';
+import type { KeptSession } from './session.ts';
 
-const KeptMessage = Type.Object({
+const KeptSessionMessage = Type.Object({
   kind: Type.Literal('kept'),
   /** The registration number at this node; only a node with a newer registration has the device. */
   order: Type.Number(),
@@ -25,51 +25,54 @@ const KeptMessage = Type.Object({
     organizationId: Type.String(),
     clientId: Type.String(),
     byRole: Type.Optional(Type.Boolean()),
-    token: Type.Optional(HeldTokenForm),
+    token: Type.Optional(ClaimTokenSchema),
   }),
 });
 
 /** The registration of a device, and its assignment at that time. */
-type Registered = { readonly order: number; readonly device: PlacedTerminal };
+type Registration = { readonly order: number; readonly device: AssignedTerminal };
 
 /** @example backplane.publish(topic, keptMessage(place, entry)); */
-export function keptMessage(place: KeptPlace, { order, device }: Registered): Message {
+export function keptSessionMessage(
+  keptSession: KeptSession,
+  { order, device }: Registration,
+): Message {
   const { merchantId, storeId, logicalDeviceId } = device;
-  return { kind: 'kept', order, spot: { merchantId, storeId, logicalDeviceId }, ...place };
+  return { kind: 'kept', order, spot: { merchantId, storeId, logicalDeviceId }, ...keptSession };
 }
 
 /** @example const place = keptIn(news, entry, times.resumeMs); */
-export function keptIn(
-  news: Message,
-  { order, device }: Registered,
-  mostMs: number,
-): KeptPlace | undefined {
-  if (!Check(KeptMessage, news) || news.order >= order) return undefined;
-  if (!isSameSpot(news.spot, device)) return undefined;
-  const { sessionId, tokenHash, claimant } = news;
-  return { sessionId, tokenHash, claimant, leftMs: Math.min(news.leftMs, mostMs) };
+export function readKeptSession(
+  message: Message,
+  { order, device }: Registration,
+  waitMaxMs: number,
+): KeptSession | undefined {
+  if (!Check(KeptSessionMessage, message) || message.order >= order) return undefined;
+  if (!isSameAssignment(message.spot, device)) return undefined;
+  const { sessionId, tokenHash, claimant } = message;
+  return { sessionId, tokenHash, claimant, leftMs: Math.min(message.leftMs, waitMaxMs) };
 }
 
 /**
  * Sends a request to the previous node of a device; its message about a kept session comes before
  * its answer.
  *
- * @param mostMs the maximum wait in milliseconds
+ * @param waitMaxMs the maximum wait in milliseconds
  * @example await askFormer(backplane, deviceKey, { kind: 'attached', connectionId, order }, 500);
  */
-export async function askFormer(
+export async function requestFromPreviousNode(
   backplane: Pick<Backplane, 'request'>,
   deviceKey: string,
-  attached: Message,
-  mostMs: number,
+  request: Message,
+  waitMaxMs: number,
 ): Promise<void> {
-  const over = new AbortController();
+  const finished = new AbortController();
   try {
-    await Promise.race([backplane.request(deviceKey, attached), pause(mostMs, over.signal)]);
+    await Promise.race([backplane.request(deviceKey, request), pause(waitMaxMs, finished.signal)]);
   } catch (error) {
     // A node that is not reachable keeps no session.
-    if (!(error instanceof BackplaneFault)) throw error;
+    if (!(error instanceof BackplaneError)) throw error;
   } finally {
-    over.abort();
+    finished.abort();
   }
 }

@@ -2,13 +2,21 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { closeCodes } from '@switchyard/contract';
 import type { Clock, Ids } from '../../platform/index.ts';
-import { createLane, type End, type Lane } from '../forwarding/forward-messages.ts';
-import { createHeld, type HeldMessage, type HeldRoom } from '../forwarding/resume-buffer.ts';
-import type { Peer } from '../forwarding/websocket-connections.ts';
-import type { RelayMetrics } from '../runtime/connector-metrics.ts';
+import {
+  createForwarder,
+  type Forwarder,
+  type MessageEndpoint,
+} from '../forwarding/forward-messages.ts';
+import {
+  type BufferBudget,
+  type BufferedMessage,
+  createResumeBuffer,
+} from '../forwarding/resume-buffer.ts';
+import type { WebSocketConnection } from '../forwarding/websocket-connections.ts';
+import type { ForwardingMetrics } from '../runtime/connector-metrics.ts';
 import type { ConnectorTimes } from '../runtime/connector-settings.ts';
-import type { Phase, Standing } from './claim-rules.ts';
-import type { HeldToken } from './claim-token.ts';
+import type { SessionPhase, SessionState } from './claim-rules.ts';
+import type { ClaimToken } from './claim-token.ts';
 
 /** The client that claims a device, as the node of the device receives it. */
 export type Claimant = {
@@ -18,11 +26,11 @@ export type Claimant = {
   /** True for an application, which must keep its role; a user has individual rights. */
   readonly byRole?: boolean;
   /** Omitted by a claim for a single exchange, which ends by itself. */
-  readonly token?: HeldToken;
+  readonly token?: ClaimToken;
 };
 
 /** A session that is kept for its claimant, without the resume token itself. */
-export type KeptPlace = {
+export type KeptSession = {
   readonly sessionId: string;
   readonly claimant: Claimant;
   readonly tokenHash: string;
@@ -30,54 +38,60 @@ export type KeptPlace = {
   readonly leftMs: number;
 };
 
-export type Ending = { readonly code: number; readonly word: string };
+export type SessionEnd = { readonly code: number; readonly reason: string };
 
 export type Session = {
   readonly id: string;
   readonly resumeToken: string;
   /** Contains the last token of the control connection. */
   readonly claimant: Claimant;
-  renewed(token: HeldToken): void;
-  standing(): Standing;
+  setToken(token: ClaimToken): void;
+  state(): SessionState;
   isOpen(): boolean;
-  hasToken(token: string | undefined): boolean;
+  hasResumeToken(token: string | undefined): boolean;
   /** Returns true once: only the first client with the address can connect. */
   useAddress(): boolean;
-  open(end: End): void;
-  fromPos(data: Buffer, isBinary: boolean): void;
-  fromDevice(data: Buffer, isBinary: boolean): void;
+  open(end: MessageEndpoint): void;
+  receiveFromPos(data: Buffer, isBinary: boolean): void;
+  receiveFromDevice(data: Buffer, isBinary: boolean): void;
   /** The point of sale has disconnected; returns false if the session is not kept for it. */
-  posLost(end: End): boolean;
+  posDisconnected(end: MessageEndpoint): boolean;
   /** The device has disconnected: the session informs the POS and is kept for it. */
-  deviceLost(): void;
+  deviceDisconnected(): void;
   /**
    * The session to keep after the device has moved to another node; undefined if its time is over.
    */
-  place(): KeptPlace | undefined;
+  toKeptSession(): KeptSession | undefined;
   /** Closes the connection of the POS, and drops the stored messages. */
-  close(ending: Ending): void;
+  close(ending: SessionEnd): void;
   /** Stores the messages that the previous session stored for the same owner. */
-  hold(messages: readonly HeldMessage[]): void;
-  takeHeld(): readonly HeldMessage[];
+  bufferMessages(messages: readonly BufferedMessage[]): void;
+  takeBufferedMessages(): readonly BufferedMessage[];
   /** Returns a pending end: an expired session, or a reader that is too slow. */
-  due(now: number): { ending: Ending; slow?: 'device' } | undefined;
+  findDueEnd(now: number): { ending: SessionEnd; slow?: 'device' } | undefined;
 };
 
 type Deps = {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly times: ConnectorTimes;
-  readonly metrics: RelayMetrics;
-  readonly heldRoom: HeldRoom;
+  readonly metrics: ForwardingMetrics;
+  readonly bufferBudget: BufferBudget;
   /** Returns the current connection of the device. */
-  readonly device: () => Peer | undefined;
+  readonly device: () => WebSocketConnection | undefined;
 };
 
-const ended = { ending: { code: closeCodes.sessionExpired, word: 'session_expired' } } as const;
+const sessionExpired = {
+  ending: { code: closeCodes.sessionExpired, reason: 'session_expired' },
+} as const;
 
 const digest = (text: string) => hash('sha256', text, 'buffer');
 
-type Relay = { readonly end: End; readonly toPos: Lane; readonly toDevice: Lane };
+type Relay = {
+  readonly end: MessageEndpoint;
+  readonly toPos: Forwarder;
+  readonly toDevice: Forwarder;
+};
 
 /**
  * @param kept - the session of another node that this session continues
@@ -85,40 +99,45 @@ type Relay = { readonly end: End; readonly toPos: Lane; readonly toDevice: Lane 
  */
 export function createSession(
   deps: Deps,
-  claimedBy: Claimant,
+  initialClaimant: Claimant,
   isResumed: boolean,
-  kept?: KeptPlace,
+  kept?: KeptSession,
 ): Session {
   const { clock, ids, times, metrics } = deps;
   const resumeToken = ids.secret();
   const tokenHash = kept === undefined ? digest(resumeToken) : Buffer.from(kept.tokenHash, 'hex');
-  const held = createHeld(deps.heldRoom);
-  let claimant = claimedBy;
-  let phase: Phase = kept === undefined ? 'Reserved' : 'Resumable';
+  const resumeBuffer = createResumeBuffer(deps.bufferBudget);
+  let claimant = initialClaimant;
+  let phase: SessionPhase = kept === undefined ? 'Reserved' : 'Resumable';
   let isAddressUsed = false;
   let reservedAt = clock.now();
-  let endsAt = clock.now() + (kept?.leftMs ?? times.sessionUrlMs);
+  let expiresAt = clock.now() + (kept?.leftMs ?? times.sessionUrlMs);
   let openedAt = 0;
-  let dataAt = 0;
+  let lastDataAt = 0;
   let relay: Relay | undefined;
 
-  function stopRelay(): End | undefined {
+  function closeRelay(): MessageEndpoint | undefined {
     const stopped = relay;
     relay = undefined;
-    stopped?.toPos.end();
-    stopped?.toDevice.end();
+    stopped?.toPos.stop();
+    stopped?.toDevice.stop();
     return stopped?.end;
   }
 
-  function keep(): void {
+  function keepForOwner(): void {
     phase = 'Resumable';
-    endsAt = clock.now() + times.resumeMs;
+    expiresAt = clock.now() + times.resumeMs;
   }
 
-  function relayTo(device: Peer, end: End): Relay {
+  function createRelay(device: WebSocketConnection, end: MessageEndpoint): Relay {
     const now = clock.now;
-    const toPos = createLane({ from: device, to: end, now, passed: metrics.toPos });
-    const toDevice = createLane({ from: end, to: device, now, passed: metrics.toDevice });
+    const toPos = createForwarder({ from: device, to: end, now, onForwarded: metrics.countToPos });
+    const toDevice = createForwarder({
+      from: end,
+      to: device,
+      now,
+      onForwarded: metrics.countToDevice,
+    });
     return { end, toPos, toDevice };
   }
 
@@ -128,14 +147,14 @@ export function createSession(
     get claimant() {
       return claimant;
     },
-    renewed(token) {
+    setToken(token) {
       claimant = { ...claimant, token };
     },
-    standing: () => ({ owner: claimant.owner, phase, isResumed, reservedAt, dataAt, endsAt }),
+    state: () => ({ owner: claimant.owner, phase, isResumed, reservedAt, lastDataAt, expiresAt }),
     isOpen: () => phase === 'Open',
-    hasToken: (token) => token !== undefined && timingSafeEqual(digest(token), tokenHash),
+    hasResumeToken: (token) => token !== undefined && timingSafeEqual(digest(token), tokenHash),
     useAddress() {
-      if (phase !== 'Reserved' || isAddressUsed || clock.now() >= endsAt) return false;
+      if (phase !== 'Reserved' || isAddressUsed || clock.now() >= expiresAt) return false;
       isAddressUsed = true;
       reservedAt = clock.now();
       return true;
@@ -143,65 +162,72 @@ export function createSession(
     open(end) {
       const device = deps.device();
       if (device === undefined) {
-        keep();
+        keepForOwner();
         end.close(closeCodes.deviceDisconnected, 'device_disconnected');
         return;
       }
       phase = 'Open';
       openedAt = clock.now();
-      dataAt = openedAt;
-      relay = relayTo(device, end);
-      for (const { data, isBinary } of held.take()) relay.toPos.pass(data, isBinary);
+      lastDataAt = openedAt;
+      relay = createRelay(device, end);
+      for (const { data, isBinary } of resumeBuffer.takeAll()) relay.toPos.forward(data, isBinary);
     },
-    fromPos(data, isBinary) {
-      dataAt = clock.now();
-      relay?.toDevice.pass(data, isBinary);
+    receiveFromPos(data, isBinary) {
+      lastDataAt = clock.now();
+      relay?.toDevice.forward(data, isBinary);
     },
-    fromDevice(data, isBinary) {
-      dataAt = clock.now();
+    receiveFromDevice(data, isBinary) {
+      lastDataAt = clock.now();
       if (relay !== undefined) {
-        relay.toPos.pass(data, isBinary);
+        relay.toPos.forward(data, isBinary);
         return;
       }
       // A message that comes before the new owner connects was meant for the previous owner.
-      const isForOwner = isResumed || phase === 'Resumable';
-      if (!isForOwner || !held.keep({ data, isBinary })) metrics.dropped(1);
+      const isMeantForOwner = isResumed || phase === 'Resumable';
+      if (!isMeantForOwner || !resumeBuffer.add({ data, isBinary })) metrics.countDropped(1);
     },
-    posLost(end) {
+    posDisconnected(end) {
       if (relay?.end !== end) return true;
-      stopRelay();
-      keep();
+      closeRelay();
+      keepForOwner();
       return times.resumeMs > 0;
     },
-    deviceLost() {
-      metrics.dropped(held.take().length);
+    deviceDisconnected() {
+      metrics.countDropped(resumeBuffer.takeAll().length);
       if (phase !== 'Open') return;
-      keep();
-      stopRelay()?.close(closeCodes.deviceDisconnected, 'device_disconnected');
+      keepForOwner();
+      closeRelay()?.close(closeCodes.deviceDisconnected, 'device_disconnected');
     },
-    place() {
+    toKeptSession() {
       const now = clock.now();
-      const leftMs = Math.min(times.resumeMs, phase === 'Open' ? times.resumeMs : endsAt - now);
+      const leftMs = Math.min(times.resumeMs, phase === 'Open' ? times.resumeMs : expiresAt - now);
       if (leftMs <= 0) return undefined;
-      return { sessionId: session.id, claimant, tokenHash: tokenHash.toString('hex'), leftMs };
+      return {
+        sessionId: session.id,
+        claimant,
+        tokenHash: tokenHash.toString('hex'),
+        leftMs: leftMs,
+      };
     },
-    close({ code, word }) {
-      metrics.dropped(held.take().length);
-      stopRelay()?.close(code, word);
+    close({ code, reason: word }) {
+      metrics.countDropped(resumeBuffer.takeAll().length);
+      closeRelay()?.close(code, word);
     },
-    hold(messages) {
-      for (const message of messages) held.keep(message);
+    bufferMessages(messages) {
+      for (const message of messages) resumeBuffer.add(message);
     },
-    takeHeld: held.take,
-    due(now) {
-      if (phase !== 'Open') return now >= endsAt ? ended : undefined;
-      if (now - dataAt >= times.idleMs || now - openedAt >= times.absoluteMs) return ended;
-      const slowFor = (lane: Lane | undefined) => now - (lane?.slowSince() ?? now) >= times.slowMs;
-      if (slowFor(relay?.toPos)) {
-        return { ending: { code: closeCodes.slowConsumer, word: 'slow_consumer' } };
+    takeBufferedMessages: resumeBuffer.takeAll,
+    findDueEnd(now) {
+      if (phase !== 'Open') return now >= expiresAt ? sessionExpired : undefined;
+      if (now - lastDataAt >= times.idleMs || now - openedAt >= times.sessionMaxMs)
+        return sessionExpired;
+      const isSlow = (forwarder: Forwarder | undefined) =>
+        now - (forwarder?.slowSince() ?? now) >= times.slowReaderMs;
+      if (isSlow(relay?.toPos)) {
+        return { ending: { code: closeCodes.slowConsumer, reason: 'slow_consumer' } };
       }
-      if (!slowFor(relay?.toDevice)) return undefined;
-      const ending = { code: closeCodes.deviceDisconnected, word: 'device_disconnected' };
+      if (!isSlow(relay?.toDevice)) return undefined;
+      const ending = { code: closeCodes.deviceDisconnected, reason: 'device_disconnected' };
       return { ending, slow: 'device' };
     },
   };
