@@ -102,6 +102,14 @@ export const layerTable: Record<string, string[][]> = {
     ['pos', 'device-connections'],
     ['retail-api'],
   ],
+  qr: [
+    ['transaction'],
+    ['repository', 'providers'],
+    ['runtime'],
+    ['provider-queries'],
+    ['operations'],
+    ['http'],
+  ],
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
 };
 
@@ -213,7 +221,7 @@ function folderInModule(path: string): string {
 
 const isPure = (path: string): boolean =>
   path.startsWith(serverSource) &&
-  /\/(?:state|state-machine|(?:naming-|group-assignment-|claim-)?rules)\.ts$/.test(path);
+  /\/(?:state|state-machine|(?:naming-|group-assignment-|claim-|request-)?rules)\.ts$/.test(path);
 
 function pureFault({ path }: SourceFile, { from, typeOnly }: Import): string | undefined {
   if (!isPure(path)) return undefined;
