@@ -102,6 +102,23 @@ export const layerTable: Record<string, string[][]> = {
     ['search', 'bulk-import'],
   ],
   webhooks: [['endpoints', 'feed'], ['delivery']],
+  connector: [
+    ['protocol', 'runtime'],
+    ['forwarding'],
+    ['nodes'],
+    ['devices'],
+    ['sessions'],
+    ['pos', 'device-connections'],
+    ['retail-api'],
+  ],
+  qr: [
+    ['transaction'],
+    ['repository', 'providers'],
+    ['runtime'],
+    ['provider-queries'],
+    ['operations'],
+    ['http'],
+  ],
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
   portal: [['pages', 'sessions'], ['sign-in'], ['terminals']],
 };
@@ -214,7 +231,7 @@ function folderInModule(path: string): string {
 
 const isPure = (path: string): boolean =>
   path.startsWith(serverSource) &&
-  /\/(?:state|state-machine|(?:naming-|group-assignment-|format-)?rules)\.ts$/.test(path);
+  /\/(?:state|state-machine|(?:naming-|group-assignment-|format-|claim-|request-)?rules)\.ts$/.test(path);
 
 function pureFault({ path }: SourceFile, { from, typeOnly }: Import): string | undefined {
   if (!isPure(path)) return undefined;

@@ -1,5 +1,5 @@
 // The blocks of docs/concepts/qr-payments.md: what a provider's word does, and what each status allows, from the tables that enforce it.
-import { type Resolution, resolutionTable } from '../../packages/server/src/qr/hold.ts';
+import { type Resolution, resolutionTable } from '../../packages/server/src/qr/transaction/review-decisions.ts';
 import {
   type HeldMove,
   type HoldReason,
@@ -10,7 +10,7 @@ import {
   type Phase,
   type Rule,
   verbTable,
-} from '../../packages/server/src/qr/state.ts';
+} from '../../packages/server/src/qr/transaction/state-machine.ts';
 import { code, table } from './markdown.ts';
 
 const words: Partial<Record<Rule, string>> = {

@@ -1,41 +1,76 @@
 // Creates the connector: WebSockets of devices and points of sale, and the messages between them.
 import { connectorPaths } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
-import type { WebSocketUpgrades } from '../http/index.ts';
-import { createPoller, pause } from '../platform/index.ts';
-import type { JoinedEnd } from './addresses.ts';
-import { BackplaneFault, createLocalBackplane } from './backplane.ts';
-import { createClaims } from './claims.ts';
-import { createConnectionTokens } from './connection-tokens.ts';
-import { type ConnectorDeps, timesOf } from './deps.ts';
-import { createDeviceConnections } from './device-connections.ts';
-import { createDeviceListener } from './device-listener.ts';
-import { createDevices } from './devices.ts';
-import { createFleet } from './fleet.ts';
-import { registerFleet } from './fleet-routes.ts';
-import { createHub } from './hub.ts';
-import { createConnectorMetrics } from './metrics.ts';
-import { createPageTerminals } from './page-terminals.ts';
-import { createPeers } from './peers.ts';
-import { createPosListener } from './pos-listener.ts';
-import { createPresenceStore, renewEveryMs } from './presence.ts';
-import { createTeller } from './presence-events.ts';
-import { createRecheck } from './recheck.ts';
-import { createRegister } from './registration.ts';
-import type { End } from './relay.ts';
-import { createSessions } from './sessions.ts';
+import type { AuditRecorder } from '../audit/index.ts';
+import type { CertificateReader, VerifyToken, WebSocketUpgrades } from '../http/index.ts';
+import type { CertificateHolder, ClientVerifier } from '../identity/index.ts';
+import {
+  type Clock,
+  createPoller,
+  type Database,
+  type Ids,
+  type Log,
+  type Metrics,
+  pause,
+} from '../platform/index.ts';
+import { createDeviceConnections } from './device-connections/accept-device-connection.ts';
+import { createConnectionTokens } from './device-connections/connection-tokens.ts';
+import { createRegister } from './device-connections/device-registration.ts';
+import { createDeviceListener } from './device-connections/registration-listener.ts';
+import { createPageTerminals } from './device-connections/web-page-terminals.ts';
+import { type ConnectorDevicesDeps, createConnectorDevices } from './devices/connector-devices.ts';
+import { createDeviceList } from './devices/device-list.ts';
+import { registerDeviceListRoutes } from './devices/device-list-routes.ts';
+import { createPresenceStore, leaseRenewalMs } from './devices/device-presence.ts';
+import { createPresencePublisher } from './devices/presence-events.ts';
+import type { MessageEndpoint } from './forwarding/forward-messages.ts';
+import { createWebSocketConnections } from './forwarding/websocket-connections.ts';
+import { BackplaneError, createLocalBackplane } from './nodes/backplane.ts';
+import type { Nodes } from './nodes/index.ts';
+import { createSessions } from './pos/accept-session-connection.ts';
+import { createClaims } from './pos/claim-requests.ts';
+import { createPosListener } from './pos/pos-listener.ts';
+import { createRecheck } from './recheck-authorizations.ts';
+import { createConnectorMetrics } from './runtime/connector-metrics.ts';
+import {
+  type ConnectorSettings,
+  type ConnectorTimes,
+  connectorTimesOf,
+} from './runtime/connector-settings.ts';
+import { createDeviceRegistry } from './sessions/device-registry.ts';
+import type { PosSessionConnection } from './sessions/session-addresses.ts';
 
-export type { Backplane, Message } from './backplane.ts';
-export type { Asking, DeviceState, Wanted } from './claims.ts';
-export type { ConnectorDeps, ConnectorSettings, ConnectorTimes } from './deps.ts';
+export type { PageTerminals } from './device-connections/web-page-terminals.ts';
+export type { DevicePresence } from './devices/device-presence.ts';
+export { presenceEvents } from './devices/presence-events.ts';
+export type { MessageEndpoint } from './forwarding/forward-messages.ts';
+export type { Backplane, Message } from './nodes/backplane.ts';
 export { openNodes } from './nodes/index.ts';
-export type { PageTerminals } from './page-terminals.ts';
-export type { Presence } from './presence.ts';
-export { presenceEvents } from './presence-events.ts';
-export type { End } from './relay.ts';
-export { createRetail, type RetailTimes, retailEvents } from './retail/index.ts';
+export type { Asking, DeviceState, Wanted } from './pos/claim-requests.ts';
+export { createRetail, type RetailTimes, retailEvents } from './retail-api/index.ts';
+export type { ConnectorSettings, ConnectorTimes } from './runtime/connector-settings.ts';
 
 export type Connector = ReturnType<typeof createConnector>;
+
+export type ConnectorDeps = {
+  readonly settings: ConnectorSettings;
+  readonly masterKey: Buffer;
+  readonly database: Database;
+  readonly verifyToken: VerifyToken;
+  readonly certificates: CertificateReader<CertificateHolder>;
+  readonly clients: ClientVerifier;
+  readonly provisioning: ConnectorDevicesDeps['provisioning'];
+  readonly catalog: ConnectorDevicesDeps['catalog'];
+  readonly audit: Pick<AuditRecorder, 'record'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** Omitted if this node is the only one. */
+  readonly nodes?: Nodes | undefined;
+  /** Times that replace the defaults of the protocol. */
+  readonly times?: Partial<ConnectorTimes> | undefined;
+};
 
 type Round = { pollMs: number; work(): Promise<void>; onError(error: unknown): void };
 
@@ -62,7 +97,7 @@ function createRechecks(
   {
     posListener,
     ...asked
-  }: Pick<Parameters<typeof createRecheck>[0], 'devices' | 'clients' | 'hub'> & {
+  }: Pick<Parameters<typeof createRecheck>[0], 'devices' | 'clients' | 'deviceRegistry'> & {
     readonly posListener: Pick<ReturnType<typeof createPosListener>, 'recheck'>;
   },
   { roundMs, now, signal, onError }: RecheckHow,
@@ -88,16 +123,24 @@ function createRechecks(
 export function createConnector(deps: ConnectorDeps) {
   const { settings, clock, log, clients, nodes } = deps;
   const backplane = nodes?.backplane ?? createLocalBackplane();
-  const far = nodes?.far;
-  const times = timesOf(settings, deps.times);
+  const remoteSessions = nodes?.remoteSessions;
+  const times = connectorTimesOf(settings, deps.times);
   const node = settings.instanceName;
   const metrics = createConnectorMetrics(deps.metrics);
-  const peers = createPeers({ clock, log, metrics: deps.metrics, times });
-  const devices = createDevices(deps);
+  const webSockets = createWebSocketConnections({ clock, log, metrics: deps.metrics, times });
+  const devices = createConnectorDevices(deps);
   const presence = createPresenceStore({ database: deps.database, clock, node });
   const sessionsUrl = settings.connectorNodeUrl.replace(/^http/, 'ws') + connectorPaths.sessions;
   const addressOf = (sessionId: string) => `${sessionsUrl}/${sessionId}`;
-  const hub = createHub({ ...deps, times, backplane, presence, metrics, far, addressOf });
+  const deviceRegistry = createDeviceRegistry({
+    ...deps,
+    times,
+    backplane,
+    presence,
+    metrics,
+    remoteSessions,
+    sessionUrlOf: addressOf,
+  });
   const lifeMs = times.connectionTokenMs;
   const tokens = createConnectionTokens({
     masterKey: deps.masterKey,
@@ -107,7 +150,7 @@ export function createConnector(deps: ConnectorDeps) {
     lifeMs,
   });
   const claims = createClaims({ clock, backplane, devices, clients, presence });
-  const parts = { ...deps, peers, times, metrics };
+  const parts = { ...deps, webSockets, times, metrics };
   const register = createRegister({ devices, clients });
   const { sign } = tokens;
   const deviceListener = createDeviceListener({ ...parts, presence, register, sign });
@@ -116,27 +159,28 @@ export function createConnector(deps: ConnectorDeps) {
   const { signal } = stopping;
   const onError = (what: string) => (error: unknown) => log.error({ err: error }, what);
   const onAbandoned = onError('that a device went away could not be noted');
-  const rechecked = { devices, clients, hub, posListener };
+  const rechecked = { devices, clients, deviceRegistry, posListener };
   const pollers = [
     ...createRechecks(rechecked, { roundMs: times.recheckMs, now: clock.now, signal, onError }),
     round({
-      pollMs: renewEveryMs,
-      work: () => presence.renew(hub.connected()).then(hub.compare),
+      pollMs: leaseRenewalMs,
+      work: () => presence.renew(deviceRegistry.connectedDevices()).then(deviceRegistry.reconcile),
       onError: onError('the presence of devices could not be renewed'),
     }),
-    createTeller({ database: deps.database, clock, log, times }),
+    createPresencePublisher({ database: deps.database, clock, log, times }),
   ];
   let ticking: NodeJS.Timeout | undefined;
-  nodes?.onChange(reached);
+  nodes?.onConnectionChange(reached);
 
   function reached(isUp: boolean): void {
-    if (isUp) hub.compare().catch(onError('devices could not be compared with other nodes'));
+    if (isUp)
+      deviceRegistry.reconcile().catch(onError('devices could not be compared with other nodes'));
   }
 
   function tick(): void {
     const now = clock.now();
-    for (const part of [peers, hub, deviceListener, posListener]) part.tick(now);
-    far?.tick(now);
+    for (const part of [webSockets, deviceRegistry, deviceListener, posListener]) part.tick(now);
+    remoteSessions?.tick(now);
   }
 
   return {
@@ -150,38 +194,41 @@ export function createConnector(deps: ConnectorDeps) {
     pageTerminals: createPageTerminals({
       devices,
       presence,
-      peers,
-      hub,
+      webSockets,
+      deviceRegistry,
       connectionsMost: settings.connectorConnections,
       onAbandoned,
     }),
     /** Connects a POS of this process to a session on any node; returns undefined if this fails. */
-    async join(sessionId: string, end: End): Promise<JoinedEnd | undefined> {
-      if (hub.useAddress(sessionId)) return hub.join(sessionId, end);
-      if (far === undefined || hub.knows(sessionId)) return undefined;
+    async join(sessionId: string, end: MessageEndpoint): Promise<PosSessionConnection | undefined> {
+      if (deviceRegistry.useAddress(sessionId)) return deviceRegistry.join(sessionId, end);
+      if (remoteSessions === undefined || deviceRegistry.hasSession(sessionId)) return undefined;
       try {
-        return (await far.use(sessionId, undefined))?.(end);
+        return (await remoteSessions.useAddress(sessionId, undefined))?.(end);
       } catch (error) {
-        if (error instanceof BackplaneFault) return undefined;
+        if (error instanceof BackplaneError) return undefined;
         throw error;
       }
     },
     /** Registers the routes that show the connected devices to operators. */
     registerFleet(app: FastifyInstance): void {
-      registerFleet(app, createFleet({ database: deps.database, clock, backplane }));
+      registerDeviceListRoutes(
+        app,
+        createDeviceList({ database: deps.database, clock, backplane }),
+      );
     },
     register(upgrades: Pick<WebSocketUpgrades, 'add'>): void {
       upgrades.add(deviceListener.route);
       upgrades.add(posListener.route);
-      upgrades.add(createSessions({ settings, peers, hub, far }));
+      upgrades.add(createSessions({ settings, webSockets, deviceRegistry, far: remoteSessions }));
       upgrades.add(
         createDeviceConnections({
           verify: tokens.verify,
           devices,
           clients,
           presence,
-          peers,
-          hub,
+          webSockets,
+          deviceRegistry,
           onAbandoned,
         }),
       );
@@ -199,8 +246,8 @@ export function createConnector(deps: ConnectorDeps) {
       stopping.abort();
       await Promise.all(pollers.map(({ stop }) => stop()));
       await posListener.stop();
-      await peers.stop();
-      await hub.settled();
+      await webSockets.stop();
+      await deviceRegistry.waitForIdle();
       await backplane.close();
     },
   };

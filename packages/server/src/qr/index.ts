@@ -15,18 +15,18 @@ import {
   type Metrics,
   type Numbering,
 } from '../platform/index.ts';
-import { createAlarms } from './alarms.ts';
-import type { QrDeps, Tell } from './deps.ts';
-import { createLooks } from './looks.ts';
-import { registerProviderList } from './provider-list.ts';
+import { registerProviderList } from './http/provider-payments-route.ts';
+import { registerQrRoutes } from './http/qr-routes.ts';
+import { createLooks } from './provider-queries/poll-due-payments.ts';
 import type { Providers } from './providers/index.ts';
-import { registerQrRoutes } from './routes.ts';
-import { createRunning } from './running.ts';
-import { createQrStore, type QrStore, type VersionsAsked } from './store.ts';
+import { createQrStore, type QrStore, type VersionsAsked } from './repository/qr-store.ts';
+import type { QrDeps, Tell } from './runtime/qr-dependencies.ts';
+import { createAlarms } from './runtime/review-alarms.ts';
+import { createRunning } from './runtime/running-payments.ts';
 
-export { qrEventSource as qrEvents } from './event-source.ts';
 export { createProviders, type Providers } from './providers/index.ts';
-export * from './reported.ts';
+export { qrEventSource as qrEvents } from './repository/published-events.ts';
+export * from './repository/reporting-queries.ts';
 
 export type Qr = {
   register(app: FastifyInstance, streams: EventStreams): void;

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ConnectedDevice, defined } from '@switchyard/contract';
-import { createFleet } from '../../src/connector/fleet.ts';
-import { createTeller, presenceEvents } from '../../src/connector/presence-events.ts';
+import { createDeviceList } from '../../src/connector/devices/device-list.ts';
+import { createPresencePublisher, presenceEvents } from '../../src/connector/devices/presence-events.ts';
 import { createLog, type Database, openDatabase } from '../../src/platform/index.ts';
 import { testDatabase, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import type { Place } from '../support/provisioning/test-devices.ts';
@@ -25,7 +25,7 @@ describe('devices that come and go', () => {
     // tests.
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     database = openDatabase({ url: await testDatabaseCopyUrl(), log });
-    const times = { idleMs: 100 * 3_600_000, tellMs: 3_600_000 };
+    const times = { idleMs: 100 * 3_600_000, eventPollMs: 3_600_000 };
     on = await openConnector({ times, database });
     till = await on.application();
   });
@@ -34,7 +34,7 @@ describe('devices that come and go', () => {
     await database.close();
   });
 
-  const fleet = () => createFleet({ database, clock: on.clock, backplane: on.connector.backplane });
+  const fleet = () => createDeviceList({ database, clock: on.clock, backplane: on.connector.backplane });
   const scope = () => ({ organizationId: on.organizationId });
   const seen = async ({ physicalDeviceId }: Place): Promise<ConnectedDevice['connection']> => {
     const found = await fleet().find(scope(), physicalDeviceId);
@@ -185,13 +185,13 @@ describe('devices that come and go', () => {
 
   describe('as events', () => {
     type Told = { kind: string; sequence: number };
-    const times = { tellMs: 60 * second, steadyMs: 10 * second, tellAgainMs: 60 * second };
+    const times = { eventPollMs: 60 * second, stateStableMs: 10 * second, eventIntervalMs: 60 * second };
 
     /** The events of one run for a device; rows of other devices stay for their own tests. */
     async function look({ physicalDeviceId }: Place): Promise<Told[]> {
       const of = [on.organizationId, physicalDeviceId];
       const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-      const teller = createTeller({ database, clock: on.clock, log, times });
+      const teller = createPresencePublisher({ database, clock: on.clock, log, times });
       teller.start();
       await teller.stop();
       const rows = await database.query<Told>(
@@ -277,8 +277,8 @@ describe('devices that come and go', () => {
           return turns === 1 ? Promise.reject(new Error('away')) : database.query(text, values);
         },
       };
-      const fast = { ...times, tellMs: 1 };
-      const teller = createTeller({ database: away, clock: on.clock, log, times: fast });
+      const fast = { ...times, eventPollMs: 1 };
+      const teller = createPresencePublisher({ database: away, clock: on.clock, log, times: fast });
       const told = async ({ physicalDeviceId }: Place) => {
         const rows = await database.query<Told>(
           'SELECT kind FROM outbox WHERE organization_id = $1 AND subject_id = $2',

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connect } from 'node:tls';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
-import { BackplaneFault } from '../../src/connector/backplane.ts';
+import { BackplaneError } from '../../src/connector/nodes/backplane.ts';
 import type { Place } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
@@ -242,7 +242,7 @@ describe('sessions of the connector', () => {
       const { pos, line, claimed } = await ready();
       const { backplane } = on.connector;
       const { request } = backplane;
-      backplane.request = () => Promise.reject(new BackplaneFault('NATS is away'));
+      backplane.request = () => Promise.reject(new BackplaneError('NATS is away'));
       const told = await release(pos, claimed).finally(() => {
         backplane.request = request;
       });
@@ -521,7 +521,7 @@ describe('a connector that is full, or stops', () => {
     t.after(() => on.close());
     const { place, device, pos, line } = await readyAt(on, await on.application());
     const presence = async () =>
-      (await on.connector.presence.of(on.organizationId, [place.physicalDeviceId])).get(
+      (await on.connector.presence.find(on.organizationId, [place.physicalDeviceId])).get(
         place.physicalDeviceId,
       );
     assert.equal((await presence())?.isOnline, true);

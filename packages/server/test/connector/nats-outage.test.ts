@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { nkeys } from '@nats-io/transport-node';
-import { BackplaneFault } from '../../src/connector/backplane.ts';
+import type { MessageEndpoint } from '../../src/connector/forwarding/forward-messages.ts';
+import { BackplaneError } from '../../src/connector/nodes/backplane.ts';
 import { openNodes } from '../../src/connector/nodes/index.ts';
-import { openLink } from '../../src/connector/nodes/link.ts';
-import type { End } from '../../src/connector/relay.ts';
+import { openNatsClient } from '../../src/connector/nodes/nats-connection.ts';
 import { makeCertificate } from '../../src/http/authentication/certificate.fixture.ts';
 import { createLog, createMetrics, systemClock, systemIds } from '../../src/platform/index.ts';
 import { freePorts } from '../support/free-ports.ts';
@@ -77,7 +77,7 @@ describe('nodes and NATS', () => {
 
   function link(given: Given) {
     const settings = { ...none, ...given, instanceName: systemIds.uuid() };
-    const opened = openLink({ settings, log, metrics: createMetrics() });
+    const opened = openNatsClient({ settings, log, metrics: createMetrics() });
     closing.push(opened.close);
     return opened;
   }
@@ -85,9 +85,9 @@ describe('nodes and NATS', () => {
   async function isUp(given: Given): Promise<void> {
     const [one, other] = [link(given), link(given)];
     await eventually('both links', () => one.isUp() && other.isUp());
-    const end = one.listen('question', (data, answer) => answer(data));
+    const end = one.subscribe('question', (data, answer) => answer(data));
     await eventually('an answer', async () => {
-      const told = await other.ask('question', Buffer.from('here?')).catch(() => undefined);
+      const told = await other.request('question', Buffer.from('here?')).catch(() => undefined);
       return told !== undefined && Buffer.from(told).toString() === 'here?';
     });
     end();
@@ -100,7 +100,7 @@ describe('nodes and NATS', () => {
     opened.onChange(() => {
       changes += 1;
     });
-    await assert.rejects(opened.ask('question', Buffer.of()), BackplaneFault);
+    await assert.rejects(opened.request('question', Buffer.of()), BackplaneError);
     // Waits as long as valid links need to connect.
     await isUp(good);
     assert.deepEqual([opened.isUp(), changes], [false, 0]);
@@ -203,7 +203,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
   });
 
   describe('in a cluster of two servers', () => {
-    type Heard = { end: End; words: string[]; closed: number[] };
+    type Heard = { end: MessageEndpoint; words: string[]; closed: number[] };
     let servers: ChildProcess[];
     let ports: number[];
     let urls: string[];
@@ -234,7 +234,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
     const listener = (): Heard => {
       const words: string[] = [];
       const closed: number[] = [];
-      const end: End = {
+      const end: MessageEndpoint = {
         send(data, _isBinary, sent) {
           words.push(data.toString());
           sent?.();
@@ -254,26 +254,26 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
     async function session(device: ReturnType<typeof node>, pos: ReturnType<typeof node>) {
       const sessionId = systemIds.secret();
       const told: string[] = [];
-      const stop = device.far.offer(sessionId, {
-        use: () => true,
+      const stop = device.remoteSessions.publish(sessionId, {
+        useAddress: () => true,
         join: (end) => ({
-          heard: (data, isBinary) => end.send(`device: ${data}`, isBinary),
-          lost: (isDone) => void told.push(isDone ? 'done' : 'lost'),
+          receive: (data, isBinary) => end.send(`device: ${data}`, isBinary),
+          disconnected: (isDone) => void told.push(isDone ? 'done' : 'lost'),
         }),
       });
       const heard = listener();
-      let join: Awaited<ReturnType<typeof pos.far.use>>;
+      let join: Awaited<ReturnType<typeof pos.remoteSessions.useAddress>>;
       await eventually('the offer', async () => {
-        join = await pos.far.use(sessionId, undefined).catch(() => undefined);
+        join = await pos.remoteSessions.useAddress(sessionId, undefined).catch(() => undefined);
         return join !== undefined;
       });
       const joined = join?.(heard.end);
       assert.ok(joined);
       const say = async (text: string) => {
-        joined.heard(Buffer.from(text), false);
+        joined.receive(Buffer.from(text), false);
         await eventually(text, () => heard.words.includes(`device: ${text}`));
       };
-      return { say, heard, told, stop, lost: joined.lost };
+      return { say, heard, told, stop, lost: joined.disconnected };
     }
 
     it('goes on when one of them dies, and whoever was there goes to the other', async () => {
@@ -287,7 +287,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       const across = await session(a, c);
       await across.say('across the cluster');
       const changes: boolean[] = [];
-      c.onChange((up) => void changes.push(up));
+      c.onConnectionChange((up) => void changes.push(up));
       await kill(servers[1] as ChildProcess);
       await near.say('while the other one is gone');
       await eventually('the way of the third node', () => c.isUp());
@@ -299,7 +299,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       if (wasThere) {
         assert.deepEqual(across.heard.closed, [4003]);
         await eventually('the end at the device', () => {
-          a.far.tick(Date.now() + 10_000);
+          a.remoteSessions.tick(Date.now() + 10_000);
           return across.told[0] === 'lost';
         });
       } else await across.say('still there');
@@ -320,7 +320,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       await across.say('before');
       await kill(servers[0] as ChildProcess);
       await eventually('the end of what crossed', () => {
-        c.far.tick(Date.now() + 10_000);
+        c.remoteSessions.tick(Date.now() + 10_000);
         return across.heard.closed.includes(4003);
       });
       assert.equal(c.isUp(), true, 'its own server stands');

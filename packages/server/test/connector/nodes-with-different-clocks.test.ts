@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeCodes } from '@switchyard/contract';
-import { type Backplane, createLocalBackplane } from '../../src/connector/backplane.ts';
 import { createConnector } from '../../src/connector/index.ts';
+import { type Backplane, createLocalBackplane } from '../../src/connector/nodes/backplane.ts';
 import { createHttp } from '../../src/http/index.ts';
 import { createLog, createMetrics, systemIds } from '../../src/platform/index.ts';
 import { highLoadLimits } from '../support/high-load-limits.ts';
@@ -56,7 +56,7 @@ describe('nodes whose clocks are apart', () => {
       loadLimits: highLoadLimits,
     });
     const backplane: Backplane = { ...between, close: async () => {} };
-    const far = { offer: () => () => {}, use: async () => undefined, tick() {} };
+    const far = { publish: () => () => {}, useAddress: async () => undefined, tick() {} };
     const connector = createConnector({
       settings: { ...settings, instanceName: name },
       masterKey,
@@ -71,7 +71,7 @@ describe('nodes whose clocks are apart', () => {
       clients: identity.clientVerifier,
       audit: testAudit(database, clock),
       metrics: createMetrics(),
-      nodes: { backplane, far, isUp: () => true, onChange: () => () => {} },
+      nodes: { backplane, remoteSessions: far, isUp: () => true, onConnectionChange: () => () => {} },
       times: { tickMs: 10, recheckMs: minute },
     });
     connector.register(http.upgrades);

@@ -4,19 +4,23 @@ import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { closeCodes, ProblemError } from '@switchyard/contract';
-import { createLocalBackplane } from '../../src/connector/backplane.ts';
-import type { Wanted } from '../../src/connector/claims.ts';
-import { Fault } from '../../src/connector/faults.ts';
-import type { Relay } from '../../src/connector/retail/deps.ts';
-import { type Call, createExchange, type Exchange } from '../../src/connector/retail/exchange.ts';
-import { createRetail } from '../../src/connector/retail/index.ts';
-import { createLines, type Lines } from '../../src/connector/retail/lines.ts';
+import { createLocalBackplane } from '../../src/connector/nodes/backplane.ts';
+import type { Wanted } from '../../src/connector/pos/claim-requests.ts';
+import { ConnectorFault } from '../../src/connector/protocol/connector-fault.ts';
+import { createRetail } from '../../src/connector/retail-api/index.ts';
 import {
   createMessageStore,
   type Kept,
   type MessageStore,
-} from '../../src/connector/retail/store.ts';
-import type { Terminals } from '../../src/connector/retail/terminals.ts';
+} from '../../src/connector/retail-api/message-store.ts';
+import type { Relay } from '../../src/connector/retail-api/retail-dependencies.ts';
+import type { Terminals } from '../../src/connector/retail-api/retail-terminals.ts';
+import {
+  type Call,
+  createExchange,
+  type Exchange,
+} from '../../src/connector/retail-api/send-message.ts';
+import { createLines, type Lines } from '../../src/connector/retail-api/terminal-session-pool.ts';
 import {
   createLog,
   type Database,
@@ -228,8 +232,8 @@ describe('messages to terminals', () => {
           };
           device = made;
           return {
-            heard: (data) => void heard.push(data.toString()),
-            lost() {
+            receive: (data) => void heard.push(data.toString()),
+            disconnected() {
               made.isLeft = true;
             },
           };
@@ -391,7 +395,7 @@ describe('messages to terminals', () => {
         onClaim = (signal, { waitSeconds }) =>
           new Promise((resolve, reject) => {
             const settle = (word?: 'device_offline') =>
-              word === undefined ? resolve() : reject(new Fault(word));
+              word === undefined ? resolve() : reject(new ConnectorFault(word));
             pending.push({ settle, waitSeconds });
             signal.addEventListener('abort', () => settle('device_offline'));
           });
@@ -459,7 +463,7 @@ describe('messages to terminals', () => {
       // The terminal is offline, and the claim of another till waits for it.
       onClaim = (signal) =>
         new Promise((_, reject) =>
-          signal.addEventListener('abort', () => reject(new Fault('device_offline'))),
+          signal.addEventListener('abort', () => reject(new ConnectorFault('device_offline'))),
         );
       const waited = paymentOf();
       const waiting = codeOf(exchange.sync(callOf(waited, { clientId: 'c2' })));

@@ -217,7 +217,7 @@ export async function openConnector(
         verifyToken: identity.verifyToken,
         certificates: identity.devices.reader,
         clients: identity.clientVerifier,
-        times: { tickMs: 10, recheckMs: 20, formerMs: 3000, ...given.times },
+        times: { tickMs: 10, recheckMs: 20, previousNodeWaitMs: 3000, ...given.times },
       });
       connector.register(upgrades);
       connector.start();

@@ -2,7 +2,7 @@
 // later.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { operationsMax } from '../../src/qr/deps.ts';
+import { operationsMax } from '../../src/qr/transaction/limits.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { openQr, type QrScene } from './test-qr-merchant.ts';

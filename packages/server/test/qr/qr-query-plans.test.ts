@@ -10,7 +10,7 @@ import {
   systemClock,
   systemIds,
 } from '../../src/platform/index.ts';
-import * as statements from '../../src/qr/statements.ts';
+import * as statements from '../../src/qr/repository/statements-sql.ts';
 import {
   migrationsFolder,
   testDatabase,

@@ -1,98 +1,62 @@
-// Implements the backplane over NATS core: requests go to one node, published messages to all.
-import type { Log } from '../../platform/index.ts';
-import {
-  type Backplane,
-  BackplaneFault,
-  createLocalBackplane,
-  type Message,
-} from '../backplane.ts';
-import type { Link } from './link.ts';
+// Defines the messages between nodes: requests to the node of a device, and published messages.
 
-/** A backplane message names a device and an owner; it carries no session data. */
-const messageMaxBytes = 16_384;
+/** A message that consists of plain JSON. */
+export type Message = Readonly<Record<string, unknown>>;
+export type RequestHandler = (message: Message) => Promise<Message>;
 
-export const subjectPrefix = 'switchyard.connector';
-const ownerSubject = (deviceKey: string) => `${subjectPrefix}.device.${deviceKey}`;
-const newsSubject = (topic: string) => `${subjectPrefix}.news.${topic}`;
-
-/** @throws BackplaneFault if the message is too long */
-export function toBytes(message: Message): Uint8Array {
-  const bytes = Buffer.from(JSON.stringify(message));
-  if (bytes.length > messageMaxBytes)
-    throw new BackplaneFault('a message to other nodes is too long');
-  return bytes;
+/** Another node may have the answer, but this node cannot reach it now. */
+export class BackplaneError extends Error {
+  override name = 'BackplaneFault';
 }
 
-/** Returns undefined if the bytes are not a valid message. */
-export function fromBytes(bytes: Uint8Array): Message | undefined {
-  if (bytes.length > messageMaxBytes) return undefined;
-  try {
-    const value: unknown = JSON.parse(Buffer.from(bytes).toString());
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Message) : undefined;
-  } catch {
-    return undefined;
-  }
-}
+/**
+ * The backplane delivers a message at most once, in order for each sender. A sender that gets no
+ * answer must repeat its request. Session data does not pass here: a session address leads to the
+ * node that has the device.
+ */
+export type Backplane = {
+  /** From now on this node answers requests for the device. @returns a function that ends this */
+  answerRequests(deviceKey: string, handle: RequestHandler): () => void;
+  /**
+   * Returns undefined immediately if no node has the device.
+   *
+   * @throws BackplaneFault if this node cannot reach the others
+   */
+  request(deviceKey: string, message: Message): Promise<Message | undefined>;
+  publish(topic: string, message: Message): void;
+  /** @returns a function that ends the subscription */
+  subscribe(topic: string, onMessage: (message: Message) => void): () => void;
+  close(): Promise<void>;
+};
 
-/** The answer of a node after an internal fault. */
-const failed: Message = { failed: true };
-
-type Deps = { readonly link: Link; readonly log: Log };
-
-/** @example const backplane = createNatsBackplane({ link, log }); */
-export function createNatsBackplane({ link, log }: Deps): Backplane {
-  const local = createLocalBackplane();
+/** The backplane of a single node. @example const backplane = createLocalBackplane(); */
+export function createLocalBackplane(): Backplane {
+  const handlers = new Map<string, RequestHandler>();
+  const listeners = new Map<string, Set<(message: Message) => void>>();
   return {
-    own(deviceKey, answer) {
-      const ends = [
-        local.own(deviceKey, answer),
-        link.listen(ownerSubject(deviceKey), (data, reply) => {
-          const asked = fromBytes(data);
-          if (asked === undefined) return;
-          answer(asked).then(
-            (answered) => reply(toBytes(answered)),
-            (error: unknown) => {
-              log.error({ err: error }, 'a question of another node met a fault');
-              reply(toBytes(failed));
-            },
-          );
-        }),
-      ];
+    answerRequests(deviceKey, handle) {
+      handlers.set(deviceKey, handle);
       return () => {
-        for (const end of ends) end();
+        if (handlers.get(deviceKey) === handle) handlers.delete(deviceKey);
       };
     },
-    async request(deviceKey, message) {
-      const own = await local.request(deviceKey, message);
-      if (own !== undefined) return own;
-      const answered = await link.ask(ownerSubject(deviceKey), toBytes(message));
-      if (answered === undefined) return undefined;
-      const read = fromBytes(answered);
-      if (read === undefined || read['failed'] === true) {
-        throw new BackplaneFault('another node met a fault');
-      }
-      return read;
-    },
+    request: async (deviceKey, message) => handlers.get(deviceKey)?.(message),
     publish(topic, message) {
-      local.publish(topic, message);
-      link.send(newsSubject(topic), toBytes(message));
+      for (const onMessage of [...(listeners.get(topic) ?? [])]) onMessage(message);
     },
-    subscribe(topic, heard) {
-      const ends = [
-        local.subscribe(topic, heard),
-        link.listen(newsSubject(topic), (data) => {
-          const message = fromBytes(data);
-          if (message !== undefined) heard(message);
-        }),
-      ];
+    subscribe(topic, onMessage) {
+      const topicListeners = listeners.get(topic) ?? new Set();
+      listeners.set(topic, topicListeners);
+      topicListeners.add(onMessage);
       return () => {
-        for (const end of ends) end();
+        topicListeners.delete(onMessage);
+        if (topicListeners.size === 0 && listeners.get(topic) === topicListeners)
+          listeners.delete(topic);
       };
     },
     async close() {
-      await local.close();
-      await link.close();
+      handlers.clear();
+      listeners.clear();
     },
   };
 }

@@ -1,21 +1,21 @@
 // Connects this node to the other nodes of the connector over NATS, if `NATS_URL` is set.
 import type { Clock, Ids, Log, Metrics } from '../../platform/index.ts';
-import type { Backplane } from '../backplane.ts';
-import { createNatsBackplane } from './backplane.ts';
-import { createFarSessions, type FarSessions } from './far-sessions.ts';
-import { type LinkSettings, openLink } from './link.ts';
+import type { Backplane } from './backplane.ts';
+import { createNatsBackplane } from './nats-backplane.ts';
+import { type NatsSettings, openNatsClient } from './nats-connection.ts';
+import { createRemoteSessions, type RemoteSessions } from './remote-sessions.ts';
 
-export type { FarSessions, User } from './far-sessions.ts';
+export type { AddressUser, RemoteSessions } from './remote-sessions.ts';
 
 export type Nodes = {
   readonly backplane: Backplane;
-  readonly far: FarSessions;
+  readonly remoteSessions: RemoteSessions;
   isUp(): boolean;
-  onChange(told: (isUp: boolean) => void): () => void;
+  onConnectionChange(listener: (isUp: boolean) => void): () => void;
 };
 
 type Deps = {
-  readonly settings: Omit<LinkSettings, 'natsUrl'> & { readonly natsUrl: string | undefined };
+  readonly settings: Omit<NatsSettings, 'natsUrl'> & { readonly natsUrl: string | undefined };
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -26,11 +26,11 @@ type Deps = {
 export function openNodes({ settings, clock, ids, log, metrics }: Deps): Nodes | undefined {
   const { natsUrl } = settings;
   if (natsUrl === undefined) return undefined;
-  const link = openLink({ settings: { ...settings, natsUrl }, log, metrics });
+  const natsClient = openNatsClient({ settings: { ...settings, natsUrl }, log, metrics });
   return {
-    backplane: createNatsBackplane({ link, log }),
-    far: createFarSessions({ link, clock, ids, log, metrics }),
-    isUp: link.isUp,
-    onChange: link.onChange,
+    backplane: createNatsBackplane({ natsClient, log }),
+    remoteSessions: createRemoteSessions({ natsClient, clock, ids, log, metrics }),
+    isUp: natsClient.isUp,
+    onConnectionChange: natsClient.onChange,
   };
 }

@@ -11,7 +11,7 @@ import { hideCardNumbers } from '@switchyard/emv';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { redactText } from '../../platform/index.ts';
-import { cancelOf, createdOf, healthOf, refundOf, statusOf } from './answers.ts';
+import { cancelOf, createdOf, healthOf, refundOf, statusOf } from './read-answers.ts';
 
 const now = Date.parse('2026-03-01T12:00:00.000Z');
 const begins = { expiresAt: new Date(now + 180_000) };

@@ -15,7 +15,7 @@ import {
   systemIds,
 } from '../../platform/index.ts';
 import { createProviders } from './index.ts';
-import { pickService } from './pick.ts';
+import { pickService } from './select-service.ts';
 
 const serviceId = '0198c0de-0000-7000-8000-0000000000aa';
 const organizationId = '0198c0de-0000-7000-8000-0000000000bb';

@@ -15,15 +15,15 @@ import {
   type Metrics,
   type OutgoingCalls,
 } from '../../platform/index.ts';
-import { cancelOf, createdOf, healthOf, refundOf, statusOf } from './answers.ts';
-import { createSignedCalls } from './calls.ts';
-import type { CircuitLimits } from './circuit.ts';
-import { createCircuits } from './circuits.ts';
-import { pickService } from './pick.ts';
-import { type PlaceDeps, placeFrom } from './place.ts';
-import type { NewProviderPayment, Place, ProviderPaymentRef, Providers } from './types.ts';
+import type { CircuitLimits } from './circuit-breaker.ts';
+import { createCircuits } from './circuit-breakers.ts';
+import { type PlaceDeps, placeFrom } from './merchant-details.ts';
+import type { NewProviderPayment, Place, ProviderPaymentRef, Providers } from './provider-types.ts';
+import { cancelOf, createdOf, healthOf, refundOf, statusOf } from './read-answers.ts';
+import { pickService } from './select-service.ts';
+import { createSignedCalls } from './signed-calls.ts';
 
-export type * from './types.ts';
+export type * from './provider-types.ts';
 
 export type ProvidersDeps = {
   readonly calls: Pick<OutgoingCalls, 'call'>;

@@ -1,0 +1,109 @@
+// Accepts the second, permanent connection of a device, which carries the session data.
+import { connectorLimits, connectorPaths, throwProblem } from '@switchyard/contract';
+import { errors } from 'jose';
+import type { Handshake, WebSocketRoute } from '../../http/index.ts';
+import type { ClientVerifier } from '../../identity/index.ts';
+import type { AssignedTerminal, ConnectorDevices } from '../devices/connector-devices.ts';
+import type { PresenceStore } from '../devices/device-presence.ts';
+import type { WebSocketConnections } from '../forwarding/websocket-connections.ts';
+import { ConnectorFault } from '../protocol/connector-fault.ts';
+import type { DeviceRegistry } from '../sessions/device-registry.ts';
+import type { ConnectionFacts } from './connection-tokens.ts';
+import { mayRegister } from './device-registration.ts';
+
+type Deps = {
+  readonly verify: (token: string) => Promise<ConnectionFacts>;
+  readonly devices: ConnectorDevices;
+  readonly clients: Pick<ClientVerifier, 'currentPermissions'>;
+  readonly presence: PresenceStore;
+  readonly webSockets: WebSocketConnections;
+  readonly deviceRegistry: DeviceRegistry;
+  readonly onAbandoned: (error: unknown) => void;
+};
+
+/** @example http.upgrades.add(createDeviceConnections(deps)); */
+export function createDeviceConnections(deps: Deps): WebSocketRoute {
+  const { devices, clients, presence, webSockets, deviceRegistry } = deps;
+
+  async function checkApplication(organizationId: string, clientId: string): Promise<void> {
+    const permissions = await clients.currentPermissions(organizationId, clientId);
+    if (permissions === undefined) {
+      throwProblem('token_invalid', 'The application that the device registered by is disabled.');
+    } else if (!mayRegister(permissions)) {
+      throwProblem(
+        'role_missing',
+        'The application that the device registered by has lost its role.',
+      );
+    }
+  }
+
+  async function factsOf({
+    token,
+    key,
+    presentedCertificate: presented,
+  }: Handshake): Promise<ConnectionFacts> {
+    let facts: ConnectionFacts;
+    try {
+      facts = await deps.verify(token ?? '');
+    } catch (error) {
+      if (error instanceof errors.JWTExpired)
+        throwProblem('token_expired', 'The token has expired.');
+      if (error instanceof errors.JOSEError)
+        throwProblem('token_invalid', 'The token is not valid.');
+      throw error;
+    }
+    const { connectionId, thumbprint, clientId, organizationId } = facts;
+    if (connectionId !== key) throwProblem('token_invalid', 'The token is for another connection.');
+    if (thumbprint !== undefined && thumbprint !== (await presented.thumbprint())) {
+      throwProblem('token_invalid', 'The token is bound to another certificate.');
+    }
+    if (clientId !== undefined) await checkApplication(organizationId, clientId);
+    return facts;
+  }
+
+  async function deviceOf({
+    organizationId,
+    physicalDeviceId,
+    logicalDeviceId,
+  }: ConnectionFacts): Promise<AssignedTerminal> {
+    let device: AssignedTerminal;
+    try {
+      device = await devices.requireUsable(await devices.find(organizationId, physicalDeviceId));
+    } catch (error) {
+      if (!(error instanceof ConnectorFault)) throw error;
+      return throwProblem('device_not_active', 'The device may not use the connector any more.');
+    }
+    if (device.logicalDeviceId === logicalDeviceId) return device;
+    return throwProblem(
+      'session_gone',
+      'The device has moved to another place since it registered.',
+    );
+  }
+
+  return {
+    path: `${connectorPaths.deviceConnections}/:key`,
+    bearer: 'own',
+    maxMessageBytes: connectorLimits.messageMaxBytes,
+    isOnDeviceListener: true,
+    async accept(handshake) {
+      const facts = await factsOf(handshake);
+      const device = await deviceOf(facts);
+      const { connectionId, order } = facts;
+      if (!(await presence.connect(device, { connectionId, order }))) {
+        throwProblem(
+          'session_gone',
+          'The connection was used, or a newer one of the device stands.',
+        );
+      }
+      const { id } = handshake;
+      return {
+        onOpen(socket) {
+          deviceRegistry.addConnection(device, webSockets.add(socket, 'device', id), facts);
+        },
+        onAbort() {
+          presence.disconnect(device, connectionId).catch(deps.onAbandoned);
+        },
+      };
+    },
+  };
+}

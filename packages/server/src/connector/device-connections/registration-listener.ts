@@ -1,0 +1,152 @@
+// Accepts the first connection of a device, which registers it and returns an address and a token.
+import {
+  closeCodes,
+  connectorLimits,
+  connectorPaths,
+  ProblemError,
+  type RegisteredMessage,
+} from '@switchyard/contract';
+import {
+  type AcceptedUpgrade,
+  addressKey,
+  type CertificateReader,
+  type Handshake,
+  type WebSocketRoute,
+} from '../../http/index.ts';
+import type { CertificateHolder } from '../../identity/index.ts';
+import type { Clock, Ids, Log } from '../../platform/index.ts';
+import type { PresenceStore } from '../devices/device-presence.ts';
+import type {
+  WebSocketConnection,
+  WebSocketConnections,
+} from '../forwarding/websocket-connections.ts';
+import {
+  ConnectorFault,
+  closeCodeForFault,
+  errorMessageText,
+} from '../protocol/connector-fault.ts';
+import type { ConnectorMetrics } from '../runtime/connector-metrics.ts';
+import type { ConnectorSettings, ConnectorTimes } from '../runtime/connector-settings.ts';
+import { createTokenBuckets } from '../runtime/token-bucket.ts';
+import type { ConnectionFacts } from './connection-tokens.ts';
+import { certificateOf, type Register, readRegistration } from './device-registration.ts';
+
+type Deps = {
+  readonly settings: Pick<
+    ConnectorSettings,
+    'connectorConnections' | 'connectorNodeUrl' | 'deviceAuthUrl'
+  >;
+  readonly certificates: CertificateReader<CertificateHolder>;
+  readonly ids: Ids;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly webSockets: WebSocketConnections;
+  readonly times: ConnectorTimes;
+  readonly metrics: ConnectorMetrics;
+  readonly presence: Pick<PresenceStore, 'register'>;
+  readonly sign: (facts: ConnectionFacts) => Promise<string>;
+  readonly register: Register;
+};
+
+/** The limit for each IP address: very many devices may share one address. */
+const connectsOf = { burst: 10_000, perSecond: 500 };
+
+/** Connections without authentication may use at most this share of all connections. */
+const strangersShare = 0.25;
+
+const webSocketUrl = (url: string): string => url.replace(/^http/, 'ws');
+
+/** @example const { route, tick } = createDeviceListener(deps); http.upgrades.add(route); */
+export function createDeviceListener(deps: Deps) {
+  const { settings, webSockets, times, metrics, clock, log } = deps;
+  const waiting = new Map<WebSocketConnection, number>();
+  const connects = createTokenBuckets(connectsOf);
+  const strangersMax = Math.ceil(settings.connectorConnections * strangersShare);
+
+  async function answer(handshake: Handshake, text: string): Promise<RegisteredMessage> {
+    const said = readRegistration(text);
+    const good = await certificateOf(deps.certificates, { raw: handshake.request });
+    const { device, ...by } = await deps.register(said, good);
+    const connectionId = deps.ids.secret();
+    const order = await deps.presence.register(device);
+    const { organizationId, physicalDeviceId, logicalDeviceId, tsn } = device;
+    const facts = { organizationId, physicalDeviceId, logicalDeviceId, tsn, connectionId, order };
+    const base = handshake.isDeviceListener ? settings.deviceAuthUrl : settings.connectorNodeUrl;
+    return {
+      type: 'registered',
+      tsn,
+      connectionUrl: `${webSocketUrl(base)}${connectorPaths.deviceConnections}/${connectionId}`,
+      token: await deps.sign({ ...facts, ...by }),
+      tokenType: 'Bearer',
+      expiresIn: Math.ceil(times.connectionTokenMs / 1000),
+      heartbeatSeconds: Math.ceil(times.heartbeatMs / 1000),
+      maxMessageBytes: connectorLimits.messageMaxBytes,
+    };
+  }
+
+  function tellFault(peer: WebSocketConnection, error: unknown): void {
+    const { correlationId } = peer;
+    const isOurs = !(error instanceof ConnectorFault);
+    if (isOurs) log.error({ err: error, correlationId }, 'a registration met a fault');
+    const fault = isOurs ? new ConnectorFault('unavailable') : error;
+    const { code } = fault;
+    metrics.countFault(code);
+    log.info({ correlationId, code }, 'a device was not registered');
+    peer.send(errorMessageText(fault, correlationId));
+    peer.close(closeCodeForFault(code), code);
+  }
+
+  async function hear(
+    peer: WebSocketConnection,
+    handshake: Handshake,
+    data: Buffer,
+    isBinary: boolean,
+  ) {
+    // The server ignores a second message while it handles the first one.
+    if (!waiting.delete(peer)) return;
+    try {
+      if (isBinary) throw new ConnectorFault('bad_message');
+      const registered = await answer(handshake, data.toString());
+      peer.send(JSON.stringify(registered));
+      peer.close(closeCodes.done, 'registered');
+    } catch (error) {
+      tellFault(peer, error);
+    }
+  }
+
+  const route: WebSocketRoute = {
+    path: connectorPaths.deviceListener,
+    bearer: 'optional',
+    maxMessageBytes: connectorLimits.controlMessageMaxBytes,
+    isOnDeviceListener: true,
+    accept: async (handshake) => {
+      const isRoom =
+        webSockets.size() < settings.connectorConnections &&
+        webSockets.countOf('registration') < strangersMax;
+      if (!isRoom || !connects.take(addressKey(handshake.address), clock.now())) {
+        throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
+      }
+      return welcomed(handshake);
+    },
+  };
+
+  const welcomed = (handshake: Handshake): AcceptedUpgrade => ({
+    onOpen(socket) {
+      const peer = webSockets.add(socket, 'registration', handshake.id);
+      waiting.set(peer, clock.now() + times.registerWithinMs);
+      peer.onMessage((data, isBinary) => void hear(peer, handshake, data, isBinary));
+      peer.onClose(() => waiting.delete(peer));
+    },
+  });
+
+  return {
+    route,
+    tick(now: number): void {
+      for (const [peer, until] of waiting) {
+        if (now < until) continue;
+        waiting.delete(peer);
+        tellFault(peer, new ConnectorFault('timeout'));
+      }
+    },
+  };
+}

@@ -1,0 +1,70 @@
+// Connects terminals that run in a web page of this server, after the page has authorised them.
+import { connectorLimits, ProblemError, throwProblem } from '@switchyard/contract';
+import type { AcceptedUpgrade } from '../../http/index.ts';
+import type { AssignedTerminal, ConnectorDevices } from '../devices/connector-devices.ts';
+import type { PresenceStore } from '../devices/device-presence.ts';
+import type { WebSocketConnections } from '../forwarding/websocket-connections.ts';
+import { withProblems } from '../protocol/fault-to-problem.ts';
+import type { DeviceRegistry } from '../sessions/device-registry.ts';
+
+export type PageTerminals = ReturnType<typeof createPageTerminals>;
+
+type Deps = {
+  readonly devices: ConnectorDevices;
+  readonly presence: PresenceStore;
+  readonly webSockets: WebSocketConnections;
+  readonly deviceRegistry: DeviceRegistry;
+  readonly connectionsMost: number;
+  readonly onAbandoned: (error: unknown) => void;
+};
+
+/** @example const { welcome } = await pages.connect(device, connectionId, correlationId); */
+export function createPageTerminals(deps: Deps) {
+  const { devices, presence, webSockets, deviceRegistry } = deps;
+  return {
+    maxMessageBytes: connectorLimits.messageMaxBytes as number,
+
+    /**
+     * Returns a device that may use the connector.
+     *
+     * @throws Refusal with the error code of the connector
+     */
+    demand: (organizationId: string, physicalDeviceId: string): Promise<AssignedTerminal> =>
+      withProblems(async () =>
+        devices.requireUsable(await devices.find(organizationId, physicalDeviceId)),
+      ),
+
+    /** Returns the registration number for the next connection of the device. */
+    register: (device: AssignedTerminal): Promise<number> => presence.register(device),
+
+    /** Each connection works once; of two connections of a device, the last registered one wins. */
+    async connect(
+      device: AssignedTerminal,
+      connection: { readonly connectionId: string; readonly order: number },
+      correlationId: string,
+    ): Promise<AcceptedUpgrade> {
+      const { connectionId } = connection;
+      if (webSockets.size() >= deps.connectionsMost) {
+        throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
+      }
+      if (!(await presence.connect(device, connection))) {
+        throwProblem(
+          'session_gone',
+          'The connection was used, or a newer one of the device stands.',
+        );
+      }
+      return {
+        onOpen(socket) {
+          deviceRegistry.addConnection(
+            device,
+            webSockets.add(socket, 'device', correlationId),
+            connection,
+          );
+        },
+        onAbort() {
+          presence.disconnect(device, connectionId).catch(deps.onAbandoned);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,267 @@
+// Lists the devices of an organisation with their connection status, page by page.
+import type {
+  ConnectedDevice,
+  ConnectionStatus,
+  DeviceAttention,
+  DeviceConnection,
+  DeviceCounts,
+} from '@switchyard/contract';
+import { type FoundPage, type PageRequest, parseTimestamp } from '../../http/index.ts';
+import { type Clock, createStatementRunner, type Database, isoTime } from '../../platform/index.ts';
+import { formatTsn } from '../../provisioning/index.ts';
+import { type Backplane, BackplaneError } from '../nodes/backplane.ts';
+import { deviceKeyOf } from './connector-devices.ts';
+
+/** The visible devices: all devices of an organisation, or those of a merchant or store. */
+export type DeviceScope = {
+  readonly organizationId: string;
+  readonly merchantId?: string | undefined;
+  readonly storeId?: string | undefined;
+};
+
+export type DeviceFilter = {
+  readonly status?: ConnectionStatus | undefined;
+  readonly storeId?: string | undefined;
+  readonly merchantId?: string | undefined;
+  readonly attention?: DeviceAttention | undefined;
+  readonly q?: string | undefined;
+  readonly changedSince?: string | undefined;
+};
+
+export type DeviceList = {
+  list(
+    scope: DeviceScope,
+    filter: DeviceFilter,
+    page: PageRequest,
+  ): Promise<FoundPage<ConnectedDevice>>;
+  find(scope: DeviceScope, physicalDeviceId: string): Promise<ConnectedDevice | undefined>;
+  count(
+    scope: DeviceScope,
+    filter: Pick<DeviceFilter, 'merchantId' | 'storeId'>,
+  ): Promise<DeviceCounts>;
+};
+
+type Row = {
+  readonly physical_device_id: string;
+  readonly make: string;
+  readonly model: string;
+  readonly serial_number: string;
+  readonly family: string;
+  readonly name: string | null;
+  readonly logical_device_id: string | null;
+  readonly store_id: string | null;
+  readonly merchant_id: string | null;
+  readonly online_until: Date | null;
+  readonly since: Date | null;
+  readonly last_seen_at: Date | null;
+  readonly node: string | null;
+  readonly enabled: boolean;
+  readonly certificate_until: Date | null;
+};
+
+/** A device without an assignment has no store or merchant that could disable it. */
+const isEnabledText = `(h.status = 'Enabled' AND coalesce(d.status, 'Enabled') = 'Enabled'
+    AND coalesce(s.status, 'Enabled') = 'Enabled' AND coalesce(m.status, 'Enabled') = 'Enabled')`;
+const certificateExpiry = `(SELECT max(c.not_after) FROM device_certificates c
+    WHERE c.organization_id = h.organization_id AND c.physical_device_id = h.physical_device_id
+      AND c.revoked_at IS NULL)`;
+
+/**
+ * $1 is the organisation, $2 and $3 are the merchant and store of the caller. A device without an
+ * assignment belongs to its merchant.
+ */
+const fromClause = (presence: 'JOIN' | 'LEFT JOIN') => `FROM physical_devices h
+  LEFT JOIN logical_devices d ON d.organization_id = h.organization_id
+    AND d.logical_device_id = h.logical_device_id AND d.removed_at IS NULL
+  LEFT JOIN stores s ON s.organization_id = d.organization_id AND s.store_id = d.store_id
+  LEFT JOIN merchants m ON m.organization_id = h.organization_id
+    AND m.merchant_id = coalesce(d.merchant_id, h.merchant_id)
+  ${presence} device_presence p ON p.organization_id = h.organization_id
+    AND p.physical_device_id = h.physical_device_id
+  WHERE h.organization_id = $1 AND h.removed_at IS NULL
+    AND ($2::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $2)
+    AND ($3::uuid IS NULL OR d.store_id IS NULL OR d.store_id = $3)`;
+
+const selectText = (
+  presence: 'JOIN' | 'LEFT JOIN',
+) => `SELECT h.physical_device_id, h.make, h.model,
+    h.serial_number, h.family, d.name, d.logical_device_id, d.store_id,
+    coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
+    p.online_until, p.since, p.last_seen_at, p.node, ${isEnabledText} AS enabled,
+    ${certificateExpiry} AS certificate_until
+  ${fromClause(presence)}`;
+
+const findText = `${selectText('LEFT JOIN')} AND h.physical_device_id = $4`;
+
+const placeFilter = `AND ($4::uuid IS NULL OR coalesce(d.merchant_id, h.merchant_id) = $4)
+    AND ($5::uuid IS NULL OR d.store_id = $5)`;
+
+/**
+ * $9 is the `attention` filter, $10 a search text, $11 `changedSince`, $12 the certificate limit.
+ */
+const listText = (select: string, status: string) => `${select}
+    ${placeFilter}
+    AND ${status}
+    AND h.physical_device_id > $7
+    AND ($9::text IS NULL OR CASE $9
+      WHEN 'NeverConnected' THEN p.physical_device_id IS NULL
+      WHEN 'Disabled' THEN NOT ${isEnabledText}
+      WHEN 'InStock' THEN d.logical_device_id IS NULL
+      ELSE ${certificateExpiry} < $12::timestamptz END)
+    AND ($10::text IS NULL OR starts_with(lower(d.name), lower($10))
+      OR starts_with(lower(h.serial_number), lower($10))
+      OR lower(h.make || '_' || h.model || '-' || h.serial_number) = lower($10))
+    AND ($11::timestamptz IS NULL OR p.since > $11
+      OR (p.online_until > $11 AND p.online_until <= $6))
+  ORDER BY h.physical_device_id LIMIT $8`;
+
+const countText = `SELECT count(*) AS devices,
+    count(*) FILTER (WHERE p.online_until > $6::timestamptz) AS online,
+    count(*) FILTER (WHERE p.physical_device_id IS NULL) AS never_connected,
+    count(*) FILTER (WHERE NOT ${isEnabledText}) AS disabled,
+    count(*) FILTER (WHERE d.logical_device_id IS NULL) AS in_stock,
+    count(*) FILTER (WHERE ${certificateExpiry} < $7::timestamptz) AS certificate_ending
+  ${fromClause('LEFT JOIN')} ${placeFilter}`;
+
+/**
+ * $6 is the current time. `Online` reads only devices that have connected before, not all devices.
+ */
+const listTextByStatus = {
+  Any: listText(selectText('LEFT JOIN'), '$6::timestamptz IS NOT NULL'),
+  Online: listText(selectText('JOIN'), 'p.online_until > $6::timestamptz'),
+  Offline: listText(
+    selectText('LEFT JOIN'),
+    '(p.online_until IS NULL OR p.online_until <= $6::timestamptz)',
+  ),
+} as const;
+
+const firstId = '00000000-0000-0000-0000-000000000000';
+/** A certificate needs renewal when less than this time is left. */
+const certificateRenewalMs = 30 * 86_400_000;
+const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+const optionalTime = (name: string, at: Date | number | null) =>
+  at === null ? {} : { [name]: isoTime(typeof at === 'number' ? at : at.getTime()) };
+
+/** An expired lease means that the node of the device died at that time. */
+export function connectionOf(
+  row: Pick<Row, 'online_until' | 'since' | 'last_seen_at' | 'node'>,
+  now: number,
+): DeviceConnection {
+  const onlineUntil = row.online_until?.getTime();
+  if (onlineUntil !== undefined && onlineUntil > now) {
+    return {
+      status: 'Online',
+      ...optionalTime('since', row.since),
+      ...optionalTime('lastSeenAt', row.last_seen_at),
+      ...(row.node === null ? {} : { node: row.node }),
+    };
+  }
+  return {
+    status: 'Offline',
+    ...optionalTime('since', onlineUntil ?? row.since),
+    ...optionalTime('lastSeenAt', row.last_seen_at),
+  };
+}
+
+type Deps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly backplane: Pick<Backplane, 'request'>;
+};
+
+/** @example const { items, next } = await createFleet(deps).list({ organizationId }, {}, page); */
+export function createDeviceList({ database, clock, backplane }: Deps): DeviceList {
+  const run = createStatementRunner(database, 'connector');
+
+  /**
+   * Only the node of the device knows the session; the result is empty if that node is not
+   * reachable.
+   */
+  async function findSession(organizationId: string, physicalDeviceId: string) {
+    try {
+      const key = deviceKeyOf({ organizationId, physicalDeviceId });
+      const answer = await backplane.request(key, { kind: 'status' });
+      return answer === undefined ? {} : { inSession: answer['claimed'] === true };
+    } catch (error) {
+      if (error instanceof BackplaneError) return {};
+      throw error;
+    }
+  }
+
+  async function toConnectedDevice(organizationId: string, row: Row): Promise<ConnectedDevice> {
+    const { make, model, serial_number: serialNumber, physical_device_id: id } = row;
+    const connection = connectionOf(row, clock.now());
+    const session = connection.status === 'Online' ? await findSession(organizationId, id) : {};
+    return {
+      physicalDeviceId: id,
+      tsn: formatTsn({ make, model, serialNumber }),
+      family: row.family,
+      ...(row.name === null ? {} : { name: row.name }),
+      ...(row.logical_device_id === null ? {} : { deviceId: row.logical_device_id }),
+      ...(row.store_id === null ? {} : { storeId: row.store_id }),
+      ...(row.merchant_id === null ? {} : { merchantId: row.merchant_id }),
+      enabled: row.enabled,
+      ...optionalTime('certificateExpiresAt', row.certificate_until),
+      connection: { ...connection, ...session },
+    };
+  }
+
+  const scopeValues = ({ organizationId, merchantId, storeId }: DeviceScope) => [
+    organizationId,
+    merchantId ?? null,
+    storeId ?? null,
+  ];
+
+  const certificateLimit = () => isoTime(clock.now() + certificateRenewalMs);
+
+  return {
+    async list(scope, filter, { limit, after = firstId }) {
+      const { status, storeId, merchantId, attention, q } = filter;
+      const since = filter.changedSince && parseTimestamp(filter.changedSince, '?changedSince');
+      const rows = (await run(listTextByStatus[status ?? 'Any'], [
+        ...scopeValues(scope),
+        merchantId ?? null,
+        storeId ?? null,
+        isoTime(clock.now()),
+        after,
+        limit + 1,
+        attention ?? null,
+        q ?? null,
+        since ?? null,
+        certificateLimit(),
+      ])) as unknown as Row[];
+      const pageRows = rows.slice(0, limit);
+      const items = await Promise.all(
+        pageRows.map((row) => toConnectedDevice(scope.organizationId, row)),
+      );
+      return { items, next: rows.length > limit ? items.at(-1)?.physicalDeviceId : undefined };
+    },
+    async find(scope, physicalDeviceId) {
+      if (!uuidForm.test(physicalDeviceId)) return undefined;
+      const [row] = await run(findText, [...scopeValues(scope), physicalDeviceId]);
+      return row === undefined
+        ? undefined
+        : toConnectedDevice(scope.organizationId, row as unknown as Row);
+    },
+    async count(scope, { merchantId, storeId }) {
+      const at = isoTime(clock.now());
+      const [row] = await run(countText, [
+        ...scopeValues(scope),
+        merchantId ?? null,
+        storeId ?? null,
+        at,
+        certificateLimit(),
+      ]);
+      return {
+        at,
+        devices: Number(row?.['devices']),
+        online: Number(row?.['online']),
+        neverConnected: Number(row?.['never_connected']),
+        disabled: Number(row?.['disabled']),
+        inStock: Number(row?.['in_stock']),
+        certificateEnding: Number(row?.['certificate_ending']),
+      };
+    },
+  };
+}

@@ -1,0 +1,141 @@
+// Publishes events for devices that have connected or disconnected for a minimum time.
+import { CompiledQuery } from 'kysely';
+import {
+  type Clock,
+  createPoller,
+  type Database,
+  isoTime,
+  type Log,
+  type OutboxEventData,
+  type OutboxEventMapper,
+  type Poller,
+} from '../../platform/index.ts';
+import { formatTsn } from '../../provisioning/index.ts';
+import type { ConnectorTimes } from '../runtime/connector-settings.ts';
+import { leaseRenewalMs } from './device-presence.ts';
+
+/** The maximum number of rows of each kind in one statement. */
+const rowsMax = 500;
+
+/**
+ * $1 is the current time. A device must have its state since $2 or earlier, and its last event must
+ * be at $3 or earlier. The lease of a dead node expires later than the minimum time; $5 decides if
+ * the statement includes such leases.
+ */
+const publishText = `WITH came AS (
+    SELECT organization_id, physical_device_id FROM device_presence
+    WHERE NOT told_online AND online_until IS NOT NULL AND online_until > $1 AND since <= $2
+      AND (told_at IS NULL OR told_at <= $3)
+    ORDER BY since LIMIT $4 FOR UPDATE SKIP LOCKED
+  ), went AS (
+    SELECT organization_id, physical_device_id FROM device_presence
+    WHERE told_online AND online_until IS NULL AND since <= $2 AND told_at <= $3
+    ORDER BY since LIMIT $4 FOR UPDATE SKIP LOCKED
+  ), lapsed AS (
+    SELECT organization_id, physical_device_id FROM device_presence
+    WHERE $5 AND told_online AND online_until <= $1 AND told_at <= $3
+    ORDER BY online_until LIMIT $4 FOR UPDATE SKIP LOCKED
+  ), told AS (
+    UPDATE device_presence p SET told_online = NOT p.told_online, told_at = $1,
+      told_since = CASE WHEN p.online_until <= $1 THEN p.online_until ELSE p.since END,
+      changes = p.changes + 1
+    FROM (SELECT * FROM came UNION ALL SELECT * FROM went UNION ALL SELECT * FROM lapsed) AS due
+    WHERE p.organization_id = due.organization_id
+      AND p.physical_device_id = due.physical_device_id
+    RETURNING p.organization_id, p.physical_device_id, p.told_online, p.changes
+  )
+  INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+  SELECT organization_id, gen_random_uuid(),
+    CASE WHEN told_online THEN 'device.online' ELSE 'device.offline' END,
+    physical_device_id, changes, $1
+  FROM told RETURNING subject_id`;
+
+type Deps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly times: Pick<ConnectorTimes, 'stateStableMs' | 'eventIntervalMs' | 'eventPollMs'>;
+};
+
+/**
+ * Several processes may publish: one of them publishes each row. While the database is unavailable,
+ * no node can renew its leases. After that, an expired lease says nothing about a device until all
+ * nodes had time to renew.
+ *
+ * @example createTeller(deps).start();
+ */
+export function createPresencePublisher({ database, clock, log, times }: Deps): Poller {
+  let wasDatabaseDown = false;
+  let leasesTrustedFrom = 0;
+  return createPoller({
+    pollMs: times.eventPollMs,
+    async poll() {
+      const now = clock.now();
+      const published = await database.query(publishText, [
+        isoTime(now),
+        isoTime(now - times.stateStableMs),
+        isoTime(now - times.eventIntervalMs),
+        rowsMax,
+        !wasDatabaseDown && now >= leasesTrustedFrom,
+      ]);
+      if (wasDatabaseDown) leasesTrustedFrom = now + leaseRenewalMs;
+      wasDatabaseDown = false;
+      return published.length >= rowsMax;
+    },
+    onError(error) {
+      wasDatabaseDown = true;
+      log.error({ err: error }, 'devices that came and went could not be told of');
+    },
+  });
+}
+
+type Row = {
+  outbox_id: string;
+  merchant_id: string | null;
+  store_id: string | null;
+  logical_device_id: string | null;
+  physical_device_id: string;
+  make: string;
+  model: string;
+  serial_number: string;
+  told_since: Date | null;
+};
+
+const readEventDataText = `SELECT r.outbox_id, coalesce(d.merchant_id, h.merchant_id) AS merchant_id,
+    d.store_id, d.logical_device_id, h.physical_device_id, h.make, h.model, h.serial_number,
+    p.told_since
+  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS r(organization_id, physical_device_id, outbox_id)
+  JOIN physical_devices h ON h.organization_id = r.organization_id
+    AND h.physical_device_id = r.physical_device_id
+  LEFT JOIN logical_devices d ON d.organization_id = h.organization_id
+    AND d.logical_device_id = h.logical_device_id AND d.removed_at IS NULL
+  LEFT JOIN device_presence p ON p.organization_id = h.organization_id
+    AND p.physical_device_id = h.physical_device_id`;
+
+function eventDataOf(row: Row): OutboxEventData {
+  const { make, model, serial_number: serialNumber } = row;
+  return {
+    merchantId: row.merchant_id,
+    data: {
+      ...(row.store_id === null ? {} : { storeId: row.store_id }),
+      ...(row.logical_device_id === null ? {} : { deviceId: row.logical_device_id }),
+      physicalDeviceId: row.physical_device_id,
+      tsn: formatTsn({ make, model, serialNumber }),
+      ...(row.told_since === null ? {} : { since: isoTime(row.told_since.getTime()) }),
+    },
+  };
+}
+
+/** Reads the data of a batch with one query. */
+export const presenceEvents: OutboxEventMapper = {
+  prefix: 'device.',
+  async read(rows, trx) {
+    const values = [
+      rows.map((row) => row.organizationId),
+      rows.map((row) => row.subjectId),
+      rows.map((row) => row.outboxId),
+    ];
+    const result = await trx.executeQuery<Row>(CompiledQuery.raw(readEventDataText, values));
+    return new Map(result.rows.map((row) => [row.outbox_id, eventDataOf(row)]));
+  },
+};

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createTokenBuckets } from '../runtime/token-bucket.ts';
+import { createForwarder } from './forward-messages.ts';
+
+const kib = 1024;
+
+function sample() {
+  let buffered = 0;
+  let isPaused = false;
+  let time = 7;
+  const sent: (() => void)[] = [];
+  const lane = createForwarder({
+    from: {
+      pause: () => {
+        isPaused = true;
+      },
+      resume: () => {
+        isPaused = false;
+      },
+    },
+    to: {
+      send(data, _isBinary, done) {
+        buffered += data.length;
+        sent.push(() => {
+          buffered -= data.length;
+          done?.();
+        });
+      },
+      buffered: () => buffered,
+    },
+    now: () => time,
+    onForwarded: () => {},
+  });
+  const pass = (bytes: number) => lane.forward(Buffer.alloc(bytes), true);
+  const at = (now: number) => {
+    time = now;
+  };
+  return { lane, pass, isPaused: () => isPaused, drain: () => sent.shift()?.(), at };
+}
+
+describe('a lane between two ends', () => {
+  it('holds the sender above the mark, and lets it go on once most is gone', () => {
+    const { lane, pass, isPaused, drain } = sample();
+    for (let n = 0; n < 4; n += 1) pass(64 * kib);
+    assert.equal(isPaused(), false);
+    pass(64 * kib);
+    assert.deepEqual([isPaused(), lane.slowSince()], [true, 7]);
+    for (let n = 0; n < 3; n += 1) drain();
+    assert.equal(isPaused(), true);
+    drain();
+    assert.deepEqual([isPaused(), lane.slowSince()], [false, undefined]);
+  });
+
+  it('gives a reader time that reads slowly, and none that reads nothing', () => {
+    const { lane, pass, isPaused, drain, at } = sample();
+    for (let n = 0; n < 5; n += 1) pass(64 * kib);
+    at(9_000);
+    drain();
+    assert.deepEqual([isPaused(), lane.slowSince()], [true, 9_000]);
+    pass(64 * kib);
+    at(18_000);
+    drain();
+    assert.deepEqual([isPaused(), lane.slowSince()], [true, 18_000]);
+    at(60_000);
+    assert.equal(lane.slowSince(), 18_000);
+  });
+
+  it('counts from when more than 1 MiB waits, whatever of it is read', () => {
+    const { lane, pass, drain, at } = sample();
+    for (let n = 0; n < 18; n += 1) pass(64 * kib);
+    at(5_000);
+    drain();
+    assert.equal(lane.slowSince(), 7);
+    drain();
+    assert.equal(lane.slowSince(), 5_000);
+    at(6_000);
+    pass(64 * kib);
+    at(9_000);
+    drain();
+    assert.equal(lane.slowSince(), 9_000);
+  });
+
+  it('asks for no word of a message while the reader keeps up, and for one of each once it lags', () => {
+    const asked: boolean[] = [];
+    const waiting: (() => void)[] = [];
+    let buffered = 0;
+    const none = () => {};
+    const lane = createForwarder({
+      from: { pause: none, resume: none },
+      to: {
+        send(data, _isBinary, sent) {
+          asked.push(sent !== undefined);
+          buffered += data.length;
+          waiting.push(() => {
+            buffered -= data.length;
+            sent?.();
+          });
+        },
+        buffered: () => buffered,
+      },
+      now: () => 7,
+      onForwarded: none,
+    });
+    const pass = (count: number) => {
+      for (let n = 0; n < count; n += 1) lane.forward(Buffer.alloc(kib), true);
+      return asked.splice(0).filter((isAsked) => isAsked).length;
+    };
+    const drain = () => {
+      for (const taken of waiting.splice(0)) taken();
+    };
+    for (let n = 0; n < 1000; n += 1) {
+      assert.equal(pass(1), 0);
+      drain();
+    }
+    assert.equal(pass(64), 0, 'so much may lie before it');
+    assert.equal(pass(10), 10);
+    for (const taken of waiting.splice(0, 70)) taken();
+    assert.equal(pass(1), 1, 'until all is taken');
+    drain();
+    assert.equal(pass(1), 0);
+  });
+
+  it('lets the sender go on when it ends', () => {
+    const { lane, pass, isPaused } = sample();
+    pass(300 * kib);
+    lane.stop();
+    assert.equal(isPaused(), false);
+  });
+});
+
+describe('a lane of many short messages', () => {
+  it('holds the sender back by their number, and lets it go once few are left', () => {
+    const waiting: (() => void)[] = [];
+    let isPaused = false;
+    const lane = createForwarder({
+      from: {
+        pause: () => {
+          isPaused = true;
+        },
+        resume: () => {
+          isPaused = false;
+        },
+      },
+      to: {
+        send: (_data, _isBinary, sent) => void waiting.push(sent ?? (() => {})),
+        buffered: () => 2,
+      },
+      now: () => 7,
+      onForwarded: () => {},
+    });
+    for (let n = 0; n < 1024; n += 1) lane.forward(Buffer.of(), false);
+    assert.equal(isPaused, false);
+    lane.forward(Buffer.of(), false);
+    assert.deepEqual([isPaused, lane.slowSince()], [true, 7]);
+    for (const sent of waiting.splice(0, 1025 - 257)) sent();
+    assert.equal(isPaused, true);
+    for (const sent of waiting.splice(0, 1)) sent();
+    assert.deepEqual([isPaused, lane.slowSince()], [false, undefined]);
+  });
+});
+
+describe('a rate', () => {
+  it('gives a burst, then so much a second, to each key', () => {
+    const rate = createTokenBuckets({ burst: 3, perSecond: 2 });
+    const taken = (key: string, at: number) => rate.take(key, at);
+    assert.deepEqual(
+      [0, 0, 0, 0].map((at) => taken('a', at)),
+      [true, true, true, false],
+    );
+    assert.equal(taken('b', 0), true);
+    assert.deepEqual(
+      [500, 500, 1000].map((at) => taken('a', at)),
+      [true, false, true],
+    );
+  });
+});

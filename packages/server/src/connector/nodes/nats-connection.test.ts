@@ -1,0 +1,125 @@
+// Tests a real NATS connection: a break at its start, and late messages while it closes.
+import assert from 'node:assert/strict';
+import { connect, createServer, type Socket } from 'node:net';
+import { after, before, describe, it } from 'node:test';
+import { freePorts } from '../../../test/support/free-ports.ts';
+import {
+  createNatsServer,
+  type NatsServer,
+  natsPassword,
+  natsUser,
+} from '../../../test/support/processes/nats-server.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
+import { createLog, createMetrics, pause } from '../../platform/index.ts';
+import { BackplaneError } from './backplane.ts';
+import { type NatsClient, openNatsClient } from './nats-connection.ts';
+
+const text = (word: string) => new TextEncoder().encode(word);
+
+const urlAt = (port: number) => `nats://${natsUser}:${natsPassword}@127.0.0.1:${port}`;
+
+function linkTo(natsUrl: string, instanceName: string): NatsClient {
+  const none = { natsCaFile: undefined, natsCertFile: undefined, natsKeyFile: undefined };
+  return openNatsClient({
+    settings: { natsUrl, instanceName, ...none, natsCredentialsFile: undefined },
+    log: createLog({ logLevel: 'silent', instanceName }),
+    metrics: createMetrics(),
+  });
+}
+
+async function up(natsClient: NatsClient): Promise<NatsClient> {
+  if (!natsClient.isUp())
+    await new Promise<void>((resolve) => natsClient.onChange(() => resolve()));
+  return natsClient;
+}
+
+/** A proxy that breaks the first connection at its first subscription, and no later connection. */
+async function wireThatBreaksOnce(port: number) {
+  const open = new Set<Socket>();
+  let isFirst = true;
+  const server = createServer((near) => {
+    const breaks = isFirst;
+    isFirst = false;
+    const remoteSessions = connect(port, '127.0.0.1');
+    const end = () => {
+      open.delete(near);
+      near.destroy();
+      remoteSessions.destroy();
+    };
+    open.add(near);
+    for (const socket of [near, remoteSessions]) socket.on('error', end).on('close', end);
+    near.on('data', (data) => {
+      if (breaks && data.includes('SUB ')) end();
+      else remoteSessions.write(data);
+    });
+    remoteSessions.pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as { port: number }).port,
+    open: () => open.size,
+    close: () => server.close(),
+  };
+}
+
+describe('the connection to NATS', () => {
+  let nats: NatsServer;
+  let natsPort: number;
+  before(async () => {
+    [natsPort = 0] = await freePorts(1);
+    nats = createNatsServer(natsPort);
+    await nats.start();
+  });
+  after(() => nats?.kill());
+
+  const opened = (instanceName: string) => up(linkTo(urlAt(natsPort), instanceName));
+
+  it('is one, and hears once, where it broke before it had begun', async (t) => {
+    const wire = await wireThatBreaksOnce(natsPort);
+    const asking = await opened('asking');
+    const asked = linkTo(urlAt(wire.port), 'asked');
+    t.after(async () => {
+      await Promise.all([asking.close(), asked.close()]);
+      wire.close();
+    });
+    const heard: string[] = [];
+    asked.subscribe('news', (data) => void heard.push(Buffer.from(data).toString()));
+    asked.subscribe('ready', (_, say) => say(text('yes')));
+    await up(asked);
+    await eventually('ears', async () => (await asking.request('ready', text('?'))) !== undefined);
+    // The broken connection would reconnect within this time.
+    await pause(1000);
+    asking.publish('news', text('once'));
+    await eventually('news', () => heard.length > 0);
+    await pause(100);
+    assert.deepEqual([heard, wire.open()], [['once'], 1]);
+  });
+
+  it('drops what comes to it once it is closed, answers as well', async (t) => {
+    const [asking, asked] = await Promise.all([opened('asking'), opened('asked')]);
+    t.after(() => Promise.all([asking.close(), asked.close()]));
+    const heard = new Promise<(data: Uint8Array) => void>((resolve) => {
+      asked.subscribe('late', (_, answer) => resolve(answer));
+    });
+    asked.subscribe('ready', (_, say) => say(text('yes')));
+    await eventually('ears', async () => (await asking.request('ready', text('?'))) !== undefined);
+    const answered = asking.request('late', text('?')).catch(() => undefined);
+    const answer = await heard;
+    let isClosed = false;
+    const closing = asked.close().then(() => {
+      isClosed = true;
+    });
+    do {
+      await new Promise((resolve) => setImmediate(resolve));
+      answer(text('late'));
+      asked.publish('news', text('late'));
+      asked.subscribe('later', () => {})();
+    } while (!isClosed);
+    await closing;
+    answer(text('too late'));
+    asked.publish('news', text('too late'));
+    asked.subscribe('later', () => {})();
+    await assert.rejects(asked.request('late', text('?')), BackplaneError);
+    await answered;
+  });
+});

@@ -1,0 +1,84 @@
+// Accepts the connection of a point of sale to the device that it has claimed.
+import {
+  closeCodes,
+  connectorLimits,
+  connectorPaths,
+  ProblemError,
+  throwProblem,
+} from '@switchyard/contract';
+import type { WebSocketRoute } from '../../http/index.ts';
+import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
+import type {
+  WebSocketConnection,
+  WebSocketConnections,
+} from '../forwarding/websocket-connections.ts';
+import { BackplaneError } from '../nodes/backplane.ts';
+import type { AddressUser, RemoteSessions } from '../nodes/index.ts';
+import type { ConnectorSettings } from '../runtime/connector-settings.ts';
+import type { DeviceRegistry } from '../sessions/device-registry.ts';
+import type { PosSessionConnection } from '../sessions/session-addresses.ts';
+
+type Deps = {
+  readonly settings: Pick<ConnectorSettings, 'connectorSessionAuth'>;
+  readonly webSockets: WebSocketConnections;
+  readonly deviceRegistry: DeviceRegistry;
+  readonly far: Pick<RemoteSessions, 'useAddress'> | undefined;
+};
+
+const identifierForm = /^[A-Za-z0-9_-]{22,128}$/;
+
+/** @example http.upgrades.add(createSessions({ settings, peers, hub, far })); */
+export function createSessions({
+  settings,
+  webSockets,
+  deviceRegistry,
+  far: remoteSessions,
+}: Deps): WebSocketRoute {
+  const gone = (): never =>
+    throwProblem('session_gone', 'The session was used, has expired, or was never yours.');
+
+  function wire(peer: WebSocketConnection, joined: PosSessionConnection | undefined): void {
+    if (joined === undefined) {
+      peer.close(closeCodes.superseded, 'superseded');
+      return;
+    }
+    peer.onMessage(joined.receive);
+    peer.onClose((code) => joined.disconnected(code === closeCodes.done));
+  }
+
+  /** Used if the address leads to this node, but another node has the device. */
+  async function useFar(
+    key: string,
+    caller: AddressUser | undefined,
+  ): Promise<(end: MessageEndpoint) => PosSessionConnection> {
+    if (remoteSessions === undefined || deviceRegistry.hasSession(key)) return gone();
+    try {
+      return (await remoteSessions.useAddress(key, caller)) ?? gone();
+    } catch (error) {
+      if (!(error instanceof BackplaneError)) throw error;
+      throw new ProblemError('node_unreachable', 'The node of the device cannot be reached now.', {
+        retryAfterMs: 5000,
+      });
+    }
+  }
+
+  return {
+    path: `${connectorPaths.sessions}/:key`,
+    bearer: settings.connectorSessionAuth === 'bearer' ? 'required' : 'optional',
+    maxMessageBytes: connectorLimits.messageMaxBytes,
+    isOnDeviceListener: false,
+    isVerified: ({ key }) => deviceRegistry.hasSession(key),
+    async accept({ key, caller, id }) {
+      if (!identifierForm.test(key)) return gone();
+      const join = deviceRegistry.useAddress(key, caller)
+        ? (end: MessageEndpoint) => deviceRegistry.join(key, end)
+        : await useFar(key, caller);
+      return {
+        onOpen(socket) {
+          const peer = webSockets.add(socket, 'session', id);
+          wire(peer, join(peer));
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,249 @@
+// Tests a control connection whose POS does not read its answers or has lost its rights.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { closeCodes, ProblemError } from '@switchyard/contract';
+import type { WebSocketConnection } from '../forwarding/websocket-connections.ts';
+import type { Message } from '../nodes/backplane.ts';
+import { createConcurrencyLimit } from '../runtime/concurrency-limit.ts';
+import type { ClaimToken } from '../sessions/claim-token.ts';
+import type { Cut } from './end-revoked-sessions.ts';
+import { openPosConnection } from './pos-connection.ts';
+
+const tsn = 'AXIUM_DX8000-1';
+const slowMs = 10_000;
+const kib = 1024;
+
+/** Creates a connection whose socket keeps all data until the test calls `read`. */
+function sample(verify: (token: string) => Promise<unknown> = async () => ({})) {
+  const queue: { data: string; sent: (() => void) | undefined }[] = [];
+  const closings: [number, string][] = [];
+  let heard: (data: Buffer, isBinary: boolean) => void = () => {};
+  let news: (message: Message) => void = () => {};
+  let isPaused = false;
+  let time = 0;
+  const peer: WebSocketConnection = {
+    correlationId: 'c',
+    kind: 'pos',
+    send: (data, _isBinary, sent) => void queue.push({ data: data.toString(), sent }),
+    buffered: () => queue.reduce((bytes, { data }) => bytes + data.length, 0),
+    pause: () => {
+      isPaused = true;
+    },
+    resume: () => {
+      isPaused = false;
+    },
+    close: (code, word) => void closings.push([code, word]),
+    onMessage: (told) => {
+      heard = told;
+    },
+    onClose: () => {},
+  };
+  const device = { physicalDeviceId: 'p', tsn };
+  const renewals: [string, string][] = [];
+  const released: (string | undefined)[][] = [];
+  const connection = openPosConnection({
+    peer,
+    slowMs,
+    token: 't',
+    presented: {},
+    verify,
+    claimBy: Number.MAX_SAFE_INTEGER,
+    caller: { organizationId: 'o', clientId: 'k', expiresAt: Number.MAX_SAFE_INTEGER },
+    places: createConcurrencyLimit({ perKey: 10, total: 10 }),
+    claims: {
+      status: async () => ({ tsn, online: true, claimed: false }),
+      claim: async () => ({ device, sessionId: 's', sessionUrl: 'wss://n', expiresInMs: 1 }),
+      watch: (_: unknown, told: typeof news) => {
+        news = told;
+        return () => {};
+      },
+      roleFault: async () => undefined,
+      renewed: (_: unknown, sessionId: string, { tokenId }: ClaimToken) => {
+        renewals.push([sessionId, tokenId]);
+      },
+    },
+    cut: (lost: readonly Cut[]) => {
+      released.push(...lost.map(({ sessionId, word }) => [sessionId, word]));
+    },
+    askingOf: (caller: unknown) => ({ caller }),
+    now: () => time,
+    mayAsk: () => true,
+    told: () => {},
+    broken: (error: unknown) => assert.fail(String(error)),
+  } as unknown as Parameters<typeof openPosConnection>[0]);
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  let asked = 0;
+  return {
+    peer,
+    connection,
+    closings,
+    released,
+    renewals,
+    isPaused: () => isPaused,
+    async say(message: object) {
+      heard(Buffer.from(JSON.stringify(message)), false);
+      await settled();
+    },
+    /** Sends requests while the server reads them. @returns the total number of requests */
+    async ask(times: number) {
+      for (let turn = 0; turn < times && !isPaused && closings.length === 0; turn += 1) {
+        asked += 1;
+        heard(Buffer.from(JSON.stringify({ type: 'status', requestId: `${asked}`, tsn })), false);
+        await settled();
+      }
+      return asked;
+    },
+    news: (message: Message) => news(message),
+    read(most = Number.POSITIVE_INFINITY) {
+      for (const { sent } of queue.splice(0, most)) sent?.();
+    },
+    at(now: number) {
+      time = now;
+      connection.tick(now);
+    },
+  };
+}
+
+describe('a point of sale that is looked at again', () => {
+  const claim = { type: 'claim', requestId: '1', tsn };
+  const refuses = (code: 'token_invalid' | 'token_expired' | 'database_unavailable') => () =>
+    Promise.reject(new ProblemError(code, 'no'));
+
+  it('loses its sessions with its token or its right, and not with a token that has run out', async () => {
+    const rights = (names: readonly string[]) => async () => ({ permissions: new Set(names) });
+    for (const [verify, code, sessions] of [
+      [rights(['cc.pos']), undefined, []],
+      [rights(['retail.use']), closeCodes.roleMissing, [['s', 'role_missing']]],
+      [refuses('token_invalid'), closeCodes.unauthorized, [['s', 'unauthorized']]],
+      [refuses('token_expired'), closeCodes.tokenExpired, []],
+    ] as const) {
+      const pos = sample(verify);
+      await pos.say(claim);
+      await pos.connection.recheck();
+      assert.equal(pos.closings[0]?.[0], code);
+      assert.deepEqual(pos.released, sessions);
+    }
+  });
+
+  it('keeps all where the database is away, or its session has ended by itself', async () => {
+    const away = sample(refuses('database_unavailable'));
+    await away.say(claim);
+    await assert.rejects(away.connection.recheck(), { code: 'database_unavailable' });
+    assert.deepEqual([away.closings, away.released], [[], []]);
+    const ended = sample(refuses('token_invalid'));
+    await ended.say(claim);
+    ended.news({ kind: 'ended', sessionId: 's' });
+    await ended.connection.recheck();
+    assert.deepEqual(ended.released, []);
+  });
+});
+
+describe('a point of sale that has shown another token', () => {
+  const rights = { permissions: new Set(['cc.pos']), organizationId: 'o', clientId: 'k' };
+
+  it('has that told to the nodes of its devices with each look, since nobody answers to it', async () => {
+    const pos = sample(async (token) => ({ ...rights, tokenId: token }));
+    await pos.say({ type: 'claim', requestId: '1', tsn });
+    await pos.connection.recheck();
+    assert.deepEqual(pos.renewals, [], 'its node knows the first one by the claim');
+    await pos.say({ type: 'renewToken', token: 'next' });
+    for (const times of [1, 2, 3]) {
+      assert.deepEqual(pos.renewals, Array(times).fill(['s', 'next']));
+      await pos.connection.recheck();
+    }
+    pos.news({ kind: 'ended', sessionId: 's' });
+    pos.renewals.splice(0);
+    await pos.connection.recheck();
+    assert.deepEqual(pos.renewals, [], 'an ended one has no token');
+  });
+});
+
+describe('a point of sale that is being looked at', () => {
+  const claim = { type: 'claim', requestId: '1', tsn };
+  const caller = { organizationId: 'o', clientId: 'k', permissions: new Set(['cc.pos']) };
+
+  /** The check of the token `t` waits until the test revokes it; other tokens are valid. */
+  function asked() {
+    const { promise, reject } = Promise.withResolvers<never>();
+    const pos = sample((token) => (token === 't' ? promise : Promise.resolve(caller)));
+    return { pos, revoke: () => reject(new ProblemError('token_invalid', 'no')) };
+  }
+
+  it('is judged by the token that it shows then', async () => {
+    const { pos, revoke } = asked();
+    await pos.say(claim);
+    const look = pos.connection.recheck();
+    await pos.say({ type: 'renewToken', token: 'next' });
+    revoke();
+    await look;
+    await pos.connection.recheck();
+    assert.deepEqual([pos.closings, pos.released], [[], []]);
+  });
+
+  it('loses what it claims meanwhile, too', async () => {
+    const { pos, revoke } = asked();
+    const look = pos.connection.recheck();
+    await pos.say(claim);
+    revoke();
+    await look;
+    assert.equal(pos.closings[0]?.[0], closeCodes.unauthorized);
+    assert.deepEqual(pos.released, [['s', 'unauthorized']]);
+  });
+
+  it('loses its sessions though it goes meanwhile, and not one that ends', async () => {
+    for (const [isEnded, sessions] of [
+      [false, [['s', 'unauthorized']]],
+      [true, []],
+    ] as const) {
+      const { pos, revoke } = asked();
+      await pos.say(claim);
+      const look = pos.connection.recheck();
+      if (isEnded) pos.news({ kind: 'ended', sessionId: 's' });
+      pos.connection.close();
+      revoke();
+      await look;
+      assert.deepEqual(pos.released, sessions);
+    }
+  });
+});
+
+describe('a point of sale that does not read its answers', () => {
+  it('is not read any further, and is given up after ten seconds', async () => {
+    const pos = sample();
+    const answered = await pos.ask(100_000);
+    assert.ok(pos.isPaused() && pos.peer.buffered() <= 300 * kib, `${pos.peer.buffered()}`);
+    assert.ok(answered < 5_000, `${answered} answers lie in our memory`);
+    pos.at(slowMs - 1);
+    assert.deepEqual(pos.closings, []);
+    pos.at(slowMs);
+    pos.at(slowMs + 1);
+    assert.deepEqual(pos.closings, [[closeCodes.slowConsumer, 'slow_consumer']]);
+  });
+
+  it('goes on where it reads slowly, and is read again once it has', async () => {
+    const pos = sample();
+    await pos.ask(100_000);
+    for (let second = 1; second <= 30; second += 1) {
+      pos.read(10);
+      pos.at(second * 1000);
+    }
+    assert.deepEqual([pos.closings, pos.isPaused()], [[], true]);
+    pos.read();
+    assert.equal(pos.isPaused(), false);
+    const before = pos.peer.buffered();
+    await pos.ask(1);
+    assert.ok(pos.peer.buffered() > before, 'it is answered');
+    pos.at(60_000);
+    assert.deepEqual(pos.closings, []);
+  });
+
+  it('is given up at once where news would fill our memory', async () => {
+    const pos = sample();
+    await pos.say({ type: 'claim', requestId: '1', tsn });
+    for (let turn = 0; turn < 100_000; turn += 1) {
+      pos.news({ kind: 'status', online: true, claimed: true, lastSeenAt: turn });
+    }
+    assert.deepEqual(pos.closings, [[closeCodes.slowConsumer, 'slow_consumer']]);
+    assert.ok(pos.peer.buffered() <= 1024 * kib + 200, `${pos.peer.buffered()}`);
+  });
+});

@@ -1,0 +1,252 @@
+// Tests the connection limits of points of sale, and their sessions after a token is revoked.
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { closeCodes, ProblemError } from '@switchyard/contract';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
+import type { AcceptedUpgrade } from '../../http/index.ts';
+import { BackplaneError, type Message } from '../nodes/backplane.ts';
+import { createClaims } from './claim-requests.ts';
+import { createPosListener } from './pos-listener.ts';
+
+type Deps = Parameters<typeof createPosListener>[0];
+
+const permissions = new Set(['cc.pos']);
+const day = 86_400_000;
+const settings = { connectorConnections: 100_000 };
+
+function sample() {
+  const { route } = createPosListener({
+    settings,
+    times: { absoluteMs: day },
+    peers: { size: () => 0 },
+    claims: { roleFault: async () => undefined },
+    metrics: { claims: () => {} },
+    clock: { now: () => 1000 },
+  } as unknown as Deps);
+  return (organizationId: string): Promise<AcceptedUpgrade> =>
+    route.accept({
+      caller: { organizationId, clientId: 'till-7', permissions },
+      token: 't',
+    } as unknown as Parameters<typeof route.accept>[0]);
+}
+
+it('clients of one name in two organisations have a rate each', async () => {
+  const admit = sample();
+  const isLimited = (error: unknown) =>
+    error instanceof ProblemError && error.code === 'rate_limited';
+  for (let n = 0; n < 2000; n += 1) await admit('one');
+  await assert.rejects(admit('one'), isLimited);
+  assert.ok(await admit('other'));
+});
+
+type Socket = { heard: (data: Buffer, isBinary: boolean) => void };
+
+/** How the node of a device answers a request. */
+type Node = () => Promise<Message | undefined>;
+
+/** Creates points of sale with one device each; the test controls the nodes of the devices. */
+function shop(connectorConnections = 100) {
+  const nodes = new Map<string, Node>();
+  const asked: string[] = [];
+  const lines: { count?: number; err?: unknown; text: string }[] = [];
+  const verdicts = new Map<string, Error>();
+  let time = 0;
+  const clock = { now: () => time };
+  const claims = createClaims({
+    clock,
+    backplane: {
+      request: async (_: string, { kind, sessionId, owner }: Message) => {
+        // The session ID is the name of the client.
+        if (kind === 'claim') return { sessionId: String(owner).split('/')[0], expiresInMs: 1 };
+        asked.push(String(sessionId));
+        return (nodes.get(String(sessionId)) ?? (async () => ({ released: true })))();
+      },
+      subscribe: () => () => {},
+    },
+    devices: {
+      find: async (_: string, tsn: string) => ({ tsn, physicalDeviceId: tsn, merchantId: 'm' }),
+      demand: (device: unknown) => device,
+    },
+    clients: { currentPermissions: async () => ['cc.pos'] },
+    presence: {
+      of: async (_: string, [id]: string[]) =>
+        new Map([[id, { isOnline: true, lastSeenAt: -day }]]),
+    },
+  } as unknown as Parameters<typeof createClaims>[0]);
+  const closed = new Map<string, number>();
+  const listener = createPosListener({
+    claims,
+    clock,
+    settings: { connectorConnections },
+    times: { absoluteMs: day, claimWithinMs: day, slowMs: day },
+    metrics: { claims: () => {}, fault: () => {} },
+    log: {
+      info: () => {},
+      warn: (facts: object, text: string) => lines.push({ ...facts, text }),
+      error: (facts: object, text: string) => assert.fail(`${text} ${JSON.stringify(facts)}`),
+    },
+    peers: {
+      size: () => 0,
+      take(socket: Socket, _: 'pos', id: string) {
+        const ends: (() => void)[] = [];
+        return {
+          correlationId: id,
+          send: (_data: string, _isBinary: boolean, sent?: () => void) => sent?.(),
+          buffered: () => 0,
+          pause: () => {},
+          resume: () => {},
+          close(code: number) {
+            closed.set(id, code);
+            for (const end of ends) end();
+          },
+          onMessage: (heard: Socket['heard']) => Object.assign(socket, { heard }),
+          onClose: (end: () => void) => void ends.push(end),
+        };
+      },
+    },
+    async verifyToken(token: string) {
+      const verdict = verdicts.get(token);
+      if (verdict !== undefined) throw verdict;
+      return { permissions, organizationId: 'o', clientId: token };
+    },
+  } as unknown as Deps);
+  const { route } = listener;
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  const revoked = new ProblemError('token_invalid', 'no');
+  return {
+    listener,
+    asked,
+    closed,
+    lines,
+    /** Resolves after the pending requests have finished. */
+    settled,
+    at(now: number) {
+      time = now;
+    },
+    node: (name: string, node: Node) => void nodes.set(name, node),
+    judge: (name: string, verdict: Error = revoked) => void verdicts.set(name, verdict),
+    /** Opens a connection that has a session with a device. */
+    async open(name: string) {
+      const caller = { organizationId: 'o', clientId: name, permissions, expiresAt: 2 * day };
+      const socket: Socket = { heard: () => {} };
+      const came = { caller, token: name, presented: {}, id: name };
+      const admitted = await route.accept(came as unknown as Parameters<typeof route.accept>[0]);
+      admitted.onOpen(socket as unknown as Parameters<typeof admitted.onOpen>[0]);
+      const claim = { type: 'claim', requestId: '1', tsn: `AXIUM_DX8000-${name}` };
+      socket.heard(Buffer.from(JSON.stringify(claim)), false);
+      await settled();
+    },
+  };
+}
+
+const hangs: Node = () => new Promise(() => {});
+const isAway: Node = () => Promise.reject(new BackplaneError('another node did not answer'));
+const hasLostNats: Node = async () => undefined;
+
+describe('the sessions of a revoked token', () => {
+  for (const [what, node] of [
+    ['does not answer', isAway],
+    ['has lost NATS', hasLostNats],
+  ] as const) {
+    it(`end though their node ${what} at first`, async () => {
+      const on = shop();
+      on.node('till', node);
+      await on.open('till');
+      on.judge('till');
+      for (let round = 1; round <= 3; round += 1) {
+        const before = on.asked.length;
+        await on.listener.recheck();
+        await on.settled();
+        assert.ok(on.asked.length > before, `it is not asked in round ${round}`);
+      }
+      assert.equal(on.closed.get('till'), closeCodes.unauthorized);
+      assert.ok(on.lines.length > 0 && on.lines.every(({ count }) => count === 1));
+      // The server accepts the answer that there is no such session.
+      on.node('till', async () => ({ released: false }));
+      await on.listener.recheck();
+      await on.settled();
+      const answered = on.asked.length;
+      await on.listener.recheck();
+      await on.settled();
+      assert.equal(on.asked.length, answered);
+    });
+  }
+
+  it('are given up once they have ended by themselves, and told of', async () => {
+    const on = shop();
+    on.node('till', isAway);
+    await on.open('till');
+    on.judge('till');
+    await on.listener.recheck();
+    await on.settled();
+    on.at(day);
+    const { length } = on.asked;
+    await on.listener.recheck();
+    await on.settled();
+    assert.equal(on.asked.length, length);
+    assert.match(on.lines.at(-1)?.text ?? '', /given up: they have ended by themselves/);
+  });
+
+  it('are kept up to a limit, and given up by the process that stops', async () => {
+    const on = shop(1);
+    for (const name of ['a', 'b', 'c']) {
+      on.node(name, isAway);
+      await on.open(name);
+      on.judge(name);
+      await on.listener.recheck();
+      await on.settled();
+    }
+    assert.match(on.lines.at(-1)?.text ?? '', /given up: there are too many/);
+    await on.listener.stop();
+    const { count, text } = on.lines.at(-1) ?? {};
+    assert.deepEqual(
+      [count, text],
+      [2, 'sessions that should end are given up: the process stops'],
+    );
+  });
+});
+
+describe('a round over the points of sale', () => {
+  it('waits for no node that does not answer', { timeout: 30_000 }, async () => {
+    const on = shop();
+    const hung = Array.from({ length: 8 }, (_, at) => `hung${at}`);
+    for (const name of [...hung, 'other']) {
+      if (name !== 'other') on.node(name, hangs);
+      await on.open(name);
+      on.judge(name);
+    }
+    await on.listener.recheck();
+    assert.equal(on.closed.get('other'), closeCodes.unauthorized);
+    await eventually('the end of the other session', () => on.asked.includes('other'));
+  });
+
+  it('has a few ends asked for at a time', async () => {
+    const on = shop();
+    let free = () => {};
+    const held = new Promise<undefined>((resolve) => {
+      free = () => resolve(undefined);
+    });
+    for (let at = 0; at < 40; at += 1) {
+      on.node(`till${at}`, () => held);
+      await on.open(`till${at}`);
+      on.judge(`till${at}`);
+    }
+    await on.listener.recheck();
+    await on.settled();
+    assert.equal(on.asked.length, 16);
+    free();
+    await eventually('all have been asked', () => new Set(on.asked).size === 40);
+  });
+
+  it('looks at those behind one that cannot be looked at', async () => {
+    const on = shop();
+    for (const name of ['broken', 'revoked']) await on.open(name);
+    const away = new ProblemError('database_unavailable', 'no');
+    on.judge('broken', away);
+    on.judge('revoked');
+    await assert.rejects(on.listener.recheck(), ({ cause }: Error) => cause === away);
+    await on.settled();
+    assert.deepEqual([...on.closed], [['revoked', closeCodes.unauthorized]]);
+    assert.deepEqual(on.asked, ['revoked']);
+  });
+});

@@ -1,0 +1,178 @@
+// Tests how often the server rechecks devices, which it disconnects, and that faults stop nothing.
+import assert from 'node:assert/strict';
+import { describe, it, test } from 'node:test';
+import type { AssignedTerminal } from './devices/connector-devices.ts';
+import { createRecheck } from './recheck-authorizations.ts';
+import type { ClaimToken } from './sessions/claim-token.ts';
+import type { ConnectedTerminal } from './sessions/device-registry.ts';
+import type { Claimant } from './sessions/session.ts';
+
+const roundMs = 30_000;
+
+/**
+ * Runs three rounds over the devices with a simulated clock.
+ *
+ * @returns the times at which the first device was checked
+ */
+async function looksAt(count: number): Promise<readonly number[]> {
+  const connected = Array.from({ length: count }, (_, at) => {
+    const device = { organizationId: 'o', physicalDeviceId: `d${at}` } as AssignedTerminal;
+    return { device, connectionId: `c${at}`, thumbprint: undefined, clientId: undefined };
+  }) satisfies ConnectedTerminal[];
+  const stopping = new AbortController();
+  const looks: number[] = [];
+  let now = 0;
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const recheck = createRecheck({
+    devices: {
+      async findFaults(some) {
+        if (some[0]?.physicalDeviceId === 'd0') looks.push(now);
+        return new Map();
+      },
+    },
+    clients: {
+      findActiveCertificates: async () => new Set(),
+      currentPermissions: async () => [],
+      currentPermissionsOfToken: async () => [],
+    },
+    now: () => now,
+    deviceRegistry: {
+      connectedDevices: () => connected,
+      claimants: () => [],
+      disconnectDevice: () => assert.fail('all are fine'),
+      endSessions: () => assert.fail('all are fine'),
+    },
+    roundMs,
+    signal: stopping.signal,
+    onError: (error) => assert.fail(String(error)),
+    async rest(ms) {
+      assert.ok(ms > 0 && ms <= roundMs);
+      now += ms;
+      if (looks.length < 3) return;
+      stopping.abort();
+      resolve();
+    },
+  });
+  recheck.start();
+  await over;
+  await recheck.stop();
+  return looks;
+}
+
+for (const count of [1, 500, 1200, 4000]) {
+  test(`each of ${count} devices is asked about once in half a minute`, async () => {
+    const looks = await looksAt(count);
+    const between = looks.slice(1).map((at, index) => at - (looks[index] ?? 0));
+    assert.equal(between.length, 2);
+    // The duration of the checks is part of the round.
+    for (const ms of between) assert.ok(ms <= roundMs && ms > roundMs / 2, `${ms} ms`);
+  });
+}
+
+/** The permissions of each token by its ID; `broken` is a realm that the server cannot read. */
+type Rights = Map<string, readonly ['cc.pos'] | undefined>;
+
+const claimantBy = (tokenId: string, realm = 'r'): Claimant => {
+  const [organizationId, clientId] = [`o-${realm}`, tokenId];
+  const token: ClaimToken = { realm, organizationId, clientId, tokenId, expiresAt: roundMs * 100 };
+  return { owner: tokenId, organizationId, clientId, token };
+};
+
+/** Runs rounds over sessions and devices, with a callback before each round. */
+async function rounds(
+  claimants: Claimant[],
+  rights: Rights,
+  before: readonly (() => void)[],
+  devices: readonly ConnectedTerminal[] = [],
+) {
+  const stopping = new AbortController();
+  const cut: string[][] = [];
+  const faults: unknown[] = [];
+  let ofRound: string[] = [];
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const mayRead = (organizationId: string) => {
+    if (organizationId === 'o-broken') throw new Error('the realm cannot be read');
+  };
+  before[0]?.();
+  const recheck = createRecheck({
+    devices: {
+      findFaults: async (some) =>
+        new Map(some.map((device) => [device, 'device_disabled'] as const)) as never,
+    },
+    clients: {
+      findActiveCertificates: async () => new Set(),
+      async currentPermissions(organizationId) {
+        if (organizationId === 'o-broken-client') mayRead('o-broken');
+        return ['cc.pos'];
+      },
+      async currentPermissionsOfToken({ organizationId, tokenId }) {
+        mayRead(organizationId);
+        return rights.get(tokenId);
+      },
+    },
+    now: () => 0,
+    deviceRegistry: {
+      connectedDevices: () => devices,
+      claimants: () => claimants,
+      disconnectDevice: ({ physicalDeviceId }) => void ofRound.push(physicalDeviceId),
+      endSessions(isMeant) {
+        ofRound.push(...claimants.filter(isMeant).map(({ owner }) => owner));
+      },
+    },
+    roundMs,
+    signal: stopping.signal,
+    onError: (error) => void faults.push(error),
+    async rest() {
+      cut.push(ofRound);
+      ofRound = [];
+      before[cut.length]?.();
+      if (cut.length < before.length) return;
+      stopping.abort();
+      resolve();
+    },
+  });
+  recheck.start();
+  await over;
+  await recheck.stop();
+  return { cut, faults };
+}
+
+describe('a token that a session is held by', () => {
+  const nothing = () => {};
+
+  it('ends the session once two rounds have found it revoked, and not before', async () => {
+    const rights: Rights = new Map([['good', ['cc.pos']]]);
+    const both = [claimantBy('good'), claimantBy('revoked')];
+    const { cut, faults } = await rounds(both, rights, [nothing, nothing]);
+    assert.deepEqual([cut, faults], [[[], ['revoked']], []]);
+  });
+
+  it('ends nothing where a newer one is told of between two rounds, or it is good again', async () => {
+    const rights: Rights = new Map([['next', ['cc.pos']]]);
+    const claimants = [claimantBy('old'), claimantBy('back')];
+    const heal = () => {
+      claimants[0] = claimantBy('next');
+      rights.set('back', ['cc.pos']);
+    };
+    const again = () => rights.delete('back');
+    const { cut } = await rounds(claimants, rights, [nothing, heal, again, nothing]);
+    assert.deepEqual(cut, [[], [], [], ['back']]);
+  });
+
+  it('of a realm that cannot be read stops the look at no other token, and at no device', async () => {
+    const device = (organizationId: string, clientId?: string) => ({
+      device: { organizationId, physicalDeviceId: organizationId } as AssignedTerminal,
+      connectionId: 'c',
+      thumbprint: undefined,
+      clientId,
+    });
+    const { cut, faults } = await rounds(
+      [...[1, 2, 3, 4].map((n) => claimantBy(`${n}`, 'broken')), claimantBy('revoked')],
+      new Map(),
+      [nothing, nothing],
+      [device('o-broken-client', 'till'), device('o')],
+    );
+    assert.deepEqual(cut[1], ['revoked', 'o-broken-client', 'o']);
+    assert.equal(faults.length, 2, 'it is told once for each round');
+  });
+});

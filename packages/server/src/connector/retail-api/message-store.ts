@@ -1,0 +1,251 @@
+// Contains the SQL of terminal messages, which the server stores for 48 hours.
+import {
+  defined,
+  type ErrorCode,
+  type RetailMessage,
+  type retailMessageStatuses,
+} from '@switchyard/contract';
+import { serviceIdKeptMs } from '@switchyard/nexo';
+import {
+  type Clock,
+  type Database,
+  decryptBytes,
+  deriveKey,
+  encryptBytes,
+  type Ids,
+  isoTime,
+} from '../../platform/index.ts';
+import type { AssignedTerminal } from '../devices/connector-devices.ts';
+
+/** A message before the server sends it. */
+export type NewMessage = {
+  readonly terminal: AssignedTerminal;
+  readonly serviceId: string;
+  readonly saleId: string;
+  readonly category: string;
+  readonly isPublished: boolean;
+  readonly isAnswered: boolean;
+  readonly dueAt: number;
+};
+
+export type Kept = { readonly organizationId: string; readonly messageId: string };
+
+/** The visible merchants and stores; an omitted member means all of them in the organisation. */
+export type Sight = {
+  readonly merchantId?: string | undefined;
+  readonly storeId?: string | undefined;
+};
+
+export type Outcome =
+  | { readonly text: string; readonly result?: string; readonly errorCondition?: string }
+  | { readonly fault: ErrorCode };
+
+type Row = {
+  message_id: string;
+  service_id: string;
+  sale_id: string;
+  category: string;
+  status: (typeof retailMessageStatuses)[number];
+  result: string | null;
+  error_condition: string | null;
+  fault: string | null;
+  response: Buffer | null;
+  created_at: Date;
+  due_at: Date;
+  settled_at: Date | null;
+};
+
+/** Returns no row if a recent message has the same SaleID and ServiceID. */
+const beginText = `INSERT INTO retail_messages AS m (organization_id, physical_device_id, service_id,
+    sale_id, message_id, merchant_id, store_id, logical_device_id, category, is_published, status,
+    created_at, due_at, settled_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+  ON CONFLICT (organization_id, physical_device_id, service_id, sale_id) DO UPDATE
+    SET message_id = EXCLUDED.message_id, merchant_id = EXCLUDED.merchant_id,
+      store_id = EXCLUDED.store_id, logical_device_id = EXCLUDED.logical_device_id,
+      category = EXCLUDED.category, is_published = EXCLUDED.is_published,
+      status = EXCLUDED.status, result = NULL, error_condition = NULL, fault = NULL,
+      response = NULL, created_at = EXCLUDED.created_at, due_at = EXCLUDED.due_at,
+      settled_at = EXCLUDED.settled_at
+    WHERE m.created_at < $15
+  RETURNING m.message_id`;
+
+const publish = `INSERT INTO outbox
+    (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+  SELECT s.organization_id, gen_random_uuid(), 'retail.response', s.message_id, 1, $1
+  FROM settled AS s WHERE s.is_published`;
+
+const settleText = `WITH settled AS (
+    UPDATE retail_messages SET status = $4, result = $5, error_condition = $6, fault = $7,
+      response = $8, settled_at = $1
+    WHERE organization_id = $2 AND message_id = $3 AND status IN ('Waiting', 'Sent')
+    RETURNING organization_id, message_id, is_published
+  ), told AS (${publish})
+  SELECT message_id FROM settled`;
+
+/** Ends the messages of processes that died in between. */
+const lapseText = `WITH due AS (
+    SELECT organization_id, message_id FROM retail_messages
+    WHERE status = 'Waiting' AND due_at < $2 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
+  ), settled AS (
+    UPDATE retail_messages AS m SET status = 'Failed', fault = 'timeout', settled_at = $1
+    FROM due WHERE m.organization_id = due.organization_id AND m.message_id = due.message_id
+    RETURNING m.organization_id, m.message_id, m.is_published
+  ), told AS (${publish})
+  SELECT message_id FROM settled`;
+
+const deleteText = `DELETE FROM retail_messages WHERE (organization_id, message_id) IN (
+    SELECT organization_id, message_id FROM retail_messages
+    WHERE created_at < $1 ORDER BY created_at LIMIT $2)
+  RETURNING message_id`;
+
+const findText = `SELECT message_id, service_id, sale_id, category, status, result, error_condition,
+    fault, response, created_at, due_at, settled_at
+  FROM retail_messages
+  WHERE organization_id = $1 AND physical_device_id = $2 AND service_id = $3
+    AND sale_id = coalesce($4, sale_id) AND created_at >= $5
+    AND merchant_id = coalesce($6, merchant_id) AND store_id = coalesce($7, store_id)
+  ORDER BY created_at DESC LIMIT 1`;
+
+const settledText = `SELECT organization_id, message_id FROM retail_messages
+  WHERE message_id = ANY ($1::uuid[]) AND organization_id = ANY ($2::uuid[])
+    AND status <> 'Waiting'`;
+
+const placeOf = ({ organizationId, messageId }: Kept) => `${organizationId}|${messageId}`;
+
+export type MessageStore = ReturnType<typeof createMessageStore>;
+
+type Deps = {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly masterKey: Buffer;
+};
+
+/** @example const store = createMessageStore({ database, clock, ids, masterKey }); */
+export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
+  const key = deriveKey(masterKey, 'retail messages');
+  const now = () => isoTime(clock.now());
+  const oldest = () => isoTime(clock.now() - serviceIdKeptMs);
+
+  function viewOf(kept: Kept, tsn: string, row: Row): RetailMessage {
+    const sealed = row.response;
+    const text = sealed === null ? undefined : decryptBytes(key, sealed, placeOf(kept)).toString();
+    return {
+      messageId: row.message_id,
+      tsn,
+      saleId: row.sale_id,
+      serviceId: row.service_id,
+      category: row.category,
+      status: row.status,
+      ...(row.result === null ? {} : { result: row.result }),
+      ...(row.error_condition === null ? {} : { errorCondition: row.error_condition }),
+      ...(row.fault === null ? {} : { fault: row.fault }),
+      ...defined({
+        response: text === undefined ? undefined : (JSON.parse(text) as Record<string, unknown>),
+      }),
+      createdAt: isoTime(row.created_at.getTime()),
+      dueAt: isoTime(row.due_at.getTime()),
+      ...(row.settled_at === null ? {} : { settledAt: isoTime(row.settled_at.getTime()) }),
+    };
+  }
+
+  return {
+    /**
+     * Stores a message before it is sent; undefined if its SaleID and ServiceID were used before.
+     */
+    async begin(message: NewMessage): Promise<Kept | undefined> {
+      const { terminal, isAnswered } = message;
+      const { organizationId } = terminal;
+      const messageId = ids.uuid();
+      const rows = await database.query(beginText, [
+        organizationId,
+        terminal.physicalDeviceId,
+        message.serviceId,
+        message.saleId,
+        messageId,
+        terminal.merchantId,
+        terminal.storeId,
+        terminal.logicalDeviceId,
+        message.category,
+        message.isPublished && isAnswered,
+        isAnswered ? 'Waiting' : 'Sent',
+        now(),
+        isoTime(message.dueAt),
+        isAnswered ? null : now(),
+        oldest(),
+      ]);
+      return rows.length === 0 ? undefined : { organizationId, messageId };
+    },
+
+    /**
+     * Stores the final state once; later calls change nothing. For a message without an answer, the
+     * only final state is a failure to send it.
+     */
+    async settle(kept: Kept, outcome: Outcome): Promise<void> {
+      const { organizationId, messageId } = kept;
+      const told =
+        'fault' in outcome
+          ? ['Failed', null, null, outcome.fault, null]
+          : [
+              'Answered',
+              outcome.result ?? null,
+              outcome.errorCondition ?? null,
+              null,
+              encryptBytes(key, Buffer.from(outcome.text), placeOf(kept)),
+            ];
+      await database.query(settleText, [now(), organizationId, messageId, ...told]);
+    },
+
+    /**
+     * A message stays visible at the store where the terminal was then, even after the terminal
+     * moves.
+     */
+    async find(
+      {
+        organizationId,
+        physicalDeviceId,
+        tsn,
+      }: Pick<AssignedTerminal, 'organizationId' | 'physicalDeviceId' | 'tsn'>,
+      { serviceId, saleId }: { readonly serviceId: string; readonly saleId?: string | undefined },
+      { merchantId, storeId }: Sight,
+    ): Promise<RetailMessage | undefined> {
+      const values = [
+        organizationId,
+        physicalDeviceId,
+        serviceId,
+        saleId ?? null,
+        oldest(),
+        merchantId ?? null,
+        storeId ?? null,
+      ];
+      const [row] = await database.query<Row>(findText, values);
+      if (row === undefined) return undefined;
+      return viewOf({ organizationId, messageId: row.message_id }, tsn, row);
+    },
+
+    /** Returns those messages that have reached their final state. */
+    async settled(asked: readonly Kept[]): Promise<readonly Kept[]> {
+      const rows = await database.query<{ organization_id: string; message_id: string }>(
+        settledText,
+        [asked.map(({ messageId }) => messageId), asked.map((one) => one.organizationId)],
+      );
+      return rows.map((row) => ({
+        organizationId: row.organization_id,
+        messageId: row.message_id,
+      }));
+    },
+
+    /**
+     * Ends the messages that were due before the given time.
+     *
+     * @returns the number of ended messages
+     */
+    lapse: async (dueBefore: number, limit: number): Promise<number> =>
+      (await database.query(lapseText, [now(), isoTime(dueBefore), limit])).length,
+
+    /** @returns the number of deleted messages */
+    deleteOld: async (limit: number): Promise<number> =>
+      (await database.query(deleteText, [oldest(), limit])).length,
+  };
+}

@@ -1,0 +1,33 @@
+// Creates the errors of the Retail API about sessions and messages.
+import {
+  connectorFaults,
+  ProblemError,
+  type RetailMessage,
+  throwProblem,
+} from '@switchyard/contract';
+import { messagePath } from './message-url.ts';
+
+/** For a session that ended before the answer: the outcome at the terminal is unknown. */
+export function refusalOfEnd(word: string): ProblemError {
+  if (word === 'device_disconnected') {
+    return new ProblemError(word, 'The connection of the terminal broke before its answer.');
+  }
+  return new ProblemError('session_lost', 'The session ended before the answer of the terminal.', {
+    extensions: { reason: word },
+  });
+}
+
+/** For a ServiceID that was used before: the first message shows if money has moved. */
+export function refuseReused(first: RetailMessage | undefined): never {
+  if (first === undefined) {
+    return throwProblem('service_id_reused', 'The terminal was sent this ServiceID before.');
+  }
+  const { messageId, saleId, serviceId, status } = first;
+  const message = { messageId, saleId, serviceId, status, address: messagePath(first) };
+  return throwProblem('service_id_reused', 'This was sent before: read what became of it.', {
+    extensions: { message },
+  });
+}
+
+export const refuseUnknownDevice = (): never =>
+  throwProblem('device_unknown', connectorFaults.device_unknown.summary);

@@ -1,0 +1,302 @@
+// Registers the routes of the Retail API, version 1.
+import {
+  defined,
+  type ErrorCode,
+  findable,
+  NexoAnswer,
+  RetailAccepted,
+  RetailDeviceList,
+  RetailDeviceStatus,
+  RetailMessage,
+  throwProblem,
+} from '@switchyard/contract';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import { actorOf } from '../../audit/index.ts';
+import {
+  type Caller,
+  type EventStreams,
+  pageQuery,
+  pageResponse,
+  readPageRequest,
+  route,
+} from '../../http/index.ts';
+import { isoTime } from '../../platform/index.ts';
+import type { Asking } from '../pos/claim-requests.ts';
+import { withProblems } from '../protocol/fault-to-problem.ts';
+import { retailTopic } from './completion-topic.ts';
+import { exampleMessage } from './example-message.ts';
+import { retailBase as base, messagePath } from './message-url.ts';
+import type { RetailDeps } from './retail-dependencies.ts';
+import { sightOf, type Terminals } from './retail-terminals.ts';
+import type { Call, Exchange } from './send-message.ts';
+
+const tags = ['Retail API'] as const;
+const rateLimit = 'payments';
+const json = 'application/json';
+const listName = 'listRetailDevices';
+/** The server checks the terminals of a page one by one, unless the cache has them. */
+const listLimitMax = 50;
+const pollSecondsMax = 30;
+const closed = { additionalProperties: false };
+
+const Tsn = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  description: 'Make, model and serial number (`AXIUM_DX8000-12345678`), or the serial number.',
+});
+const OfDevice = Type.Object({ tsn: Tsn });
+const OfMessage = Type.Object({
+  tsn: Tsn,
+  messageServiceId: Type.String({
+    minLength: 1,
+    maxLength: 64,
+    pattern: findable,
+    description: 'The ServiceID of the header.',
+  }),
+});
+
+const SendQuery = Type.Object(
+  {
+    posId: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 64,
+        pattern: findable,
+        description: 'Which point of sale asks: needed from applications of the aggregator.',
+      }),
+    ),
+    waitSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 30,
+        description: 'How long to wait for a terminal that is busy or comes back.',
+      }),
+    ),
+  },
+  closed,
+);
+
+const ofDevice: ErrorCode[] = ['device_unknown', 'wrong_store', 'database_unavailable'];
+const ofUse: ErrorCode[] = [
+  ...ofDevice,
+  ...([
+    'role_missing',
+    'device_disabled',
+    'not_subscribed',
+    'not_enabled',
+    'family_not_supported',
+  ] as const),
+];
+const ofSending: ErrorCode[] = [
+  ...ofUse,
+  ...(['pos_id_required', 'nexo_invalid', 'service_id_reused', 'device_offline'] as const),
+  ...(['device_claimed', 'rate_limited', 'overloaded', 'shutting_down'] as const),
+];
+const ofAnswers: ErrorCode[] = [
+  ...(['message_rejected', 'device_disconnected', 'session_lost', 'timeout'] as const),
+];
+
+type Deps = Pick<RetailDeps, 'relay'> & {
+  readonly exchange: Exchange;
+  readonly terminals: Terminals;
+};
+
+const askingOf = (caller: Caller, requestId: string): Asking => ({
+  caller,
+  author: actorOf(caller, requestId),
+});
+
+type Sent = {
+  readonly caller: Caller;
+  readonly id: string;
+  readonly params: { tsn: string };
+  readonly query: { posId?: string; waitSeconds?: number };
+  readonly body: unknown;
+};
+
+function callOf({ caller, id, params, query, body }: Sent, reply: FastifyReply): Call {
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  if (!Buffer.isBuffer(body)) throwProblem('request_malformed', 'The body is missing.');
+  return {
+    asking: askingOf(caller, id),
+    tsn: params.tsn,
+    ...query,
+    signal: gone.signal,
+    body: body as Buffer,
+  };
+}
+
+/** @example registerRetailRoutes(app, { exchange, terminals, relay }, streams); */
+export function registerRetailRoutes(
+  app: FastifyInstance,
+  deps: Deps,
+  streams: EventStreams,
+): void {
+  registerReads(app, deps);
+  registerMessages(app, deps, streams);
+  // The terminal gets the body unchanged, so the server does not parse it like other bodies.
+  app.register((scope, _options, done) => {
+    scope.removeContentTypeParser(json);
+    scope.addContentTypeParser(json, { parseAs: 'buffer' }, (_request, body, read) => {
+      read(null, body);
+    });
+    registerSending(scope, deps);
+    done();
+  });
+}
+
+function registerReads(app: FastifyInstance, { relay, terminals }: Deps): void {
+  route(app, {
+    method: 'GET',
+    url: `${base}/stores/:storeId/devices`,
+    operationId: listName,
+    summary: 'List the terminals of a store',
+    description: 'With how each stands at the Cloud Connector, and what can be paid with at it.',
+    tags,
+    rateLimit,
+    priority: 'list',
+    permission: 'cc.pos',
+    params: Type.Object({ storeId: Type.String({ format: 'uuid' }) }),
+    query: Type.Object(pageQuery, closed),
+    response: { 200: RetailDeviceList },
+    errors: ['store_not_found', 'cursor_invalid', 'database_unavailable'],
+    async handler({ caller, id, params, query }) {
+      const page = readPageRequest(query, listName);
+      const limit = Math.min(page.limit, listLimitMax);
+      const asking = askingOf(caller, id);
+      const found = await terminals.ofStore(asking, params.storeId, { ...page, limit });
+      return pageResponse(found, query, listName);
+    },
+  });
+  route(app, {
+    method: 'GET',
+    url: `${base}/devices/:tsn/status`,
+    operationId: 'getRetailDeviceStatus',
+    summary: 'Get the status of a terminal',
+    tags,
+    rateLimit,
+    permission: 'cc.pos',
+    params: OfDevice,
+    response: { 200: RetailDeviceStatus },
+    errors: ofUse,
+    async handler({ caller, id, params }) {
+      await terminals.find(caller, params.tsn);
+      const asking = askingOf(caller, id);
+      const { lastSeenAt, ...state } = await withProblems(() =>
+        relay.claims.status(asking, params.tsn),
+      );
+      return {
+        ...state,
+        ...defined({ lastSeenAt: lastSeenAt === undefined ? undefined : isoTime(lastSeenAt) }),
+      };
+    },
+  });
+}
+
+function registerSending(app: FastifyInstance, { exchange }: Deps): void {
+  const shared = {
+    method: 'POST',
+    tags,
+    rateLimit,
+    permission: 'cc.pos',
+    faultOutcome: 'Unknown',
+    params: OfDevice,
+    query: SendQuery,
+    streamedMediaTypes: [json],
+    examples: { [json]: exampleMessage },
+  } as const;
+  route(app, {
+    ...shared,
+    url: `${base}/devices/:tsn/sync`,
+    operationId: 'sendRetailMessage',
+    summary: 'Send a message to a terminal and wait for the response',
+    description:
+      'Nexo Retailer as JSON, in clear or protected, sent on as it is; up to 150 s for the response of the same ServiceID, answered as it came. What has no response, such as an Abort, is answered 200 without a body: the aborted request itself ends with its own. An error is never an answer of the terminal: with outcome Unknown ask by a TransactionStatus request.',
+    response: { 200: NexoAnswer },
+    errors: [...ofSending, ...ofAnswers],
+    async handler(request, reply) {
+      const text = await exchange.sync(callOf(request, reply));
+      reply.type(text === undefined ? 'text/plain' : json);
+      return text ?? '';
+    },
+  });
+  route(app, {
+    ...shared,
+    url: `${base}/devices/:tsn/async`,
+    operationId: 'sendRetailMessageAsync',
+    summary: 'Send a message to a terminal without waiting',
+    description:
+      'Answered once it is on its way. Its end is told by the event `retail.response`, and for 48 hours at `messages/{serviceId}`.',
+    response: { 202: RetailAccepted },
+    responseHeaders: { 202: ['Location'] },
+    errors: ofSending,
+    async handler(request, reply) {
+      const accepted = await exchange.async(callOf(request, reply));
+      reply.code(202).header('Location', messagePath(accepted));
+      return accepted;
+    },
+  });
+}
+
+function registerMessages(app: FastifyInstance, deps: Deps, streams: EventStreams): void {
+  const { terminals, exchange } = deps;
+  route(app, {
+    method: 'GET',
+    url: `${base}/devices/:tsn/messages/:messageServiceId`,
+    operationId: 'getRetailMessage',
+    summary: 'Get a message to a terminal with its response',
+    description: 'For 48 hours, however it was sent; with `wait` once it has its end.',
+    tags,
+    rateLimit,
+    permission: 'cc.pos',
+    params: OfMessage,
+    query: Type.Object(
+      {
+        saleId: Type.Optional(
+          Type.String({
+            maxLength: 128,
+            pattern: findable,
+            description: 'Decides where several tills used the same ServiceID; else the youngest.',
+          }),
+        ),
+        wait: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: pollSecondsMax,
+            description: 'Seconds to wait for its end.',
+          }),
+        ),
+      },
+      closed,
+    ),
+    response: { 200: RetailMessage },
+    errors: [...ofDevice, 'message_not_found', 'overloaded', 'shutting_down'],
+    async handler(request, reply) {
+      const { caller, params, query } = request;
+      const { wait: waitSeconds = 0, saleId } = query;
+      const { messageServiceId: serviceId } = params;
+      const terminal = await terminals.find(caller, params.tsn);
+      const look = async () =>
+        (await exchange.find(terminal, { serviceId, saleId }, sightOf(caller))) ??
+        throwProblem('message_not_found', 'No such message was sent to the terminal.');
+      let message = await look();
+      if (waitSeconds === 0 || message.status !== 'Waiting') return message;
+      const topic = retailTopic({
+        organizationId: caller.organizationId,
+        messageId: message.messageId,
+      });
+      await streams.poll(request, reply, {
+        topic,
+        after: 0,
+        waitSeconds,
+        async read() {
+          message = await look();
+          return { events: [], next: 0, isLast: message.status !== 'Waiting' };
+        },
+      });
+      return message;
+    },
+  });
+}

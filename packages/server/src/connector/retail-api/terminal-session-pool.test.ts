@@ -1,0 +1,96 @@
+// Tests that a node forwards a message to the session of another node, if it can reach that node.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Terminal } from '../../provisioning/index.ts';
+import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
+import { BackplaneError } from '../nodes/backplane.ts';
+import { createFakeNats, type FakeNats } from '../nodes/fake-nats-connection.fixture.ts';
+import { createNatsBackplane } from '../nodes/nats-backplane.ts';
+import type { Asking } from '../pos/claim-requests.ts';
+import type { Relay } from './retail-dependencies.ts';
+import { createLines } from './terminal-session-pool.ts';
+
+const asking = {
+  caller: { organizationId: 'o', clientId: 'k', permissions: ['cc.pos'] },
+} as unknown as Asking;
+const terminal = { organizationId: 'o', physicalDeviceId: 'p', tsn: 'T-1' } as Terminal;
+const wanted = { tsn: 'T-1', posId: 'till' };
+
+const sentWhere = (request: () => Promise<never>) => {
+  const relay = { backplane: { own: () => () => {}, request } } as unknown as Relay;
+  return createLines({ relay, clock: { now: () => 0 } }).sendElsewhere(
+    asking,
+    terminal,
+    wanted,
+    'abort',
+  );
+};
+
+test('an abort while other nodes cannot be asked goes the way of a new one', async () => {
+  const isSent = await sentWhere(() => Promise.reject(new BackplaneError('NATS is away')));
+  assert.equal(isSent, false);
+  await assert.rejects(
+    sentWhere(() => Promise.reject(new RangeError('ours'))),
+    RangeError,
+  );
+});
+
+const never = new AbortController().signal;
+
+/** Creates a node that opens its terminal sessions with `claim`. */
+function nodeOn(nats: FakeNats, claim: () => Promise<{ readonly sessionId: string }>) {
+  const log = { error: assert.fail } as unknown as Parameters<typeof createNatsBackplane>[0]['log'];
+  const heard: string[] = [];
+  const ends: MessageEndpoint[] = [];
+  const relay = {
+    backplane: createNatsBackplane({ natsClient: nats.natsClient(), log }),
+    claims: { claim, release: async () => true },
+    join(_sessionId: string, end: MessageEndpoint) {
+      ends.push(end);
+      return { heard: (data: Buffer) => void heard.push(data.toString()), lost: () => {} };
+    },
+  } as unknown as Relay;
+  const lines = createLines({ relay, clock: { now: () => 0 } });
+  const take = () => lines.take(asking, terminal, wanted, never);
+  const pass = (text: string) => lines.sendElsewhere(asking, terminal, wanted, text);
+  return { heard, ends, take, pass };
+}
+
+const session = async () => ({ sessionId: 's' });
+
+test('an abort reaches the payment at another node, though a request waits for the terminal here', async () => {
+  const nats = createFakeNats();
+  const asked = Promise.withResolvers<void>();
+  const turn = Promise.withResolvers<{ sessionId: string }>();
+  const waiting = nodeOn(nats, () => {
+    asked.resolve();
+    return turn.promise;
+  });
+  const later = waiting.take();
+  await asked.promise;
+  const paying = nodeOn(nats, session);
+  const { line, free } = await paying.take();
+  line.send('payment');
+  assert.equal(await waiting.pass('abort'), true);
+  assert.equal(await nodeOn(nats, session).pass('abort of a third node'), true);
+  assert.deepEqual(paying.heard, ['payment', 'abort', 'abort of a third node']);
+  free();
+  turn.resolve({ sessionId: 'next' });
+  const lease = await later;
+  assert.equal(await paying.pass('abort of the next'), true);
+  assert.deepEqual(waiting.heard, ['abort of the next']);
+  assert.equal(await waiting.pass('its own'), false, 'that goes over its own session');
+  lease.free();
+  assert.equal(await paying.pass('late'), false);
+});
+
+test('an abort reaches the session that came after one that has ended here', async () => {
+  const nats = createFakeNats();
+  const [one, other] = [nodeOn(nats, session), nodeOn(nats, session)];
+  const ended = await one.take();
+  one.ends[0]?.close(4003, 'device_disconnected');
+  const next = await other.take();
+  assert.equal(await one.pass('abort'), true);
+  assert.deepEqual(other.heard, ['abort']);
+  for (const { free } of [ended, next]) free();
+});

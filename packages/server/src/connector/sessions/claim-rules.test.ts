@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  type ClaimDecision,
+  type ClaimInput,
+  decideClaim,
+  type SessionPhase,
+  type SessionState,
+} from './claim-rules.ts';
+
+const quietMs = 150_000;
+const now = 1_000_000;
+
+const standing = (facts: Partial<SessionState> = {}): SessionState => ({
+  owner: 'a',
+  phase: 'Open',
+  isResumed: false,
+  reservedAt: now,
+  lastDataAt: now,
+  expiresAt: now + 30_000,
+  ...facts,
+});
+const claim = (facts: Partial<ClaimInput> = {}): ClaimInput => ({
+  owner: 'a',
+  takeOver: false,
+  force: false,
+  hasResumeToken: false,
+  ...facts,
+});
+const decide = (of: SessionState | undefined, by: ClaimInput) =>
+  decideClaim(of, by, now, { takeoverQuietMs: quietMs });
+
+const phases: readonly SessionPhase[] = ['Reserved', 'Open', 'Resumable'];
+const both = [false, true];
+const allClaims = (owner: string) =>
+  both.flatMap((takeOver) =>
+    both.flatMap((force) =>
+      both.map((hasToken): ClaimInput => ({ owner, takeOver, force, hasResumeToken: hasToken })),
+    ),
+  );
+
+describe('who gets a device', () => {
+  it('a free one goes to whoever asks', () => {
+    for (const by of allClaims('a')) assert.deepEqual(decide(undefined, by), { kind: 'Fresh' });
+  });
+
+  it('nobody gets what somebody else has', () => {
+    for (const phase of phases) {
+      for (const by of allClaims('b')) {
+        const decided = decide(standing({ phase }), by);
+        assert.deepEqual(
+          [decided.kind, 'code' in decided && decided.code],
+          ['Refused', 'device_claimed'],
+        );
+      }
+    }
+  });
+
+  const cases: readonly [
+    string,
+    Partial<SessionState>,
+    Partial<ClaimInput>,
+    ClaimDecision['kind'],
+  ][] = [
+    ['a second claim of the owner', {}, {}, 'Refused'],
+    ['a claim of the owner on what it has reserved', { phase: 'Reserved' }, {}, 'Refused'],
+    [
+      'a claim of the owner on what nobody has used for a moment',
+      { phase: 'Reserved', reservedAt: now - 4_999 },
+      {},
+      'Refused',
+    ],
+    [
+      'a claim of the owner on what nobody has used for five seconds',
+      { phase: 'Reserved', reservedAt: now - 5_000 },
+      {},
+      'Fresh',
+    ],
+    [
+      'no token on what was resumed and nobody has used for five seconds',
+      { phase: 'Reserved', isResumed: true, reservedAt: now - 5_000 },
+      {},
+      'Fresh',
+    ],
+    ['a second claim of the owner, of what is open', { reservedAt: now - 5_000 }, {}, 'Refused'],
+    ['a token on what was never open', { phase: 'Reserved' }, { hasResumeToken: true }, 'Refused'],
+    [
+      'a token on what was resumed, and broke again before it was open',
+      { phase: 'Reserved', isResumed: true },
+      { hasResumeToken: true },
+      'Resumed',
+    ],
+    ['no token on what was resumed', { phase: 'Reserved', isResumed: true }, {}, 'Refused'],
+    ['a token after a break', { phase: 'Resumable' }, { hasResumeToken: true }, 'Resumed'],
+    ['a token while the former end seems open', {}, { hasResumeToken: true }, 'Resumed'],
+    ['the owner without its token, after a break', { phase: 'Resumable' }, {}, 'Fresh'],
+    ['a take-over while data flows', {}, { takeOver: true }, 'Refused'],
+    ['force alone', {}, { force: true }, 'Refused'],
+    ['a take-over by force', {}, { takeOver: true, force: true }, 'TakenOver'],
+    ['a take-over in silence', { lastDataAt: now - quietMs }, { takeOver: true }, 'TakenOver'],
+    ['a take-over of what is reserved', { phase: 'Reserved' }, { takeOver: true }, 'TakenOver'],
+  ];
+  for (const [what, of, by, kind] of cases) {
+    it(`${what}: ${kind}`, () => assert.equal(decide(standing(of), claim(by)).kind, kind));
+  }
+
+  it('says when to ask again, and whether force was needed', () => {
+    const unused = standing({ phase: 'Reserved', reservedAt: now - 2_000 });
+    const own = decide(unused, claim());
+    assert.equal('retryAfterMs' in own && own.retryAfterMs, 3_000);
+    const theirs = decide(unused, claim({ owner: 'b' }));
+    assert.equal('retryAfterMs' in theirs && theirs.retryAfterMs, 30_000);
+    const kept = decide(standing({ phase: 'Resumable' }), claim({ owner: 'b' }));
+    assert.equal('retryAfterMs' in kept && kept.retryAfterMs, 30_000);
+    const flowing = decide(standing({ lastDataAt: now - 50_000 }), claim({ takeOver: true }));
+    assert.equal('retryAfterMs' in flowing && flowing.retryAfterMs, 100_000);
+    const forced = { takeOver: true, force: true };
+    assert.deepEqual(decide(standing(), claim(forced)), { kind: 'TakenOver', isForced: true });
+    const silent = standing({ lastDataAt: now - quietMs });
+    assert.deepEqual(decide(silent, claim(forced)), { kind: 'TakenOver', isForced: false });
+  });
+});

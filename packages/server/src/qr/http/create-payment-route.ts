@@ -1,0 +1,104 @@
+// Registers the route with which a terminal creates a QR payment.
+import { defined, QrRequest, QrTransaction, throwProblem } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import {
+  acceptedHeaders,
+  paymentIdempotencyHeaders,
+  respondAccepted,
+  respondAcceptedAgain,
+  route,
+  setReplayedHeader,
+  withClientTransactionId,
+} from '../../http/index.ts';
+import { withUnknownOutcome } from '../../platform/index.ts';
+import { createPayment } from '../operations/create-payment.ts';
+import type { QrDeps } from '../runtime/qr-dependencies.ts';
+import { transactionOf } from '../transaction/conflict-details.ts';
+import { isAnswered, viewPayment } from '../transaction/payment-views.ts';
+import { base, locationOf, rateLimit, tags } from './shared-route-parts.ts';
+
+const examples: Readonly<Record<string, QrRequest>> = {
+  'The consumer scans the terminal': {
+    paymentType: 'demopay',
+    paymentScenario: 'consumerscan',
+    clientTransactionId: 'b3c9f1de-8b14-4a42-9c33-6a6b2b0f4a11',
+    paymentAmount: { amount: 1050, currency: 'EUR' },
+    order: {
+      orderId: '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11',
+      orderDescription: 'Table 12',
+    },
+  },
+  'The terminal scans the consumer': {
+    paymentType: 'demopay',
+    paymentScenario: 'merchantscan',
+    scannedPaymentId: '281234567890123456',
+    clientTransactionId: '6d0f4a0e-1f54-4a9b-8c39-0f3f8b6f2c77',
+    paymentAmount: { amount: 2500, currency: 'EUR' },
+  },
+};
+
+export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
+  route(app, {
+    method: 'POST',
+    url: base,
+    operationId: 'createQrPayment',
+    summary: 'Create a QR payment',
+    description:
+      'Needs the token of a device. The provider of the payment type is asked, and what it wants shown is answered; where it answers later, 202 without `display`, which follows as an event. A decline is not an error: it is answered 200 with the whole payment. The same clientTransactionId with the same request is answered again with the status of then, without a second effect.',
+    tags,
+    permission: 'pay.sale',
+    requiresDeviceToken: true,
+    rateLimit,
+    faultOutcome: 'Unknown',
+    headers: paymentIdempotencyHeaders,
+    body: QrRequest,
+    examples,
+    response: { 200: QrTransaction, 202: QrTransaction },
+    responseHeaders: acceptedHeaders,
+    errors: [
+      'client_id_reused',
+      'client_id_invalid',
+      'idempotency_key_mismatch',
+      'header_invalid',
+      'entity_out_of_scope',
+      'merchant_not_found',
+      'store_not_found',
+      'device_not_found',
+      'entity_mismatch',
+      'merchant_not_active',
+      'store_not_active',
+      'device_not_active',
+      'currency_unknown',
+      'payment_type_not_enabled',
+      'provider_unavailable',
+      'concurrent_modification',
+      'database_unavailable',
+      'recovery_required',
+    ],
+    handler: async (request, reply) => {
+      deps.numbering.requireAvailable();
+      const payment = withClientTransactionId(request.headers, request.body);
+      const { loaded, replayed } = await createPayment(deps, request.caller, payment);
+      setReplayedHeader(reply, replayed);
+      const shown = () => deps.store.shownEvents(loaded.row);
+      const events = loaded.news ?? (await withUnknownOutcome(shown));
+      const view = viewPayment(loaded, events);
+      const { status, failure, answeredStatus } = view;
+      // The provider did not begin the payment: the till may retry under another identifier.
+      if (answeredStatus === 'Failed' && view.providerTransactionId === undefined) {
+        throwProblem(
+          'provider_unavailable',
+          'Nothing was sent: begin again under a new identifier.',
+          {
+            extensions: { transaction: transactionOf(loaded) },
+            ...defined({ logDetail: failure?.code }),
+          },
+        );
+      }
+      if (status === 'Created') respondAccepted(reply, locationOf(loaded));
+      else if (isAnswered(events) && answeredStatus === 'Created')
+        respondAcceptedAgain(reply, locationOf(loaded));
+      return view;
+    },
+  });
+}

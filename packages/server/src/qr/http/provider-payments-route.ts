@@ -1,0 +1,81 @@
+// Lists the QR payments of a provider's own services with their status.
+import { type ProviderQrPayment, ProviderQrPaymentList, throwProblem } from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
+import { type Database, isoTime } from '../../platform/index.ts';
+import type { LoadedRow } from '../repository/qr-rows.ts';
+import { tags } from './shared-route-parts.ts';
+
+type Row = Pick<
+  LoadedRow,
+  | 'organization_id'
+  | 'transaction_id'
+  | 'client_transaction_id'
+  | 'provider_transaction_id'
+  | 'service_id'
+  | 'status'
+  | 'amount'
+  | 'paid'
+  | 'refunded'
+  | 'currency'
+  | 'created_at'
+  | 'updated_at'
+> & { payment_type: string };
+
+const list = 'listProviderQrPayments';
+
+const listText = `SELECT t.organization_id, t.transaction_id, t.client_transaction_id,
+    t.provider_transaction_id, t.service_id, t.status, t.amount, t.paid, t.refunded, t.currency,
+    t.facts->>'paymentType' AS payment_type, t.created_at, t.updated_at
+  FROM qr_transactions t
+  WHERE t.provider_id = $1 AND ($2::uuid IS NULL OR t.transaction_id < $2)
+  ORDER BY t.transaction_id DESC LIMIT $3`;
+
+function viewOf(row: Row): ProviderQrPayment {
+  const known = row.provider_transaction_id;
+  return {
+    transactionId: row.transaction_id,
+    clientTransactionId: row.client_transaction_id,
+    ...(known === null ? {} : { providerTransactionId: known }),
+    serviceId: row.service_id,
+    organizationId: row.organization_id,
+    paymentType: row.payment_type,
+    status: row.status,
+    amount: Number(row.amount),
+    paidAmount: Number(row.paid),
+    refundedAmount: Number(row.refunded),
+    currency: row.currency,
+    createdAt: isoTime(row.created_at.getTime()),
+    updatedAt: isoTime(row.updated_at.getTime()),
+  };
+}
+
+export function registerProviderList(app: FastifyInstance, database: Database): void {
+  route(app, {
+    method: 'GET',
+    url: '/qrcode-payment/v1/provider-transactions',
+    operationId: list,
+    summary: 'List the QR payments of a provider',
+    description:
+      'For the organisation that provides the services, whatever merchant took the payment; the ' +
+      'newest first. Who paid whom is not told beyond what the provider was asked with.',
+    tags,
+    permission: 'svc.read',
+    query: Type.Object(pageQuery, { additionalProperties: false }),
+    response: { 200: ProviderQrPaymentList },
+    errors: ['cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, query }) {
+      if (caller.entityType !== 'tenant') {
+        throwProblem('permission_denied', 'Only the organisation watches its services.');
+      }
+      const { limit, after } = readPageRequest(query, list);
+      const values = [caller.organizationId, after ?? null, limit + 1];
+      const rows = await database.query<Row>(listText, values);
+      const shown = rows.slice(0, limit);
+      const next = rows.length > limit ? shown.at(-1)?.transaction_id : undefined;
+      return pageResponse({ items: shown.map(viewOf), next }, query, list);
+    },
+  });
+}

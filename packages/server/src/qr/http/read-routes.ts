@@ -1,0 +1,140 @@
+// Registers the routes that read QR payments: one payment, the list and the events.
+import {
+  type QrEvent,
+  QrEventList,
+  QrTransactionList,
+  QrTransactionWithEvents,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import {
+  type EventStreams,
+  pageQuery,
+  readStreamCursor,
+  route,
+  wantsEventStream,
+} from '../../http/index.ts';
+import { findPayment } from '../operations/find-payment.ts';
+import { listPayments } from '../operations/list-payments.ts';
+import { pagesOf, wholeOf } from '../operations/read-event-pages.ts';
+import type { QrDeps } from '../runtime/qr-dependencies.ts';
+import { topicOf } from '../runtime/running-payments.ts';
+import { viewWithEvents } from '../transaction/payment-views.ts';
+import {
+  ByTransaction,
+  base,
+  OfMerchant,
+  ofMerchant,
+  ofTransaction,
+  rateLimit,
+  tags,
+} from './shared-route-parts.ts';
+
+/** The maximum of a PostgreSQL integer; no payment has so many events. */
+const sequenceMax = 2_147_483_647;
+
+const EventsQuery = Type.Object(
+  {
+    ...ofMerchant,
+    after: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: sequenceMax,
+        description: 'The sequence that was heard last; Last-Event-ID means the same.',
+      }),
+    ),
+    wait: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 30,
+        description: 'Seconds to wait while there is nothing new.',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+const ListQuery = Type.Object(
+  {
+    ...pageQuery,
+    ...ofMerchant,
+    held: Type.Optional(
+      Type.Boolean({ description: 'Only those that somebody has to look at, or only the others.' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export function registerReads(app: FastifyInstance, deps: QrDeps, streams: EventStreams): void {
+  route(app, {
+    method: 'GET',
+    url: base,
+    operationId: 'listQrPayments',
+    summary: 'List the QR payments',
+    tags,
+    rateLimit,
+    priority: 'list',
+    permission: 'pay.read',
+    query: ListQuery,
+    response: { 200: QrTransactionList },
+    errors: ['entity_out_of_scope', 'cursor_invalid', 'database_unavailable'],
+    handler: async ({ caller, query }) => listPayments(deps, caller, query),
+  });
+  route(app, {
+    method: 'GET',
+    url: `${base}/:qrTransactionId`,
+    operationId: 'getQrPayment',
+    summary: 'Get a QR payment with its events',
+    tags,
+    rateLimit,
+    priority: 'last',
+    permission: 'pay.read',
+    params: ByTransaction,
+    query: OfMerchant,
+    response: { 200: QrTransactionWithEvents },
+    errors: ofTransaction,
+    handler: async ({ caller, params, query }) => {
+      const loaded = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
+      return viewWithEvents(loaded, await wholeOf(deps, loaded));
+    },
+  });
+  registerEvents(app, deps, streams);
+}
+
+function registerEvents(app: FastifyInstance, deps: QrDeps, streams: EventStreams): void {
+  route(app, {
+    method: 'GET',
+    url: `${base}/:qrTransactionId/events`,
+    operationId: 'listQrPaymentEvents',
+    summary: 'List the events of a QR payment',
+    description:
+      'For its terminal: as JSON at once, as JSON once there is something (`wait`), or as Server-Sent Events with `Accept: text/event-stream`. A stream ends with the payment, and is told so by 204 where nothing is left to tell.',
+    tags,
+    rateLimit,
+    priority: 'last',
+    permission: 'pay.read',
+    params: ByTransaction,
+    query: EventsQuery,
+    headers: { 'last-event-id': 'The sequence that was heard last.' },
+    produces: ['application/json', 'text/event-stream'],
+    response: { 200: QrEventList, 204: null },
+    errors: [...ofTransaction, 'header_invalid', 'rate_limited', 'overloaded', 'shutting_down'],
+    handler: async (request, reply) => {
+      const { params, query } = request;
+      const found = await findPayment(
+        ...([deps, request.caller, params.qrTransactionId, query.merchantId] as const),
+      );
+      const read = pagesOf(deps, request.caller, found, query.merchantId);
+      const topic = topicOf(found.row);
+      const after = Math.min(readStreamCursor(request, query.after), sequenceMax);
+      if (wantsEventStream(request)) return streams.send(request, reply, { topic, after, read });
+      const waitSeconds = query.wait ?? 0;
+      const page = await streams.poll(request, reply, { topic, after, read, waitSeconds });
+      return {
+        events: page.events.map(({ data }) => JSON.parse(data) as QrEvent),
+        nextAfter: page.next,
+        isFinal: page.isLast === true,
+      };
+    },
+  });
+}

@@ -1,0 +1,54 @@
+// Defines what the QR payment routes share: base path, parameters, error codes and location.
+import type { ErrorCode } from '@switchyard/contract';
+import { Type } from 'typebox';
+import { resolveClientIdentifier } from '../../http/index.ts';
+import type { LoadedQr } from '../transaction/records.ts';
+import { checkIdentifier } from '../transaction/request-rules.ts';
+
+export const base = '/qrcode-payment/v1/transactions';
+export const tags = ['QR payments'];
+export const rateLimit = 'payments';
+
+const Identifier = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: "The server's transaction identifier, or the client's.",
+});
+export const ByTransaction = Type.Object({ qrTransactionId: Identifier });
+
+export const ofMerchant = {
+  merchantId: Type.Optional(
+    Type.String({ format: 'uuid', description: 'Decides where several merchants match.' }),
+  ),
+};
+export const OfMerchant = Type.Object(ofMerchant, { additionalProperties: false });
+
+export const ofTransaction: ErrorCode[] = [
+  'transaction_not_found',
+  'transaction_ambiguous',
+  'entity_out_of_scope',
+  'database_unavailable',
+  'recovery_required',
+];
+
+export const ofOperation: ErrorCode[] = [
+  ...ofTransaction,
+  'client_id_reused',
+  'client_id_invalid',
+  'idempotency_key_mismatch',
+  'header_invalid',
+  'concurrent_modification',
+  'payment_held',
+];
+
+/** The identifier of an operation, from the body or the header. */
+export function resolveOperationId(
+  headers: Record<string, unknown>,
+  inBody: string | undefined,
+): string | undefined {
+  const id = resolveClientIdentifier(headers, 'clientOperationId', inBody);
+  checkIdentifier(id, '/clientOperationId');
+  return id;
+}
+
+export const locationOf = ({ row }: LoadedQr): string => `${base}/${row.transactionId}`;

@@ -1,0 +1,176 @@
+// Tests replays when the database fails after the intent, and while the first call still runs.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ProblemError, type QrRequest } from '@switchyard/contract';
+import { dueClockOf } from '../../../test/support/movable-clock.ts';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
+import type { Caller } from '../../http/index.ts';
+import { createFailPoints, createLog, isoTime, systemIds } from '../../platform/index.ts';
+import type { QrDeps } from '../runtime/qr-dependencies.ts';
+import { createRunning } from '../runtime/running-payments.ts';
+import { merged } from '../transaction/build-change.ts';
+import { answerMs, graceMs } from '../transaction/limits.ts';
+import type { Change, LoadedQr, QrRow, StoredEvent } from '../transaction/records.ts';
+import type { Phase } from '../transaction/state-machine.ts';
+import { operate } from './cancel-and-refund.ts';
+import { createPayment } from './create-payment.ts';
+
+const startedAt = Date.parse('2026-03-01T12:00:00.000Z');
+const merchantId = systemIds.uuid();
+const deviceId = systemIds.uuid();
+const organizationId = systemIds.uuid();
+const caller = { organizationId, merchantId, deviceId } as unknown as Caller;
+const request: QrRequest = {
+  paymentType: 'p',
+  paymentScenario: 'consumerscan',
+  clientTransactionId: 'c-1',
+  paymentAmount: { amount: 500, currency: 'EUR' },
+};
+
+/** The error of a missing database connection: the statement had no effect. */
+const lost = () =>
+  new ProblemError('database_unavailable', 'The database is unavailable.', {
+    outcome: 'NotProcessed',
+  });
+
+/** A payment in memory, and a database that accepts a limited number of commits. */
+function world(commitsLeft = Number.POSITIVE_INFINITY) {
+  let now = startedAt;
+  let left = commitsLeft;
+  let loaded: LoadedQr | undefined;
+  let events: StoredEvent[] = [];
+  const asked: string[] = [];
+  let looks = 0;
+  const store = {
+    async begin(row: QrRow, event: StoredEvent) {
+      if (loaded !== undefined) return false;
+      loaded = { row, operations: [] };
+      events = [event];
+      return true;
+    },
+    async commit({ before, after, event, operations }: Change) {
+      if (left === 0) throw lost();
+      if (loaded === undefined || before.version !== loaded.row.version) return false;
+      left -= 1;
+      loaded = { row: after, operations: merged(loaded.operations, operations) };
+      events.push(event);
+      return true;
+    },
+    find: async () => loaded,
+    async findByClientId() {
+      looks += 1;
+      return loaded === undefined ? [] : [loaded];
+    },
+    findOperation: async () => undefined,
+    shownEvents: async () => events,
+    postpone: async () => {},
+  };
+  const said = (name: string, answer: object) => async () => {
+    asked.push(name);
+    return { outcome: 'Answered', ...answer };
+  };
+  const deps = {
+    store,
+    ids: systemIds,
+    clock: { now: () => now },
+    dueClock: dueClockOf({ now: () => now }),
+    running: createRunning(),
+    providers: {
+      pick: async () => ({ serviceId: systemIds.uuid(), providerId: systemIds.uuid() }),
+      place: async () => ({ merchantId, storeId: systemIds.uuid() }),
+      create: said('create', { status: 'Pending', providerTransactionId: 'P' }),
+      refund: said('refund', { status: 'Completed' }),
+    },
+    live: { publish: () => {}, subscribe: () => undefined },
+    alarms: { raise: () => {}, count: () => {} },
+    poke: () => {},
+    markOf: (text: string) => text,
+    log: createLog({ logLevel: 'silent', instanceName: 'twice' }),
+    failPoints: createFailPoints(),
+    payWithinMs: 180_000,
+  } as unknown as QrDeps;
+  function payment(): LoadedQr {
+    assert.ok(loaded !== undefined);
+    return loaded;
+  }
+  /** Simulates a change of the payment by another process. */
+  function elsewhere({ type, data }: Pick<StoredEvent, 'type' | 'data'>, paid = 0): void {
+    const { row, operations } = payment();
+    const { status } = data;
+    const version = row.version + 1;
+    const position = { ...row.position, phase: status as Phase, paid };
+    loaded = { row: { ...row, status, version, position }, operations };
+    events.push({ type, data, sequence: version, at: isoTime(now) });
+  }
+  return {
+    deps,
+    asked,
+    payment,
+    elsewhere,
+    pass(ms: number) {
+      now += ms;
+    },
+    looks: () => looks,
+    /** Starts the first request in another process, where the provider does not answer yet. */
+    async asksElsewhere() {
+      const reached = Promise.withResolvers<void>();
+      const create = () => new Promise(() => reached.resolve());
+      const providers = { ...deps.providers, create } as unknown as QrDeps['providers'];
+      void createPayment({ ...deps, providers, running: createRunning() }, caller, request);
+      await reached.promise;
+    },
+  };
+}
+
+const completed = { type: 'qr.completed', data: { status: 'Completed', changes: {} } } as const;
+
+const isUnknown = (error: unknown): boolean =>
+  error instanceof ProblemError &&
+  error.code === 'database_unavailable' &&
+  error.outcome === 'Unknown';
+
+test('a payment that was asked for is not told to be none where its answer cannot be kept', async () => {
+  const { deps, asked } = world(0);
+  await assert.rejects(createPayment(deps, caller, request), isUnknown);
+  assert.deepEqual(asked, ['create']);
+});
+
+test('nor is a refund; one that was not asked for is', async () => {
+  for (const [commits, asks] of [
+    [2, ['create', 'refund']],
+    [1, ['create']],
+  ] as const) {
+    const { deps, asked, payment, elsewhere } = world(commits);
+    await createPayment(deps, caller, request);
+    elsewhere(completed, 500);
+    await assert.rejects(operate(deps, payment(), 'Refund', {}), (error) =>
+      asks.length === 2 ? isUnknown(error) : !isUnknown(error),
+    );
+    assert.deepEqual(asked, asks);
+  }
+});
+
+test('who asks at another process waits for the first answer, whatever events come before it', async () => {
+  const one = world();
+  const { deps, elsewhere } = one;
+  await one.asksElsewhere();
+  elsewhere({ type: 'qr.pending', data: { status: 'Pending', changes: {} } });
+  let isTold = false;
+  const waiting = createPayment(deps, caller, request).finally(() => {
+    isTold = true;
+  });
+  await eventually('it is looked at again, or told', () => one.looks() >= 3 || isTold);
+  assert.equal(isTold, false);
+  elsewhere({ type: 'qr.noted', data: { status: 'Pending', changes: {}, answered: true } });
+  const { loaded, replayed } = await waiting;
+  assert.deepEqual([loaded.row.version, replayed], [3, true]);
+});
+
+test('nobody waits for a process that has died', async () => {
+  const { deps, elsewhere, pass, asked, asksElsewhere } = world();
+  await asksElsewhere();
+  elsewhere({ type: 'qr.pending', data: { status: 'Pending', changes: {} } });
+  pass(answerMs + graceMs);
+  const { replayed } = await createPayment(deps, caller, request);
+  assert.deepEqual([replayed, asked], [true, []]);
+});

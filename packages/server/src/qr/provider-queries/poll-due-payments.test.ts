@@ -1,0 +1,395 @@
+// Tests payments whose provider does not answer: growing pauses, then an end without it.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { dueClockOf } from '../../../test/support/movable-clock.ts';
+import { createFailPoints, createLog, isoTime, systemIds } from '../../platform/index.ts';
+import type { QrDeps } from '../runtime/qr-dependencies.ts';
+import { createRunning } from '../runtime/running-payments.ts';
+import { newOperation } from '../transaction/apply-payment-report.ts';
+import { changeOf, leaseMs, merged, pauseMs } from '../transaction/build-change.ts';
+import { cancelForMs, endGraceMs, refundForMs, refundWorkForMs } from '../transaction/limits.ts';
+import type { Change, LoadedQr, QrRow } from '../transaction/records.ts';
+import { lookAt } from './poll-due-payments.ts';
+
+const organizationId = systemIds.uuid();
+const payWithinMs = 180_000;
+const silent = { outcome: 'Unknown', fault: 'timed_out' } as const;
+const notSent = { outcome: 'NotSent', reason: 'circuit_open' } as const;
+
+type Answers = Partial<Record<'status' | 'cancel' | 'refund' | 'refundStatus', unknown>>;
+
+/** A payment in memory, a clock that advances from poll to poll, and a scripted provider. */
+function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<LoadedQr> = {}) {
+  let now = Date.parse('2026-03-01T12:00:00.000Z');
+  const at = isoTime(now);
+  const row: QrRow = {
+    organizationId,
+    transactionId: systemIds.uuid(),
+    merchantId: systemIds.uuid(),
+    storeId: systemIds.uuid(),
+    deviceId: systemIds.uuid(),
+    clientTransactionId: 'c-1',
+    serviceId: systemIds.uuid(),
+    providerId: systemIds.uuid(),
+    providerTransactionId: undefined,
+    position: {
+      phase: 'Pending',
+      amount: 500,
+      currency: 'EUR',
+      paid: 0,
+      refunded: 0,
+      refundReserved: 0,
+      settled: 0,
+      ending: null,
+      hold: null,
+      sequence: 0,
+    },
+    status: 'Pending',
+    version: 2,
+    operationCount: 0,
+    providerEvents: 0,
+    looks: 0,
+    expiresAt: now + payWithinMs,
+    dueAt: now,
+    facts: {
+      paymentType: 'p',
+      paymentScenario: 'consumerscan',
+      scenario: 'consumerscan',
+      request: {},
+    },
+    createdAt: at,
+    updatedAt: at,
+    ...members,
+  };
+  let loaded: LoadedQr = { row, operations: [], ...from };
+  const types: string[] = [];
+  const asked: string[] = [];
+  const alarms: string[] = [];
+  const store = {
+    find: async () => loaded,
+    async commit(change: Change) {
+      if (change.before.version !== loaded.row.version) return false;
+      loaded = { row: change.after, operations: merged(loaded.operations, change.operations) };
+      types.push(change.event.type);
+      return true;
+    },
+    async postpone(of: QrRow, dueAt: number, looks: number) {
+      if (of.version === loaded.row.version) loaded = { ...loaded, row: { ...of, dueAt, looks } };
+    },
+  };
+  const ask = (name: keyof Answers) => async (_of: unknown, about: unknown) => {
+    asked.push(name);
+    const answer = answers[name] ?? silent;
+    return typeof answer === 'function' ? answer(asked.length, about) : answer;
+  };
+  const deps = {
+    store,
+    ids: systemIds,
+    clock: { now: () => now },
+    dueClock: dueClockOf({ now: () => now }),
+    running: createRunning(),
+    providers: {
+      status: ask('status'),
+      cancel: ask('cancel'),
+      refund: ask('refund'),
+      refundStatus: ask('refundStatus'),
+    },
+    live: { publish: () => {}, subscribe: () => undefined },
+    alarms: { raise: (reason: string) => void alarms.push(reason), count: () => {} },
+    poke: () => {},
+    markOf: (text: string) => text,
+    log: createLog({ logLevel: 'silent', instanceName: 'looks' }),
+    failPoints: createFailPoints(),
+    payWithinMs,
+  } as unknown as QrDeps;
+  return {
+    types,
+    asked,
+    alarms,
+    now: () => now,
+    payment: () => loaded,
+    /** Polls at each due time for the given duration. */
+    async goOn(forMs: number) {
+      const end = now + forMs;
+      for (let looks = 0; looks < 2000; looks += 1) {
+        const { dueAt } = loaded.row;
+        if (dueAt === undefined || dueAt > end) break;
+        now = Math.max(now, dueAt);
+        await lookAt(deps, loaded.row);
+      }
+      now = end;
+    },
+  };
+}
+
+test('a payment whose provider is gone ends a minute behind its expiry, and its cancel within a day', async () => {
+  const one = world({}, { dueAt: Date.parse('2026-03-01T12:03:00.000Z') });
+  await one.goOn(payWithinMs);
+  assert.deepEqual(one.types, ['qr.cancel_pending']);
+  assert.equal(one.payment().row.status, 'Pending');
+  await one.goOn(endGraceMs);
+  assert.deepEqual(one.types, ['qr.cancel_pending', 'qr.expired']);
+  const { position, dueAt } = one.payment().row;
+  assert.deepEqual([position.phase, position.ending], ['Expired', null]);
+  assert.ok(dueAt !== undefined, 'the provider goes on being told');
+  await one.goOn(cancelForMs + 3_600_000);
+  assert.equal(one.types.at(-1), 'qr.cancel_failed');
+  assert.equal(one.payment().operations[0]?.status, 'Failed');
+  assert.equal(one.payment().row.dueAt, undefined);
+  assert.ok(one.alarms.includes('cancel_unanswered'));
+});
+
+test('a payment that was paid unseen is found out at its expiry, and one behind the end is given back', async () => {
+  const answer = { outcome: 'Answered', providerTransactionId: 'P', status: 'Completed' };
+  const seen = world(
+    { cancel: answer, status: answer },
+    { dueAt: Date.parse('2026-03-01T12:03:00.000Z') },
+  );
+  await seen.goOn(payWithinMs);
+  assert.deepEqual(seen.types, ['qr.cancel_pending', 'qr.completed']);
+  assert.equal(seen.payment().operations[0]?.status, 'Declined');
+  assert.equal(seen.payment().row.dueAt, undefined);
+
+  const late = world(
+    {
+      cancel: (count: number) =>
+        count < 12 ? silent : { outcome: 'Answered', status: 'Completed' },
+      status: answer,
+      refund: { outcome: 'Answered', status: 'Completed' },
+    },
+    { dueAt: Date.parse('2026-03-01T12:03:00.000Z') },
+  );
+  await late.goOn(payWithinMs + 3 * 3_600_000);
+  assert.deepEqual(late.types, [
+    'qr.cancel_pending',
+    'qr.expired',
+    'qr.late_completion',
+    'qr.refunded',
+  ]);
+  const { position } = late.payment().row;
+  assert.deepEqual([position.phase, position.paid, position.refunded], ['Expired', 500, 500]);
+});
+
+test('what a cancel finds paid is as much as the provider says, and nothing before it has said it', async () => {
+  const completed = { outcome: 'Answered', providerTransactionId: 'P', status: 'Completed' };
+  const part = { ...completed, amount: 250, currency: 'EUR' };
+  const over = { dueAt: Date.parse('2026-03-01T12:03:00.000Z') };
+  const held = world({ cancel: completed, status: part }, over);
+  await held.goOn(payWithinMs);
+  assert.deepEqual(held.types, ['qr.cancel_pending', 'qr.held']);
+  const { position } = held.payment().row;
+  assert.deepEqual([position.paid, position.hold], [250, 'AmountDiffers']);
+  assert.deepEqual(held.alarms, ['amount_differs']);
+
+  // After a cancel the merchant gives no goods, so the server refunds exactly the paid amount.
+  const template = world({}).payment();
+  const cancel = newOperation(template, 'Cancel', {
+    at: Date.parse(template.row.createdAt),
+    newId: systemIds.uuid,
+    amount: 0,
+    cause: 'Merchant' as const,
+  });
+  const refund = { outcome: 'Answered', status: 'Completed' };
+  const back = world(
+    { cancel: completed, status: part, refund },
+    { operationCount: 1, position: { ...template.row.position, ending: 'Merchant' } },
+    { operations: [cancel] },
+  );
+  await back.goOn(60_000);
+  const { phase, paid, refunded } = back.payment().row.position;
+  assert.deepEqual([phase, paid, refunded], ['Cancelled', 250, 250]);
+
+  const unsure = world({ cancel: completed }, over);
+  await unsure.goOn(payWithinMs + 1000);
+  assert.deepEqual(unsure.types, ['qr.cancel_pending']);
+  assert.equal(unsure.payment().row.position.paid, 0);
+});
+
+test('a create that nobody answers is asked for with growing pauses, and ends with its time', async () => {
+  const start = Date.parse('2026-03-01T12:00:00.000Z');
+  const one = world({}, { status: 'Created', dueAt: start });
+  one.payment().row.position.phase = 'Created';
+  await one.goOn(payWithinMs - 1000);
+  const statuses = one.asked.filter((name) => name === 'status').length;
+  assert.ok(statuses >= 6 && statuses <= 10, `${statuses} questions in three minutes`);
+  await one.goOn(endGraceMs + 60_000);
+  assert.equal(one.payment().row.status, 'Expired');
+});
+
+test('a create that the provider never heard of is cancelled there first, and ends by that answer', async () => {
+  const start = Date.parse('2026-03-01T12:00:00.000Z');
+  const notFound = { outcome: 'NotFound' };
+  const gone = world(
+    { status: notFound, cancel: { outcome: 'Answered', status: 'Cancelled' } },
+    { dueAt: start },
+  );
+  await gone.goOn(1000);
+  assert.deepEqual(gone.asked, ['status', 'cancel']);
+  assert.deepEqual(gone.types, ['qr.cancel_pending', 'qr.failed']);
+  // The payment reached the provider late; the cancel finds it paid, so it completes.
+  const late = world(
+    {
+      status: (count: number) =>
+        count < 2 ? notFound : { outcome: 'Answered', status: 'Completed' },
+      cancel: { outcome: 'Answered', status: 'Completed' },
+    },
+    { dueAt: start },
+  );
+  await late.goOn(1000);
+  assert.deepEqual(late.types, ['qr.cancel_pending', 'qr.completed']);
+  // Without an answer to the cancel, the server retries it until the time limit.
+  const unheard = world({ status: notFound }, { dueAt: start });
+  await unheard.goOn(payWithinMs);
+  assert.deepEqual(unheard.types, ['qr.cancel_pending']);
+  await unheard.goOn(endGraceMs);
+  assert.deepEqual(unheard.types, ['qr.cancel_pending', 'qr.failed']);
+});
+
+test('a refund without an answer is asked for until there is one, and somebody is told meanwhile', async () => {
+  const template = world({});
+  const paid = { ...template.payment().row.position, phase: 'Completed' as const, paid: 500 };
+  const row = { ...template.payment().row, status: 'Completed' as const };
+  const at = template.now();
+  const refund = newOperation({ row, operations: [] }, 'Refund', {
+    at,
+    newId: systemIds.uuid,
+    amount: 200,
+    cause: 'Merchant',
+  });
+  const one = world(
+    {
+      refund: (count: number) =>
+        count < 20 ? notSent : { outcome: 'Answered', status: 'Completed' },
+    },
+    { ...row, operationCount: 1, position: { ...paid, refundReserved: 200 } },
+    { operations: [refund] },
+  );
+  await one.goOn(86_400_000);
+  assert.deepEqual(one.types, ['qr.refunded']);
+  assert.equal(one.asked.length, 20);
+  assert.ok(one.alarms.includes('refund_unanswered'));
+  assert.equal(one.payment().row.position.refunded, 200);
+  assert.equal(one.payment().row.dueAt, undefined);
+});
+
+/** A paid payment with a refund that was requested a moment ago. */
+function refunding(answers: Answers, cause: 'Merchant' | 'LateCompletion' = 'Merchant') {
+  const template = world({});
+  const { row } = template.payment();
+  const isLate = cause === 'LateCompletion';
+  const phase = isLate ? ('Cancelled' as const) : ('Completed' as const);
+  const position = { ...row.position, phase, paid: 500, refundReserved: 200 };
+  const of = { at: template.now(), newId: systemIds.uuid, amount: isLate ? 500 : 200, cause };
+  const refund = newOperation({ row, operations: [] }, 'Refund', of);
+  position.refundReserved = refund.amount;
+  return world(answers, { status: phase, operationCount: 1, position }, { operations: [refund] });
+}
+
+const dayMs = 86_400_000;
+
+test('a refund that nobody answers for a day is asked for no more, and held with what it takes', async () => {
+  const one = refunding({});
+  await one.goOn(refundForMs - 1);
+  assert.deepEqual(one.types, []);
+  const asked = one.asked.length;
+  assert.ok(asked > 90 && asked < 120, `${asked} questions in a day`);
+  await one.goOn(900_000);
+  assert.deepEqual(one.types, ['qr.refund_unanswered']);
+  const { row, operations } = one.payment();
+  assert.deepEqual([row.dueAt, row.position.hold], [undefined, 'RefundUnanswered']);
+  assert.equal(row.position.refundReserved, 200, 'it may have been paid back');
+  assert.equal(operations[0]?.status, 'Unanswered');
+  assert.equal(one.alarms.at(-1), 'refund_unanswered');
+  await one.goOn(30 * dayMs);
+  assert.ok(one.asked.length <= asked + 1, 'nobody is asked any more');
+});
+
+test('one that its provider works on is waited for longer, and not for ever', async () => {
+  const working = { outcome: 'Answered', status: 'Pending' };
+  const one = refunding({ refund: working, refundStatus: working });
+  await one.goOn(refundWorkForMs - 1);
+  assert.deepEqual(one.types, ['qr.noted']);
+  assert.equal(one.payment().row.position.hold, null);
+  await one.goOn(900_000);
+  assert.deepEqual(one.types, ['qr.noted', 'qr.refund_unanswered']);
+});
+
+test('one that is forgotten again and again ends like one without an answer', async () => {
+  const one = refunding({
+    refund: { outcome: 'Answered', status: 'Pending' },
+    refundStatus: { outcome: 'NotFound' },
+  });
+  for (let day = 0; day < 20 && one.payment().row.dueAt !== undefined; day += 1) {
+    await one.goOn(dayMs);
+  }
+  assert.equal(one.payment().row.position.hold, 'RefundUnanswered');
+});
+
+test('late money whose refund nobody answers is held too, and not lost', async () => {
+  const one = refunding({}, 'LateCompletion');
+  await one.goOn(refundForMs + 900_000);
+  const { position } = one.payment().row;
+  assert.deepEqual([position.hold, position.refundReserved], ['RefundUnanswered', 500]);
+});
+
+test('pauses grow and stay', () => {
+  const all = Array.from({ length: 12 }, (_, looks) => pauseMs(looks));
+  assert.deepEqual(
+    [...all].sort((one, other) => one - other),
+    all,
+  );
+  assert.deepEqual(all.slice(-2), [900_000, 900_000]);
+});
+
+test('a look asks one question, in turn, so that no refund waits for the others for ever', async () => {
+  const template = world({});
+  const at = template.now();
+  const row = { ...template.payment().row, status: 'Completed' as const };
+  const refunds = [1, 2, 3, 4, 5, 6, 7].map((number) =>
+    newOperation({ row, operations: [] }, 'Refund', {
+      at,
+      newId: systemIds.uuid,
+      amount: 50,
+      cause: 'Merchant',
+      number,
+    }),
+  );
+  const position = { ...row.position, phase: 'Completed' as const, paid: 500, refundReserved: 350 };
+  const ids: unknown[] = [];
+  let isBack = false;
+  const one = world(
+    {
+      refund: (_count: number, asked: { refundId?: string } = {}) => {
+        ids.push(asked.refundId);
+        return isBack ? { outcome: 'Answered', status: 'Completed' } : silent;
+      },
+    },
+    { ...row, operationCount: 7, position },
+    { operations: refunds },
+  );
+  await one.goOn(60_000);
+  assert.equal(new Set(ids.slice(0, 7)).size, Math.min(7, ids.length), 'each in its turn');
+  await one.goOn(3_600_000);
+  assert.equal(new Set(ids).size, 7);
+  isBack = true;
+  await one.goOn(3_600_000);
+  assert.equal(one.payment().row.position.refunded, 350);
+  assert.equal(one.payment().row.dueAt, undefined);
+});
+
+test('what a provider tells does not call off whoever asks it', () => {
+  const { row } = world({}).payment();
+  const at = Date.parse(row.createdAt);
+  const cancel = newOperation({ row, operations: [] }, 'Cancel', {
+    at,
+    newId: systemIds.uuid,
+    amount: 0,
+    cause: 'Merchant',
+  });
+  const asked = { row: { ...row, dueAt: at + leaseMs, looks: 3 }, operations: [cancel] };
+  const provider = { eventId: systemIds.uuid(), type: 'x.y', sequence: 1, occurredAt: isoTime(at) };
+  const told = changeOf(asked, { at: at + 5, type: 'qr.noted', changes: {}, data: { provider } });
+  assert.deepEqual([told.after.dueAt, told.after.looks], [at + leaseMs, 3]);
+  const answered = changeOf(asked, { at: at + 5, type: 'qr.noted', changes: {} });
+  assert.deepEqual([answered.after.dueAt, answered.after.looks], [at + 5 + pauseMs(0), 0]);
+});

@@ -1,0 +1,91 @@
+// Tests that a slow provider does not delay the polls of other providers.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { eventually } from '../../../test/support/wait-for-condition.ts';
+import { createLog, systemClock, systemIds } from '../../platform/index.ts';
+import type { QrDeps } from '../runtime/qr-dependencies.ts';
+import type { QrKey } from '../transaction/records.ts';
+import { createLooks } from './poll-due-payments.ts';
+
+type Due = QrKey & { serviceId: string; providerId: string };
+
+test('a provider that answers late, with however many services, holds up nobody else', async () => {
+  const organizationId = systemIds.uuid();
+  const slowId = systemIds.uuid();
+  const services = Array.from({ length: 12 }, () => systemIds.uuid());
+  const due = (serviceId: string, providerId: string): Due => ({
+    organizationId,
+    transactionId: systemIds.uuid(),
+    serviceId,
+    providerId,
+  });
+  let waiting = services.flatMap((serviceId) =>
+    Array.from({ length: 40 }, () => due(serviceId, slowId)),
+  );
+  const slow = new Set(waiting.map(({ transactionId }) => transactionId));
+  const others = Array.from({ length: 5 }, () => due(systemIds.uuid(), systemIds.uuid()));
+  waiting = [...waiting, ...others];
+  const released = Promise.withResolvers<undefined>();
+  const looked: string[] = [];
+  let atOnce = 0;
+  const store = {
+    async claim(_forMs: number, limit: number, busy: readonly string[]) {
+      const isFree = (each: Due) =>
+        ![each.serviceId, each.providerId].some((id) => busy.includes(id));
+      const claimed = waiting.filter(isFree).slice(0, limit);
+      waiting = waiting.filter((each) => !claimed.includes(each));
+      return claimed;
+    },
+    find({ transactionId }: QrKey) {
+      looked.push(transactionId);
+      if (!slow.has(transactionId)) return Promise.resolve(undefined);
+      atOnce += 1;
+      return released.promise;
+    },
+  };
+  const log = createLog({ logLevel: 'silent', instanceName: 'looks' });
+  const looks = createLooks({ store, log, clock: systemClock } as unknown as QrDeps);
+  looks.start();
+  try {
+    await eventually('the payments of all others are looked at', () =>
+      others.every(({ transactionId }) => looked.includes(transactionId)),
+    );
+    assert.ok(atOnce <= 16, `${atOnce} looks at once at one provider`);
+  } finally {
+    waiting = [];
+    released.resolve(undefined);
+    await looks.stop();
+  }
+});
+
+test('a payment that is due again while it is looked at is left to whoever looks', async () => {
+  const key: Due = {
+    organizationId: systemIds.uuid(),
+    transactionId: systemIds.uuid(),
+    serviceId: systemIds.uuid(),
+    providerId: systemIds.uuid(),
+  };
+  const released = Promise.withResolvers<undefined>();
+  let claims = 0;
+  let looked = 0;
+  const store = {
+    async claim() {
+      claims += 1;
+      return [key];
+    },
+    find() {
+      looked += 1;
+      return released.promise;
+    },
+  };
+  const log = createLog({ logLevel: 'silent', instanceName: 'looks' });
+  const looks = createLooks({ store, log, clock: systemClock } as unknown as QrDeps);
+  looks.start();
+  try {
+    await eventually('it is claimed again', () => claims >= 3);
+    assert.equal(looked, 1);
+  } finally {
+    released.resolve(undefined);
+    await looks.stop();
+  }
+});

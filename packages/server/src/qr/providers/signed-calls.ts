@@ -1,0 +1,171 @@
+// Sends one signed call to a provider, unless its circuit is open or it has too many calls.
+import {
+  defined,
+  providerAnswerMaxBytes,
+  providerAnswerMs,
+  providerCallText,
+} from '@switchyard/contract';
+import type { CallableService, NotedCall } from '../../catalog/index.ts';
+import {
+  type CallResult,
+  type Clock,
+  createWebhookHeaders,
+  type Ids,
+  type Log,
+  type Metrics,
+  type OutgoingCalls,
+} from '../../platform/index.ts';
+import type { Circuits } from './circuit-breakers.ts';
+import type { Failed } from './provider-types.ts';
+import { faultOf } from './read-answers.ts';
+
+export type CallsDeps = {
+  readonly calls: Pick<OutgoingCalls, 'call'>;
+  readonly find: (serviceId: string) => Promise<CallableService | undefined>;
+  readonly circuits: Circuits;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly log: Pick<Log, 'warn'>;
+  readonly metrics: Metrics;
+  /** Receives each finished call, so that the provider can see it. */
+  readonly onCall?: (call: NotedCall) => void;
+};
+
+export type CallName = 'create' | 'status' | 'cancel' | 'refund' | 'refund_status' | 'health';
+
+export type ProviderCall<Outcome> = {
+  readonly name: CallName;
+  readonly serviceId: string;
+  readonly path: string;
+  /** Without a message the call is a GET. */
+  readonly message?: object;
+  readonly timeoutMs?: number;
+  read(heard: Extract<CallResult, { status: number }>, now: number): Outcome;
+};
+
+/**
+ * Limits the running calls of a service. Creates have a lower limit, so that calls that end
+ * payments still get a connection.
+ */
+const underWayMax = 256;
+const createsMax = 192;
+const busyRetryMs = 1000;
+const bucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** The declared URL may end with a slash and have a query; the call's path follows its path. */
+export function addressOf(spiUrl: string, path: string): string {
+  const url = new URL(spiUrl);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}${path}`;
+  return url.href;
+}
+
+/** Whether the outcome counts as success for the circuit; a refusal does. */
+function isGood({ outcome, ...rest }: { outcome: string; status?: unknown; reason?: unknown }) {
+  if (outcome === 'Unknown' || rest.status === 'Down') return false;
+  if (outcome === 'NotSent') return rest.reason === 'too_many_requests';
+  return true;
+}
+
+/** The platform's own name for the fault, without text from the provider. */
+function faultNameOf(outcome: object): string {
+  const { reason, fault, status } = outcome as Record<string, unknown>;
+  if (typeof reason === 'string') return reason;
+  if (typeof fault === 'string') return fault;
+  return status === undefined ? 'unknown' : `status ${String(status)}`;
+}
+
+/** @example const send = createSignedCalls({ calls, find, circuits, clock, ids, log, metrics }); */
+export function createSignedCalls(deps: CallsDeps) {
+  const { calls, find, circuits, clock, ids, log } = deps;
+  const underWay = new Map<string, number>();
+  const ended = deps.metrics.counter<'call' | 'outcome'>({
+    name: 'switchyard_provider_calls_total',
+    help: 'Calls to providers of QR payments by their outcome',
+    labelNames: ['call', 'outcome'],
+  });
+  const seconds = deps.metrics.histogram<'call'>({
+    name: 'switchyard_provider_call_duration_seconds',
+    help: 'Time from the request to a provider until its response or an error',
+    labelNames: ['call'],
+    buckets: bucketsSeconds,
+  });
+
+  async function exchange<Outcome extends { outcome: string }>(
+    service: CallableService,
+    url: string,
+    call: ProviderCall<Outcome>,
+  ): Promise<Outcome | Failed> {
+    const method = call.message === undefined ? 'GET' : 'POST';
+    const body = call.message === undefined ? undefined : JSON.stringify(call.message);
+    const headers = createWebhookHeaders({
+      id: `msg_${ids.uuid()}`,
+      sentAt: clock.now(),
+      ...service.signers(),
+      body: body ?? providerCallText('GET', call.path),
+    });
+    const result = await calls.call(addressOf(url, call.path), {
+      method,
+      headers,
+      timeoutMs: call.timeoutMs ?? providerAnswerMs,
+      maxResponseBytes: providerAnswerMaxBytes,
+      isIdempotent: true,
+      ...defined({ body }),
+    });
+    seconds.observe({ call: call.name }, result.ms / 1000);
+    return result.fault === undefined ? call.read(result, clock.now()) : faultOf(result);
+  }
+
+  function told(call: ProviderCall<unknown>, outcome: object, name: string): void {
+    ended.inc({ call: call.name, outcome: name });
+    if (name === 'Answered' || name === 'NotFound') return;
+    const { reason, fault, status, code } = outcome as Record<string, unknown>;
+    const why = { reason, fault, status, code };
+    log.warn({ serviceId: call.serviceId, call: call.name, ...why }, 'a provider did not do it');
+  }
+
+  async function placed<Outcome extends { outcome: string }>(
+    service: CallableService,
+    url: string,
+    call: ProviderCall<Outcome>,
+  ): Promise<Outcome | Failed> {
+    const { serviceId } = call;
+    const busy = underWay.get(serviceId) ?? 0;
+    if (busy >= (call.name === 'create' ? createsMax : underWayMax)) {
+      return { outcome: 'NotSent', reason: 'busy', retryAfterMs: busyRetryMs };
+    }
+    const entry = circuits.enter(serviceId, call.name === 'health');
+    if (entry.isOpen) {
+      const { retryAfterMs } = entry;
+      return { outcome: 'NotSent', reason: 'circuit_open', retryAfterMs };
+    }
+    underWay.set(serviceId, busy + 1);
+    let good = false;
+    const since = clock.now();
+    try {
+      const outcome = await exchange(service, url, call);
+      good = isGood(outcome);
+      const fault = good ? {} : { fault: faultNameOf(outcome) };
+      const ms = clock.now() - since;
+      deps.onCall?.({ serviceId, call: call.name, isAnswered: good, ms, ...fault });
+      return outcome;
+    } finally {
+      entry.end(good);
+      const left = (underWay.get(serviceId) ?? 1) - 1;
+      if (left === 0) underWay.delete(serviceId);
+      else underWay.set(serviceId, left);
+    }
+  }
+
+  return async function send<Outcome extends { outcome: string }>(
+    call: ProviderCall<Outcome>,
+  ): Promise<Outcome | Failed> {
+    const service = await find(call.serviceId);
+    const url = service?.spiUrl;
+    const outcome: Outcome | Failed =
+      service === undefined || url === undefined
+        ? { outcome: 'NotSent', reason: service === undefined ? 'no_service' : 'no_address' }
+        : await placed(service, url, call);
+    told(call, outcome, outcome.outcome);
+    return outcome;
+  };
+}

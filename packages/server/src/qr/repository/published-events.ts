@@ -1,0 +1,86 @@
+// Selects the QR payment events for publication and reads their facts.
+import { defined, type QrEventType } from '@switchyard/contract';
+import { CompiledQuery } from 'kysely';
+import type { OutboxEventData, OutboxEventMapper } from '../../platform/index.ts';
+import type { EventData, QrFacts } from '../transaction/records.ts';
+
+/** These types appear only in the event list of the payment and are not published. */
+const unpublished: ReadonlySet<QrEventType> = new Set<QrEventType>([
+  'qr.created',
+  'qr.display',
+  'qr.noted',
+  'qr.cancel_confirmed',
+]);
+
+export const isPublished = (type: QrEventType): boolean => !unpublished.has(type);
+
+type Row = {
+  outbox_id: string;
+  transaction_id: string;
+  client_transaction_id: string;
+  merchant_id: string;
+  store_id: string;
+  device_id: string;
+  service_id: string;
+  provider_transaction_id: string | null;
+  amount: number;
+  currency: string;
+  facts: QrFacts;
+  data: EventData;
+};
+
+const text = `SELECT r.outbox_id, t.transaction_id, t.client_transaction_id, t.merchant_id, t.store_id,
+    t.device_id, t.service_id, t.provider_transaction_id, t.amount, t.currency, t.facts,
+    e.data - 'display' AS data
+  FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[])
+    AS r(organization_id, transaction_id, outbox_id, sequence)
+  JOIN qr_transactions t ON t.organization_id = r.organization_id
+    AND t.transaction_id = r.transaction_id
+  JOIN qr_events e ON e.organization_id = r.organization_id
+    AND e.transaction_id = r.transaction_id AND e.sequence = r.sequence`;
+
+/** The amount that the consumer paid; a refund event has `refundAmount` in its place. */
+function paidBy({ amount, currency, changes }: EventData) {
+  if (amount === undefined || changes.paid === undefined) return {};
+  return { paidAmount: amount, ...defined({ paidCurrency: currency }) };
+}
+
+function factsOf({ merchant_id: merchantId, data, facts, ...row }: Row): OutboxEventData {
+  const { operation, failure, reason, payer } = data;
+  const isRefund = operation?.kind === 'Refund';
+  return {
+    merchantId,
+    data: {
+      transactionId: row.transaction_id,
+      clientTransactionId: row.client_transaction_id,
+      storeId: row.store_id,
+      deviceId: row.device_id,
+      serviceId: row.service_id,
+      paymentType: facts.paymentType,
+      status: data.status,
+      amount: row.amount,
+      currency: row.currency,
+      ...(row.provider_transaction_id === null
+        ? {}
+        : { providerTransactionId: row.provider_transaction_id }),
+      ...(isRefund ? { refundId: operation.operationId, refundAmount: operation.amount } : {}),
+      ...paidBy(data),
+      ...defined({ failure, payer, reason }),
+    },
+  };
+}
+
+/** Reads the facts of a batch with one query. */
+export const qrEventSource: OutboxEventMapper = {
+  prefix: 'qr.',
+  async read(rows, trx) {
+    const values = [
+      rows.map((row) => row.organizationId),
+      rows.map((row) => row.subjectId),
+      rows.map((row) => row.outboxId),
+      rows.map((row) => row.sequence),
+    ];
+    const found = await trx.executeQuery<Row>(CompiledQuery.raw(text, values));
+    return new Map(found.rows.map((row) => [row.outbox_id, factsOf(row)]));
+  },
+};

@@ -1,0 +1,102 @@
+// Reads whole QR payments for reports, also in processes that accept no payments.
+import type { QrTransactionWithEvents } from '@switchyard/contract';
+import { encodeSimpleArray, isoTime } from '../../platform/index.ts';
+import { viewWithEvents } from '../transaction/payment-views.ts';
+import type { LoadedQr, StoredEvent } from '../transaction/records.ts';
+import { type LoadedRow, loadedColumns, toLoaded } from './qr-rows.ts';
+
+type RunQuery = <Of extends object>(text: string, values: readonly unknown[]) => Promise<Of[]>;
+
+/** A payment with its events and the time zone of its store, or else of its merchant. */
+export type ReportedQr = {
+  readonly loaded: LoadedQr;
+  readonly events: readonly StoredEvent[];
+  readonly timeZone: string;
+};
+
+/** An upper limit for all events: of the payment, its operations and its provider. */
+const eventsMax = 2000;
+
+/** Only the view of a single payment needs the displays. */
+const textOf = (data: string) => `SELECT ${loadedColumns},
+    (SELECT coalesce(s.time_zone, m.time_zone) FROM merchants m
+      LEFT JOIN stores s ON s.organization_id = m.organization_id AND s.store_id = t.store_id
+      WHERE m.organization_id = t.organization_id AND m.merchant_id = t.merchant_id) AS time_zone,
+    (SELECT json_agg(json_build_object('sequence', e.sequence, 'type', e.type, 'at', e.at,
+        'data', ${data}) ORDER BY e.sequence)
+      FROM (SELECT * FROM qr_events WHERE organization_id = t.organization_id
+        AND transaction_id = t.transaction_id ORDER BY sequence LIMIT ${eventsMax}) e) AS events
+  FROM unnest($2::uuid[]) AS r(transaction_id)
+  CROSS JOIN LATERAL (SELECT * FROM qr_transactions WHERE organization_id = $1
+    AND transaction_id = r.transaction_id LIMIT 1) t`;
+
+export const readQrText = textOf("e.data - 'display'");
+const readWholeText = textOf('e.data');
+
+type EventJson = Omit<StoredEvent, 'at'> & { at: string };
+type Row = LoadedRow & { time_zone: string | null; events: EventJson[] | null };
+
+/** Returns the payments in no defined order, and leaves out unknown identifiers. */
+export async function readQrPayments(
+  run: RunQuery,
+  organizationId: string,
+  transactionIds: readonly string[],
+  options: { isWhole?: boolean } = {},
+): Promise<ReportedQr[]> {
+  if (transactionIds.length === 0) return [];
+  const text = options.isWhole === true ? readWholeText : readQrText;
+  const rows = await run<Row>(text, [organizationId, encodeSimpleArray(transactionIds)]);
+  return rows.map((row) => ({
+    loaded: toLoaded(row),
+    events: (row.events ?? []).map((event) => ({
+      ...event,
+      at: isoTime(Date.parse(event.at)),
+    })),
+    timeZone: row.time_zone ?? 'UTC',
+  }));
+}
+
+export const walkQrText = `SELECT transaction_id FROM qr_transactions
+  WHERE organization_id = $1 AND transaction_id > $2 ORDER BY transaction_id LIMIT $3`;
+
+/** Returns identifiers after a given one, in order of time. */
+export async function walkQrPayments(
+  run: RunQuery,
+  organizationId: string,
+  after: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await run<{ transaction_id: string }>(walkQrText, [organizationId, after, limit]);
+  return rows.map((row) => row.transaction_id);
+}
+
+const matchesMax = 20;
+
+/** Finds by the client's identifier or the server's; $3 is null if it cannot be the server's. */
+export const namedQrText = `(SELECT transaction_id, created_at FROM qr_transactions
+    WHERE organization_id = $1 AND client_transaction_id = $2 LIMIT ${matchesMax})
+  UNION ALL
+  (SELECT transaction_id, created_at FROM qr_transactions
+    WHERE organization_id = $1 AND transaction_id = $3)`;
+
+const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * The payments that an identifier can mean: one per merchant by the client's, one by the server's.
+ */
+export async function namedQrPayments(
+  run: RunQuery,
+  organizationId: string,
+  name: string,
+): Promise<{ paymentId: string; createdAt: string }[]> {
+  const id = uuidForm.test(name) ? name.toLowerCase() : null;
+  type Row = { transaction_id: string; created_at: Date };
+  const rows = await run<Row>(namedQrText, [organizationId, name, id]);
+  return rows.map((row) => ({
+    paymentId: row.transaction_id,
+    createdAt: isoTime(row.created_at.getTime()),
+  }));
+}
+
+export const showQrPayment = ({ loaded, events }: ReportedQr): QrTransactionWithEvents =>
+  viewWithEvents(loaded, events);

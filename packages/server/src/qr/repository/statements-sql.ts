@@ -1,0 +1,258 @@
+// Defines the SQL of the frequent QR payment statements, and their JSON input rows.
+import { isoTime } from '../../platform/index.ts';
+import type { Change, QrRow, StoredEvent } from '../transaction/records.ts';
+import { loadedColumns } from './qr-rows.ts';
+
+/** Inserts intents; an existing row stays unchanged and is not returned. */
+export const begin = {
+  name: 'qr-begin',
+  text: `WITH r AS MATERIALIZED (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
+      merchant_id uuid, store_id uuid, device_id uuid, client_transaction_id text,
+      service_id uuid, provider_id uuid, amount bigint, currency text, expires_at timestamptz,
+      due_at timestamptz, facts jsonb, at timestamptz, type text, data jsonb)
+  ), tx AS (
+    INSERT INTO qr_transactions (organization_id, transaction_id, merchant_id, store_id, device_id,
+      client_transaction_id, service_id, provider_id, status, phase, amount, currency, paid,
+      refunded, refund_reserved, provider_sequence, provider_events, version, operation_count,
+      looks, expires_at, due_at, facts, created_at, updated_at)
+    SELECT organization_id, transaction_id, merchant_id, store_id, device_id,
+      client_transaction_id, service_id, provider_id, 'Created', 'Created', amount, currency, 0,
+      0, 0, 0, 0, 1, 0, 0, expires_at, due_at, facts, at, at
+    FROM r ON CONFLICT (organization_id, client_transaction_id, merchant_id)
+      WHERE client_transaction_id IS NOT NULL DO NOTHING
+    RETURNING transaction_id
+  ), ev AS (
+    INSERT INTO qr_events (organization_id, transaction_id, sequence, type, at, data)
+    SELECT r.organization_id, r.transaction_id, 1, r.type, r.at, r.data
+    FROM r WHERE (r.transaction_id IN (SELECT transaction_id FROM tx)) IS TRUE
+  )
+  SELECT transaction_id AS id FROM tx`,
+};
+
+export function beginRow(
+  row: QrRow,
+  event: StoredEvent,
+  dueAt: string | null,
+): Record<string, unknown> {
+  return {
+    organization_id: row.organizationId,
+    transaction_id: row.transactionId,
+    merchant_id: row.merchantId,
+    store_id: row.storeId,
+    device_id: row.deviceId,
+    client_transaction_id: row.clientTransactionId,
+    service_id: row.serviceId,
+    provider_id: row.providerId,
+    amount: row.position.amount,
+    currency: row.position.currency,
+    expires_at: isoTime(row.expiresAt),
+    due_at: dueAt,
+    facts: row.facts,
+    at: event.at,
+    type: event.type,
+    data: event.data,
+  };
+}
+
+/**
+ * Inserts events and operations only for updated rows, so a late change leaves nothing. The refund
+ * amounts are in the same guarded row, so two refunds cannot reserve the same money.
+ */
+export const commit = {
+  name: 'qr-commit',
+  text: `WITH r AS (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
+      expected integer, i integer, status text, phase text, paid bigint, refunded bigint,
+      refund_reserved bigint, settled bigint, ending text, hold text, provider_sequence integer,
+      provider_events integer, provider_transaction_id text, operation_count integer, looks integer,
+      expires_at timestamptz, due_at timestamptz, at timestamptz, type text, data jsonb,
+      provider_event_id uuid, outbox_id uuid, merchant_id uuid, operations jsonb)
+  ), tx AS (
+    UPDATE qr_transactions t SET status = r.status, phase = r.phase, paid = r.paid,
+      refunded = r.refunded, refund_reserved = r.refund_reserved, settled = r.settled,
+      ending = r.ending, hold = r.hold,
+      provider_sequence = r.provider_sequence, provider_events = r.provider_events,
+      provider_transaction_id = r.provider_transaction_id, version = r.expected + 1,
+      operation_count = r.operation_count, looks = r.looks, expires_at = r.expires_at,
+      due_at = r.due_at, updated_at = r.at
+    FROM r WHERE t.organization_id = r.organization_id AND t.transaction_id = r.transaction_id
+      AND t.version = r.expected
+    RETURNING r.*
+  ), ev AS (
+    INSERT INTO qr_events (organization_id, transaction_id, sequence, type, at, data,
+      provider_event_id)
+    SELECT organization_id, transaction_id, expected + 1, type, at, data, provider_event_id FROM tx
+  ), ob AS (
+    INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
+    SELECT organization_id, outbox_id, type, transaction_id, expected + 1, at
+    FROM tx WHERE outbox_id IS NOT NULL
+  ), op AS (
+    INSERT INTO qr_operations (organization_id, transaction_id, number, operation_id, merchant_id,
+      kind, status, amount, client_operation_id, details, created_at, updated_at)
+    SELECT tx.organization_id, tx.transaction_id, o.number, o.operation_id, tx.merchant_id, o.kind,
+      o.status, o.amount, o.client_operation_id, o.details, o.created_at, o.updated_at
+    FROM tx, jsonb_to_recordset(tx.operations) AS o(number integer, operation_id uuid, kind text,
+      status text, amount bigint, client_operation_id text, details jsonb, created_at timestamptz,
+      updated_at timestamptz)
+    ON CONFLICT (organization_id, transaction_id, number) DO UPDATE
+      SET status = excluded.status, details = excluded.details, updated_at = excluded.updated_at
+  )
+  SELECT i FROM tx`,
+};
+
+export function commitRow(
+  { before, after, event, operations }: Change,
+  i: number,
+  { outboxId, dueAt }: { outboxId: string | undefined; dueAt: string | null },
+): Record<string, unknown> {
+  const { position } = after;
+  return {
+    organization_id: after.organizationId,
+    transaction_id: after.transactionId,
+    expected: before.version,
+    i,
+    status: after.status,
+    phase: position.phase,
+    paid: position.paid,
+    refunded: position.refunded,
+    refund_reserved: position.refundReserved,
+    settled: position.settled,
+    ending: position.ending,
+    hold: position.hold,
+    provider_sequence: position.sequence,
+    provider_events: after.providerEvents,
+    provider_transaction_id: after.providerTransactionId ?? null,
+    operation_count: after.operationCount,
+    looks: after.looks,
+    expires_at: isoTime(after.expiresAt),
+    due_at: dueAt,
+    at: event.at,
+    type: event.type,
+    data: event.data,
+    provider_event_id: event.data.provider?.eventId ?? null,
+    outbox_id: outboxId ?? null,
+    merchant_id: after.merchantId,
+    operations: operations.map((each) => ({
+      number: each.number,
+      operation_id: each.operationId,
+      kind: each.kind,
+      status: each.status,
+      amount: each.amount,
+      client_operation_id: each.clientOperationId ?? null,
+      details: each.details,
+      created_at: each.createdAt,
+      updated_at: each.updatedAt,
+    })),
+  };
+}
+
+/** Each row has the server's identifier, or the client's identifier with its merchant. */
+export const find = {
+  name: 'qr-find',
+  text: `SELECT r.i, ${loadedColumns}
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) WITH ORDINALITY
+      AS r(organization_id, transaction_id, client_transaction_id, merchant_id, i)
+    JOIN qr_transactions t ON t.organization_id = r.organization_id
+      AND t.transaction_id = coalesce(r.transaction_id, (
+        SELECT c.transaction_id FROM qr_transactions c WHERE c.organization_id = r.organization_id
+          AND c.client_transaction_id = r.client_transaction_id AND c.merchant_id = r.merchant_id))`,
+};
+
+export const findByClientId = {
+  name: 'qr-find-by-client-id',
+  text: `SELECT ${loadedColumns} FROM qr_transactions t
+    WHERE t.organization_id = $1 AND t.client_transaction_id = $2 LIMIT $3`,
+};
+
+/** Finds a payment by its provider, with whether the event is already stored. */
+export const findForProvider = {
+  name: 'qr-find-for-provider',
+  text: `SELECT ${loadedColumns}, EXISTS (SELECT 1 FROM qr_events e
+      WHERE e.organization_id = t.organization_id AND e.transaction_id = t.transaction_id
+        AND e.provider_event_id = $3) AS is_known
+    FROM qr_transactions t WHERE t.provider_id = $1 AND t.transaction_id = $2`,
+};
+
+export const findOperation = {
+  name: 'qr-find-operation',
+  text: `SELECT transaction_id, number FROM qr_operations
+    WHERE organization_id = $1 AND client_operation_id = $2 AND merchant_id = $3 AND kind = $4`,
+};
+
+export const eventsAfter = {
+  name: 'qr-events-after',
+  text: `SELECT sequence, type, at, data FROM qr_events
+    WHERE organization_id = $1 AND transaction_id = $2 AND sequence > $3
+    ORDER BY sequence LIMIT $4`,
+};
+
+/** Events with a display, the first answer, a failure, a payer or a hold. */
+export const shownEvents = {
+  name: 'qr-shown-events',
+  text: `SELECT sequence, type, at, data FROM qr_events
+    WHERE organization_id = $1 AND transaction_id = $2
+      AND (data ? 'display' OR data ? 'answered' OR data ? 'failure' OR data ? 'payer'
+        OR type = 'qr.held')
+    ORDER BY sequence`,
+};
+
+/**
+ * Claims due payments for a limited time; after a crash another process claims them. It leaves out
+ * the providers in $4, which have enough running polls.
+ */
+export const claim = {
+  name: 'qr-claim',
+  text: `UPDATE qr_transactions t SET due_at = $2
+    FROM (
+      SELECT organization_id, transaction_id FROM qr_transactions
+      WHERE due_at <= $1 AND provider_id <> ALL ($4::uuid[])
+      ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
+    ) AS c
+    WHERE t.organization_id = c.organization_id AND t.transaction_id = c.transaction_id
+    RETURNING t.organization_id, t.transaction_id, t.provider_id`,
+};
+
+/** Sets the next poll after a poll without changes, unless the version has changed. */
+export const postpone = {
+  name: 'qr-postpone',
+  text: `UPDATE qr_transactions SET due_at = $4, looks = $5
+    WHERE organization_id = $1 AND transaction_id = $2 AND version = $3`,
+};
+
+const last = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const heldTexts = { any: '', held: 'AND t.hold IS NOT NULL', free: 'AND t.hold IS NULL' } as const;
+
+/**
+ * Newest first, after the cursor $2, with one statement per index. $4 is the store, $5 the
+ * merchant.
+ */
+export function listOf(held: keyof typeof heldTexts, ofMerchant: boolean) {
+  const merchant = ofMerchant ? 't.merchant_id = $5 AND t.amount > 0' : '$5::uuid IS NULL';
+  return {
+    name: `qr-list-${held}${ofMerchant ? '-merchant' : ''}`,
+    text: `SELECT ${loadedColumns} FROM qr_transactions t
+    WHERE t.organization_id = $1 AND t.transaction_id < coalesce($2::uuid, '${last}')
+      AND ${merchant} AND ($4::uuid IS NULL OR t.store_id = $4) ${heldTexts[held]}
+    ORDER BY t.transaction_id DESC LIMIT $3`,
+  };
+}
+
+/** Like `shownEvents` for many payments, without displays. */
+export const shownEventsOf = {
+  name: 'qr-shown-events-of',
+  text: `SELECT transaction_id, sequence, type, at, data - 'display' AS data FROM qr_events
+    WHERE organization_id = $1 AND transaction_id = ANY ($2::uuid[])
+      AND (data ? 'answered' OR data ? 'failure' OR data ? 'payer' OR type = 'qr.held')
+    ORDER BY sequence`,
+};
+
+/** The versions that are newer than the given ones, for requests that wait. */
+export const versions = {
+  name: 'qr-versions',
+  text: `SELECT t.organization_id, t.transaction_id, t.version
+    FROM unnest($1::uuid[], $2::uuid[], $3::integer[])
+      AS r(organization_id, transaction_id, version)
+    JOIN qr_transactions t ON t.organization_id = r.organization_id
+      AND t.transaction_id = r.transaction_id AND t.version > r.version`,
+};

@@ -1,0 +1,53 @@
+// Defines the dependencies of the QR payments module.
+import type { Kysely } from 'kysely';
+import type { Caller } from '../../http/index.ts';
+import type {
+  ChangeNotifier,
+  Clock,
+  DueClock,
+  FailPoints,
+  Ids,
+  Log,
+  Numbering,
+} from '../../platform/index.ts';
+import type { Providers } from '../providers/index.ts';
+import type { QrStore } from '../repository/qr-store.ts';
+import type { Alarms } from './review-alarms.ts';
+import type { Running } from './running-payments.ts';
+
+/** The caller of a request, and the identifier of the request. */
+export type Asked = { readonly caller: Caller; readonly id: string };
+
+/** Writes a decision to the audit log, in the transaction of the change. */
+export type Tell = (
+  trx: Kysely<unknown>,
+  change: {
+    asked: Asked;
+    organizationId: string;
+    action: string;
+    entity: { type: string; id: string; merchantId: string };
+    before: object;
+    after: object;
+  },
+) => Promise<void>;
+
+export type QrDeps = {
+  store: QrStore;
+  running: Running;
+  providers: Providers;
+  live: Pick<ChangeNotifier, 'publish' | 'subscribe'>;
+  alarms: Alarms;
+  tell: Tell;
+  /** Starts the next poll at once, because a payment is due. */
+  poke: () => void;
+  /** A keyed digest (HMAC) of text that the server must not store in clear. */
+  markOf: (text: string) => string;
+  clock: Clock;
+  dueClock: DueClock;
+  ids: Ids;
+  log: Log;
+  failPoints: FailPoints;
+  numbering: Pick<Numbering, 'requireAvailable' | 'isRecoveryRequired'>;
+  /** The time in which a consumer can pay, unless the provider sets a shorter one. */
+  payWithinMs: number;
+};

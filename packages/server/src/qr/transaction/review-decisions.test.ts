@@ -1,0 +1,327 @@
+// Tests holds against a model with random events, answers, refunds and decisions.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ProblemError } from '@switchyard/contract';
+import fc from 'fast-check';
+import { systemIds } from '../../platform/index.ts';
+import { resolveStep } from '../operations/resolve-review.ts';
+import { newOperation, reportStep } from './apply-payment-report.ts';
+import { refundStep } from './apply-refund-report.ts';
+import { after, changeOf, isOpen, type Step } from './build-change.ts';
+import type { EventData, LoadedQr, QrRow } from './records.ts';
+import { type Resolution, resolutionsOf, resolutionTable } from './review-decisions.ts';
+import {
+  apply,
+  type Changes,
+  type HoldReason,
+  heldTable,
+  isLive,
+  judgeVerb,
+  leftOf,
+  type Phase,
+  type Position,
+  type Report,
+  type Said,
+} from './state-machine.ts';
+import { unansweredStep, unansweredSum } from './unanswered-refunds.ts';
+
+const at = Date.parse('2026-03-01T12:00:00.000Z');
+const newId = systemIds.uuid;
+const payWithinMs = 180_000;
+const fresh: Position = {
+  phase: 'Pending',
+  amount: 1000,
+  currency: 'EUR',
+  paid: 0,
+  refunded: 0,
+  refundReserved: 0,
+  settled: 0,
+  ending: null,
+  hold: null,
+  sequence: 0,
+};
+
+function payment(position: Partial<Position> = {}): LoadedQr {
+  const iso = new Date(at).toISOString();
+  const row: QrRow = {
+    organizationId: newId(),
+    transactionId: newId(),
+    merchantId: newId(),
+    storeId: newId(),
+    deviceId: newId(),
+    clientTransactionId: 'c-1',
+    serviceId: newId(),
+    providerId: newId(),
+    providerTransactionId: 'P-1',
+    position: { ...fresh, ...position },
+    status: 'Pending',
+    version: 2,
+    operationCount: 0,
+    providerEvents: 0,
+    looks: 0,
+    expiresAt: at + 180_000,
+    dueAt: undefined,
+    facts: {
+      paymentType: 'p',
+      paymentScenario: 'consumerscan',
+      scenario: 'consumerscan',
+      request: {},
+    },
+    createdAt: iso,
+    updatedAt: iso,
+  };
+  return { row, operations: [] };
+}
+
+type Played = { loaded: LoadedQr; changes: Changes[]; accepted: boolean };
+
+function taken(played: Played, step: Step | undefined): Played {
+  if (step === undefined) return played;
+  const change = changeOf(played.loaded, step);
+  const loaded = after(played.loaded, change);
+  return { ...played, loaded, changes: [...played.changes, step.changes] };
+}
+
+/** Sequence numbers grow as from an ordered provider, or repeat earlier ones. */
+type Act =
+  | { act: 'Event'; said: Said; amount?: number; currency?: string; isOld: boolean }
+  | { act: 'Answer'; said: Said; amount?: number }
+  | { act: 'Cancel' | 'Expiry' }
+  | { act: 'Refund'; amount: number }
+  | { act: 'RefundEnds'; pick: number; said: 'Completed' | 'Declined' | 'Pending' | 'Forgotten' }
+  | { act: 'Unanswered'; pick: number }
+  | { act: 'Resolve'; resolution: Decided };
+
+type Decided = Exclude<Resolution, 'Ask'>;
+const decided: readonly Decided[] = ['Accept', 'Refund', 'Settle', 'Settle', 'Retry'];
+const saidOfRefunds = ['Completed', 'Completed', 'Declined', 'Pending', 'Forgotten'] as const;
+
+const words: readonly Said[] = [
+  ...(['Pending', 'Scanned', 'Authorized', 'Completed', 'Completed', 'Completed'] as const),
+  ...(['Declined', 'Cancelled', 'Expired', 'Failed', 'Refunded'] as const),
+];
+const amount = fc.constantFrom(1000, 1000, 999, 2000);
+const acts: fc.Arbitrary<Act[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 6,
+      arbitrary: fc.record(
+        {
+          act: fc.constant('Event' as const),
+          said: fc.constantFrom(...words),
+          amount,
+          currency: fc.constantFrom('EUR', 'EUR', 'USD'),
+          isOld: fc.boolean(),
+        },
+        { requiredKeys: ['act', 'said', 'isOld'] },
+      ),
+    },
+    fc.record(
+      { act: fc.constant('Answer' as const), said: fc.constantFrom(...words), amount },
+      { requiredKeys: ['act', 'said'] },
+    ),
+    fc.constantFrom<Act>({ act: 'Cancel' }, { act: 'Expiry' }),
+    fc.record({ act: fc.constant('Refund' as const), amount: fc.integer({ min: 1, max: 2000 }) }),
+    fc.record({
+      act: fc.constant('RefundEnds' as const),
+      pick: fc.nat(9),
+      said: fc.constantFrom(...saidOfRefunds),
+    }),
+    fc.record({ act: fc.constant('Unanswered' as const), pick: fc.nat(9) }),
+    fc.record({
+      act: fc.constant('Resolve' as const),
+      resolution: fc.constantFrom(...decided),
+    }),
+  ),
+  { maxLength: 30 },
+);
+
+const providerOf = (sequence: number): NonNullable<EventData['provider']> => ({
+  eventId: newId(),
+  type: 'payment.completed',
+  sequence,
+  occurredAt: new Date(at).toISOString(),
+});
+
+function ending(loaded: LoadedQr, cause: 'Merchant' | 'Expiry'): Step {
+  const operation = newOperation(loaded, 'Cancel', { at, newId, amount: 0, cause });
+  return { at, type: 'qr.cancel_pending', changes: { ending: cause }, operations: [operation] };
+}
+
+function report(played: Played, told: Report): Played {
+  const { sequence } = told;
+  const provider = sequence === undefined ? {} : { provider: providerOf(sequence) };
+  return taken(
+    played,
+    reportStep(played.loaded, told, { at, newId, payWithinMs, ...provider })?.step,
+  );
+}
+
+function play(played: Played, one: Act): Played {
+  const { loaded } = played;
+  const { position } = loaded.row;
+  switch (one.act) {
+    case 'Event': {
+      const { act: _act, isOld, ...told } = one;
+      return report(played, { ...told, sequence: position.sequence + (isOld ? 0 : 1) });
+    }
+    case 'Answer': {
+      const { act: _act, ...told } = one;
+      return report(played, told);
+    }
+    case 'Cancel': {
+      const verdict = judgeVerb(position, 'Cancel');
+      if (!verdict.allowed || verdict.mode !== 'Send') return played;
+      return taken(played, ending(loaded, 'Merchant'));
+    }
+    case 'Expiry':
+      if (!isLive(position) || position.ending !== null || position.hold !== null) return played;
+      return taken(played, ending(loaded, 'Expiry'));
+    case 'Refund': {
+      const verdict = judgeVerb(position, 'Refund');
+      if (!verdict.allowed || verdict.maxAmount < one.amount) return played;
+      const of = { at, newId, amount: one.amount, cause: 'Merchant' as const };
+      const operations = [newOperation(loaded, 'Refund', of)];
+      const changes = { refundReserved: one.amount };
+      return taken(played, { at, type: 'qr.refund_pending', changes, operations });
+    }
+    case 'RefundEnds': {
+      const refunds = loaded.operations.filter(({ kind }) => kind === 'Refund');
+      const refund = refunds[one.pick % Math.max(1, refunds.length)];
+      if (refund === undefined) return played;
+      const { said } = one;
+      return taken(played, refundStep(loaded, refund.operationId, { said }, { at }));
+    }
+    case 'Unanswered': {
+      const open = loaded.operations.filter((each) => each.kind === 'Refund' && isOpen(each));
+      const refund = open[one.pick % Math.max(1, open.length)];
+      if (refund === undefined) return played;
+      return taken(played, unansweredStep(loaded, refund.operationId, at));
+    }
+    default: {
+      if (!resolutionsOf(position).includes(one.resolution)) {
+        const refused = () => resolveStep(loaded, one, { at, newId, actor: 'somebody' });
+        assert.throws(refused, ProblemError);
+        return played;
+      }
+      const step = resolveStep(loaded, one, { at, newId, actor: 'somebody' });
+      const accepted = played.accepted || one.resolution === 'Accept';
+      return { ...taken(played, step), accepted };
+    }
+  }
+}
+
+function check({ loaded: { row, operations }, accepted }: Played): void {
+  const { position } = row;
+  const { paid, refunded, refundReserved, settled, phase, hold } = position;
+  const refunds = operations.filter(({ kind }) => kind === 'Refund');
+  const sumOf = (status: string) =>
+    refunds.reduce((sum, each) => sum + (each.status === status ? each.amount : 0), 0);
+  const undecided = sumOf('Pending') + sumOf('Unanswered');
+  assert.deepEqual([undecided, sumOf('Succeeded')], [refundReserved, refunded]);
+  const isUnanswered = hold === 'RefundUnanswered';
+  assert.equal(unansweredSum({ operations }) > 0, isUnanswered, 'whatever nobody answers is held');
+  assert.ok(settled >= 0 && leftOf(position) >= 0, 'no more goes back than was paid');
+  if (hold !== null) {
+    assert.ok(resolutionsOf(position).includes('Settle'), 'whoever looks at it can end it');
+    assert.ok(paid > 0);
+    if (isUnanswered) return;
+    assert.ok(!operations.some(isOpen), 'nothing else is under way');
+    assert.notEqual(phase, 'Completed');
+    return;
+  }
+  if (isLive(position)) assert.equal(paid, 0, 'what is paid is completed, or held');
+  else if (phase === 'Completed') assert.ok(accepted || paid === 1000);
+  // The full amount that was paid for an ended payment is refunded, reserved or settled.
+  else assert.equal(leftOf(position), 0, `${phase} keeps ${leftOf(position)}`);
+}
+
+test('whatever crosses a hold, no money for an ended payment is kept without a word for it', () => {
+  const seed = Number(process.env['SWITCHYARD_TEST_SEED'] ?? Date.now() % 2 ** 31);
+  console.log(`seed ${seed}`);
+  const seen = new Set<string>();
+  fc.assert(
+    fc.property(acts, (all) => {
+      let played: Played = { loaded: payment(), changes: [], accepted: false };
+      for (const one of all) {
+        const before = played.loaded.row.position;
+        played = play(played, one);
+        check(played);
+        const { position } = played.loaded.row;
+        if (!isLive(before)) assert.equal(position.phase, before.phase, 'an end keeps its name');
+        if (before.hold !== position.hold) seen.add(`${before.hold} ${position.hold}`);
+      }
+      assert.deepEqual(played.changes.reduce(apply, fresh), played.loaded.row.position);
+    }),
+    { numRuns: 20_000, seed },
+  );
+  for (const hold of Object.keys(heldTable)) {
+    assert.ok(seen.has(`null ${hold}`) && seen.has(`${hold} null`), `${hold} comes and goes`);
+  }
+});
+
+const ends: readonly Phase[] = ['Declined', 'Cancelled', 'Expired', 'Failed'];
+const reasons = Object.keys(heldTable) as HoldReason[];
+
+test('a provider that takes its completion back ends a payment that is held', () => {
+  for (const said of ends) {
+    const held = payment({ hold: 'AmountDiffers', paid: 999, sequence: 3 });
+    const { loaded } = report(
+      { loaded: held, changes: [], accepted: false },
+      { said, sequence: 4 },
+    );
+    const { phase, paid, hold } = loaded.row.position;
+    assert.deepEqual([phase, paid, hold], [said, 0, null]);
+    const told = reportStep(
+      held,
+      { said, sequence: 4 },
+      { at, newId, payWithinMs, provider: providerOf(4) },
+    );
+    assert.deepEqual([told?.step.data?.reason, told?.alarm], ['Retracted', 'contradiction']);
+    // An answer may be older than the event, so the operator decides.
+    const answer = reportStep(held, { said }, { at, newId, payWithinMs });
+    assert.deepEqual([answer?.step.data?.reason, answer?.alarm], ['Contradicts', 'contradiction']);
+    assert.deepEqual(answer?.step.changes, {});
+  }
+});
+
+test('whoever has refused to give money back cannot say that there was none', () => {
+  for (const said of ends) {
+    const held = payment({ phase: 'Cancelled', hold: 'RefundDeclined', paid: 1000, sequence: 3 });
+    const context = { at, newId, payWithinMs, provider: providerOf(4) };
+    const told = reportStep(held, { said, sequence: 4 }, context);
+    assert.deepEqual([told?.step.changes, told?.alarm], [{ sequence: 4 }, 'contradiction']);
+  }
+});
+
+test('the newest sum is what somebody decides about', () => {
+  const held = payment({ hold: 'AmountDiffers', paid: 999, sequence: 3 });
+  const told = { said: 'Completed', sequence: 4, amount: 900, currency: 'EUR' } as const;
+  const { loaded } = report({ loaded: held, changes: [], accepted: false }, told);
+  assert.deepEqual([loaded.row.position.paid, loaded.row.position.hold], [900, 'AmountDiffers']);
+  const abroad = reportStep(
+    ...([
+      held,
+      { ...told, currency: 'USD' },
+      { at, newId, payWithinMs, provider: providerOf(4) },
+    ] as const),
+  );
+  assert.deepEqual(
+    [abroad?.step.type, abroad?.step.changes.hold, abroad?.step.changes.paid],
+    ['qr.held', 'CurrencyDiffers', 1],
+  );
+});
+
+test('what has ended is not accepted any more, and every hold can be ended', () => {
+  for (const reason of reasons) {
+    assert.ok(!resolutionTable[reason].Ended.includes('Accept'));
+    assert.ok(resolutionTable[reason].Ended.includes('Settle'));
+  }
+  const held = payment({ phase: 'Cancelled', hold: 'RefundDeclined', paid: 1000 });
+  const of = { at, newId, actor: 'somebody' };
+  const accept = () => resolveStep(held, { resolution: 'Accept' }, of);
+  assert.throws(accept, { code: 'resolution_not_possible' });
+  const settled = resolveStep(held, { resolution: 'Settle', note: 'In cash.' }, of);
+  assert.deepEqual(settled.changes, { hold: null, settled: 1000 });
+  assert.equal(settled.data?.note, 'In cash.');
+});

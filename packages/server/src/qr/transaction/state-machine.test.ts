@@ -1,0 +1,217 @@
+// Tests the state tables against a model with random reports: the amounts always add up.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { qrStatuses } from '@switchyard/contract';
+import fc from 'fast-check';
+import { type Resolution, resolutionsOf, resolved } from './review-decisions.ts';
+import {
+  apply,
+  endAlone,
+  isLive,
+  judgeReport,
+  judgeVerb,
+  moveTable,
+  type Position,
+  type Report,
+  type Said,
+  statusOf,
+  verbTable,
+} from './state-machine.ts';
+
+const fresh: Position = {
+  phase: 'Created',
+  amount: 1000,
+  currency: 'EUR',
+  paid: 0,
+  refunded: 0,
+  refundReserved: 0,
+  settled: 0,
+  ending: null,
+  hold: null,
+  sequence: 0,
+};
+
+type Act =
+  | { act: 'Said'; report: Report }
+  | { act: 'Cancel' | 'Expiry' | 'NotFound' | 'EndAlone' }
+  | { act: 'Refund'; share: number }
+  | { act: 'RefundEnds'; isDone: boolean }
+  | { act: 'Resolve'; resolution: Exclude<Resolution, 'Ask' | 'Retry'> };
+
+const said = fc.constantFrom<Said>(...(qrStatuses as readonly Said[]));
+const report: fc.Arbitrary<Report> = fc.record(
+  {
+    said,
+    sequence: fc.integer({ min: 1, max: 12 }),
+    amount: fc.constantFrom(1000, 1000, 1000, 999),
+    currency: fc.constantFrom('EUR', 'EUR', 'EUR', 'USD'),
+  },
+  { requiredKeys: ['said'] },
+);
+const acts: fc.Arbitrary<Act[]> = fc.array(
+  fc.oneof(
+    { weight: 6, arbitrary: report.map((each): Act => ({ act: 'Said', report: each })) },
+    fc.constantFrom<Act>(
+      ...([
+        { act: 'Cancel' },
+        { act: 'Expiry' },
+        { act: 'NotFound' },
+        { act: 'EndAlone' },
+      ] as const),
+    ),
+    fc.integer({ min: 1, max: 100 }).map((share): Act => ({ act: 'Refund', share })),
+    fc.boolean().map((isDone): Act => ({ act: 'RefundEnds', isDone })),
+    fc.constantFrom<Act>(
+      { act: 'Resolve', resolution: 'Accept' },
+      { act: 'Resolve', resolution: 'Refund' },
+      { act: 'Resolve', resolution: 'Settle' },
+    ),
+  ),
+  { maxLength: 40 },
+);
+
+/** The observed facts, independent of the tables under test. */
+type World = { takenBack: number; accepted: boolean; wasTold: string[] };
+
+function step(position: Position, world: World, one: Act): Position {
+  switch (one.act) {
+    case 'Said': {
+      const verdict = judgeReport(position, one.report);
+      if (verdict.kind === 'TakeBack') {
+        assert.equal(verdict.amount, verdict.changes.refundReserved);
+        world.takenBack += 1;
+      }
+      return apply(position, verdict.changes);
+    }
+    case 'Cancel': {
+      const verdict = judgeVerb(position, 'Cancel');
+      const sends = verdict.allowed && verdict.mode === 'Send';
+      return sends ? apply(position, { ending: 'Merchant' }) : position;
+    }
+    case 'Expiry':
+    case 'NotFound': {
+      const lapses = isLive(position) && position.ending === null && position.hold === null;
+      const ending = one.act === 'Expiry' ? 'Expiry' : 'Unknown';
+      return lapses ? apply(position, { ending }) : position;
+    }
+    case 'EndAlone':
+      if (!isLive(position) || position.ending === null) return position;
+      return apply(position, endAlone(position));
+    case 'Refund': {
+      const verdict = judgeVerb(position, 'Refund');
+      const refundReserved = Math.floor((verdict.maxAmount * one.share) / 100);
+      return verdict.allowed ? apply(position, { refundReserved }) : position;
+    }
+    case 'RefundEnds': {
+      const { refundReserved } = position;
+      const refunded = one.isDone ? refundReserved : 0;
+      return apply(position, { refunded, refundReserved: -refundReserved });
+    }
+    default:
+      if (!resolutionsOf(position).includes(one.resolution)) return position;
+      if (one.resolution === 'Accept') world.accepted = true;
+      return apply(position, resolved(position, one.resolution).changes);
+  }
+}
+
+function checkMoney(position: Position): void {
+  const { paid, refunded, refundReserved, settled } = position;
+  assert.ok(refunded >= 0 && refundReserved >= 0 && paid >= 0 && settled >= 0);
+  assert.ok(refunded + refundReserved + settled <= paid, JSON.stringify(position));
+  if (isLive(position)) assert.equal(position.ending !== null && position.hold !== null, false);
+  else assert.equal(position.ending, null);
+}
+
+const isEnd = (position: Position) => !isLive(position);
+
+test('whatever a provider says in whatever order, money is never lost nor given back twice', () => {
+  const seed = Number(process.env['SWITCHYARD_TEST_SEED'] ?? Date.now() % 2 ** 31);
+  console.log(`seed ${seed}`);
+  fc.assert(
+    fc.property(acts, (all) => {
+      const world: World = { takenBack: 0, accepted: false, wasTold: [] };
+      let position = fresh;
+      for (const one of all) {
+        const before = position;
+        position = step(position, world, one);
+        checkMoney(position);
+        // After its end for the terminal, the payment keeps its phase.
+        if (isEnd(before)) assert.equal(position.phase, before.phase, JSON.stringify(one));
+        // A cancelled payment does not complete later, unless an operator accepts it.
+        if (before.ending === 'Merchant' && before.hold === null && position.hold === null) {
+          assert.notEqual(position.phase, 'Completed');
+        }
+        assert.ok(position.sequence >= before.sequence);
+      }
+      assert.ok(world.takenBack <= 1);
+      if (position.phase === 'Completed' && !world.accepted) assert.equal(position.paid, 1000);
+    }),
+    { numRuns: 20_000, seed },
+  );
+});
+
+test('the same events in any order end alike where one of them is an end', () => {
+  const sequence: Report[] = [
+    { said: 'Pending', sequence: 1 },
+    { said: 'Scanned', sequence: 2 },
+    { said: 'Authorized', sequence: 3 },
+    { said: 'Completed', sequence: 4, amount: 1000, currency: 'EUR' },
+  ];
+  fc.assert(
+    fc.property(fc.shuffledSubarray(sequence, { minLength: 4 }), (shuffled) => {
+      const twice = [...shuffled, ...shuffled];
+      const end = twice.reduce(
+        (position, each) => apply(position, judgeReport(position, each).changes),
+        fresh,
+      );
+      assert.deepEqual([end.phase, end.paid, end.sequence], ['Completed', 1000, 4]);
+    }),
+  );
+});
+
+test('every status has its row, and every phase knows what each word means', () => {
+  assert.deepEqual(Object.keys(verbTable).sort(), [...qrStatuses].sort());
+  const phases = Object.keys(moveTable);
+  for (const row of Object.values(moveTable))
+    assert.deepEqual(Object.keys(row).sort(), phases.sort());
+});
+
+test('a completion after an end is taken back once, and an end after a completion changes nothing', () => {
+  for (const phase of ['Declined', 'Cancelled', 'Expired', 'Failed'] as const) {
+    const ended: Position = { ...fresh, phase, sequence: 3 };
+    const late = judgeReport(ended, { said: 'Completed', sequence: 4 });
+    assert.equal(late.kind, 'TakeBack');
+    const after = apply(ended, late.changes);
+    assert.deepEqual([after.phase, after.paid, after.refundReserved], [phase, 1000, 1000]);
+    assert.equal(judgeReport(after, { said: 'Completed', sequence: 5 }).kind, 'Nothing');
+    const paid: Position = { ...fresh, phase: 'Completed', paid: 1000 };
+    const contradiction = judgeReport(paid, { said: phase, sequence: 4 });
+    assert.deepEqual(
+      [contradiction.kind, 'why' in contradiction && contradiction.why],
+      ['Nothing', 'Contradicts'],
+    );
+  }
+});
+
+test('a second completion of an ended payment is its first one, or contradicts it', () => {
+  const late = { said: 'Completed', sequence: 4, amount: 500, currency: 'EUR' } as const;
+  const fall: Position = { ...fresh, phase: 'Expired', sequence: 3 };
+  const after = apply(fall, judgeReport(fall, late).changes);
+  assert.deepEqual([after.paid, after.refundReserved], [500, 500]);
+  const why = (told: Partial<Report>) => {
+    const verdict = judgeReport(after, { ...late, sequence: 5, ...told });
+    assert.deepEqual([verdict.kind, verdict.changes], ['Nothing', { sequence: 5 }]);
+    return 'why' in verdict && verdict.why;
+  };
+  assert.equal(why({}), 'AfterEnd');
+  assert.equal(why({ amount: 1000 }), 'Contradicts');
+  assert.equal(why({ currency: 'USD' }), 'Contradicts');
+});
+
+test('the name of a paid one is told by what was given back', () => {
+  const paid: Position = { ...fresh, phase: 'Completed', paid: 1000 };
+  assert.equal(statusOf(paid), 'Completed');
+  assert.equal(statusOf({ ...paid, refunded: 1 }), 'PartiallyRefunded');
+  assert.equal(statusOf({ ...paid, refunded: 1000 }), 'Refunded');
+  assert.equal(statusOf({ ...paid, phase: 'Cancelled', refunded: 1000 }), 'Cancelled');
+});
