@@ -52,7 +52,7 @@ const failed = { code: 'wallet_failed', text: 'The wallet failed.' };
 /** By the last four digits of the amount of a payment. */
 export const paymentScripts: Readonly<Record<number, PaymentScript>> = {
   9001: {
-    description: 'promised before it is paid',
+    description: 'authorized before it is paid',
     next: ['Scanned', 'Authorized', 'Completed'],
     atOnce: 'Pending',
   },
@@ -100,17 +100,17 @@ export const paymentScripts: Readonly<Record<number, PaymentScript>> = {
   9012: { description: 'paid; shows a PNG', display: 'image/png' },
   9013: { description: 'paid; shows an SVG', display: 'image/svg+xml' },
   9014: { description: 'paid; shows an address', display: 'url' },
-  9022: { description: 'refused with 422, not taken', refusal: 422 },
-  9050: { description: 'answered with 500, not taken', refusal: 500 },
-  9051: { description: 'taken, and answered with 500', delivery: 'error' },
-  9052: { description: 'taken, and never answered', delivery: 'never' },
-  9053: { description: 'taken, and answered too late', delivery: 'late' },
-  9054: { description: 'taken, and the connection is cut', delivery: 'cut' },
-  9055: { description: 'taken, and answered with no JSON', delivery: 'garbled' },
-  9056: { description: 'taken, and answered with more than 64 KiB', delivery: 'too-large' },
-  9057: { description: 'taken, and answered byte by byte, without an end', delivery: 'drip' },
-  9058: { description: 'taken, and answered with a redirect', delivery: 'redirect' },
-  9059: { description: 'answered with 503 and Retry-After, not taken', refusal: 503 },
+  9022: { description: 'refused with 422, not accepted', refusal: 422 },
+  9050: { description: 'answered with 500, not accepted', refusal: 500 },
+  9051: { description: 'accepted, and answered with 500', delivery: 'error' },
+  9052: { description: 'accepted, and never answered', delivery: 'never' },
+  9053: { description: 'accepted, and answered too late', delivery: 'late' },
+  9054: { description: 'accepted, and the connection is cut', delivery: 'cut' },
+  9055: { description: 'accepted, and the answer is not JSON', delivery: 'garbled' },
+  9056: { description: 'accepted, and answered with more than 64 KiB', delivery: 'too-large' },
+  9057: { description: 'accepted, and answered byte by byte, without an end', delivery: 'drip' },
+  9058: { description: 'accepted, and answered with a redirect', delivery: 'redirect' },
+  9059: { description: 'answered with 503 and Retry-After, not accepted', refusal: 503 },
   9060: {
     description: 'the event that it is paid comes before the answer',
     next: ['Completed'],
@@ -129,7 +129,7 @@ export const paymentScripts: Readonly<Record<number, PaymentScript>> = {
     falseStatus: 'Declined',
   },
   9064: {
-    description: 'the event tells one unit less',
+    description: 'the amount in the event is one unit less',
     atOnce: 'Pending',
     eventDelivery: 'other-amount',
   },
@@ -153,7 +153,7 @@ export const paymentScripts: Readonly<Record<number, PaymentScript>> = {
     onCancel: 'paid-before',
   },
   9069: {
-    description: 'waits; a cancel is answered with 500 twice, then obeyed',
+    description: 'waits; a cancel is answered with 500 twice, then accepted',
     next: [],
     atOnce: 'Pending',
     onCancel: 'error-twice',
@@ -175,8 +175,8 @@ export const refundScripts: Readonly<Record<number, RefundScript>> = {
   9080: { description: 'pending, then done', atOnce: 'Pending', next: 'Completed' },
   9081: { description: 'declined', atOnce: 'Declined' },
   9082: { description: 'pending, then declined', atOnce: 'Pending', next: 'Declined' },
-  9083: { description: 'taken, and answered with 500 twice', delivery: 'error-twice' },
-  9084: { description: 'taken, and never answered', delivery: 'never' },
+  9083: { description: 'accepted, and answered with 500 twice', delivery: 'error-twice' },
+  9084: { description: 'accepted, and never answered', delivery: 'never' },
 };
 
 /** Why a refund is declined. */
@@ -187,7 +187,7 @@ export const refundFailure: ProviderFailure = {
 
 const amountModulus = 10_000;
 const ordinary: PaymentScript = { description: 'paid' };
-const ordinaryRefund: RefundScript = { description: 'done at once' };
+const ordinaryRefund: RefundScript = { description: 'done immediately' };
 
 export const scriptForAmount = (amount: number): PaymentScript =>
   paymentScripts[amount % amountModulus] ?? ordinary;
