@@ -223,12 +223,12 @@ async function tryEach(
           (id) => answer.text.includes(id) && !url.includes(id) && !isPublic(path, id),
         );
         attempts.record({
-          what: `${caller}, ${method} ${url} (${name})${leaked === undefined ? '' : ` tells ${leaked}`}`,
+          description: `${caller}, ${method} ${url} (${name})${leaked === undefined ? '' : ` tells ${leaked}`}`,
           response: `${method}: ${describeAnswer(answer)}`.replace(
             /^GET: 200.*/,
             'GET: 200 own list',
           ),
-          isHeld: isRefused(trial, answer.status, url, foreign) && leaked === undefined,
+          isDefended: isRefused(trial, answer.status, url, foreign) && leaked === undefined,
         });
       }
     }
@@ -263,7 +263,7 @@ export const foreignIdentifiers: Attack = {
     for (const path of left) {
       const answer = await call(victim.token, 'GET', path);
       const response = `after the attack, the owner reads: ${answer.status}`;
-      attempts.record({ what: path, response, isHeld: answer.status === 200 });
+      attempts.record({ description: path, response, isDefended: answer.status === 200 });
     }
   },
 };

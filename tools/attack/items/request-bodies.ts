@@ -71,9 +71,9 @@ async function floodAfterResponse(attempts: Attempts, production: Production): P
       const { acceptedBytes, isClosedByServer } = await sendEndlessBody(socket);
       const status = /^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? 'no response';
       attempts.record({
-        what: `${way.path} (${way.type}, ${length}): ${acceptedBytes} bytes`,
+        description: `${way.path} (${way.type}, ${length}): ${acceptedBytes} bytes`,
         response: `endless body: ${status}, then ${isClosedByServer ? 'closed' : 'still open'}`,
-        isHeld: isClosedByServer && acceptedBytes < maxAcceptedBytes,
+        isDefended: isClosedByServer && acceptedBytes < maxAcceptedBytes,
       });
     }
   }
@@ -109,13 +109,13 @@ async function sendHalf(attempts: Attempts, production: Production): Promise<voi
       }
       await Promise.race([pause(halfSentLimitMs + slackMs), end]);
       const seconds = Math.round((performance.now() - beganMs) / 1000);
-      const isHeld = !isOpen && seconds * 1000 <= halfSentLimitMs + slackMs;
+      const isDefended = !isOpen && seconds * 1000 <= halfSentLimitMs + slackMs;
       socket.destroy();
       const response = `${kind}: ${isOpen ? 'still open' : 'closed'}`;
       attempts.record({
-        what: `${kind} (${bytes.split(' HTTP')[0]}), ${seconds} s`,
+        description: `${kind} (${bytes.split(' HTTP')[0]}), ${seconds} s`,
         response,
-        isHeld,
+        isDefended,
       });
     }),
   );
