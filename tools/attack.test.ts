@@ -51,17 +51,20 @@ test('each item from 1 to 10 has an attack', () => {
 
 test('an attack is BROKEN if it succeeds, if its control fails, if it cannot run, and if it tries nothing', async () => {
   const held = await outcomeOf(async ({ record, requireControl }) => {
-    record({ what: 'one', response: '403', isHeld: true });
-    record({ what: 'two', response: '403', isHeld: true });
+    record({ description: 'one', response: '403', isDefended: true });
+    record({ description: 'two', response: '403', isDefended: true });
     requireControl('the owner can', true);
   });
-  assert.deepEqual([held.attempts, held.responses.get('403'), held.broken], [2, 2, []]);
+  assert.deepEqual([held.attempts, held.responses.get('403'), held.failures], [2, 2, []]);
   assert.match(describeOutcome(held), /2 attempts[\s\S]*2 × 403[\s\S]*held$/);
   for (const [run, reason] of [
-    [async ({ record }) => record({ what: 'x', response: '200', isHeld: false }), /^x: 200$/],
+    [
+      async ({ record }) => record({ description: 'x', response: '200', isDefended: false }),
+      /^x: 200$/,
+    ],
     [
       async ({ record, requireControl }) => {
-        record({ what: 'x', response: '403', isHeld: true });
+        record({ description: 'x', response: '403', isDefended: true });
         requireControl('the owner can', false);
       },
       /^control failed: the owner can$/,
@@ -70,7 +73,7 @@ test('an attack is BROKEN if it succeeds, if its control fails, if it cannot run
     [async () => {}, /^nothing was attempted$/],
   ] as const satisfies readonly (readonly [Attack['run'], RegExp])[]) {
     const outcome = await outcomeOf(run);
-    assert.match(String(outcome.broken[0]), reason);
+    assert.match(String(outcome.failures[0]), reason);
     assert.match(describeOutcome(outcome), /BROKEN/);
     assert.match(summarize([held, outcome]), /7 {2}held[\s\S]*7 {2}BROKEN/);
   }

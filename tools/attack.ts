@@ -1,4 +1,4 @@
-// `npm run attack`: attacks platforms of its own as a client from outside, and reports what held.
+// `npm run attack`: attacks platforms of its own as a client from outside, and reports the attacks that succeeded.
 import { randomInt } from 'node:crypto';
 import { createSeededRandom } from '../packages/server/test/support/seeded-random.ts';
 import { allAttacks } from './attack/all-attacks.ts';
@@ -7,7 +7,7 @@ import { type AttackOptions, maxSeed, readOptions, UsageFault, usage } from './a
 import { createPlatforms } from './attack/platforms.ts';
 import { describeOutcome, summarize } from './attack/report.ts';
 
-const exitCodes = { broken: 1, wrongUsage: 2, interrupted: 130 };
+const exitCodes = { attackSucceeded: 1, wrongUsage: 2, interrupted: 130 };
 
 async function run({ only, seed }: AttackOptions): Promise<number> {
   let isInterrupted = false;
@@ -33,9 +33,9 @@ async function run({ only, seed }: AttackOptions): Promise<number> {
     await platforms.close();
   }
   console.log(summarize(outcomes));
-  const isBroken = outcomes.some(({ broken }) => broken.length > 0);
-  console.log(isBroken ? '\nBROKEN' : '\nEverything held');
-  return isBroken ? exitCodes.broken : 0;
+  const hasFailures = outcomes.some(({ failures }) => failures.length > 0);
+  console.log(hasFailures ? '\nBROKEN' : '\nEverything held');
+  return hasFailures ? exitCodes.attackSucceeded : 0;
 }
 
 try {

@@ -1,4 +1,4 @@
-// An attack: attempts, each with a response, and the check that decides whether the platform held.
+// An attack: attempts, each with a response, and the check whether the platform defended itself.
 import type { SeededRandom } from '../../packages/server/test/support/seeded-random.ts';
 import type { Platforms } from './platforms.ts';
 
@@ -11,10 +11,10 @@ export type Attack = {
 
 export type Attempts = {
   readonly chance: SeededRandom;
-  /** Records one attempt. @param response is counted by its text, so it names no identifiers */
-  record(attempt: { what: string; response: string; isHeld: boolean }): void;
+  /** Records one attempt. @param description - names the request; equal responses are counted together, so they name no identifiers */
+  record(attempt: { description: string; response: string; isDefended: boolean }): void;
   /** Records a precondition without which the attack would prove nothing. */
-  requireControl(what: string, isMet: boolean): void;
+  requireControl(description: string, isMet: boolean): void;
 };
 
 export type Outcome = {
@@ -25,38 +25,38 @@ export type Outcome = {
   /** How often each response came. */
   readonly responses: ReadonlyMap<string, number>;
   /** What succeeded, and why an attack could not run. */
-  readonly broken: readonly string[];
+  readonly failures: readonly string[];
 };
 
-/** Runs one attack. An attack without an attempt is broken: it cannot show anything. */
+/** Runs one attack. An attack without an attempt fails, since it shows nothing. */
 export async function runAttack(
   { item, name, run }: Attack,
   platforms: Platforms,
   chance: SeededRandom,
 ): Promise<Outcome> {
   const responses = new Map<string, number>();
-  const broken: string[] = [];
+  const failures: string[] = [];
   const beganMs = performance.now();
   let attempts = 0;
   try {
     await run(
       {
         chance,
-        record({ what, response, isHeld }) {
+        record({ description, response, isDefended }) {
           attempts += 1;
           responses.set(response, (responses.get(response) ?? 0) + 1);
-          if (!isHeld) broken.push(`${what}: ${response}`);
+          if (!isDefended) failures.push(`${description}: ${response}`);
         },
-        requireControl(what, isMet) {
-          if (!isMet) broken.push(`control failed: ${what}`);
+        requireControl(description, isMet) {
+          if (!isMet) failures.push(`control failed: ${description}`);
         },
       },
       platforms,
     );
-    if (attempts === 0) broken.push('nothing was attempted');
+    if (attempts === 0) failures.push('nothing was attempted');
   } catch (error) {
-    broken.push(`the attack could not run: ${error instanceof Error ? error.stack : error}`);
+    failures.push(`the attack could not run: ${error instanceof Error ? error.stack : error}`);
   }
   const seconds = Math.round((performance.now() - beganMs) / 1000);
-  return { item, name, attempts, seconds, responses, broken };
+  return { item, name, attempts, seconds, responses, failures };
 }

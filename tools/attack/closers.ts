@@ -1,4 +1,4 @@
-// Closes what the attacks opened, in reverse order. A failure is reported and does not stop the rest.
+// Closes the resources of the attacks in reverse order. A failure is reported and does not stop the rest.
 export type Closers = {
   add(close: () => unknown): void;
   close(): Promise<void>;

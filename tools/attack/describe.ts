@@ -15,7 +15,7 @@ export const isClientError = (status: number): boolean => status >= 400 && statu
 const identifiers = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const times = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
-/** The text of a response without what differs between any two responses. */
+/** The text of a response without the parts that differ between any two responses. */
 export function comparable({ status, text }: HttpResponse, ...own: readonly string[]): string {
   const named = own.reduce((rest, each) => rest.replaceAll(each, '*'), text);
   return `${status} ${named.replace(identifiers, 'id').replace(times, 'time')}`;

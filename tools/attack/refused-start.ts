@@ -31,11 +31,11 @@ export async function recordRefusedStart(
   const node = await platform.startProcess({ SWITCHYARD_DATABASE_URL: url, ...changes });
   await node.stop();
   const { ended } = node;
-  const what = Object.entries(changes)
+  const description = Object.entries(changes)
     .map(([name, value]) => `${name}=${value}`)
     .join(' ');
   if (ended === undefined) {
-    attempts.record({ what, response: 'the platform started', isHeld: false });
+    attempts.record({ description, response: 'the platform started', isDefended: false });
     return;
   }
   const missing = faults.filter((fault) => !fault.test(ended.stderr));
@@ -45,7 +45,7 @@ export async function recordRefusedStart(
   const settings = missing.length === 0 ? 'each setting named' : `not named: ${missing.join(' ')}`;
   const counted = tables === undefined ? '' : `, ${tables} tables`;
   const response = `start refused: exit code ${ended.status}, ${settings}${counted}`;
-  const isHeld =
+  const isDefended =
     ended.status === settingsFaultExitCode && missing.length === 0 && (tables ?? 0) === 0;
-  attempts.record({ what, response, isHeld });
+  attempts.record({ description, response, isDefended });
 }

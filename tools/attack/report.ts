@@ -1,23 +1,23 @@
-// Prints what each attack tried, which responses came, and the table at the end.
+// Prints the attempts and responses of each attack, and the table at the end.
 import type { Outcome } from './attack.ts';
 
-const isHeld = ({ broken }: Outcome) => broken.length === 0;
+const isDefended = ({ failures }: Outcome) => failures.length === 0;
 const shownMax = 20;
 
 export function describeOutcome(outcome: Outcome): string {
-  const { item, name, attempts, seconds, responses, broken } = outcome;
+  const { item, name, attempts, seconds, responses, failures } = outcome;
   const lines = [`${item}  ${name}`, `   ${attempts} attempts in ${seconds} s`];
   for (const [response, times] of responses)
     lines.push(`   ${String(times).padStart(6)} × ${response}`);
-  lines.push(`   ${isHeld(outcome) ? 'held' : 'BROKEN'}`);
-  for (const each of broken.slice(0, shownMax)) lines.push(`   ✗ ${each}`);
-  if (broken.length > shownMax) lines.push(`   ✗ and ${broken.length - shownMax} more`);
+  lines.push(`   ${isDefended(outcome) ? 'held' : 'BROKEN'}`);
+  for (const each of failures.slice(0, shownMax)) lines.push(`   ✗ ${each}`);
+  if (failures.length > shownMax) lines.push(`   ✗ and ${failures.length - shownMax} more`);
   return lines.join('\n');
 }
 
 export function summarize(outcomes: readonly Outcome[]): string {
   const rows = outcomes.map((outcome) => {
-    const verdict = isHeld(outcome) ? 'held' : 'BROKEN';
+    const verdict = isDefended(outcome) ? 'held' : 'BROKEN';
     return `${outcome.item}  ${verdict.padEnd(8)}${String(outcome.attempts).padStart(8)}  ${outcome.name}`;
   });
   return ['#  result  attempts  attack', ...rows].join('\n');

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  ambiguousPaths,
   checkLintRules,
   checkPatterns,
   checkUsedComponents,
+  findAmbiguousPaths,
 } from '../../packages/server/src/http/openapi/document-checks.fixture.ts';
 import { acquirerSpiDocument } from './acquirer-spi.ts';
 import { asyncApiText } from './asyncapi.ts';
@@ -30,7 +30,7 @@ test('paths are ambiguous where one address matches both and neither is more spe
     [capture, '/transactions/{id}/refund', false],
   ];
   for (const [one, other, isAmbiguous] of pairs) {
-    assert.deepEqual(ambiguousPaths([one, other]), isAmbiguous ? [[one, other]] : []);
+    assert.deepEqual(findAmbiguousPaths([one, other]), isAmbiguous ? [[one, other]] : []);
   }
 });
 

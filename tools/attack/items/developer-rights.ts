@@ -52,12 +52,12 @@ async function register(
   { ask, way, merchantId }: { ask: Ask; way: string; merchantId: string },
 ): Promise<void> {
   const applications = `/application-management/v1/user-domains/${realm}/applications`;
-  const recordTokenAttempt = async (what: string, made: Answer) => {
+  const recordTokenAttempt = async (description: string, made: Answer) => {
     const credentials = made.body as unknown as Credentials;
     const { token, answer } = await tokenOf(production, realm, credentials);
     const isRefused = token === undefined && isClientError(answer.status) && made.status < 500;
     const response = `${way}: ${describeAnswer(made)}, token: ${describeAnswer(answer)}`;
-    attempts.record({ what, response, isHeld: isRefused });
+    attempts.record({ description, response, isDefended: isRefused });
   };
   for (const role of [...payingRoles, ...rolesBeyond]) {
     for (const entityId of [merchantId, organizationId]) {
@@ -85,9 +85,10 @@ async function register(
     const changed = await ask('PUT', own, { ...changes, status: 'Enabled' });
     const { token, answer } = await tokenOf(production, realm, { clientId, clientSecret });
     attempts.record({
-      what: `${role} added to an application: [${grantedPermissions(token)}]`,
+      description: `${role} added to an application: [${grantedPermissions(token)}]`,
       response: `${way}: added role ${describeAnswer(changed)}, token: ${describeAnswer(answer)}`,
-      isHeld: changed.status < 500 && answer.status < 500 && grantedPermissions(token).length === 0,
+      isDefended:
+        changed.status < 500 && answer.status < 500 && grantedPermissions(token).length === 0,
     });
     for (const [method, path] of [
       ['POST', `${own}/approve`],
@@ -100,9 +101,9 @@ async function register(
       });
       const granted = grantedPermissions(after.token);
       attempts.record({
-        what: `${method} ${path} for ${role}: [${granted}]`,
+        description: `${method} ${path} for ${role}: [${granted}]`,
         response: `${way}: ${path.split('/').at(-1)} ${describeAnswer(tried)}`,
-        isHeld: tried.status < 500 && after.answer.status < 500 && granted.length === 0,
+        isDefended: tried.status < 500 && after.answer.status < 500 && granted.length === 0,
       });
     }
   }
@@ -126,9 +127,9 @@ async function takeSecret(
   });
   const answer = await ask('POST', `${applications}/${made.clientId}/secret`);
   attempts.record({
-    what: 'a new secret of an application that pays',
+    description: 'a new secret of an application that pays',
     response: `${way}: secret of an enabled application ${describeAnswer(answer)}`,
-    isHeld: answer.status === 403,
+    isDefended: answer.status === 403,
   });
   const { token: own } = await tokenOf(production, realm, made);
   attempts.requireControl('the application of the administrator gets tokens', own !== undefined);

@@ -1,5 +1,6 @@
 // Item 10: routes with the identifiers of another organisation, DELETE and new secrets included.
 import { randomUUID } from 'node:crypto';
+import { defined } from '@switchyard/contract';
 import { makeRequest } from '../../../packages/server/test/support/provisioning/test-devices.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import { describeAnswer, isClientError } from '../describe.ts';
@@ -8,9 +9,20 @@ import { newSerial } from '../requests.ts';
 
 /** By the name of the path parameter. */
 type ResourceIds = Readonly<Record<string, string>>;
-type Operation = { readonly operationId: string; readonly security?: readonly unknown[] };
+type Content = Readonly<Record<string, { readonly example?: unknown }>>;
+type Operation = {
+  readonly operationId: string;
+  readonly security?: readonly unknown[];
+  readonly requestBody?: { readonly content: Content };
+};
 type Document = { readonly paths: Record<string, Record<string, Operation>> };
-type Trial = { readonly method: string; readonly path: string; readonly name: string };
+type Bodies = Readonly<Record<string, unknown>>;
+type Trial = {
+  readonly method: string;
+  readonly path: string;
+  readonly name: string;
+  readonly body?: unknown;
+};
 
 const base = '/provisioning/v2';
 const catalog = '/service-catalog/v1';
@@ -42,14 +54,8 @@ async function createResources(
   const { pointOfSaleId } = await made(`${base}/points-of-sale`, { storeId, name: 'Till' });
   const link = { name: 'Host', host: '8.8.8.8', port: 8583, institutionId: '100001' };
   const { acquirerLinkId } = await made(`${base}/acquirer-links`, link);
-  const { contractId } = await made(`${base}/merchants/${merchantId}/acquirer-contracts`, {
-    acquirerLink: acquirerLinkId,
-    acquirerMerchantId: '100000000000001',
-    terminalIdRange: { from: 'CAFE0001', to: 'CAFE0099' },
-    currencies: ['EUR'],
-    captureModes: ['Immediate'],
-    defaultCaptureMode: 'Immediate',
-  });
+  const contracts = `${base}/merchants/${merchantId}/acquirer-contracts`;
+  const { contractId } = await made(contracts, acquirerContract(acquirerLinkId));
   const domain = `user-domains/${userDomainId}`;
   const application = { name: 'Till', roles: ['Merchant'], entityId: merchantId };
   const { clientId } = await made(`/application-management/v1/${domain}/applications`, application);
@@ -113,11 +119,46 @@ async function createResources(
   };
 }
 
+const acquirerContract = (acquirerLink: string | undefined) => ({
+  acquirerLink,
+  acquirerMerchantId: '100000000000001',
+  terminalIdRange: { from: 'CAFE0001', to: 'CAFE0099' },
+  currencies: ['EUR'],
+  captureModes: ['Immediate'],
+  defaultCaptureMode: 'Immediate',
+});
+
+/** Valid bodies of the operations whose document has no example, or one that is refused before the owner is checked. */
+async function createBodies({ acquirerLinkId }: ResourceIds): Promise<Bodies> {
+  const { csr: certificateRequest } = await makeRequest();
+  return {
+    createAcquirerContract: acquirerContract(acquirerLinkId),
+    updateAcquirerContract: acquirerContract(acquirerLinkId),
+    issueDeviceCertificate: { certificateRequest },
+  };
+}
+
+/** The example with the identifiers of the other organisation. */
+function insertIdentifiers(example: unknown, ids: ResourceIds): unknown {
+  if (Array.isArray(example)) return example.map((item) => insertIdentifiers(item, ids));
+  if (typeof example !== 'object' || example === null) return example;
+  return Object.fromEntries(
+    Object.entries(example).map(([name, value]) => [
+      name,
+      ids[name] ?? insertIdentifiers(value, ids),
+    ]),
+  );
+}
+
 const parametersOf = (template: string) =>
   [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
 
 /** @returns the requests to try, and the number of paths with a parameter that has no identifier here */
-function trialsOf({ paths }: Document, ids: ResourceIds): { trials: Trial[]; skipped: number } {
+function trialsOf(
+  { paths }: Document,
+  ids: ResourceIds,
+  bodies: Bodies,
+): { trials: Trial[]; skipped: number } {
   const values: ResourceIds = { ...ids, ...sharedValues };
   const included = Object.entries(paths).filter(([template]) => !isExcludedPath(template));
   const known = included.filter(([template]) =>
@@ -129,19 +170,24 @@ function trialsOf({ paths }: Document, ids: ResourceIds): { trials: Trial[]; ski
     return Object.entries(operations)
       .filter(([, { security }]) => security === undefined || security.length > 0)
       .filter(([method]) => hasParameters || method === 'get')
-      .map(([method, { operationId }]) => ({
-        method: method.toUpperCase(),
-        path,
-        name: operationId,
-      }));
+      .map(([method, { operationId, requestBody }]) => {
+        const example = requestBody?.content['application/json']?.example;
+        const body = bodies[operationId] ?? insertIdentifiers(example, ids);
+        return { method: method.toUpperCase(), path, name: operationId, ...defined({ body }) };
+      });
   });
   return { trials, skipped: included.length - known.length };
 }
 
+/** The caller, its permission or its scope is refused. Another client error, such as 422, would not show a check of the owner. */
+const accessRefusals: readonly number[] = [401, 403, 404];
+
 /** A list without an identifier is the caller's own; a request with one must be refused. */
-function isRefused(status: number, url: string, foreign: readonly string[]): boolean {
+function isRefused({ method }: Trial, status: number, url: string, foreign: readonly string[]) {
   const isNamed = foreign.some((id) => url.includes(id));
-  return isClientError(status) || (status < 400 && !isNamed);
+  if (!isNamed) return status < 500;
+  // A route without the query parameter `organizationId` refuses it with 422.
+  return accessRefusals.includes(status) || (method === 'GET' && isClientError(status));
 }
 
 async function tryEach(
@@ -152,7 +198,7 @@ async function tryEach(
   const { attacker, call, createUser, signIn, victim } = production;
   const administrator = await signIn(attacker, await createUser(attacker, 'org_admin'));
   const document: Document = (await call(undefined, 'GET', '/openapi.json')).body;
-  const { trials, skipped } = trialsOf(document, ids);
+  const { trials, skipped } = trialsOf(document, ids, await createBodies(ids));
   attempts.requireControl(
     `${pathsWithoutIdentifier} paths have no identifier in this attack: ${skipped}`,
     skipped === pathsWithoutIdentifier,
@@ -166,23 +212,23 @@ async function tryEach(
     ['an administrator', administrator],
     ['no caller', undefined],
   ] as const;
-  for (const { method, path, name } of trials) {
+  for (const trial of trials) {
+    const { method, path, name, body } = trial;
     const own = `${path}?organizationId=${victim.organizationId}`;
     for (const [caller, token] of callers) {
       for (const url of [path, own]) {
-        const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} };
         const headers = method === 'GET' ? {} : { 'if-match': '*' };
-        const answer = await call(token, method, url, { ...body, headers });
+        const answer = await call(token, method, url, { headers, ...defined({ body }) });
         const leaked = foreign.find(
           (id) => answer.text.includes(id) && !url.includes(id) && !isPublic(path, id),
         );
         attempts.record({
-          what: `${caller}, ${method} ${url} (${name})${leaked === undefined ? '' : ` tells ${leaked}`}`,
+          description: `${caller}, ${method} ${url} (${name})${leaked === undefined ? '' : ` tells ${leaked}`}`,
           response: `${method}: ${describeAnswer(answer)}`.replace(
             /^GET: 200.*/,
             'GET: 200 own list',
           ),
-          isHeld: isRefused(answer.status, url, foreign) && leaked === undefined,
+          isDefended: isRefused(trial, answer.status, url, foreign) && leaked === undefined,
         });
       }
     }
@@ -217,7 +263,7 @@ export const foreignIdentifiers: Attack = {
     for (const path of left) {
       const answer = await call(victim.token, 'GET', path);
       const response = `after the attack, the owner reads: ${answer.status}`;
-      attempts.record({ what: path, response, isHeld: answer.status === 200 });
+      attempts.record({ description: path, response, isDefended: answer.status === 200 });
     }
   },
 };

@@ -89,9 +89,9 @@ async function retryVerifier(
     const guessed = await redeem(code, wrong[count % wrong.length] ?? '');
     const after = await redeem(code, verifier);
     attempts.record({
-      what: `verifier guess ${count}`,
+      description: `verifier guess ${count}`,
       response: `wrong verifier ${describeAnswer(guessed)}, then the right one ${describeAnswer(after)}`,
-      isHeld: guessed.status === 400 && after.status === 400,
+      isDefended: guessed.status === 400 && after.status === 400,
     });
   }
 }
@@ -127,11 +127,11 @@ async function readHsts(attempts: Attempts, { platform }: Production): Promise<v
       socket.write(request);
       const answer = await readAll(socket).catch((error: Error) => error.message);
       const status = /^HTTP\/1\.1 (\d+)/.exec(answer)?.[1];
-      const isHeld = status !== undefined && hstsPattern.test(answer);
+      const isDefended = status !== undefined && hstsPattern.test(answer);
       attempts.record({
-        what: `${request.split('\r\n')[0]} at port ${at}`,
-        response: `response ${status ?? `missing (${answer})`}: ${isHeld ? 'HSTS' : 'no HSTS'}`,
-        isHeld,
+        description: `${request.split('\r\n')[0]} at port ${at}`,
+        response: `response ${status ?? `missing (${answer})`}: ${isDefended ? 'HSTS' : 'no HSTS'}`,
+        isDefended,
       });
     }
   }
@@ -161,8 +161,8 @@ async function lockOutKnownUser(
       }),
     );
     const response = `wrong password: ${describeAnswer(answer)}`;
-    const isHeld = isClientError(answer.status);
-    attempts.record({ what: `wrong password ${count}`, response, isHeld });
+    const isDefended = isClientError(answer.status);
+    attempts.record({ description: `wrong password ${count}`, response, isDefended });
   }
   const enterPassword = async (visitor: Visitor) => {
     const { browser } = visitor;
@@ -171,15 +171,15 @@ async function lockOutKnownUser(
   };
   const accepted = await enterPassword(known);
   attempts.record({
-    what: `the user signs in where it is known, after ${wrongPasswords} wrong passwords from elsewhere`,
+    description: `the user signs in where it is known, after ${wrongPasswords} wrong passwords from elsewhere`,
     response: `known browser: ${accepted.status}`,
-    isHeld: accepted.status === 303,
+    isDefended: accepted.status === 303,
   });
   const locked = await enterPassword(unknownBrowser);
   attempts.record({
-    what: 'the right password in an unknown browser after the lock',
+    description: 'the right password in an unknown browser after the lock',
     response: `unknown browser: ${locked.status}`,
-    isHeld: isClientError(locked.status),
+    isDefended: isClientError(locked.status),
   });
 }
 

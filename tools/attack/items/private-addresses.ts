@@ -109,8 +109,12 @@ async function saveEachForm(attempts: Attempts, production: Production): Promise
     for (const host of privateHosts) {
       const address = { host, port: attempts.chance.pick(privateServers).port };
       const { status, response } = await target.save(production, attacker, address);
-      const what = `${target.name} to ${host}:${address.port}`;
-      attempts.record({ what, response: `saving: ${response}`, isHeld: isClientError(status) });
+      const description = `${target.name} to ${host}:${address.port}`;
+      attempts.record({
+        description,
+        response: `saving: ${response}`,
+        isDefended: isClientError(status),
+      });
     }
   }
 }
@@ -134,11 +138,11 @@ async function saveEachName(attempts: Attempts, production: Production): Promise
       nameServer.setAddresses(host, addresses);
       const address = { host, port: privateServer?.port ?? 0 };
       const { status, response } = await target.save(production, attacker, address);
-      const what = `${target.name} to a name with ${addresses.join(' and ')}`;
+      const description = `${target.name} to a name with ${addresses.join(' and ')}`;
       attempts.record({
-        what,
+        description,
         response: `saving a name: ${response}`,
-        isHeld: isClientError(status),
+        isDefended: isClientError(status),
       });
     }
   }
@@ -172,12 +176,12 @@ async function rebindNames(attempts: Attempts, production: Production): Promise<
       nameServer.countQuestions(host) > questions,
     );
     await pause(500);
-    const isHeld = privateServer.countConnections() === connections;
-    const result = isHeld ? 'no connection' : 'the private service was connected';
+    const isDefended = privateServer.countConnections() === connections;
+    const result = isDefended ? 'no connection' : 'the private service was connected';
     attempts.record({
-      what: `DNS rebinding, ${target.name}`,
+      description: `DNS rebinding, ${target.name}`,
       response: `rebinding: ${result}`,
-      isHeld,
+      isDefended,
     });
   }
 }
@@ -207,9 +211,9 @@ async function followRedirects(attempts: Attempts, production: Production): Prom
       `delivery ${delivery} was attempted`,
       Number.isInteger(view.body?.attempts) && view.body.attempts > 0,
     );
-    const isHeld = countPrivateConnections(production) === before;
-    const response = `redirect: ${isHeld ? 'not followed' : 'followed to a private service'}`;
-    attempts.record({ what: 'webhook that redirects', response, isHeld });
+    const isDefended = countPrivateConnections(production) === before;
+    const response = `redirect: ${isDefended ? 'not followed' : 'followed to a private service'}`;
+    attempts.record({ description: 'webhook that redirects', response, isDefended });
   }
   attempts.requireControl(
     'the allowed receiver was called',
@@ -223,9 +227,9 @@ async function connectWithoutApproval(attempts: Attempts, production: Production
   const { body: link } = await call(attacker.token, 'POST', links, { body });
   const isPending = link?.approval === 'PendingApproval';
   attempts.record({
-    what: 'a link of a tenant to a public host',
+    description: 'a link of a tenant to a public host',
     response: `new link: ${link?.approval ?? link?.code}`,
-    isHeld: isPending,
+    isDefended: isPending,
   });
   const own = `${links}/${link?.acquirerLinkId}`;
   const ways: [string, string, object][] = [
@@ -236,9 +240,13 @@ async function connectWithoutApproval(attempts: Attempts, production: Production
   for (const [method, path, sent] of ways) {
     const headers = { 'if-match': '*' };
     const answer = await call(attacker.token, method, path, { body: sent, headers });
-    const isHeld = answer.status < 500 && answer.body?.approval !== 'Approved';
+    const isDefended = answer.status < 500 && answer.body?.approval !== 'Approved';
     const response = `approving it: ${answer.status} ${answer.body?.code ?? answer.body?.approval}`;
-    attempts.record({ what: `the tenant approves its own link (${method})`, response, isHeld });
+    attempts.record({
+      description: `the tenant approves its own link (${method})`,
+      response,
+      isDefended,
+    });
   }
 }
 
@@ -247,8 +255,12 @@ async function usePorts(attempts: Attempts, production: Production): Promise<voi
     for (const port of [22, 25, 80, 2375, 5432, 6379, 8080, 9200]) {
       const address = { host: publicAddress, port };
       const { status, response } = await target.save(production, production.attacker, address);
-      const what = `${target.name} to port ${port} of a public address`;
-      attempts.record({ what, response: `port: ${response}`, isHeld: isClientError(status) });
+      const description = `${target.name} to port ${port} of a public address`;
+      attempts.record({
+        description,
+        response: `port: ${response}`,
+        isDefended: isClientError(status),
+      });
     }
   }
 }
@@ -266,7 +278,7 @@ export const privateAddresses: Attack = {
     await followRedirects(attempts, production);
     const connections = countPrivateConnections(production);
     const response = `connections to private services: ${connections}`;
-    attempts.record({ what: 'all of the above', response, isHeld: connections === 0 });
+    attempts.record({ description: 'all of the above', response, isDefended: connections === 0 });
   },
 };
 
@@ -285,17 +297,17 @@ export const privateAddressesOfDemo: Attack = {
       const answer = await client.call('POST', links, { token, body });
       const response = `saving: ${answer.status} ${answer.body?.code ?? 'saved'}`;
       attempts.record({
-        what: `acquirer link to ${host}`,
+        description: `acquirer link to ${host}`,
         response,
-        isHeld: isClientError(answer.status),
+        isDefended: isClientError(answer.status),
       });
       const url = urlOf({ host, port: 8443 });
       const hook = { url, eventTypes: ['endpoint.test'] };
       const second = await client.call('POST', '/webhooks/v1/endpoints', { token, body: hook });
       attempts.record({
-        what: `webhook to ${url}`,
+        description: `webhook to ${url}`,
         response: `saving: ${second.status} ${second.body?.code ?? 'saved'}`,
-        isHeld: isClientError(second.status),
+        isDefended: isClientError(second.status),
       });
     }
   },

@@ -3,16 +3,17 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
+import {
+  maxAcceptedBytes,
+  sendEndlessBody,
+} from '../../../packages/server/test/support/send-endless-body.ts';
 import { waitForSocketClose } from '../../../packages/server/test/support/wait-for-socket-close.ts';
 import type { Attack, Attempts } from '../attack.ts';
 import type { Production } from '../platforms.ts';
 
-/** More than the socket buffers of both ends hold, so that a server that reads on is noticed. */
-const acceptedBytesMax = 33_554_432;
 const halfSentLimitMs = 15_000;
 /** For a busy machine, and for the interval at which the server checks its connections. */
 const slackMs = 6_000;
-const part = Buffer.alloc(65_536, 'x');
 
 type Way = { readonly path: string; readonly type: string; readonly hasToken: boolean };
 
@@ -65,22 +66,14 @@ async function floodAfterResponse(attempts: Attempts, production: Production): P
       socket.on('data', (chunk) => {
         text += chunk;
       });
-      let isOpen = true;
-      const end = waitForSocketClose(socket).then(() => {
-        isOpen = false;
-      });
       socket.write(headOf(production, way, length));
       if (length.startsWith('Transfer')) socket.write('10000000000\r\n');
-      while (isOpen && socket.bytesWritten < 8 * acceptedBytesMax) {
-        if (!socket.write(part)) await Promise.race([once(socket, 'drain').catch(() => {}), end]);
-      }
-      socket.destroy();
-      const accepted = socket.bytesWritten - socket.writableLength;
+      const { acceptedBytes, isClosedByServer } = await sendEndlessBody(socket);
       const status = /^HTTP\/1\.1 (\d+)/.exec(text)?.[1] ?? 'no response';
       attempts.record({
-        what: `${way.path} (${way.type}, ${length}): ${accepted} bytes`,
-        response: `endless body: ${status}, then ${isOpen ? 'still open' : 'closed'}`,
-        isHeld: !isOpen && accepted < acceptedBytesMax,
+        description: `${way.path} (${way.type}, ${length}): ${acceptedBytes} bytes`,
+        response: `endless body: ${status}, then ${isClosedByServer ? 'closed' : 'still open'}`,
+        isDefended: isClosedByServer && acceptedBytes < maxAcceptedBytes,
       });
     }
   }
@@ -116,13 +109,13 @@ async function sendHalf(attempts: Attempts, production: Production): Promise<voi
       }
       await Promise.race([pause(halfSentLimitMs + slackMs), end]);
       const seconds = Math.round((performance.now() - beganMs) / 1000);
-      const isHeld = !isOpen && seconds * 1000 <= halfSentLimitMs + slackMs;
+      const isDefended = !isOpen && seconds * 1000 <= halfSentLimitMs + slackMs;
       socket.destroy();
       const response = `${kind}: ${isOpen ? 'still open' : 'closed'}`;
       attempts.record({
-        what: `${kind} (${bytes.split(' HTTP')[0]}), ${seconds} s`,
+        description: `${kind} (${bytes.split(' HTTP')[0]}), ${seconds} s`,
         response,
-        isHeld,
+        isDefended,
       });
     }),
   );

@@ -64,15 +64,15 @@ async function registerSerialsOfOthers(attempts: Attempts, production: Productio
     await register(production, one, serialNumber);
     const answer = await register(production, two, serialNumber);
     const response = `registering a serial of another organisation: ${describeAnswer(answer)}`;
-    attempts.record({ what: serialNumber, response, isHeld: answer.status === 201 });
+    attempts.record({ description: serialNumber, response, isDefended: answer.status === 201 });
     if (isFirst) continue;
     const free = newSerial(attempts);
     const other = await register(production, attacker, free);
     const isSame = comparable(answer, serialNumber) === comparable(other, free);
     attempts.record({
-      what: `${serialNumber} and the free ${free}`,
+      description: `${serialNumber} and the free ${free}`,
       response: `taken and free serial: ${isSame ? 'same response' : 'different responses'}`,
-      isHeld: isSame,
+      isDefended: isSame,
     });
   }
 }
@@ -90,9 +90,9 @@ async function readTaken(attempts: Attempts, production: Production): Promise<vo
   ];
   for (const path of paths) {
     const answer = await call(attacker.token, 'GET', path);
-    const isHeld = !answer.text.includes(serialNumber);
+    const isDefended = !answer.text.includes(serialNumber);
     const response = `reading serials of others: ${describeAnswer(answer)}`;
-    attempts.record({ what: path, response, isHeld });
+    attempts.record({ description: path, response, isDefended });
   }
   const { items } = await create(victim.token, `${devices}?limit=200`, undefined, 'GET');
   const isSeen = items.some(
@@ -117,7 +117,7 @@ async function importTaken(attempts: Attempts, production: Production): Promise<
   }
   const isSame = answers[0] === answers[1];
   const response = `importing a taken and a free serial: ${isSame ? 'same' : 'different'} responses`;
-  attempts.record({ what: answers.join('\n'), response, isHeld: isSame });
+  attempts.record({ description: answers.join('\n'), response, isDefended: isSame });
 }
 
 /** The attacker guesses, copies the code from the display, and replays a certificate that it has seen. */
@@ -133,15 +133,15 @@ async function claimForeignTerminal(attempts: Attempts, production: Production):
 
   const foreign = await enterCode(production, attacker, own.physicalDeviceId, shownCode);
   attempts.record({
-    what: 'the right code at the device of the victim',
+    description: 'the right code at the device of the victim',
     response: `code at a foreign device: ${describeAnswer(foreign)}`,
-    isHeld: foreign.status === 404,
+    isDefended: foreign.status === 404,
   });
   const copied = await enterCode(production, attacker, copy.physicalDeviceId, shownCode);
   attempts.record({
-    what: 'the right code, read from the display, at a copy of the device',
+    description: 'the right code, read from the display, at a copy of the device',
     response: `copied code: ${describeAnswer(copied)}`,
-    isHeld: copied.status === 422,
+    isDefended: copied.status === 422,
   });
   for (let count = 0; count < guesses; count += 1) {
     const answer = await enterCode(
@@ -151,7 +151,11 @@ async function claimForeignTerminal(attempts: Attempts, production: Production):
       guessedCode(attempts),
     );
     const response = `guessed code: ${describeAnswer(answer)}`;
-    attempts.record({ what: `guess ${count}`, response, isHeld: isClientError(answer.status) });
+    attempts.record({
+      description: `guess ${count}`,
+      response,
+      isDefended: isClientError(answer.status),
+    });
   }
   const made = await call(
     attacker.token,
@@ -163,9 +167,9 @@ async function claimForeignTerminal(attempts: Attempts, production: Production):
   );
   const seen = await statusOf(attacker, copy.physicalDeviceId);
   attempts.record({
-    what: 'the certificate of the victim, registered by the attacker',
+    description: 'the certificate of the victim, registered by the attacker',
     response: `replayed certificate: ${describeAnswer(made)}, then ${seen}`,
-    isHeld: seen === 'Unclaimed',
+    isDefended: seen === 'Unclaimed',
   });
   const entered = await enterCode(production, victim, own.physicalDeviceId, shownCode);
   attempts.requireControl(
@@ -185,9 +189,9 @@ async function exhaustCode(attempts: Attempts, production: Production): Promise<
   }
   const answer = await enterCode(production, attacker, body.physicalDeviceId, shownCode);
   attempts.record({
-    what: 'the right code after five wrong ones',
+    description: 'the right code after five wrong ones',
     response: `code after five wrong ones: ${describeAnswer(answer)}`,
-    isHeld: answer.status === 422,
+    isDefended: answer.status === 422,
   });
 }
 
@@ -205,9 +209,9 @@ async function useCertificates(attempts: Attempts, production: Production): Prom
     userDomain: attacker.realm,
   });
   attempts.record({
-    what: 'a certificate of an authority that only has the name of the manufacturer',
+    description: 'a certificate of an authority that only has the name of the manufacturer',
     response: `forged manufacturer: ${describeAnswer(forged)}`,
-    isHeld: forged.status === 401,
+    isDefended: forged.status === 401,
   });
   const terminal = await manufacturer.terminal(subject);
   const copied = await production.call(
@@ -228,23 +232,23 @@ async function useCertificates(attempts: Attempts, production: Production): Prom
     await status(attacker, copy.physicalDeviceId),
   ];
   attempts.record({
-    what: 'the certificate of the manufacturer, registered by the attacker first',
+    description: 'the certificate of the manufacturer, registered by the attacker first',
     response: `copied certificate of the manufacturer: ${describeAnswer(copied)}, then ${after[1]}`,
-    isHeld: after[1] === 'Unclaimed',
+    isDefended: after[1] === 'Unclaimed',
   });
   attempts.record({
-    what: 'a claim by code of the attacker against the certificate of the manufacturer',
+    description: 'a claim by code of the attacker against the certificate of the manufacturer',
     response: `victim ${after[0]}, attacker ${after[1]}`,
-    isHeld: after[0] === 'Claimed' && after[1] === 'Unclaimed',
+    isDefended: after[0] === 'Claimed' && after[1] === 'Unclaimed',
   });
   const { security, api } = production.platform.asDevice(imitation);
   const lookup = await security.call('GET', '/oauth2-mtls/v1/merchants-credentials');
   security.close();
   api.close();
   attempts.record({
-    what: 'a connection of the imitation in production',
+    description: 'a connection of the imitation in production',
     response: `imitated terminal: ${describeAnswer(lookup)}`,
-    isHeld: lookup.status === 403,
+    isDefended: lookup.status === 403,
   });
 }
 

@@ -7,7 +7,7 @@ import { describeAnswer } from '../describe.ts';
 import type { Production } from '../platforms.ts';
 
 const signUps = '/onboarding/v1/sign-ups';
-/** Each contains a name of the domain evil.example, or what a mail program makes a link of. */
+/** Each contains a name of the domain evil.example, or a text that a mail program turns into a link. */
 const names = [
   'Click http://evil.example',
   'evil.example',
@@ -68,11 +68,11 @@ async function sendLinks(
       });
       const answer = describeAnswer({ status, body });
       if (status >= 400) {
-        const isHeld = status === 422;
+        const isDefended = status === 422;
         attempts.record({
-          what: `${field} ${name}`,
+          description: `${field} ${name}`,
           response: `link in ${field}: ${answer}`,
-          isHeld,
+          isDefended,
         });
         continue;
       }
@@ -80,7 +80,7 @@ async function sendLinks(
       const mails = await Promise.all(platform.mail.mailsTo(email).map(decodeMail));
       const isLinked = mails.some((mail) => hasLink(mail, name));
       const response = `link in ${field}: ${answer}, mail ${isLinked ? 'with' : 'without'} the link`;
-      attempts.record({ what: `${field} ${name}`, response, isHeld: !isLinked });
+      attempts.record({ description: `${field} ${name}`, response, isDefended: !isLinked });
     }
   }
   const { items } = await create(operatorToken, `${signUps}?status=Pending`, undefined, 'GET');
@@ -105,9 +105,9 @@ async function sendManySignUps(
     const { status, body } = await oneRecipient.call('POST', signUps, { body: inputOf({ email }) });
     const response = `one recipient: ${describeAnswer({ status, body })}`;
     attempts.record({
-      what: `sign-up ${count}`,
+      description: `sign-up ${count}`,
       response,
-      isHeld: status === 202 || status === 429,
+      isDefended: status === 202 || status === 429,
     });
   }
   const mailboxes = forms.filter((each) => each === each.toLowerCase());
@@ -119,13 +119,17 @@ async function sendManySignUps(
     const { status, body } = await oneAddress.call('POST', signUps, { headers, body: inputOf({}) });
     accepted += status === 202 ? 1 : 0;
     const response = `one address: ${describeAnswer({ status, body })}`;
-    attempts.record({ what: `sign-up ${count}`, response, isHeld: accepted <= limits.address });
+    attempts.record({
+      description: `sign-up ${count}`,
+      response,
+      isDefended: accepted <= limits.address,
+    });
   }
   const mails = sent();
   attempts.record({
-    what: `mails to ${recipient} in four forms`,
+    description: `mails to ${recipient} in four forms`,
     response: `mails to one recipient: ${mails}`,
-    isHeld: mails <= limits.recipient,
+    isDefended: mails <= limits.recipient,
   });
 }
 

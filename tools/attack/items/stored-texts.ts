@@ -28,7 +28,7 @@ function formsOf(pan: string): string[] {
 
 /** A request that creates a resource with the text in one of its members. */
 type TextMember = {
-  readonly what: string;
+  readonly description: string;
   readonly kind: string;
   readonly bodyOf: (text: string) => object;
 };
@@ -51,12 +51,12 @@ function textMembersOf(merchantId: string, storeId: string, count: number): Text
     ['acquirer-links', link],
   ];
   const named = kinds.map(([kind, body]) => ({
-    what: `${kind} name`,
+    description: `${kind} name`,
     kind,
     bodyOf: (text: string) => ({ ...body, name: text }),
   }));
   const labelled = kinds.map(([kind, body]) => ({
-    what: `${kind} label`,
+    description: `${kind} label`,
     kind,
     bodyOf: (text: string) => ({ ...body, labels: { note: text } }),
   }));
@@ -64,12 +64,12 @@ function textMembersOf(merchantId: string, storeId: string, count: number): Text
     ...named,
     ...labelled,
     {
-      what: 'merchants contact',
+      description: 'merchants contact',
       kind: 'merchants',
       bodyOf: (text) => ({ ...merchant, contact: { name: text } }),
     },
     {
-      what: 'stores address',
+      description: 'stores address',
       kind: 'stores',
       bodyOf: (text) => ({ merchantId, name: 'S', address: { line1: text, city: 'Paris' } }),
     },
@@ -89,14 +89,14 @@ async function storeCardNumbers(attempts: Attempts, { attacker, call, create }: 
     const pan = createPan(prefix, length);
     for (const text of formsOf(pan)) {
       count += 1;
-      for (const { what, kind, bodyOf } of textMembersOf(merchantId, storeId, count)) {
+      for (const { description, kind, bodyOf } of textMembersOf(merchantId, storeId, count)) {
         const answer = await call(token, 'POST', `${base}/${kind}`, { body: bodyOf(text) });
         // Another code would mean that another member was refused before the text was checked.
         const isRefused = answer.status === 422 && answer.body?.code === 'field_invalid';
         attempts.record({
-          what: `${what} ${text.replace(/\d(?=\d{4})/g, '*')}`,
+          description: `${description} ${text.replace(/\d(?=\d{4})/g, '*')}`,
           response: `card number: ${describeAnswer(answer)}`,
-          isHeld: isRefused && !containsPan(answer.text, pan),
+          isDefended: isRefused && !containsPan(answer.text, pan),
         });
       }
     }
@@ -113,9 +113,9 @@ async function storeCardNumbers(attempts: Attempts, { attacker, call, create }: 
     const isStored = items.some(({ name }: { name: string }) => name.includes(pan));
     const response = `card number in an import: ${bulk.status}, ${isStored ? 'stored' : 'not stored'}`;
     attempts.record({
-      what: `bulk with ${prefix}…`,
+      description: `bulk with ${prefix}…`,
       response,
-      isHeld: !isStored && !containsPan(bulk.text, pan),
+      isDefended: !isStored && !containsPan(bulk.text, pan),
     });
   }
 }
@@ -140,7 +140,11 @@ async function declareLogos(attempts: Attempts, { attacker, call }: Production):
       const body = { name: 'Logo', domain: 'Printing', logo };
       const answer = await call(attacker.token, 'POST', '/service-catalog/v1/services', { body });
       const response = `logo: ${describeAnswer(answer)}`;
-      attempts.record({ what: `${name} as ${mediaType}`, response, isHeld: answer.status === 422 });
+      attempts.record({
+        description: `${name} as ${mediaType}`,
+        response,
+        isDefended: answer.status === 422,
+      });
     }
   }
   const logo = { mediaType: 'image/png', data: png.toString('base64') };

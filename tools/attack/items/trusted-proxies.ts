@@ -108,8 +108,8 @@ async function forgeBehindEachForm(attempts: Attempts, production: Production, c
         for (const headers of spoofed) {
           const answer = await ask({ port, from, headers: { ...forged, ...headers } });
           const response = `forged Client-Cert: ${describeAnswer(answer)}`;
-          const what = `${form} from ${from} with ${Object.keys(headers)}`;
-          attempts.record({ what, response, isHeld: answer.status === 401 });
+          const description = `${form} from ${from} with ${Object.keys(headers)}`;
+          attempts.record({ description, response, isDefended: answer.status === 401 });
         }
       }
       if (!trusts) continue;
@@ -133,7 +133,11 @@ async function forgeAtTls(attempts: Attempts, { platform }: Production, cert: st
   ]) {
     const answer = await security.call('GET', credentials, { headers });
     const response = `forged Client-Cert over TLS: ${describeAnswer(answer)}`;
-    attempts.record({ what: Object.keys(headers).join(), response, isHeld: answer.status === 401 });
+    attempts.record({
+      description: Object.keys(headers).join(),
+      response,
+      isDefended: answer.status === 401,
+    });
   }
   security.close();
   api.close();
@@ -151,9 +155,9 @@ async function evadeRateLimit(attempts: Attempts, { clientFrom }: Production): P
     const { status } = await client.call('POST', '/onboarding/v1/sign-ups', { headers, body: {} });
     accepted += status === 429 ? 0 : 1;
     attempts.record({
-      what: `sign-up ${count}`,
+      description: `sign-up ${count}`,
       response: `one address under forged addresses: ${status}`,
-      isHeld: accepted <= signUpsInHour,
+      isDefended: accepted <= signUpsInHour,
     });
   }
 }

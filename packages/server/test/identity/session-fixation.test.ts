@@ -21,13 +21,13 @@ const isShop = ({ hostname }: URL) => hostname === 'shop.example';
 describe('a browser that an attacker has prepared', () => {
   let on: PortalHouse;
   let realm: PortalRealm;
-  let victim: TestUser;
-  let attacker: TestUser;
+  let victimPerson: TestUser;
+  let attackerPerson: TestUser;
   let application: { clientId: string; clientSecret: string };
   before(async () => {
     on = await openPortalHouse();
     realm = await on.newRealm();
-    [victim, attacker] = [await createTestUser(realm), await createTestUser(realm)];
+    [victimPerson, attackerPerson] = [await createTestUser(realm), await createTestUser(realm)];
     application = await on.house.identity.createApplication({
       organizationId: realm.organizationId,
       userDomainId: realm.userDomainId,
@@ -86,72 +86,76 @@ describe('a browser that an attacker has prepared', () => {
 
   test('does not sign the attacker in, before and after the victim goes on', async () => {
     for (const isFirst of [true, false]) {
-      const [evil, good] = [visitor(), visitor()];
-      const prepared = await evil.toSignIn();
-      plantAll(evil, good);
-      const page = await good.browser.visit(prepared.url);
-      const entered = await enter(good, page, victim);
+      const [attacker, victim] = [visitor(), visitor()];
+      const prepared = await attacker.toSignIn();
+      plantAll(attacker, victim);
+      const page = await victim.browser.visit(prepared.url);
+      const entered = await enter(victim, page, victimPerson);
       assert.equal(entered.status, 303, entered.text);
       assert.ok(entered.location !== undefined);
       const goOn = async () => {
-        const back = await follow(good.browser, entered, isPortalCallback);
-        return good.browser.visit(back.location as URL);
+        const back = await follow(victim.browser, entered, isPortalCallback);
+        return victim.browser.visit(back.location as URL);
       };
       const result = isFirst ? undefined : await goOn();
-      assertOutside(await evil.browser.visit(entered.location));
-      for (const seen of await visitOwnPaths(evil)) assertOutside(seen);
+      assertOutside(await attacker.browser.visit(entered.location));
+      for (const seen of await visitOwnPaths(attacker)) assertOutside(seen);
       assert.equal((result ?? (await goOn())).status, 303);
-      assert.equal((await good.ask('/portal/session')).status, 200);
-      assert.equal((await evil.ask('/portal/session')).status, 401);
-      assert.equal(await userOf(evil), undefined);
-      assert.equal(await userOf(good), victim.user.userId);
+      assert.equal((await victim.ask('/portal/session')).status, 200);
+      assert.equal((await attacker.ask('/portal/session')).status, 401);
+      assert.equal(await userOf(attacker), undefined);
+      assert.equal(await userOf(victim), victimPerson.user.userId);
     }
   });
 
   test('gets another session of the authorization server at the sign-in', async () => {
     const sessionsOf = ({ browser }: Visitor) =>
       browser.cookies.filter(({ name }) => /session/.test(name)).map(({ value }) => value);
-    const [evil, good] = [visitor(), visitor()];
-    await evil.browser.visit(address());
-    const prepared = await follow(evil.browser, await evil.browser.visit(address()), isShop);
-    plantAll(evil, good);
-    const page = await good.browser.visit(prepared.url);
-    const entered = await enter(good, page, victim);
-    const back = await follow(good.browser, entered, isShop);
+    const [attacker, victim] = [visitor(), visitor()];
+    await attacker.browser.visit(address());
+    const prepared = await follow(
+      attacker.browser,
+      await attacker.browser.visit(address()),
+      isShop,
+    );
+    plantAll(attacker, victim);
+    const page = await victim.browser.visit(prepared.url);
+    const entered = await enter(victim, page, victimPerson);
+    const back = await follow(victim.browser, entered, isShop);
     assert.ok(back.location?.searchParams.has('code'), back.text);
-    const before = new Set(sessionsOf(evil));
-    assert.ok(sessionsOf(good).length > 0);
-    for (const session of sessionsOf(good)) assert.ok(!before.has(session));
-    assert.equal(await userOf(evil), undefined);
+    const before = new Set(sessionsOf(attacker));
+    assert.ok(sessionsOf(victim).length > 0);
+    for (const session of sessionsOf(victim)) assert.ok(!before.has(session));
+    assert.equal(await userOf(attacker), undefined);
   });
 
   test('that is signed in as the attacker leaves the attacker outside of the victim’s sign-in', async () => {
-    const [evil, good] = [visitor(), visitor()];
-    await evil.signIn(attacker);
-    assert.equal(await userOf(evil), attacker.user.userId);
-    plantAll(evil, good);
-    const asked = await good.browser.visit(address({ prompt: 'login' }));
-    const page = await follow(good.browser, asked);
-    const entered = await enter(good, page, victim);
+    const [attacker, victim] = [visitor(), visitor()];
+    await attacker.signIn(attackerPerson);
+    assert.equal(await userOf(attacker), attackerPerson.user.userId);
+    plantAll(attacker, victim);
+    const asked = await victim.browser.visit(address({ prompt: 'login' }));
+    const page = await follow(victim.browser, asked);
+    const entered = await enter(victim, page, victimPerson);
     assert.equal(entered.status, 303, entered.text);
-    await follow(good.browser, entered, isShop);
-    assert.notEqual(await userOf(evil), victim.user.userId);
-    const seen = (await evil.ask('/portal/session')).json();
-    assert.doesNotMatch(JSON.stringify(seen), new RegExp(victim.user.userId));
+    await follow(victim.browser, entered, isShop);
+    assert.notEqual(await userOf(attacker), victimPerson.user.userId);
+    const seen = (await attacker.ask('/portal/session')).json();
+    assert.doesNotMatch(JSON.stringify(seen), new RegExp(victimPerson.user.userId));
   });
 
   test('gets another session of the portal at each sign-in, in place of a planted one', async () => {
-    const evil = visitor();
-    await evil.signIn(attacker);
-    const planted = evil.session();
+    const attacker = visitor();
+    await attacker.signIn(attackerPerson);
+    const planted = attacker.session();
     assert.ok(planted !== undefined);
     const chosen = { ...planted, value: 'a'.repeat(planted.value.length) };
     const values = [];
     for (const cookie of [chosen, planted]) {
-      const good = visitor();
-      good.browser.setCookie(cookie);
-      await good.signIn(victim);
-      const session = good.session();
+      const victim = visitor();
+      victim.browser.setCookie(cookie);
+      await victim.signIn(victimPerson);
+      const session = victim.session();
       assert.equal(session?.name, '__Host-switchyard-session');
       assert.notEqual(session?.value, cookie.value);
       values.push(session?.value);
@@ -161,7 +165,7 @@ describe('a browser that an attacker has prepared', () => {
       const browser = visitor();
       browser.browser.setCookie(cookie);
       const seen = await browser.ask('/portal/session');
-      assert.doesNotMatch(seen.text, new RegExp(victim.user.userId), cookie.name);
+      assert.doesNotMatch(seen.text, new RegExp(victimPerson.user.userId), cookie.name);
     }
   });
 });

@@ -23,7 +23,7 @@ function isMoreSpecific(one: readonly string[], other: readonly string[]): boole
 }
 
 /** Pairs of paths that one address matches, of which OpenAPI prefers none. */
-export function ambiguousPaths(paths: readonly string[]): [string, string][] {
+export function findAmbiguousPaths(paths: readonly string[]): [string, string][] {
   return paths.flatMap((path, index) =>
     paths.slice(index + 1).flatMap((other): [string, string][] => {
       const [one, two] = [path.split('/'), other.split('/')];
@@ -63,7 +63,7 @@ export function checkLintRules(document: LintedDocument): void {
   assert.equal(typeof info.license?.['name'], 'string');
   assert.ok(tags.length > 0);
   for (const { name, description } of tags) assert.ok(description !== undefined, name);
-  assert.deepEqual(ambiguousPaths(Object.keys(paths)), []);
+  assert.deepEqual(findAmbiguousPaths(Object.keys(paths)), []);
   const operations = Object.values({ ...paths, ...webhooks }).flatMap((item) =>
     Object.values(item),
   );

@@ -4,6 +4,8 @@ import { test } from 'node:test';
 import {
   ApplicationInput,
   MerchantInput,
+  ProcessRequest,
+  QrRequest,
   ServiceInput,
   ServicePackageInput,
   SignUpInput,
@@ -67,5 +69,24 @@ test('identifiers, enumerations, files and numbers are no free text', () => {
   };
   for (const member of Object.keys(properties)) {
     assert.equal(pointerIn({ type: 'object', properties }, { [member]: card }), undefined, member);
+  }
+});
+
+test('a member that has the name of a checked member of a payment is free text in other bodies', () => {
+  const text = { type: 'string', maxLength: 100 };
+  const metadata = { type: 'object', patternProperties: { '^.{1,40}$': text } };
+  const properties = { order: text, metadata };
+  const details = { type: 'object', properties };
+  const schema = { type: 'object', properties: { ...properties, details } };
+  assert.equal(pointerIn(schema, { order: card }), '/order');
+  assert.equal(pointerIn(schema, { metadata: { note: card } }), '/metadata/note');
+  assert.equal(pointerIn(schema, { details: { order: card } }), '/details/order');
+  assert.equal(
+    pointerIn(schema, { details: { metadata: { note: card } } }),
+    '/details/metadata/note',
+  );
+  for (const payment of [ProcessRequest, QrRequest]) {
+    const order = { orderDescription: card };
+    assert.equal(pointerIn(payment, { order }), undefined, 'payments check their order themselves');
   }
 });

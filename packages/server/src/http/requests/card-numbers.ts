@@ -1,5 +1,10 @@
 // Refuses card numbers in names and other free text of a body: such text is stored and returned unchanged.
-import { DeviceAcknowledgement, type FieldError } from '@switchyard/contract';
+import {
+  DeviceAcknowledgement,
+  type FieldError,
+  ProcessRequest,
+  QrRequest,
+} from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 import { escapePointerStep } from './field-errors.ts';
 
@@ -13,7 +18,10 @@ const depthMax = 12;
 const identifiers: ReadonlySet<string> = new Set(['externalId']);
 
 /** Sales and QR payments check these members themselves, and name the whole member. */
-const checkedByPayments: ReadonlySet<string> = new Set(['order', 'metadata']);
+const checkedByPayments: ReadonlyMap<unknown, readonly string[]> = new Map([
+  [ProcessRequest as unknown, ['order', 'metadata']],
+  [QrRequest, ['order']],
+]);
 
 /** Their operations mask card numbers: a refusal would lose what a device reports. */
 const maskedBodies: ReadonlySet<unknown> = new Set([DeviceAcknowledgement]);
@@ -70,7 +78,6 @@ function addSchema(to: FreeText, schema: Schema, member: string, depth: number):
     addSchema(to, each, member, depth + 1);
   }
   for (const [name, each] of Object.entries(properties)) {
-    if (checkedByPayments.has(name)) continue;
     const freeText = to.members.get(name) ?? newFreeText();
     addSchema(freeText, each, name, depth + 1);
     if (isUsed(freeText)) to.members.set(name, freeText);
@@ -118,6 +125,7 @@ export function createCardNumberCheck(schema: unknown): (value: unknown) => Fiel
   const body = (schema ?? {}) as Schema;
   const freeText = newFreeText();
   addSchema(freeText, body, '', 0);
+  for (const name of checkedByPayments.get(schema) ?? []) freeText.members.delete(name);
   // The reader of provider events masks card numbers, too; a refusal would lose the event.
   const isMasked = maskedBodies.has(schema) || body.additionalProperties === true;
   if (isMasked || !isUsed(freeText)) return () => undefined;

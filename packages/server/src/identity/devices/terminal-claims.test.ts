@@ -1,7 +1,7 @@
 // Tests terminal claims: required in production, and no response reveals another organisation.
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { ClaimConflict } from '@switchyard/contract';
+import { type ClaimConflict, ProblemError } from '@switchyard/contract';
 import {
   type Maker,
   makeMaker,
@@ -15,6 +15,7 @@ import {
   type Shown,
 } from '../../../test/support/provisioning/test-devices.ts';
 import { merchantBody } from '../../../test/support/provisioning/test-provisioning.ts';
+import type { Caller } from '../../http/index.ts';
 import { systemIds } from '../../platform/index.ts';
 
 const credentialsPath = '/oauth2-mtls/v1/merchants-credentials';
@@ -142,6 +143,15 @@ describe('a claim of a terminal, in production', () => {
       ({ action }) => action,
     );
     assert.deepEqual(actions.slice(-2), ['physicalDevice.claimRefused', 'physicalDevice.claimed']);
+  });
+
+  it('by a certificate of the platform needs the code, also if the terminal names an organisation', async () => {
+    const location = await scene.place();
+    const certificate = await scene.certify(location.physicalDeviceId);
+    const { userDomainId: userDomain } = ownParty;
+    assert.deepEqual(facts(await send(certificate, { userDomain })), [200, 'Unclaimed']);
+    assert.equal((await read(ownParty, location)).claimStatus, 'Unclaimed');
+    assert.equal((await scene.device(credentialsPath, { shown: certificate })).status, 403);
   });
 
   it('by a code takes the last code alone, for fifteen minutes, and ends after five wrong ones', async () => {
@@ -334,6 +344,20 @@ describe('a claim of a terminal, in production', () => {
       'resource_not_found',
     ]);
     assert.deepEqual(facts(await settle(operator, conflictId, 'Split')), [422, 'field_invalid']);
+
+    // An administrator of another organisation has the permission, and sees no conflict.
+    const { conflicts } = scene.provisioning.terminalClaims;
+    const caller = { organizationId: other.organizationId, entityType: 'tenant' } as Caller;
+    assert.deepEqual((await conflicts.list(caller, { limit: 200 })).items, []);
+    const isNotFound = (error: unknown) =>
+      error instanceof ProblemError && error.code === 'resource_not_found';
+    await assert.rejects(conflicts.get(caller, conflictId), isNotFound);
+    const decided = conflicts.settle(
+      { caller, id: systemIds.uuid() },
+      conflictId,
+      'GiveToClaimant',
+    );
+    await assert.rejects(decided, isNotFound);
 
     const availability = (token: string) =>
       scene.api('/provisioning/v2/physical-devices', { token, shown: certificate });

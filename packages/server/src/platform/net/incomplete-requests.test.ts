@@ -8,16 +8,13 @@ import {
 } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, type TestContext, test } from 'node:test';
+import { maxAcceptedBytes, sendEndlessBody } from '../../../test/support/send-endless-body.ts';
 import { waitForSocketClose } from '../../../test/support/wait-for-socket-close.ts';
 import {
   bytesPerPeriod,
   limitIncompleteRequests,
   unreadBodyLimitBytes,
 } from './incomplete-requests.ts';
-
-const part = Buffer.alloc(65_536, 'x');
-/** Much less than a client sends on loopback until the connection is closed. */
-const acceptedBytesMax = 33_554_432;
 
 const head = (...lines: string[]) => `POST / HTTP/1.1\r\nHost: x\r\n${lines.join('\r\n')}\r\n\r\n`;
 
@@ -54,19 +51,6 @@ async function open(t: TestContext, handler: RequestListener, periodMs = 30_000)
   };
 }
 
-/** Sends without an end until the server closes. @returns how many bytes the server accepted */
-async function flood(socket: Socket): Promise<number> {
-  let isOpen = true;
-  const end = waitForSocketClose(socket).then(() => {
-    isOpen = false;
-  });
-  while (isOpen && socket.bytesWritten < 8 * acceptedBytesMax) {
-    if (!socket.write(part)) await Promise.race([once(socket, 'drain').catch(() => {}), end]);
-  }
-  socket.destroy();
-  return socket.bytesWritten - socket.writableLength;
-}
-
 const refuseUnread: RequestListener = (_request, response) => {
   response.writeHead(413).end('too large');
 };
@@ -86,10 +70,10 @@ describe('incomplete requests', () => {
       socket.write(head(header));
       // One chunk of 1 TiB.
       if (name === 'chunked') socket.write('10000000000\r\n');
-      const accepted = await flood(socket);
+      const { acceptedBytes } = await sendEndlessBody(socket);
       assert.match(text, /^HTTP\/1\.1 413 /);
       assert.match(text, /too large/);
-      assert.ok(accepted < acceptedBytesMax, `${accepted} bytes`);
+      assert.ok(acceptedBytes < maxAcceptedBytes, `${acceptedBytes} bytes`);
     });
   }
 

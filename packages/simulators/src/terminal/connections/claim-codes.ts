@@ -1,17 +1,21 @@
-// The claim code that the terminal shows: a person enters it at the platform.
+// The claim code that a terminal shows, and that a user enters at the platform.
 import { makeClaimCode } from '@switchyard/sdk-device';
 
-/** The platform takes a code for 15 minutes after it has last come: each code is shown for a while before it ends. */
+/** The platform accepts a code for 15 minutes after its last registration, so a shown code is valid for at least 5 minutes. */
 const renewalMs = 10 * 60_000;
 
-/** Gives the code for a registration; `show` gets each new code. */
+/**
+ * Returns the function that gets the code for a registration; `show` receives each new code.
+ *
+ * @example const getClaimCode = createClaimCodes(Date.now, (claimCode) => console.log(claimCode));
+ */
 export function createClaimCodes(now: () => number, show: (claimCode: string) => void) {
   let claimCode: string | undefined;
-  let madeAt = 0;
+  let createdAtMs = 0;
   return (): string => {
-    if (claimCode === undefined || now() - madeAt >= renewalMs) {
+    if (claimCode === undefined || now() - createdAtMs >= renewalMs) {
       claimCode = makeClaimCode();
-      madeAt = now();
+      createdAtMs = now();
       show(claimCode);
     }
     return claimCode;

@@ -86,6 +86,25 @@ function assertRecoveryRequired({ timeline }: Process): void {
   );
 }
 
+/** The last numbers of the feed and of the audit of an organisation. */
+async function insertHeads({ database }: Process): Promise<void> {
+  const organizationId = systemIds.uuid();
+  await database.query('INSERT INTO feed_heads (organization_id, position) VALUES ($1, 7)', [
+    organizationId,
+  ]);
+  await database.query(
+    `INSERT INTO audit_heads (organization_id, sequence, hash, at, checkpoint_sequence)
+     VALUES ($1, 7, '', now(), 0)`,
+    [organizationId],
+  );
+}
+
+const readHeads = ({ database }: Process) =>
+  database.query<{ position: number; skipped: number }>(
+    `SELECT f.position::int AS position, a.skipped::int AS skipped
+     FROM feed_heads f JOIN audit_heads a USING (organization_id)`,
+  );
+
 const recover = ({ database, timeline }: Process) =>
   database.transaction((trx) => timeline.recover(trx));
 
@@ -165,8 +184,10 @@ describe('database timeline', { concurrency: false }, () => {
       const { jumps } = node.timeline.status();
       assert.ok(jumps >= 1);
 
+      await insertHeads(node);
       assert.equal(await recover(idle), true);
       assert.equal(await recover(idle), false, 'a second recovery changes nothing');
+      assert.deepEqual(await readHeads(node), [{ position: 1_000_007, skipped: 100_000 }]);
       await until(
         () => node.timeline.numbering.isAvailable() || undefined,
         'the end of the recovery',
@@ -181,16 +202,7 @@ describe('database timeline', { concurrency: false }, () => {
     withServer(async (dataDir) => {
       const node = await start(dataDir);
       await node.pay();
-      const organizationId = systemIds.uuid();
-      await node.database.query(
-        'INSERT INTO feed_heads (organization_id, position) VALUES ($1, 7)',
-        [organizationId],
-      );
-      await node.database.query(
-        `INSERT INTO audit_heads (organization_id, sequence, hash, at, checkpoint_sequence)
-         VALUES ($1, 7, '', now(), 0)`,
-        [organizationId],
-      );
+      await insertHeads(node);
       await createRestorePoint();
       await restore();
       await reconnect(node);
@@ -199,12 +211,7 @@ describe('database timeline', { concurrency: false }, () => {
         { isRecoveryRequired, jumps, timeline },
         { isRecoveryRequired: false, jumps: 1, timeline: 2 },
       );
-      const [heads] = await node.database.query<{ position: number; skipped: number }>(
-        `SELECT f.position::int AS position, a.skipped::int AS skipped
-         FROM feed_heads f JOIN audit_heads a USING (organization_id) WHERE organization_id = $1`,
-        [organizationId],
-      );
-      assert.deepEqual(heads, { position: 1_000_007, skipped: 100_000 });
+      assert.deepEqual(await readHeads(node), [{ position: 1_000_007, skipped: 100_000 }]);
       assert.match(node.logged.join(''), /no acknowledged payment is missing/);
       await until(
         () => node.timeline.numbering.isAvailable() || undefined,
