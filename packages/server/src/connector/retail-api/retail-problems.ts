@@ -8,17 +8,17 @@ import {
 import { messagePath } from './message-url.ts';
 
 /** For a session that ended before the answer: the outcome at the terminal is unknown. */
-export function refusalOfEnd(word: string): ProblemError {
-  if (word === 'device_disconnected') {
-    return new ProblemError(word, 'The connection of the terminal broke before its answer.');
+export function sessionEndProblem(reason: string): ProblemError {
+  if (reason === 'device_disconnected') {
+    return new ProblemError(reason, 'The connection of the terminal broke before its answer.');
   }
   return new ProblemError('session_lost', 'The session ended before the answer of the terminal.', {
-    extensions: { reason: word },
+    extensions: { reason: reason },
   });
 }
 
 /** For a ServiceID that was used before: the first message shows if money has moved. */
-export function refuseReused(first: RetailMessage | undefined): never {
+export function throwServiceIdReused(first: RetailMessage | undefined): never {
   if (first === undefined) {
     return throwProblem('service_id_reused', 'The terminal was sent this ServiceID before.');
   }
@@ -29,5 +29,5 @@ export function refuseReused(first: RetailMessage | undefined): never {
   });
 }
 
-export const refuseUnknownDevice = (): never =>
+export const throwUnknownDevice = (): never =>
   throwProblem('device_unknown', connectorFaults.device_unknown.summary);

@@ -13,9 +13,9 @@ import {
 import { withUnknownOutcome } from '../../platform/index.ts';
 import { createPayment } from '../operations/create-payment.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
-import { transactionOf } from '../transaction/conflict-details.ts';
+import { transactionDetails } from '../transaction/conflict-details.ts';
 import { isAnswered, viewPayment } from '../transaction/payment-views.ts';
-import { base, locationOf, rateLimit, tags } from './shared-route-parts.ts';
+import { paymentLocation, qrBasePath, rateLimit, tags } from './shared-route-parts.ts';
 
 const examples: Readonly<Record<string, QrRequest>> = {
   'The consumer scans the terminal': {
@@ -37,10 +37,10 @@ const examples: Readonly<Record<string, QrRequest>> = {
   },
 };
 
-export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
+export function registerCreatePaymentRoute(app: FastifyInstance, deps: QrDeps): void {
   route(app, {
     method: 'POST',
-    url: base,
+    url: qrBasePath,
     operationId: 'createQrPayment',
     summary: 'Create a QR payment',
     description:
@@ -80,8 +80,8 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
       const payment = withClientTransactionId(request.headers, request.body);
       const { loaded, replayed } = await createPayment(deps, request.caller, payment);
       setReplayedHeader(reply, replayed);
-      const shown = () => deps.store.shownEvents(loaded.row);
-      const events = loaded.news ?? (await withUnknownOutcome(shown));
+      const readEvents = () => deps.store.eventsForView(loaded.row);
+      const events = loaded.newEvents ?? (await withUnknownOutcome(readEvents));
       const view = viewPayment(loaded, events);
       const { status, failure, answeredStatus } = view;
       // The provider did not begin the payment: the till may retry under another identifier.
@@ -90,14 +90,14 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
           'provider_unavailable',
           'Nothing was sent: begin again under a new identifier.',
           {
-            extensions: { transaction: transactionOf(loaded) },
+            extensions: { transaction: transactionDetails(loaded) },
             ...defined({ logDetail: failure?.code }),
           },
         );
       }
-      if (status === 'Created') respondAccepted(reply, locationOf(loaded));
+      if (status === 'Created') respondAccepted(reply, paymentLocation(loaded));
       else if (isAnswered(events) && answeredStatus === 'Created')
-        respondAcceptedAgain(reply, locationOf(loaded));
+        respondAcceptedAgain(reply, paymentLocation(loaded));
       return view;
     },
   });

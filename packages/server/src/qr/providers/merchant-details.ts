@@ -1,22 +1,22 @@
 // Reads the merchant, acquirer and store of a terminal for the request to the provider.
 import { defined } from '@switchyard/contract';
 import type { Provisioning } from '../../provisioning/index.ts';
-import type { Place } from './provider-types.ts';
+import type { MerchantDetails } from './provider-types.ts';
 
 const nameMaxChars = 200;
 
-export type PlaceDeps = Pick<Provisioning, 'placeOf'>;
+export type MerchantDetailsDeps = Pick<Provisioning, 'placeOf'>;
 
 /** @example const place = await placeFrom(provisioning, organizationId, { deviceId, currency: 'EUR' }); */
-export async function placeFrom(
-  provisioning: PlaceDeps,
+export async function readMerchantDetails(
+  provisioning: MerchantDetailsDeps,
   organizationId: string,
-  asked: { readonly deviceId: string; readonly currency: string; readonly merchantId?: string },
-): Promise<Place> {
-  const { deviceId, currency, merchantId } = asked;
-  const within = defined({ merchantId });
-  const found = await provisioning.placeOf(organizationId, { deviceId }, within);
-  const { merchant, store, contracts, organizationName } = found;
+  terminal: { readonly deviceId: string; readonly currency: string; readonly merchantId?: string },
+): Promise<MerchantDetails> {
+  const { deviceId, currency, merchantId } = terminal;
+  const scope = defined({ merchantId });
+  const place = await provisioning.placeOf(organizationId, { deviceId }, scope);
+  const { merchant, store, contracts, organizationName } = place;
   if (store === undefined) throw new Error('a device stands in a store');
   const contract = contracts.find(({ currencies }) => currencies.includes(currency));
   const city = store.address?.city;
