@@ -1,15 +1,18 @@
 // The blocks of docs/concepts/qr-payments.md: what a provider's word does, and what each status allows, from the tables that enforce it.
-import { type Resolution, resolutionTable } from '../../packages/server/src/qr/transaction/review-decisions.ts';
 import {
-  type ReviewTransition,
-  type ReviewReason,
-  underReviewRules,
-  reviewTransitions,
-  type ReportTransition,
-  reportTransitions,
-  type PaymentPhase,
+  type Resolution,
+  resolutionTable,
+} from '../../packages/server/src/qr/transaction/review-decisions.ts';
+import {
   type OperationRule,
   operationTable,
+  type PaymentPhase,
+  type ReportTransition,
+  type ReviewReason,
+  type ReviewTransition,
+  reportTransitions,
+  reviewTransitions,
+  underReviewRules,
 } from '../../packages/server/src/qr/transaction/state-machine.ts';
 import { code, table } from './markdown.ts';
 
@@ -20,9 +23,9 @@ const words: Partial<Record<OperationRule, string>> = {
 };
 
 const moves: Readonly<Record<ReportTransition, string>> = {
-  Go: 'goes there',
+  Advance: 'goes there',
   Stay: 'is known',
-  TakeBack: '**refunded by itself**',
+  RefundLatePayment: '**refunded by itself**',
   Ignore: 'changes nothing',
   Contradict: 'changes nothing, alarmed',
 };
@@ -59,7 +62,7 @@ export function qrStatesTable(): string {
 
 const heldMoves: Readonly<Record<ReviewTransition, string>> = {
   Keep: 'changes nothing',
-  Sum: 'another sum is the one to decide about',
+  UpdateAmount: 'another sum is the one to decide about',
   Retract: 'ends it with nothing paid, alarmed',
   Contradict: 'changes nothing, alarmed',
 };

@@ -112,12 +112,12 @@ function createRechecks(
       now,
       signal,
       pause: (ms: number) => pause(ms, signal),
-      onError: onError('devices could not be looked at again'),
+      onError: onError('the server could not recheck the devices'),
     }),
     createRepeatedTask({
       pollMs: roundMs,
       work: posListener.recheck,
-      onError: onError('connections could not be looked at again'),
+      onError: onError('the server could not recheck the connections of points of sale'),
     }),
   ];
 }
@@ -166,7 +166,7 @@ export function createConnector(deps: ConnectorDeps) {
   const stopping = new AbortController();
   const { signal } = stopping;
   const onError = (text: string) => (error: unknown) => log.error({ err: error }, text);
-  const onDisconnectError = onError('that a device went away could not be noted');
+  const onDisconnectError = onError('the server could not store that a device disconnected');
   const recheckTargets = { devices, clients, deviceRegistry, posListener };
   const pollers = [
     ...createRechecks(recheckTargets, {
@@ -178,7 +178,7 @@ export function createConnector(deps: ConnectorDeps) {
     createRepeatedTask({
       pollMs: leaseRenewalMs,
       work: () => presence.renew(deviceRegistry.connectedDevices()).then(deviceRegistry.reconcile),
-      onError: onError('the presence of devices could not be renewed'),
+      onError: onError('the server could not renew the presence of its devices'),
     }),
     createPresencePublisher({ database: deps.database, clock, log, times }),
   ];
@@ -187,7 +187,9 @@ export function createConnector(deps: ConnectorDeps) {
 
   function onNodesChange(isUp: boolean): void {
     if (isUp)
-      deviceRegistry.reconcile().catch(onError('devices could not be compared with other nodes'));
+      deviceRegistry
+        .reconcile()
+        .catch(onError('the server could not compare its devices with other nodes'));
   }
 
   function tick(): void {

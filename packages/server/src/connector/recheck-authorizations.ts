@@ -46,11 +46,10 @@ async function checkAll<Item>(items: readonly Item[], check: (item: Item) => Pro
     );
   }
   const failedCount = errors.length;
-  if (failedCount > 0)
-    throw new Error(`${failedCount} could not be looked at`, { cause: errors.at(-1) });
+  if (failedCount > 0) throw new Error(`${failedCount} checks failed`, { cause: errors.at(-1) });
 }
 
-/** @example createRecheck({ devices, clients, hub, now, roundMs, rest, signal, onError }).start(); */
+/** @example createAuthorizationRecheck({ devices, clients, deviceRegistry, now, roundMs, pause, signal, onError }).start(); */
 export function createAuthorizationRecheck({
   devices,
   clients,
@@ -172,7 +171,7 @@ export function createAuthorizationRecheck({
     // The round reports faults and throws none, so that they do not delay the next round.
     const failedCount = errors.length;
     if (failedCount > 0)
-      onError(new Error(`${failedCount} looks met a fault`, { cause: errors.at(-1) }));
+      onError(new Error(`${failedCount} checks failed`, { cause: errors.at(-1) }));
   }
 
   return createPoller({

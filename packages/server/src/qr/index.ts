@@ -88,7 +88,7 @@ function addVersionSource(live: ChangeNotifier, store: QrStore): void {
   });
 }
 
-/** @example const qr = createQr({ database, providers, live, masterKey, clock, dueClock, ids, log, metrics, failPoints, tell, payWithinMs, numbering }); */
+/** @example const qr = createQr({ database, providers, live, masterKey, clock, dueClock, ids, log, metrics, failPoints, recordAudit, payWithinMs, numbering }); */
 export function createQr({ database, providers, masterKey, metrics, ...rest }: QrModuleDeps): Qr {
   const { dueClock, ids, numbering } = rest;
   const store = createQrStore({ database, dueClock, ids, numbering });

@@ -21,18 +21,21 @@ type Deps = {
   readonly onDisconnectError: (error: unknown) => void;
 };
 
-/** @example http.upgrades.add(createDeviceConnections(deps)); */
+/** @example http.upgrades.add(createDeviceConnectionRoute(deps)); */
 export function createDeviceConnectionRoute(deps: Deps): WebSocketRoute {
   const { devices, clients, presence, webSockets, deviceRegistry } = deps;
 
   async function requireActiveApplication(organizationId: string, clientId: string): Promise<void> {
     const permissions = await clients.currentPermissions(organizationId, clientId);
     if (permissions === undefined) {
-      throwProblem('token_invalid', 'The application that the device registered by is disabled.');
+      throwProblem(
+        'token_invalid',
+        'The application with which the device registered is disabled.',
+      );
     } else if (!mayRegister(permissions)) {
       throwProblem(
         'role_missing',
-        'The application that the device registered by has lost its role.',
+        'The application with which the device registered no longer has its role.',
       );
     }
   }
@@ -76,7 +79,7 @@ export function createDeviceConnectionRoute(deps: Deps): WebSocketRoute {
     if (device.logicalDeviceId === logicalDeviceId) return device;
     return throwProblem(
       'session_gone',
-      'The device has moved to another place since it registered.',
+      'The device was assigned to another store after it registered. Register it again.',
     );
   }
 
@@ -92,7 +95,7 @@ export function createDeviceConnectionRoute(deps: Deps): WebSocketRoute {
       if (!(await presence.connect(device, { connectionId, order }))) {
         throwProblem(
           'session_gone',
-          'The connection was used, or a newer one of the device stands.',
+          'The connection was already used, or the device has a newer one. Register the device again.',
         );
       }
       const { id } = handshake;

@@ -32,7 +32,7 @@ type Deps = {
   readonly lifeMs: number;
 };
 
-/** @example const tokens = createConnectionTokens(deps); const token = await tokens.sign(facts); */
+/** @example const tokens = createConnectionTokens(deps); const token = await tokens.sign(claims); */
 export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs }: Deps) {
   // The server imports the key once, because thousands of devices may reconnect within seconds.
   const signingKey = crypto.subtle.importKey(

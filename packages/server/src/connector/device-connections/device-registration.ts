@@ -96,7 +96,7 @@ export type RegisterDevice = (
   certificate: DeviceCertificate | undefined,
 ) => Promise<RegisteredDevice>;
 
-/** @example const register = createRegister({ devices, clients }); const { device } = await register(said, good); */
+/** @example const registerDevice = createRegisterDevice({ devices, clients }); const { device } = await registerDevice(registration, certificate); */
 export function createRegisterDevice({ devices, clients }: Deps): RegisterDevice {
   async function registerByCertificate(
     certificate: DeviceCertificate,

@@ -60,7 +60,7 @@ const unauthenticatedShare = 0.25;
 
 const webSocketUrl = (url: string): string => url.replace(/^http/, 'ws');
 
-/** @example const { route, tick } = createDeviceListener(deps); http.upgrades.add(route); */
+/** @example const { route, tick } = createRegistrationListener(deps); http.upgrades.add(route); */
 export function createRegistrationListener(deps: Deps) {
   const { settings, webSockets, times, metrics, clock, log } = deps;
   const waiting = new Map<WebSocketConnection, number>();
@@ -98,7 +98,7 @@ export function createRegistrationListener(deps: Deps) {
   function sendFault(peer: WebSocketConnection, error: unknown): void {
     const { correlationId } = peer;
     const isInternal = !(error instanceof ConnectorFault);
-    if (isInternal) log.error({ err: error, correlationId }, 'a registration met a fault');
+    if (isInternal) log.error({ err: error, correlationId }, 'a registration failed');
     const fault = isInternal ? new ConnectorFault('unavailable') : error;
     const { code } = fault;
     metrics.countFault(code);

@@ -18,7 +18,7 @@ type Deps = {
   readonly onDisconnectError: (error: unknown) => void;
 };
 
-/** @example const { welcome } = await pages.connect(device, connectionId, correlationId); */
+/** @example const accepted = await pageTerminals.connect(device, connectionId, correlationId); */
 export function createWebPageTerminals(deps: Deps) {
   const { devices, presence, webSockets, deviceRegistry } = deps;
   return {
@@ -27,7 +27,7 @@ export function createWebPageTerminals(deps: Deps) {
     /**
      * Returns a device that may use the connector.
      *
-     * @throws Refusal with the error code of the connector
+     * @throws ProblemError with the error code of the connector
      */
     requireUsableDevice: (
       organizationId: string,
@@ -53,7 +53,7 @@ export function createWebPageTerminals(deps: Deps) {
       if (!(await presence.connect(device, connection))) {
         throwProblem(
           'session_gone',
-          'The connection was used, or a newer one of the device stands.',
+          'The connection was already used, or the device has a newer one. Register the device again.',
         );
       }
       return {

@@ -27,7 +27,7 @@ type Deps = {
 
 const identifierForm = /^[A-Za-z0-9_-]{22,128}$/;
 
-/** @example http.upgrades.add(createSessions({ settings, peers, hub, far })); */
+/** @example http.upgrades.add(createSessionRoute({ settings, webSockets, deviceRegistry, remoteSessions })); */
 export function createSessionRoute({
   settings,
   webSockets,
@@ -35,7 +35,10 @@ export function createSessionRoute({
   remoteSessions,
 }: Deps): WebSocketRoute {
   const throwSessionGone = (): never =>
-    throwProblem('session_gone', 'The session was used, has expired, or was never yours.');
+    throwProblem(
+      'session_gone',
+      'The session was already used, has expired, or belongs to another client.',
+    );
 
   function attachPos(
     peer: WebSocketConnection,
@@ -59,9 +62,13 @@ export function createSessionRoute({
       return (await remoteSessions.useAddress(key, caller)) ?? throwSessionGone();
     } catch (error) {
       if (!(error instanceof BackplaneError)) throw error;
-      throw new ProblemError('node_unreachable', 'The node of the device cannot be reached now.', {
-        retryAfterMs: 5000,
-      });
+      throw new ProblemError(
+        'node_unreachable',
+        'The node of the device is not reachable. Retry the request later.',
+        {
+          retryAfterMs: 5000,
+        },
+      );
     }
   }
 

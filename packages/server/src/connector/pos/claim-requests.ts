@@ -86,7 +86,7 @@ const isApplication = ({ userId }: Caller): boolean => userId === undefined;
 const readRejection = (message: Message): ClaimRejection | undefined =>
   'code' in message ? (message as unknown as ClaimRejection) : undefined;
 
-/** @example const got = await claims.claim(asking, { tsn }, signal); */
+/** @example const claimedDevice = await claims.claim(posCaller, { tsn }, signal); */
 export function createClaims({ clock, backplane, devices, clients, presence }: Deps) {
   /**
    * A token outlives the role of its application. Returns undefined if the application still has
@@ -285,7 +285,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
      * Ends a session whose point of sale has lost its rights. Returns false if no node answered: a
      * node without NATS may still have the session.
      *
-     * @param word - the reason that the server sends to the point of sale
+     * @param reason - the reason that the server sends to the point of sale
      */
     async revoke(
       claimedDevice: Pick<ClaimedDevice, 'device' | 'owner'>,
@@ -312,7 +312,7 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     },
 
     /**
-     * Calls `heard` at each change of the device.
+     * Calls `onMessage` at each change of the device.
      *
      * @returns a function that ends the subscription
      */

@@ -29,7 +29,7 @@ type Deps = {
  */
 const parallelRequests = 16;
 
-/** @example const cuts = createCuts({ claims, now: clock.now, log, most, livesMs }); cuts.add(lost); */
+/** @example const revoker = createSessionRevoker({ claims, now: clock.now, log, pendingMax, sessionMaxMs }); revoker.revoke(revocations); */
 export function createSessionRevoker({ claims, now, log, pendingMax, sessionMaxMs }: Deps) {
   /** Cuts that the server has not tried yet; they run before the cuts that got no answer. */
   const untried: PendingRevocation[] = [];
@@ -48,7 +48,7 @@ export function createSessionRevoker({ claims, now, log, pendingMax, sessionMaxM
 
   function logDropped(revocations: number, cause: string): void {
     if (revocations > 0)
-      log.warn({ count: revocations }, `sessions that should end are given up: ${cause}`);
+      log.warn({ count: revocations }, `the server stopped ending revoked sessions: ${cause}`);
   }
 
   async function revokeOne(revocation: PendingRevocation): Promise<void> {
@@ -80,14 +80,14 @@ export function createSessionRevoker({ claims, now, log, pendingMax, sessionMaxM
       for (const revocation of revocations) untried.push({ ...revocation, endsAt });
       let dropped = 0;
       while (pendingCount() + running.size > pendingMax && dropOldest()) dropped += 1;
-      logDropped(dropped, 'there are too many of them');
+      logDropped(dropped, 'too many are pending');
       runNext();
     },
 
     /** Retries the cuts that no node has answered, and returns immediately. */
     retry(): void {
       if (unanswered.length > 0) {
-        const text = 'sessions that should end could not be ended yet, and are asked for again';
+        const text = 'the server could not end revoked sessions yet, and retries';
         log.warn({ count: unanswered.length, err: lastError }, text);
       }
       lastError = undefined;
@@ -96,7 +96,7 @@ export function createSessionRevoker({ claims, now, log, pendingMax, sessionMaxM
         if (now() < revocation.endsAt) retrying.push(revocation);
         else expired += 1;
       }
-      logDropped(expired, 'they have ended by themselves by now');
+      logDropped(expired, 'they have expired');
       runNext();
     },
 

@@ -201,7 +201,7 @@ describe('the sessions of a revoked token', () => {
     const { count, text } = on.lines.at(-1) ?? {};
     assert.deepEqual(
       [count, text],
-      [2, 'sessions that should end are given up: the process stops'],
+      [2, 'the server stopped ending revoked sessions: the process stops'],
     );
   });
 });

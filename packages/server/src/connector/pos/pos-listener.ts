@@ -60,10 +60,16 @@ export function createPosListener(deps: Deps) {
     isOnDeviceListener: false,
     async accept({ caller, token, presentedCertificate: presented, id }) {
       if (caller === undefined || token === undefined) {
-        return throwProblem('token_missing', 'A point of sale shows its access token.');
+        return throwProblem(
+          'token_missing',
+          'The access token is missing. Send it in the Authorization header.',
+        );
       }
       if (!caller.permissions.has('cc.pos') || (await claims.roleFault(caller)) !== undefined) {
-        throwProblem('role_missing', 'The application has not the role Point-of-sale Terminal.');
+        throwProblem(
+          'role_missing',
+          'The application does not have the role Point-of-sale Terminal.',
+        );
       }
       const hasCapacity = webSockets.size() < settings.connectorConnections;
       if (!hasCapacity || !connectionBuckets.take(clientKeyOf(caller), clock.now())) {
@@ -92,10 +98,11 @@ export function createPosListener(deps: Deps) {
             takeMessage: () => messageBuckets.take('', clock.now()),
             onFault: ({ code }) => {
               metrics.countFault(code);
-              log.info({ correlationId: id, code }, 'a point of sale was refused');
+              log.info({ correlationId: id, code }, 'a point of sale received an error');
             },
             revoke: sessionRevoker.revoke,
-            onError: (error) => log.error({ err: error, correlationId: id }, 'a claim met a fault'),
+            onError: (error) =>
+              log.error({ err: error, correlationId: id }, 'a message of a point of sale failed'),
           });
           connections.add(connection);
           peer.onClose(() => connections.delete(connection));
@@ -128,7 +135,7 @@ export function createPosListener(deps: Deps) {
           cause = error;
         }
       }
-      if (failed > 0) throw new Error(`${failed} connections could not be looked at`, { cause });
+      if (failed > 0) throw new Error(`${failed} connections could not be rechecked`, { cause });
     },
     /** The caller stops this after the last recheck. */
     stop: sessionRevoker.stop,

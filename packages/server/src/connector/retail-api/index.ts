@@ -24,7 +24,7 @@ const rowsPerStatement = 500;
 /** The process that sent the message has this time to store the result itself. */
 const completionGraceMs = 60_000;
 
-/** @example const retail = createRetail({ ...deps, relay: connector }); retail.register(app, streams); */
+/** @example const retail = createRetailApi({ ...deps, connector }); retail.register(app, streams); */
 export function createRetailApi(deps: RetailApiDeps): RetailApi {
   const { connector, live, clock, dueClock, log } = deps;
   const { sweepMs } = { ...defaultRetailTimes, ...deps.times };
@@ -49,7 +49,8 @@ export function createRetailApi(deps: RetailApiDeps): RetailApi {
       const deleted = await store.deleteOld(rowsPerStatement);
       return expired === rowsPerStatement || deleted === rowsPerStatement;
     },
-    onError: (error) => log.error({ err: error }, 'old messages to terminals were not looked for'),
+    onError: (error) =>
+      log.error({ err: error }, 'the server could not clean up the messages to terminals'),
   });
   return {
     register: (app, streams) =>

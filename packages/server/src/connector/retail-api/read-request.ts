@@ -40,7 +40,7 @@ function throwUnreadable(
     .map(
       ({ pointer, problem }): FieldError => ({ pointer, code: 'nexo_invalid', detail: problem }),
     );
-  return throwProblem('nexo_invalid', 'The message has no header that can be read.', { errors });
+  return throwProblem('nexo_invalid', 'The message has no readable header.', { errors });
 }
 
 /** @throws nexo_invalid */
@@ -52,7 +52,7 @@ export function readTerminalRequest(body: Buffer): TerminalRequest {
   if (MessageType === 'Response') {
     return throwProblem(
       'nexo_invalid',
-      'Requests are sent to a terminal, and answers come from it.',
+      'Send a request to the terminal. The server accepts no response here.',
     );
   }
   if ((ServiceID ?? DeviceID) === undefined || (MessageClass === 'Service' && !ServiceID)) {

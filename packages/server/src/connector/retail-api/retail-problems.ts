@@ -10,7 +10,7 @@ import { messagePath } from './message-url.ts';
 /** For a session that ended before the answer: the outcome at the terminal is unknown. */
 export function sessionEndProblem(reason: string): ProblemError {
   if (reason === 'device_disconnected') {
-    return new ProblemError(reason, 'The connection of the terminal broke before its answer.');
+    return new ProblemError(reason, 'The terminal disconnected before it answered.');
   }
   return new ProblemError('session_lost', 'The session ended before the answer of the terminal.', {
     extensions: { reason: reason },
@@ -20,13 +20,20 @@ export function sessionEndProblem(reason: string): ProblemError {
 /** For a ServiceID that was used before: the first message shows if money has moved. */
 export function throwServiceIdReused(first: RetailMessage | undefined): never {
   if (first === undefined) {
-    return throwProblem('service_id_reused', 'The terminal was sent this ServiceID before.');
+    return throwProblem(
+      'service_id_reused',
+      'A message with this ServiceID was already sent to the terminal.',
+    );
   }
   const { messageId, saleId, serviceId, status } = first;
   const message = { messageId, saleId, serviceId, status, address: messagePath(first) };
-  return throwProblem('service_id_reused', 'This was sent before: read what became of it.', {
-    extensions: { message },
-  });
+  return throwProblem(
+    'service_id_reused',
+    'A message with this ServiceID was already sent. Read its result at the address of the message.',
+    {
+      extensions: { message },
+    },
+  );
 }
 
 export const throwUnknownDevice = (): never =>

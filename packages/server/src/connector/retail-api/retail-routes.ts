@@ -63,14 +63,15 @@ const SendQuery = Type.Object(
         minLength: 1,
         maxLength: 64,
         pattern: findable,
-        description: 'Which point of sale asks: needed from applications of the aggregator.',
+        description:
+          'The point of sale that sends the message. Required for applications of the aggregator.',
       }),
     ),
     waitSeconds: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 30,
-        description: 'How long to wait for a terminal that is busy or comes back.',
+        description: 'Seconds to wait for a terminal that is busy or reconnects.',
       }),
     ),
   },
@@ -131,7 +132,7 @@ function readCall(
   };
 }
 
-/** @example registerRetailRoutes(app, { exchange, terminals, relay }, streams); */
+/** @example registerRetailRoutes(app, { messageSender, terminals, connector }, streams); */
 export function registerRetailRoutes(
   app: FastifyInstance,
   deps: Deps,
@@ -156,7 +157,8 @@ function registerReadRoutes(app: FastifyInstance, { connector, terminals }: Deps
     url: `${base}/stores/:storeId/devices`,
     operationId: listName,
     summary: 'List the terminals of a store',
-    description: 'With how each stands at the Cloud Connector, and what can be paid with at it.',
+    description:
+      'Each terminal with its connection to the Cloud Connector and its payment methods.',
     tags,
     rateLimit,
     priority: 'list',
@@ -219,7 +221,7 @@ function registerSendRoutes(app: FastifyInstance, { messageSender }: Deps): void
     operationId: 'sendRetailMessage',
     summary: 'Send a message to a terminal and wait for the response',
     description:
-      'Nexo Retailer as JSON, in clear or protected, sent on as it is; up to 150 s for the response of the same ServiceID, answered as it came. What has no response, such as an Abort, is answered 200 without a body: the aborted request itself ends with its own. An error is never an answer of the terminal: with outcome Unknown ask by a TransactionStatus request.',
+      'The body is a Nexo Retailer message as JSON, clear or protected; the server forwards it unchanged. The server waits up to 150 s for the response with the same ServiceID and returns it unchanged. For a message without a response, such as an Abort, it answers 200 without a body. An error is never an answer of the terminal. If its outcome is Unknown, send a TransactionStatus request.',
     response: { 200: NexoAnswer },
     errors: [...sendErrors, ...answerErrors],
     async handler(request, reply) {
@@ -234,7 +236,7 @@ function registerSendRoutes(app: FastifyInstance, { messageSender }: Deps): void
     operationId: 'sendRetailMessageAsync',
     summary: 'Send a message to a terminal without waiting',
     description:
-      'Answered once it is on its way. Its end is told by the event `retail.response`, and for 48 hours at `messages/{serviceId}`.',
+      'The server answers when it has sent the message. The event `retail.response` reports the response, and `messages/{serviceId}` returns it for 48 hours.',
     response: { 202: RetailAccepted },
     responseHeaders: { 202: ['Location'] },
     errors: sendErrors,
@@ -253,7 +255,8 @@ function registerMessageRoute(app: FastifyInstance, deps: Deps, streams: EventSt
     url: `${base}/devices/:tsn/messages/:messageServiceId`,
     operationId: 'getRetailMessage',
     summary: 'Get a message to a terminal with its response',
-    description: 'For 48 hours, however it was sent; with `wait` once it has its end.',
+    description:
+      'Available for 48 hours for every sent message. With `wait`, the server answers when the response has arrived.',
     tags,
     rateLimit,
     permission: 'cc.pos',
@@ -264,14 +267,15 @@ function registerMessageRoute(app: FastifyInstance, deps: Deps, streams: EventSt
           Type.String({
             maxLength: 128,
             pattern: findable,
-            description: 'Decides where several tills used the same ServiceID; else the youngest.',
+            description:
+              'Selects the message if several points of sale used the same ServiceID. The default is the newest message.',
           }),
         ),
         wait: Type.Optional(
           Type.Integer({
             minimum: 0,
             maximum: pollSecondsMax,
-            description: 'Seconds to wait for its end.',
+            description: 'Seconds to wait for the response.',
           }),
         ),
       },

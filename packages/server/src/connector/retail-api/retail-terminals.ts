@@ -30,7 +30,7 @@ export const messageScopeOf = (caller: Caller): MessageScope => ({
 
 type Deps = Pick<RetailApiDeps, 'connector' | 'provisioning' | 'catalog'>;
 
-/** @example const { items, next } = await terminals.ofStore(asking, storeId, page); */
+/** @example const { items, next } = await terminals.listOfStore(posCaller, storeId, page); */
 export function createRetailTerminals({ connector, provisioning, catalog }: Deps) {
   /** A card contract belongs to the store, so all of its terminals use it. */
   async function acceptsCards({ organizationId }: Caller, storeId: string): Promise<boolean> {

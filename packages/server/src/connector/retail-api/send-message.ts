@@ -73,7 +73,7 @@ function acquirePlace(concurrencyLimit: ConcurrencyLimit, caller: Caller): () =>
   if (typeof place === 'function') return place;
   return throwProblem(
     place === 'OwnFull' ? 'rate_limited' : 'overloaded',
-    'Too many messages wait for their answers.',
+    'Too many messages wait for a response.',
     { retryAfterMs: 1000 },
   );
 }
@@ -88,7 +88,7 @@ type Deps = Pick<RetailApiDeps, 'clock' | 'dueClock' | 'log' | 'times'> & {
 
 export type MessageSender = ReturnType<typeof createMessageSender>;
 
-/** @example const text = await exchange.sync(call); */
+/** @example const text = await messageSender.sendAndWait(call); */
 export function createMessageSender(deps: Deps) {
   const { sessionPool, store, terminals, clock, dueClock, log, onCompleted } = deps;
   const { answerMs } = { ...defaultRetailTimes, ...deps.times };
@@ -103,7 +103,7 @@ export function createMessageSender(deps: Deps) {
         onCompleted(messageKey);
         return;
       } catch (error) {
-        log.error({ err: error }, 'the answer of a terminal could not be kept');
+        log.error({ err: error }, 'the server could not store the answer of a terminal');
         if (remaining <= 1) return;
         await new Promise((resolve) => setTimeout(resolve, settlePauseMs));
       }
@@ -160,7 +160,7 @@ export function createMessageSender(deps: Deps) {
       signal,
     );
     try {
-      if (signal.aborted) throwProblem('device_offline', 'Whoever asked has gone.');
+      if (signal.aborted) throwProblem('device_offline', 'The client has disconnected.');
       const assigned = terminals.asAssigned(terminal);
       const messageKey = await storeMessage(request, assigned, {
         caller: posCaller.caller,
@@ -284,7 +284,10 @@ export function createMessageSender(deps: Deps) {
       const request = readTerminalRequest(call.body);
       const { service } = request;
       if (service === undefined || !request.hasResponse) {
-        return throwProblem('nexo_invalid', 'Requests of services alone are answered later.');
+        return throwProblem(
+          'nexo_invalid',
+          'Without waiting, the server sends only service requests that have a response.',
+        );
       }
       sessionPool.demandGoing();
       return trackWork(sendAndAccept(call, request, service));

@@ -40,7 +40,7 @@ const retryableCodes: ReadonlySet<string> = new Set(['device_offline', 'device_c
 
 const backplaneKeyOf = (key: string) => `retail.${key}`;
 
-/** @example const { line, free } = await lines.take(asking, terminal, wanted, signal); */
+/** @example const { session, release } = await sessionPool.acquire(posCaller, terminal, options, signal); */
 export function createTerminalSessionPool({
   connector,
   clock,
@@ -50,7 +50,9 @@ export function createTerminalSessionPool({
 
   function requireRunning(): void {
     if (!isStopping) return;
-    throwProblem('shutting_down', 'The process sends no more messages.', { retryAfterMs: 1000 });
+    throwProblem('shutting_down', 'The server is shutting down and sends no more messages.', {
+      retryAfterMs: 1000,
+    });
   }
 
   async function open(
@@ -71,7 +73,7 @@ export function createTerminalSessionPool({
     session?.end('done');
     await withProblems(() => connector.claims.release(claimedDevice, claimedDevice.sessionId));
     requireRunning();
-    throw new ProblemError('device_offline', 'The terminal could not be reached.', {
+    throw new ProblemError('device_offline', 'The terminal is not reachable.', {
       retryAfterMs: 1000,
     });
   }
@@ -187,9 +189,13 @@ export function createTerminalSessionPool({
       if (isJoined && !session.isOpen()) {
         release(key, entry, session);
         const retryAfterMs = 1000;
-        throw new ProblemError('device_claimed', 'A session with it ends just now.', {
-          retryAfterMs,
-        });
+        throw new ProblemError(
+          'device_claimed',
+          'A session with the terminal is ending. Retry the request.',
+          {
+            retryAfterMs,
+          },
+        );
       }
       let isReleased = false;
       return {

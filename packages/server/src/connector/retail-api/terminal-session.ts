@@ -13,7 +13,7 @@ export type TerminalSession = {
   isOpen(): boolean;
   /** Returns false if the session has ended. */
   send(text: string): boolean;
-  /** @throws Refusal, usually because the outcome at the terminal is unknown */
+  /** @throws ProblemError, usually because the outcome at the terminal is unknown */
   request(key: string, text: string, waitMs: number): Promise<TerminalAnswer>;
   /** Releases the terminal. */
   end(reason: 'done' | 'restarting'): void;
@@ -35,7 +35,7 @@ function rejectedKey(message: Reading): string | true | undefined {
   return header === undefined ? true : responseKeyOf(header);
 }
 
-/** @example const line = await openLine((end) => relay.join(sessionId, end)); */
+/** @example const session = await openTerminalSession((end) => connector.joinSession(sessionId, end)); */
 export async function openTerminalSession(
   join: (
     end: MessageEndpoint,
@@ -54,9 +54,7 @@ export async function openTerminalSession(
   function reject(key: string | true): void {
     const [single] = pendingAnswers.size === 1 ? [...pendingAnswers.values()] : [];
     const pending = key === true ? single : pendingAnswers.get(key);
-    pending?.fail(
-      new ProblemError('message_rejected', 'The terminal told that it did not take it.'),
-    );
+    pending?.fail(new ProblemError('message_rejected', 'The terminal rejected the message.'));
   }
 
   function receive(data: Buffer | string): void {
@@ -103,7 +101,13 @@ export async function openTerminalSession(
           // Only a device message, such as display text, can repeat here: the store rejects a
           // repeated service.
           const outcome = 'NotProcessed';
-          reject(new ProblemError('service_id_reused', 'The same message waits.', { outcome }));
+          reject(
+            new ProblemError(
+              'service_id_reused',
+              'The same message already waits for its response.',
+              { outcome },
+            ),
+          );
           return;
         }
         const removePending = () => {
@@ -136,6 +140,6 @@ export async function openTerminalSession(
 }
 
 const restartingProblem = () =>
-  new ProblemError('session_lost', 'The service restarts, and the terminal has not answered.', {
+  new ProblemError('session_lost', 'The server restarts, and the terminal has not answered.', {
     extensions: { reason: 'restarting' },
   });

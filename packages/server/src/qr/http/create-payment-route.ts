@@ -44,7 +44,7 @@ export function registerCreatePaymentRoute(app: FastifyInstance, deps: QrDeps): 
     operationId: 'createQrPayment',
     summary: 'Create a QR payment',
     description:
-      'Needs the token of a device. The provider of the payment type is asked, and what it wants shown is answered; where it answers later, 202 without `display`, which follows as an event. A decline is not an error: it is answered 200 with the whole payment. The same clientTransactionId with the same request is answered again with the status of then, without a second effect.',
+      'Requires the token of a device. The server calls the provider of the payment type and returns the display for the consumer. If the provider answers later, the answer is 202 without `display`, and an event delivers it. A decline is not an error: the answer is 200 with the payment. A repeated request with the same clientTransactionId gets the first status again and has no second effect.',
     tags,
     permission: 'pay.sale',
     requiresDeviceToken: true,
@@ -88,7 +88,7 @@ export function registerCreatePaymentRoute(app: FastifyInstance, deps: QrDeps): 
       if (answeredStatus === 'Failed' && view.providerTransactionId === undefined) {
         throwProblem(
           'provider_unavailable',
-          'Nothing was sent: begin again under a new identifier.',
+          'The provider received no payment. Create a new payment with a new identifier.',
           {
             extensions: { transaction: transactionDetails(loaded) },
             ...defined({ logDetail: failure?.code }),

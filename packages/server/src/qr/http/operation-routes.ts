@@ -94,7 +94,7 @@ export function registerOperationRoutes(app: FastifyInstance, deps: QrDeps): voi
     operationId: 'cancelQrPayment',
     summary: 'Cancel a QR payment',
     description:
-      'Once it is durable the payment is not made: what is paid all the same goes back by itself. 202 with a Pending operation where the provider has not answered. A payment that has ended without money is cancelled already.',
+      'After the server has stored the cancel, the payment cannot complete: if the consumer pays later, the server refunds the money. The answer is 202 with a Pending operation if the provider has not answered. A payment that ended without money counts as cancelled.',
     permission: 'pay.cancel',
     priority: 'last',
     body: QrCancelRequest,
@@ -108,7 +108,7 @@ export function registerOperationRoutes(app: FastifyInstance, deps: QrDeps): voi
     operationId: 'refundQrPayment',
     summary: 'Refund a QR payment',
     description:
-      'All that is left or a part of it; 202 with a Pending operation where the provider has not decided.',
+      'Refunds the whole refundable amount or a part of it. The answer is 202 with a Pending operation if the provider has not decided.',
     permission: 'pay.refund',
     body: QrRefundRequest,
     errors: [
@@ -142,9 +142,9 @@ function registerResolveRoute(app: FastifyInstance, deps: QrDeps): void {
     method: 'POST',
     url: `${qrBasePath}/:qrTransactionId/resolve`,
     operationId: 'resolveQrPayment',
-    summary: 'Resolve a held QR payment',
+    summary: 'Resolve the manual review of a QR payment',
     description:
-      'Of a payment with `hold`: Accept takes what was paid as it is, where its terminal still waits; Refund gives it back; Settle says, with a note, that the matter was ended outside of the platform. Of a refund that nobody has answered, Ask has the provider asked how it stands, which may end the hold, and Retry asks for it again under its own name. Who decided stands in its events and in the audit.',
+      'For a payment with `hold`. Accept accepts the paid amount while the terminal still waits. Refund refunds it. Settle, with a note, records a settlement outside the platform. For an unanswered refund, Ask requests its status from the provider, which may end the review, and Retry sends the refund again with its identifier. The events and the audit log name the operator.',
     tags,
     rateLimit,
     permission: 'pay.refundbyweb',

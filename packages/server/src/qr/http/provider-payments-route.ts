@@ -58,8 +58,8 @@ export function registerProviderPaymentsRoute(app: FastifyInstance, database: Da
     operationId: operationName,
     summary: 'List the QR payments of a provider',
     description:
-      'For the organisation that provides the services, whatever merchant took the payment; the ' +
-      'newest first. Who paid whom is not told beyond what the provider was asked with.',
+      'For the organisation that provides the services: the payments of all merchants, ' +
+      'newest first. The list contains only data that the provider received in its calls.',
     tags,
     permission: 'svc.read',
     query: Type.Object(pageQuery, { additionalProperties: false }),
@@ -68,7 +68,10 @@ export function registerProviderPaymentsRoute(app: FastifyInstance, database: Da
     priority: 'list',
     async handler({ caller, query }) {
       if (caller.entityType !== 'tenant') {
-        throwProblem('permission_denied', 'Only the organisation watches its services.');
+        throwProblem(
+          'permission_denied',
+          'Only the organisation of the provider can list the payments of its services.',
+        );
       }
       const { limit, after } = readPageRequest(query, operationName);
       const values = [caller.organizationId, after ?? null, limit + 1];

@@ -26,7 +26,7 @@ function registerProviderEventRoute(app: FastifyInstance, deps: QrDeps): void {
     operationId: 'reportQrPaymentEvent',
     summary: 'Report an event of a QR payment as its provider',
     description:
-      'For the organisation that provides the service of the payment; to everybody else there is no such payment. Answered once the event is durable: 202, and 200 for one that was here before. Unknown members and types are kept and never acted upon. What is older than an event before it, or comes after the end, changes nothing; money for a payment that has ended is refunded, and an amount that differs is held. The result says `Ignored` or `UnderReview` then.',
+      'For the organisation that provides the service of the payment; all others get transaction_not_found. The server answers 202 after it has stored the event, and 200 for a duplicate. It stores unknown members and types without effect. An event that is older than an earlier one, or that comes after the end, changes nothing. The server refunds money for an ended payment, and puts a different amount under review. The result is then `Ignored` or `UnderReview`.',
     tags,
     permission: 'spi.events',
     rateLimit,

@@ -40,14 +40,14 @@ const EventsQuery = Type.Object(
       Type.Integer({
         minimum: 0,
         maximum: sequenceMax,
-        description: 'The sequence that was heard last; Last-Event-ID means the same.',
+        description: 'The last received sequence. Last-Event-ID has the same meaning.',
       }),
     ),
     wait: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 30,
-        description: 'Seconds to wait while there is nothing new.',
+        description: 'Seconds to wait for a new event.',
       }),
     ),
   },
@@ -59,7 +59,9 @@ const ListQuery = Type.Object(
     ...pageQuery,
     ...merchantQueryMembers,
     held: Type.Optional(
-      Type.Boolean({ description: 'Only those that somebody has to look at, or only the others.' }),
+      Type.Boolean({
+        description: 'true returns only payments under review, false only the others.',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -112,14 +114,14 @@ function registerEventsRoute(app: FastifyInstance, deps: QrDeps, streams: EventS
     operationId: 'listQrPaymentEvents',
     summary: 'List the events of a QR payment',
     description:
-      'For its terminal: as JSON at once, as JSON once there is something (`wait`), or as Server-Sent Events with `Accept: text/event-stream`. A stream ends with the payment, and is told so by 204 where nothing is left to tell.',
+      'For the terminal of the payment. The server answers with JSON immediately, with JSON after a new event (`wait`), or with Server-Sent Events (`Accept: text/event-stream`). A stream ends with the payment; a later stream request gets 204.',
     tags,
     rateLimit,
     priority: 'last',
     permission: 'pay.read',
     params: TransactionParams,
     query: EventsQuery,
-    headers: { 'last-event-id': 'The sequence that was heard last.' },
+    headers: { 'last-event-id': 'The last received sequence.' },
     produces: ['application/json', 'text/event-stream'],
     response: { 200: QrEventList, 204: null },
     errors: [...transactionErrors, 'header_invalid', 'rate_limited', 'overloaded', 'shutting_down'],

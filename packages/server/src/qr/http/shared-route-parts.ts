@@ -18,7 +18,7 @@ export const TransactionParams = Type.Object({ qrTransactionId: Identifier });
 
 export const merchantQueryMembers = {
   merchantId: Type.Optional(
-    Type.String({ format: 'uuid', description: 'Decides where several merchants match.' }),
+    Type.String({ format: 'uuid', description: 'Selects the payment if several merchants match.' }),
   ),
 };
 export const MerchantQuery = Type.Object(merchantQueryMembers, { additionalProperties: false });

@@ -101,15 +101,15 @@ async function findReplay(
 /**
  * Limits the operations of a payment, because declined ones have no other limit.
  *
- * @throws Refusal event_limit_reached
+ * @throws ProblemError event_limit_reached
  */
 function requireBelowOperationLimit(loaded: LoadedPayment): void {
   if (loaded.row.operationCount < operationsMax) return;
-  const detail = `More than ${operationsMax} operations are not taken.`;
+  const detail = `A payment can have at most ${operationsMax} operations.`;
   throwProblem('event_limit_reached', detail, { extensions: conflictDetails(loaded) });
 }
 
-/** The amount of a refund. @throws Refusal of the amount */
+/** The amount of a refund. @throws ProblemError of the amount */
 function requireRefundAmount(
   loaded: LoadedPayment,
   { amount, currency }: OperationRequest,
@@ -124,7 +124,11 @@ function requireRefundAmount(
   }
   const refundAmount = amount ?? maxAmount;
   if (refundAmount === 0) {
-    throwProblem('already_refunded', 'All of it is refunded, or about to be.', { extensions });
+    throwProblem(
+      'already_refunded',
+      'The whole amount is already refunded, or its refund is pending.',
+      { extensions },
+    );
   }
   if (refundAmount > maxAmount) {
     const detail = `${maxAmount} ${position.currency} minor units are left to refund.`;
@@ -188,13 +192,17 @@ function reserve(
   return deps.runningPayments.runInSequence(currentOperation.row, async () => {
     for (let attempt = 0; attempt < concurrentChangesMax; attempt += 1) {
       const loaded = await deps.store.find(currentOperation.row);
-      if (loaded === undefined) throw new Error('a QR payment has vanished');
+      if (loaded === undefined) throw new Error('a stored QR payment was not found');
       requireNewIdentifier(loaded, kind, request);
       const decision = decideOperation(loaded.row.position, kind);
       if (!decision.allowed) {
-        return throwProblem(decision.reason, 'The payment does not allow it stands.', {
-          extensions: conflictDetails(loaded),
-        });
+        return throwProblem(
+          decision.reason,
+          'The payment does not allow this operation in its current state.',
+          {
+            extensions: conflictDetails(loaded),
+          },
+        );
       }
       if (decision.mode === 'Nothing') return { done: { loaded, replayed: false }, send: false };
       const open = openCancels(loaded).find(({ details }) => details.cause === 'Merchant');
@@ -210,7 +218,10 @@ function reserve(
       const operation = withNumber(current, step.operations?.[0]?.number);
       return { done: { loaded: current, operation, replayed: false }, send: true };
     }
-    return throwProblem('concurrent_modification', 'Too many work on this payment; try again.');
+    return throwProblem(
+      'concurrent_modification',
+      'Too many requests changed this payment at the same time. Retry the request.',
+    );
   });
 }
 
@@ -263,7 +274,7 @@ async function sendToProvider(
 /**
  * Cancels or refunds a payment.
  *
- * @throws Refusal of the state or the amount
+ * @throws ProblemError of the state or the amount
  */
 export async function cancelOrRefund(
   deps: QrDeps,

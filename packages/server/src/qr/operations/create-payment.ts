@@ -31,7 +31,7 @@ const runningKey = ({ organizationId, merchantId, clientTransactionId }: ClientI
 
 const wrongAddressStatuses: ReadonlySet<number> = new Set([404, 405, 410]);
 
-/** @throws Refusal permission_denied */
+/** @throws ProblemError permission_denied */
 function requireTerminal({ organizationId, merchantId, deviceId }: Caller): Terminal {
   if (deviceId === undefined || merchantId === undefined) {
     return throwProblem('permission_denied', 'A QR payment needs the token of a device.');
@@ -42,7 +42,7 @@ function requireTerminal({ organizationId, merchantId, deviceId }: Caller): Term
 /**
  * Creates a QR payment, or returns the payment that already has the identifier.
  *
- * @throws Refusal of the fields, the configuration or the identifier; provider_unavailable
+ * @throws ProblemError of the fields, the configuration or the identifier; provider_unavailable
  */
 export async function createPayment(
   deps: QrDeps,
@@ -123,7 +123,7 @@ async function storeIntent(
 /**
  * Refuses a client identifier that is the server's identifier of another payment.
  *
- * @throws Refusal client_id_invalid
+ * @throws ProblemError client_id_invalid
  */
 async function requireNoServerId(deps: QrDeps, key: ClientIdentifier): Promise<void> {
   const { organizationId, clientTransactionId } = key;

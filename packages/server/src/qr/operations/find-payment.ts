@@ -9,7 +9,7 @@ const serverIdForm = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0
 
 export const isServerIdForm = (name: string): boolean => serverIdForm.test(name);
 
-/** @throws Refusal entity_out_of_scope if the token belongs to another merchant */
+/** @throws ProblemError entity_out_of_scope if the token belongs to another merchant */
 export function requireMerchantScope(
   caller: Caller,
   requestedMerchantId: string | undefined,
@@ -29,7 +29,7 @@ function throwTransactionNotFound(): never {
 }
 
 /**
- * @throws Refusal transaction_not_found, also for transactions of another tenant;
+ * @throws ProblemError transaction_not_found, also for transactions of another tenant;
  * transaction_ambiguous; recovery_required
  */
 export async function findPayment(

@@ -57,14 +57,14 @@ function requireValidEvent({ row }: LoadedPayment, event: ProviderEvent): void {
   const knownIdentifier = row.providerTransactionId;
   const identifier = read.identifier(providerTransactionId);
   if (identifier === undefined)
-    throwInvalidField('/providerTransactionId', 'could be the number of a card');
+    throwInvalidField('/providerTransactionId', 'looks like a card number');
   if (knownIdentifier !== undefined && knownIdentifier !== identifier) {
-    throwInvalidField('/providerTransactionId', 'is not that of this payment');
+    throwInvalidField('/providerTransactionId', 'does not match the payment');
   }
   const fault = display === undefined ? undefined : displayFault(display);
   if (fault !== undefined) throwInvalidField('/display/data', fault);
   if (type.startsWith('refund.') && isProviderEventType(type) && refundId === undefined) {
-    throwProblem('field_required', 'A refund is told of by its refundId.', {
+    throwProblem('field_required', 'A refund event requires refundId.', {
       errors: [{ pointer: '/refundId', code: 'field_required', detail: 'is required' }],
     });
   }
@@ -118,7 +118,7 @@ function refundEventOutcome(
   }
   const report = { status, failure: read.failure(event.failure), providerRefundId };
   const step = refundReportStep(current, operationId, report, { at, sequence, provider });
-  if (step === undefined) throw new Error('an event is always a step');
+  if (step === undefined) throw new Error('a provider event must give a step');
   const contradicts = refund !== undefined && contradictsStatus(refund, status);
   return { step, ...(contradicts ? { alarm: 'contradiction' as const } : {}) };
 }
@@ -146,7 +146,7 @@ export function providerEventOutcome(
     ...context,
     provider,
   });
-  if (outcome === undefined) throw new Error('an event is always a step');
+  if (outcome === undefined) throw new Error('a provider event must give a step');
   return outcome;
 }
 
@@ -172,7 +172,7 @@ function receipt({ row }: LoadedPayment, event: ProviderEvent, result: QrEventRe
 /**
  * Stores an event. Only the organisation that provides the service can find the payment.
  *
- * @throws Refusal transaction_not_found, of the fields, event_limit_reached
+ * @throws ProblemError transaction_not_found, of the fields, event_limit_reached
  */
 export function receiveProviderEvent(
   deps: QrDeps,
@@ -184,7 +184,7 @@ export function receiveProviderEvent(
   if (merchantId !== undefined) {
     throwProblem(
       'permission_denied',
-      'Only the organisation that provides the service tells events.',
+      'Only the organisation that provides the service can report events.',
     );
   }
   // Handles the events of one payment in sequence, so that their commits do not conflict.
@@ -204,7 +204,10 @@ async function storeEvent(
     if (found.isKnown) return receipt(found, event, 'Duplicate');
     requireValidEvent(found, event);
     if (found.row.providerEvents >= providerEventsMax) {
-      throwProblem('event_limit_reached', `More than ${providerEventsMax} events are not kept.`);
+      throwProblem(
+        'event_limit_reached',
+        `The server stores at most ${providerEventsMax} provider events of a payment.`,
+      );
     }
     const context = { at: deps.clock.now(), newId: deps.ids.uuid, payWithinMs: deps.payWithinMs };
     const { step, alarm } = providerEventOutcome(found, event, context);
@@ -212,7 +215,10 @@ async function storeEvent(
     if (alarm !== undefined) deps.alarms.raise(alarm, found.row);
     return receipt(found, event, resultOf(found, { step, alarm }));
   }
-  return throwProblem('concurrent_modification', 'Too many work on this payment; try again.');
+  return throwProblem(
+    'concurrent_modification',
+    'Too many requests changed this payment at the same time. Retry the request.',
+  );
 }
 
 async function tryCommit(deps: QrDeps, found: LoadedPayment, step: ReportOutcome['step']) {

@@ -36,15 +36,15 @@ export type ReviewDecision = {
 type DecisionContext = { at: number; newId: () => string; actor: string };
 
 /**
- * Demands a note for `Settle`, because only the note describes the settlement.
+ * Requires a note for `Settle`, because only the note describes the settlement.
  *
- * @throws Refusal of the fields
+ * @throws ProblemError of the fields
  */
 function requireNote({ resolution, note }: ReviewDecision): void {
   if (note === undefined) {
     if (resolution !== 'Settle') return;
-    throwProblem('field_required', 'How it was settled is missing.', {
-      errors: [{ pointer: '/note', code: 'field_required', detail: 'Is needed with Settle.' }],
+    throwProblem('field_required', 'note is required: it describes the settlement.', {
+      errors: [{ pointer: '/note', code: 'field_required', detail: 'Is required with Settle.' }],
     });
   }
   if (!holdsCardNumber(note)) return;
@@ -53,12 +53,12 @@ function requireNote({ resolution, note }: ReviewDecision): void {
   });
 }
 
-/** @throws Refusal payment_not_held, resolution_not_possible */
+/** @throws ProblemError payment_not_held, resolution_not_possible */
 function requireAllowedResolution(current: LoadedPayment, resolution: Resolution): void {
   const details = conflictDetails(current);
   const allowed = allowedResolutions(current.row.position);
   if (allowed.length === 0) {
-    throwProblem('payment_not_held', 'Nothing waits for a decision.', { extensions: details });
+    throwProblem('payment_not_held', 'The payment is not under review.', { extensions: details });
   }
   if (allowed.includes(resolution)) return;
   throwProblem('resolution_not_possible', `Possible are ${allowed.join(', ')}.`, {
@@ -67,15 +67,19 @@ function requireAllowedResolution(current: LoadedPayment, resolution: Resolution
 }
 
 function throwAmountChanged(current: LoadedPayment): never {
-  return throwProblem('concurrent_modification', 'It is not what was looked at any more.', {
-    extensions: conflictDetails(current),
-  });
+  return throwProblem(
+    'concurrent_modification',
+    'The payment has changed since it was read. Read it again.',
+    {
+      extensions: conflictDetails(current),
+    },
+  );
 }
 
 /**
  * Refuses a decision about an amount that has changed since the operator saw it.
  *
- * @throws Refusal concurrent_modification
+ * @throws ProblemError concurrent_modification
  */
 async function requireCurrentAmount(
   { store }: QrDeps,
@@ -89,7 +93,7 @@ async function requireCurrentAmount(
 
 type Outcome = { changes: PositionChanges; operations: StoredOperation[] };
 
-/** The effect of the decision on the paid money. @throws Refusal event_limit_reached */
+/** The effect of the decision on the paid money. @throws ProblemError event_limit_reached */
 function outcomeOf(
   current: LoadedPayment,
   resolution: Exclude<Resolution, 'Ask' | 'Retry'>,
@@ -100,7 +104,7 @@ function outcomeOf(
   const { changes, refund: amount } = changesOfResolution(position, resolution);
   if (amount === 0) return { changes, operations: [] };
   if (operationCount >= operationsMax) {
-    const detail = `More than ${operationsMax} operations are not taken: Settle.`;
+    const detail = `A payment can have at most ${operationsMax} operations. Use Settle.`;
     throwProblem('event_limit_reached', detail, { extensions: conflictDetails(current) });
   }
   const cause = 'Resolution' as const;
@@ -108,7 +112,7 @@ function outcomeOf(
   return { changes, operations: [refund] };
 }
 
-/** @throws Refusal payment_not_held, resolution_not_possible, event_limit_reached */
+/** @throws ProblemError payment_not_held, resolution_not_possible, event_limit_reached */
 export function resolveStep(
   current: LoadedPayment,
   { resolution, note }: ReviewDecision & { resolution: Exclude<Resolution, 'Ask'> },
@@ -140,7 +144,7 @@ function auditState({ status, position }: QrRow) {
  * Ends a hold and records the operator. `Ask` requests the status from the provider, and its answer
  * may end the hold.
  *
- * @throws Refusal of the fields, payment_not_held, resolution_not_possible,
+ * @throws ProblemError of the fields, payment_not_held, resolution_not_possible,
  * concurrent_modification, event_limit_reached, provider_timeout
  */
 export async function resolveReview(

@@ -56,7 +56,7 @@ async function cancelExpired(deps: QrDeps, loaded: LoadedPayment): Promise<Loade
 
 export type PaymentPoller = Poller;
 
-/** @example const looks = createLooks(deps); looks.start(); */
+/** @example const poller = createPaymentPoller(deps); poller.start(); */
 export function createPaymentPoller(deps: QrDeps): PaymentPoller {
   const pollsByProvider = new Map<string, number>();
   const running = new Map<string, Promise<void>>();
@@ -67,7 +67,7 @@ export function createPaymentPoller(deps: QrDeps): PaymentPoller {
       await pollPayment(deps, key);
     } catch (error) {
       // The claim expires later, and then the server polls the payment again.
-      deps.log.warn({ err: error, transactionId }, 'a QR payment could not be looked at');
+      deps.log.warn({ err: error, transactionId }, 'the server could not poll a QR payment');
     } finally {
       const remaining = (pollsByProvider.get(providerId) ?? 1) - 1;
       if (remaining === 0) pollsByProvider.delete(providerId);
@@ -98,7 +98,7 @@ export function createPaymentPoller(deps: QrDeps): PaymentPoller {
   const poller = createPoller({
     pollMs: pollEveryMs,
     poll: pollDue,
-    onError: (error) => deps.log.warn({ err: error }, 'due QR payments cannot be claimed'),
+    onError: (error) => deps.log.warn({ err: error }, 'the server could not claim due QR payments'),
   });
   return {
     start: poller.start,

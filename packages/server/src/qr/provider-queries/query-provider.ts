@@ -131,7 +131,7 @@ async function failStaleCancels(
 
 /**
  * Declines the open cancels after the provider refused them; the consumer may still pay. After
- * `answerMs` this is not possible: the client already has the answer that the cancel is pending.
+ * `providerTimeoutMs` this is not possible: the client already has the answer that the cancel is pending.
  */
 function declinedCancelStep(
   current: LoadedPayment,

@@ -53,7 +53,7 @@ async function queryRefund(
 /**
  * Returns the payment after the answers. It stays on hold if the provider does not know the refund.
  *
- * @throws Refusal provider_timeout if the provider gives no usable answer
+ * @throws ProblemError provider_timeout if the provider gives no usable answer
  */
 export async function queryUnansweredRefunds(
   deps: QrDeps,
@@ -67,10 +67,10 @@ export async function queryUnansweredRefunds(
   if (!hasAnswers.includes(true)) {
     throwProblem(
       'provider_timeout',
-      'The provider does not say how the refund stands; it stays held.',
+      'The provider does not report the status of the refund. The payment stays under review.',
     );
   }
   const current = await deps.store.find(payment.row);
-  if (current === undefined) throw new Error('a QR payment has vanished');
+  if (current === undefined) throw new Error('a stored QR payment was not found');
   return current;
 }

@@ -29,7 +29,7 @@ export type CircuitBreaker = {
   retryAfterMs(now: number): number;
 };
 
-/** @example const circuit = createCircuit({ clock, onChange }); const entry = circuit.enter(clock.now()); */
+/** @example const circuit = createCircuitBreaker({ clock, onChange }); const entry = circuit.enterCall(clock.now()); */
 export function createCircuitBreaker(deps: {
   readonly clock: { now(): number };
   readonly onChange: (state: CircuitState) => void;

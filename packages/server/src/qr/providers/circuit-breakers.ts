@@ -30,7 +30,7 @@ type Deps = {
   readonly limits?: CircuitBreakerLimits;
 };
 
-/** @example const circuits = createCircuits({ clock, log, metrics, look }); */
+/** @example const circuits = createCircuitBreakers({ clock, log, metrics, checkHealth }); */
 export function createCircuitBreakers({
   clock,
   log,
@@ -74,12 +74,12 @@ export function createCircuitBreakers({
       ...defined({ limits }),
       onChange(state) {
         if (state === 'open') {
-          log.warn({ serviceId }, 'a provider fails: it is not called for a while');
+          log.warn({ serviceId }, 'a provider fails: the server does not call it for a while');
           scheduleHealthCheck(serviceId, circuit);
           return;
         }
         cancelHealthCheck(serviceId);
-        log.info({ serviceId, state }, 'a provider is called again');
+        log.info({ serviceId, state }, 'the server calls a provider again');
       },
     });
     circuits.set(serviceId, circuit);

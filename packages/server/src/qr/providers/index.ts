@@ -113,7 +113,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
   /** If the database fails too, the server repeats the health check after another pause. */
   const checkHealth = (serviceId: string) =>
     health(serviceId).catch((error: unknown) =>
-      log.warn({ err: error, serviceId }, 'the health of a provider was not asked for'),
+      log.warn({ err: error, serviceId }, 'the server could not check the health of a provider'),
     );
 
   return {

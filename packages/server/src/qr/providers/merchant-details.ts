@@ -7,7 +7,7 @@ const nameMaxChars = 200;
 
 export type MerchantDetailsDeps = Pick<Provisioning, 'placeOf'>;
 
-/** @example const place = await placeFrom(provisioning, organizationId, { deviceId, currency: 'EUR' }); */
+/** @example const merchant = await readMerchantDetails(provisioning, organizationId, { deviceId, currency: 'EUR' }); */
 export async function readMerchantDetails(
   provisioning: MerchantDetailsDeps,
   organizationId: string,
@@ -17,7 +17,7 @@ export async function readMerchantDetails(
   const scope = defined({ merchantId });
   const place = await provisioning.placeOf(organizationId, { deviceId }, scope);
   const { merchant, store, contracts, organizationName } = place;
-  if (store === undefined) throw new Error('a device stands in a store');
+  if (store === undefined) throw new Error('the device has no store');
   const contract = contracts.find(({ currencies }) => currencies.includes(currency));
   const city = store.address?.city;
   return {

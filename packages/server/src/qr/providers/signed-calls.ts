@@ -122,7 +122,7 @@ export function createSignedCalls(deps: CallsDeps) {
     const details = { reason, fault, status, code };
     log.warn(
       { serviceId: call.serviceId, call: call.name, ...details },
-      'a provider did not do it',
+      'a call to a provider failed',
     );
   }
 

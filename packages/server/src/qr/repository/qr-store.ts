@@ -26,7 +26,7 @@ export type QrStore = {
   begin(row: QrRow, event: StoredEvent): Promise<boolean>;
   /** Stores one change. Returns false after a concurrent change. @throws OperationIdTaken */
   commit(change: PaymentChange): Promise<boolean>;
-  /** Stores the change and runs `beside` in one transaction. */
+  /** Stores the change and runs `work` in one transaction. */
   commitWith(
     change: PaymentChange,
     work: (trx: Kysely<unknown>) => Promise<void>,

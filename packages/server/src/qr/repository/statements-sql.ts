@@ -242,7 +242,7 @@ export function listPayments(review: keyof typeof reviewFilters, ofMerchant: boo
   };
 }
 
-/** Like `shownEvents` for many payments, without displays. */
+/** Like `eventsForView` for many payments, without displays. */
 export const eventsForViews = {
   name: 'qr-shown-events-of',
   text: `SELECT transaction_id, sequence, type, at, data - 'display' AS data FROM qr_events

@@ -49,7 +49,7 @@ export async function commitStep(
 
 /**
  * Commits the step that `make` returns, and repeats both after a concurrent change. If `make`
- * returns undefined, nothing is left to do. `beside` runs in the same transaction.
+ * returns undefined, nothing is left to do. `workInTransaction` runs in the same transaction.
  */
 export async function commitWithRetry(
   deps: QrDeps,
@@ -64,10 +64,13 @@ export async function commitWithRetry(
     const committed = await commitStep(deps, current, step, workInTransaction);
     if (committed !== undefined) return committed;
     const reloaded = await deps.store.find(current.row);
-    if (reloaded === undefined) throw new Error('a QR payment has vanished');
+    if (reloaded === undefined) throw new Error('a stored QR payment was not found');
     current = reloaded;
   }
-  return throwProblem('concurrent_modification', 'Too many work on this payment; try again.');
+  return throwProblem(
+    'concurrent_modification',
+    'Too many requests changed this payment at the same time. Retry the request.',
+  );
 }
 
 /** Applies a provider's report on a payment. */

@@ -17,7 +17,7 @@ export type ReviewAlarms = {
 
 const underReviewText = 'SELECT count(*)::int AS held FROM qr_transactions WHERE hold IS NOT NULL';
 
-/** @example const alarms = createAlarms({ database, log, metrics }); */
+/** @example const alarms = createReviewAlarms({ database, log, metrics }); */
 export function createReviewAlarms({
   database,
   log,
@@ -49,7 +49,7 @@ export function createReviewAlarms({
   return {
     raise(reason, { organizationId, transactionId }) {
       reviewCounter.inc({ reason });
-      log.error({ reason, organizationId, transactionId }, 'a QR payment needs somebody');
+      log.error({ reason, organizationId, transactionId }, 'a QR payment needs manual review');
     },
     countOutcome: (outcome) => outcomeCounter.inc({ outcome }),
   };

@@ -16,7 +16,7 @@ const keyOf = ({ organizationId, transactionId }: QrKey) => `${organizationId}/$
 
 export const paymentTopic = (key: QrKey) => ({ kind: 'qr', key: keyOf(key) });
 
-/** @example const running = createRunning(); */
+/** @example const runningPayments = createRunningPayments(); */
 export function createRunningPayments(): RunningPayments {
   const tasks = createKeyedTasks<LoadedPayment>();
   return { ...tasks, runInSequence: (key, work) => tasks.runExclusive(keyOf(key), work) };

@@ -100,7 +100,7 @@ function eventTypeOf(loaded: LoadedPayment, decision: ReportDecision): QrEventTy
   if (decision.kind === 'Nothing') return 'qr.noted';
   if (decision.kind === 'Hold') return 'qr.held';
   if (decision.kind === 'Retract' && !isLive(position)) return 'qr.resolved';
-  if (decision.kind === 'TakeBack' && !isLive(position)) return 'qr.late_completion';
+  if (decision.kind === 'RefundLatePayment' && !isLive(position)) return 'qr.late_completion';
   const { phase } = applyChanges(position, decision.changes);
   return `qr.${phase.toLowerCase()}` as QrEventType;
 }
@@ -163,7 +163,7 @@ function changedOperations(
     isFinalStatus(report.status) && !(decision.kind === 'Nothing' && decision.cause === 'Older');
   const closes = (isFinal && !isLive(after)) || decision.kind === 'Hold';
   const closedCancels = closes ? closeOpenCancels(loaded, decision.changes, at) : [];
-  if (decision.kind === 'TakeBack') {
+  if (decision.kind === 'RefundLatePayment') {
     const { amount } = decision;
     return [
       createOperation(loaded, 'Refund', { at, newId, amount, cause: 'LateCompletion' }),

@@ -11,7 +11,7 @@ const fieldError = (pointer: string, code: ErrorCode, detail: string) => ({
 /**
  * A scanned code always means `merchantscan`, even if the request names another scenario.
  *
- * @throws Refusal field_required
+ * @throws ProblemError field_required
  */
 export function scenarioOf({
   paymentScenario,
@@ -19,15 +19,15 @@ export function scenarioOf({
 }: Pick<QrRequest, 'paymentScenario' | 'scannedPaymentId'>): ScanScenario {
   if (scannedPaymentId !== undefined) return 'merchantscan';
   if (paymentScenario.toLowerCase() === 'consumerscan') return 'consumerscan';
-  return throwProblem('field_required', 'What the terminal has scanned is missing.', {
-    ...fieldError('/scannedPaymentId', 'field_required', 'Is needed with merchantscan.'),
+  return throwProblem('field_required', 'scannedPaymentId is required with merchantscan.', {
+    ...fieldError('/scannedPaymentId', 'field_required', 'Is required with merchantscan.'),
   });
 }
 
 /**
  * Only for new payments: a replay still succeeds after the currency has ended.
  *
- * @throws Refusal currency_unknown; `time` decides whether a currency is active
+ * @throws ProblemError currency_unknown; `time` decides whether a currency is active
  */
 export function requireActiveCurrency({ paymentAmount }: QrRequest, time: number): void {
   if (isActiveCurrency(paymentAmount.currency, time)) return;
@@ -36,10 +36,10 @@ export function requireActiveCurrency({ paymentAmount }: QrRequest, time: number
   });
 }
 
-/** Checks that do not depend on the time. @throws Refusal of the fields */
+/** Checks that do not depend on the time. @throws ProblemError of the fields */
 export function requireValidRequest(request: QrRequest): void {
   const { clientTransactionId, order } = request;
-  // Only a new payment needs a currency that is still active, and `create.ts` checks it.
+  // Only a new payment needs a currency that is still active, and `create-payment.ts` checks it.
   requireActiveCurrency(request, 0);
   requireValidIdentifier(clientTransactionId, '/clientTransactionId');
   if (order === undefined || !holdsCardNumber(JSON.stringify(order))) return;
@@ -48,7 +48,7 @@ export function requireValidRequest(request: QrRequest): void {
   });
 }
 
-/** The server stores and shows the identifier unchanged. @throws Refusal client_id_invalid */
+/** The server stores and shows the identifier unchanged. @throws ProblemError client_id_invalid */
 export function requireValidIdentifier(id: string | undefined, pointer: string): void {
   if (id === undefined || !holdsCardNumber(id)) return;
   throwProblem('client_id_invalid', 'The identifier contains text that looks like a card number.', {
@@ -81,7 +81,7 @@ const pointers: Readonly<Record<string, string>> = {
   orderDescription: '/order/orderDescription',
 };
 
-/** @throws Refusal client_id_reused, which names members and never values */
+/** @throws ProblemError client_id_reused, which names members and never values */
 export function requireSameRequest(
   first: Record<string, unknown>,
   second: Record<string, unknown>,

@@ -77,7 +77,7 @@ function step(position: PaymentPosition, world: World, one: Act): PaymentPositio
   switch (one.act) {
     case 'Said': {
       const verdict = decideReport(position, one.report);
-      if (verdict.kind === 'TakeBack') {
+      if (verdict.kind === 'RefundLatePayment') {
         assert.equal(verdict.amount, verdict.changes.refundReserved);
         world.takenBack += 1;
       }
@@ -180,7 +180,7 @@ test('a completion after an end is taken back once, and an end after a completio
   for (const phase of ['Declined', 'Cancelled', 'Expired', 'Failed'] as const) {
     const ended: PaymentPosition = { ...fresh, phase, sequence: 3 };
     const late = decideReport(ended, { status: 'Completed', sequence: 4 });
-    assert.equal(late.kind, 'TakeBack');
+    assert.equal(late.kind, 'RefundLatePayment');
     const after = applyChanges(ended, late.changes);
     assert.deepEqual([after.phase, after.paid, after.refundReserved], [phase, 1000, 1000]);
     assert.equal(decideReport(after, { status: 'Completed', sequence: 5 }).kind, 'Nothing');

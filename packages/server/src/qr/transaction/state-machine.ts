@@ -104,19 +104,24 @@ export const isLive = ({ phase }: Pick<PaymentPosition, 'phase'>): boolean => li
 export type ReportedStatus = PaymentPhase | 'PartiallyRefunded' | 'Refunded';
 
 /**
- * The effect of a provider's report. `Go` changes the phase, and `Stay` is already known.
- * `TakeBack` refunds money for an ended payment. `Ignore` comes after the end. `Contradict` is
+ * The effect of a provider's report. `Advance` changes the phase, and `Stay` is already known.
+ * `RefundLatePayment` refunds money for an ended payment. `Ignore` comes after the end. `Contradict` is
  * impossible and raises an alarm.
  */
-export type ReportTransition = 'Go' | 'Stay' | 'TakeBack' | 'Ignore' | 'Contradict';
+export type ReportTransition = 'Advance' | 'Stay' | 'RefundLatePayment' | 'Ignore' | 'Contradict';
 
-const finalTransitions = { Declined: 'Go', Cancelled: 'Go', Expired: 'Go', Failed: 'Go' } as const;
+const finalTransitions = {
+  Declined: 'Advance',
+  Cancelled: 'Advance',
+  Expired: 'Advance',
+  Failed: 'Advance',
+} as const;
 const afterEndTransitions: Readonly<Record<PaymentPhase, ReportTransition>> = {
   Created: 'Ignore',
   Pending: 'Ignore',
   Scanned: 'Ignore',
   Authorized: 'Ignore',
-  Completed: 'TakeBack',
+  Completed: 'RefundLatePayment',
   Declined: 'Ignore',
   Cancelled: 'Ignore',
   Expired: 'Ignore',
@@ -128,26 +133,26 @@ export const reportTransitions: Readonly<
 > = {
   Created: {
     Created: 'Stay',
-    Pending: 'Go',
-    Scanned: 'Go',
-    Authorized: 'Go',
-    Completed: 'Go',
+    Pending: 'Advance',
+    Scanned: 'Advance',
+    Authorized: 'Advance',
+    Completed: 'Advance',
     ...finalTransitions,
   },
   Pending: {
     Created: 'Stay',
     Pending: 'Stay',
-    Scanned: 'Go',
-    Authorized: 'Go',
-    Completed: 'Go',
+    Scanned: 'Advance',
+    Authorized: 'Advance',
+    Completed: 'Advance',
     ...finalTransitions,
   },
   Scanned: {
     Created: 'Stay',
     Pending: 'Stay',
     Scanned: 'Stay',
-    Authorized: 'Go',
-    Completed: 'Go',
+    Authorized: 'Advance',
+    Completed: 'Advance',
     ...finalTransitions,
   },
   Authorized: {
@@ -155,7 +160,7 @@ export const reportTransitions: Readonly<
     Pending: 'Stay',
     Scanned: 'Stay',
     Authorized: 'Stay',
-    Completed: 'Go',
+    Completed: 'Advance',
     ...finalTransitions,
   },
   Completed: {
@@ -196,7 +201,7 @@ export type ReportDecision =
   /** The provider reports that nothing was paid, and the hold ends. */
   | { kind: 'Retract'; changes: PositionChanges }
   /** The server refunds the money; the changes reserve the amount. */
-  | { kind: 'TakeBack'; changes: PositionChanges; amount: number };
+  | { kind: 'RefundLatePayment'; changes: PositionChanges; amount: number };
 
 /**
  * A full refund by the provider itself means that nothing was paid, unless the phase is Completed.
@@ -239,7 +244,7 @@ function decideLatePayment(
   const { paid, reason } = paidAmountOf(position, report);
   const changed: PositionChanges = { ...changes, paid, ending: null };
   if (reason === 'CurrencyDiffers') return { kind: 'Hold', changes: { ...changed, hold: reason } };
-  return { kind: 'TakeBack', changes: { ...changed, refundReserved: paid }, amount: paid };
+  return { kind: 'RefundLatePayment', changes: { ...changed, refundReserved: paid }, amount: paid };
 }
 
 function decideCompletion(
@@ -263,11 +268,11 @@ function finalPhase(phase: PaymentPhase, { ending }: PaymentPosition): PaymentPh
 }
 
 /**
- * The effect of a newer report on a payment on hold. `Keep` changes nothing, and `Sum` takes the
+ * The effect of a newer report on a payment on hold. `Keep` changes nothing, and `UpdateAmount` takes the
  * newest amount. `Retract` means that nothing was paid, and ends the hold. `Contradict` raises an
  * alarm: the provider did not make a refund and now reports no payment.
  */
-export type ReviewTransition = 'Keep' | 'Sum' | 'Retract' | 'Contradict';
+export type ReviewTransition = 'Keep' | 'UpdateAmount' | 'Retract' | 'Contradict';
 
 const liveTransitions = {
   Created: 'Keep',
@@ -277,7 +282,7 @@ const liveTransitions = {
 } as const;
 const amountTransitions: Readonly<Record<PaymentPhase, ReviewTransition>> = {
   ...liveTransitions,
-  Completed: 'Sum',
+  Completed: 'UpdateAmount',
   Declined: 'Retract',
   Cancelled: 'Retract',
   Expired: 'Retract',
@@ -317,7 +322,7 @@ function decideUnderReview(
   const isNumbered = report.sequence !== undefined;
   const contradicts = {
     Keep: phaseNow === 'Completed' && isDifferentAmount(position, report),
-    Sum: isDifferent && !isNumbered,
+    UpdateAmount: isDifferent && !isNumbered,
     Retract: !isNumbered,
     Contradict: true,
   }[move];
@@ -353,7 +358,7 @@ export function decideReport(position: PaymentPosition, report: StatusReport): R
       return { kind: 'Nothing', cause: 'AfterEnd', changes };
     case 'Contradict':
       return { kind: 'Nothing', cause: 'Contradicts', changes };
-    case 'TakeBack':
+    case 'RefundLatePayment':
       return decideLatePayment(position, report, changes);
     default:
   }
@@ -380,7 +385,7 @@ export type RejectionCode =
   | 'transaction_in_progress';
 
 /**
- * The effect of a verb in a status. `Send` calls the provider, `Refundable` allows amounts up to a
+ * The effect of an operation in a status. `Send` calls the provider, `Refundable` allows amounts up to a
  * limit, and `Nothing` succeeds without a change. All others are refusal codes.
  */
 export type OperationRule = 'Send' | 'Refundable' | 'Nothing' | RejectionCode;
