@@ -1,42 +1,45 @@
 // The blocks of docs/concepts/qr-payments.md: what a provider's word does, and what each status allows, from the tables that enforce it.
-import { type Resolution, resolutionTable } from '../../packages/server/src/qr/transaction/review-decisions.ts';
 import {
-  type HeldMove,
-  type HoldReason,
-  heldRules,
-  heldTable,
-  type Move,
-  moveTable,
-  type Phase,
-  type Rule,
-  verbTable,
+  type Resolution,
+  resolutionTable,
+} from '../../packages/server/src/qr/transaction/review-decisions.ts';
+import {
+  type OperationRule,
+  operationTable,
+  type PaymentPhase,
+  type ReportTransition,
+  type ReviewReason,
+  type ReviewTransition,
+  reportTransitions,
+  reviewTransitions,
+  underReviewRules,
 } from '../../packages/server/src/qr/transaction/state-machine.ts';
 import { code, table } from './markdown.ts';
 
-const words: Partial<Record<Rule, string>> = {
+const words: Partial<Record<OperationRule, string>> = {
   Send: 'asks the provider',
   Refundable: 'up to what is paid and not refunded',
   Nothing: 'nothing to do, succeeds',
 };
 
-const moves: Readonly<Record<Move, string>> = {
-  Go: 'goes there',
+const moves: Readonly<Record<ReportTransition, string>> = {
+  Advance: 'goes there',
   Stay: 'is known',
-  TakeBack: '**refunded by itself**',
+  RefundLatePayment: '**refunded by itself**',
   Ignore: 'changes nothing',
   Contradict: 'changes nothing, alarmed',
 };
 
-const phases = Object.keys(moveTable) as Phase[];
+const phases = Object.keys(reportTransitions) as PaymentPhase[];
 /** What a provider says of these is the same everywhere, so they share a column. */
-const endings: readonly Phase[] = ['Declined', 'Cancelled', 'Expired', 'Failed'];
+const endings: readonly PaymentPhase[] = ['Declined', 'Cancelled', 'Expired', 'Failed'];
 const said = phases.filter((phase) => !endings.includes(phase));
 
 /** What each word does in each status. */
 export function qrTransitionsTable(): string {
   const head = ['Status', ...said.map((phase) => `event ${code(phase)}`), 'event of another end'];
   const rows = phases.map((phase) => {
-    const row = moveTable[phase];
+    const row = reportTransitions[phase];
     const ends = new Set(endings.map((end) => moves[row[end]]));
     return [code(phase), ...said.map((each) => moves[row[each]]), [...ends].join(', ')];
   });
@@ -45,8 +48,8 @@ export function qrTransitionsTable(): string {
 
 /** What a cancel and a refund meet. */
 export function qrStatesTable(): string {
-  const rows = [...Object.entries(verbTable), ['held', heldRules] as const];
-  const named = (rule: Rule) => words[rule] ?? code(rule);
+  const rows = [...Object.entries(operationTable), ['held', underReviewRules] as const];
+  const named = (rule: OperationRule) => words[rule] ?? code(rule);
   return table(
     ['Status', 'Cancel', 'Refund'],
     rows.map(([status, { Cancel, Refund }]) => [
@@ -57,9 +60,9 @@ export function qrStatesTable(): string {
   );
 }
 
-const heldMoves: Readonly<Record<HeldMove, string>> = {
+const heldMoves: Readonly<Record<ReviewTransition, string>> = {
   Keep: 'changes nothing',
-  Sum: 'another sum is the one to decide about',
+  UpdateAmount: 'another sum is the one to decide about',
   Retract: 'ends it with nothing paid, alarmed',
   Contradict: 'changes nothing, alarmed',
 };
@@ -67,8 +70,8 @@ const heldMoves: Readonly<Record<HeldMove, string>> = {
 /** What the provider's newer words do to a payment that is held, and what somebody may decide. */
 export function qrHoldsTable(): string {
   const decisions = (all: readonly Resolution[]) => all.map(code).join(', ');
-  const rows = (Object.keys(heldTable) as HoldReason[]).map((reason) => {
-    const row = heldTable[reason];
+  const rows = (Object.keys(reviewTransitions) as ReviewReason[]).map((reason) => {
+    const row = reviewTransitions[reason];
     const ends = new Set(endings.map((end) => heldMoves[row[end]]));
     const { Live, Ended } = resolutionTable[reason];
     return [

@@ -70,7 +70,7 @@ describe('a file for an import', () => {
     const place = header?.indexOf('serialNumber') ?? -1;
     const serials = rows.map((cells) => cells[place] ?? '').filter((serial) => serial !== '');
     assert.equal(serials.length, 1);
-    const catalogue = new URL('../../server/src/demo/catalogue.ts', import.meta.url);
+    const catalogue = new URL('../../server/src/demo/demo-data.ts', import.meta.url);
     const found = (await readFile(catalogue, 'utf8')).matchAll(/serialNumber: '(\w+)'/g);
     const seeded = new Set([...found].map(([, serial]) => serial));
     assert.ok(seeded.size >= 4, 'the demo has devices');

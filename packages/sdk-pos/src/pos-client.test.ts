@@ -262,7 +262,7 @@ test('a token that is refused before its end is replaced, once', async (t) => {
 
 test('a refused handshake has the code and the sentence of the platform', async (t) => {
   const { connector, client } = await scene(t);
-  const detail = 'The application has not the role Point-of-sale Terminal.';
+  const detail = 'The application does not have the role Point-of-sale Terminal.';
   const body = JSON.stringify({ code: 'role_missing', detail });
   connector.refuse = () => ({ status: 403, body });
   await assert.rejects(client.status(tsn), {

@@ -10,7 +10,7 @@ import {
   type Connector,
   type ConnectorTimes,
   createConnector,
-  createRetail,
+  createRetailApi,
   openNodes,
   presenceEvents,
   type RetailTimes,
@@ -377,9 +377,9 @@ function createModules(deps: ApplicationOptions) {
   const retail =
     connector === undefined
       ? undefined
-      : createRetail({
+      : createRetailApi({
           ...parts,
-          relay: connector,
+          connector: connector,
           masterKey,
           provisioning,
           catalog,
@@ -462,7 +462,7 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
     cards.register(http.app, http.streams);
   }
   connector?.register(http.upgrades);
-  connector?.registerFleet(http.app);
+  connector?.registerDeviceRoutes(http.app);
   retail?.register(http.app, http.streams);
   const runsJobs = settings.roles.has('jobs');
   return {

@@ -17,7 +17,7 @@ async function checkPorts(settings: Settings): Promise<void> {
   } catch (error) {
     if (settings.environment !== 'production') {
       // Another process on the same data directory is the more likely reason.
-      const { refuseSecondCopy } = await import('./demo/index.ts');
+      const { requireNoRunningDemo: refuseSecondCopy } = await import('./demo/index.ts');
       await refuseSecondCopy(settings.dataDir);
     }
     throw error;

@@ -112,7 +112,7 @@ async function startParts(context: StartContext): Promise<void> {
   lifecycle.onStop('demo', () => demo?.stop());
   lifecycle.onStop('modules', application.stop, application.stopLimitMs);
   if (settings.environment !== 'production' && seedsDemo(settings)) {
-    demo = await startDemo({ settings, house: application, log, caFile: certificate?.caFile });
+    demo = await startDemo({ settings, modules: application, log, caFile: certificate?.caFile });
   }
   await application.start();
   await application.http.listen();

@@ -13,11 +13,11 @@ import {
   type Metrics,
   pause,
 } from '../platform/index.ts';
-import { createDeviceConnections } from './device-connections/accept-device-connection.ts';
+import { createDeviceConnectionRoute } from './device-connections/accept-device-connection.ts';
 import { createConnectionTokens } from './device-connections/connection-tokens.ts';
-import { createRegister } from './device-connections/device-registration.ts';
-import { createDeviceListener } from './device-connections/registration-listener.ts';
-import { createPageTerminals } from './device-connections/web-page-terminals.ts';
+import { createRegisterDevice } from './device-connections/device-registration.ts';
+import { createRegistrationListener } from './device-connections/registration-listener.ts';
+import { createWebPageTerminals } from './device-connections/web-page-terminals.ts';
 import { type ConnectorDevicesDeps, createConnectorDevices } from './devices/connector-devices.ts';
 import { createDeviceList } from './devices/device-list.ts';
 import { registerDeviceListRoutes } from './devices/device-list-routes.ts';
@@ -27,10 +27,10 @@ import type { MessageEndpoint } from './forwarding/forward-messages.ts';
 import { createWebSocketConnections } from './forwarding/websocket-connections.ts';
 import { BackplaneError, createLocalBackplane } from './nodes/backplane.ts';
 import type { Nodes } from './nodes/index.ts';
-import { createSessions } from './pos/accept-session-connection.ts';
+import { createSessionRoute } from './pos/accept-session-connection.ts';
 import { createClaims } from './pos/claim-requests.ts';
 import { createPosListener } from './pos/pos-listener.ts';
-import { createRecheck } from './recheck-authorizations.ts';
+import { createAuthorizationRecheck } from './recheck-authorizations.ts';
 import { createConnectorMetrics } from './runtime/connector-metrics.ts';
 import {
   type ConnectorSettings,
@@ -40,14 +40,14 @@ import {
 import { createDeviceRegistry } from './sessions/device-registry.ts';
 import type { PosSessionConnection } from './sessions/session-addresses.ts';
 
-export type { PageTerminals } from './device-connections/web-page-terminals.ts';
+export type { WebPageTerminals } from './device-connections/web-page-terminals.ts';
 export type { DevicePresence } from './devices/device-presence.ts';
 export { presenceEvents } from './devices/presence-events.ts';
 export type { MessageEndpoint } from './forwarding/forward-messages.ts';
 export type { Backplane, Message } from './nodes/backplane.ts';
 export { openNodes } from './nodes/index.ts';
-export type { Asking, DeviceState, Wanted } from './pos/claim-requests.ts';
-export { createRetail, type RetailTimes, retailEvents } from './retail-api/index.ts';
+export type { ClaimOptions, DeviceStatus, PosCaller } from './pos/claim-requests.ts';
+export { createRetailApi, type RetailTimes, retailEvents } from './retail-api/index.ts';
 export type { ConnectorSettings, ConnectorTimes } from './runtime/connector-settings.ts';
 
 export type Connector = ReturnType<typeof createConnector>;
@@ -72,17 +72,17 @@ export type ConnectorDeps = {
   readonly times?: Partial<ConnectorTimes> | undefined;
 };
 
-type Round = { pollMs: number; work(): Promise<void>; onError(error: unknown): void };
+type RepeatedTask = { pollMs: number; work(): Promise<void>; onError(error: unknown): void };
 
-type RecheckHow = {
+type RecheckOptions = {
   readonly roundMs: number;
   readonly now: () => number;
   readonly signal: AbortSignal;
-  readonly onError: (what: string) => (error: unknown) => void;
+  readonly onError: (text: string) => (error: unknown) => void;
 };
 
 /** Repeats the work with a pause after each run, even if there is more to do. */
-const round = ({ pollMs, work, onError }: Round) =>
+const createRepeatedTask = ({ pollMs, work, onError }: RepeatedTask) =>
   createPoller({
     pollMs,
     onError,
@@ -96,25 +96,28 @@ const round = ({ pollMs, work, onError }: Round) =>
 function createRechecks(
   {
     posListener,
-    ...asked
-  }: Pick<Parameters<typeof createRecheck>[0], 'devices' | 'clients' | 'deviceRegistry'> & {
+    ...recheckDeps
+  }: Pick<
+    Parameters<typeof createAuthorizationRecheck>[0],
+    'devices' | 'clients' | 'deviceRegistry'
+  > & {
     readonly posListener: Pick<ReturnType<typeof createPosListener>, 'recheck'>;
   },
-  { roundMs, now, signal, onError }: RecheckHow,
+  { roundMs, now, signal, onError }: RecheckOptions,
 ) {
   return [
-    createRecheck({
-      ...asked,
+    createAuthorizationRecheck({
+      ...recheckDeps,
       roundMs,
       now,
       signal,
-      rest: (ms: number) => pause(ms, signal),
-      onError: onError('devices could not be looked at again'),
+      pause: (ms: number) => pause(ms, signal),
+      onError: onError('the server could not recheck the devices'),
     }),
-    round({
+    createRepeatedTask({
       pollMs: roundMs,
       work: posListener.recheck,
-      onError: onError('connections could not be looked at again'),
+      onError: onError('the server could not recheck the connections of points of sale'),
     }),
   ];
 }
@@ -141,40 +144,52 @@ export function createConnector(deps: ConnectorDeps) {
     remoteSessions,
     sessionUrlOf: addressOf,
   });
-  const lifeMs = times.connectionTokenMs;
+  const tokenLifeMs = times.connectionTokenMs;
   const tokens = createConnectionTokens({
     masterKey: deps.masterKey,
     clock,
     node,
     issuer: settings.baseUrl,
-    lifeMs,
+    lifeMs: tokenLifeMs,
   });
   const claims = createClaims({ clock, backplane, devices, clients, presence });
-  const parts = { ...deps, webSockets, times, metrics };
-  const register = createRegister({ devices, clients });
+  const sharedDeps = { ...deps, webSockets, times, metrics };
+  const registerDevice = createRegisterDevice({ devices, clients });
   const { sign } = tokens;
-  const deviceListener = createDeviceListener({ ...parts, presence, register, sign });
-  const posListener = createPosListener({ ...parts, claims });
+  const deviceListener = createRegistrationListener({
+    ...sharedDeps,
+    presence,
+    register: registerDevice,
+    sign,
+  });
+  const posListener = createPosListener({ ...sharedDeps, claims });
   const stopping = new AbortController();
   const { signal } = stopping;
-  const onError = (what: string) => (error: unknown) => log.error({ err: error }, what);
-  const onAbandoned = onError('that a device went away could not be noted');
-  const rechecked = { devices, clients, deviceRegistry, posListener };
+  const onError = (text: string) => (error: unknown) => log.error({ err: error }, text);
+  const onDisconnectError = onError('the server could not store that a device disconnected');
+  const recheckTargets = { devices, clients, deviceRegistry, posListener };
   const pollers = [
-    ...createRechecks(rechecked, { roundMs: times.recheckMs, now: clock.now, signal, onError }),
-    round({
+    ...createRechecks(recheckTargets, {
+      roundMs: times.recheckMs,
+      now: clock.now,
+      signal,
+      onError,
+    }),
+    createRepeatedTask({
       pollMs: leaseRenewalMs,
       work: () => presence.renew(deviceRegistry.connectedDevices()).then(deviceRegistry.reconcile),
-      onError: onError('the presence of devices could not be renewed'),
+      onError: onError('the server could not renew the presence of its devices'),
     }),
     createPresencePublisher({ database: deps.database, clock, log, times }),
   ];
-  let ticking: NodeJS.Timeout | undefined;
-  nodes?.onConnectionChange(reached);
+  let tickTimer: NodeJS.Timeout | undefined;
+  nodes?.onConnectionChange(onNodesChange);
 
-  function reached(isUp: boolean): void {
+  function onNodesChange(isUp: boolean): void {
     if (isUp)
-      deviceRegistry.reconcile().catch(onError('devices could not be compared with other nodes'));
+      deviceRegistry
+        .reconcile()
+        .catch(onError('the server could not compare its devices with other nodes'));
   }
 
   function tick(): void {
@@ -191,16 +206,19 @@ export function createConnector(deps: ConnectorDeps) {
     presence,
     backplane,
     /** For terminals that run in a web page of this server. */
-    pageTerminals: createPageTerminals({
+    pageTerminals: createWebPageTerminals({
       devices,
       presence,
       webSockets,
       deviceRegistry,
-      connectionsMost: settings.connectorConnections,
-      onAbandoned,
+      connectionsMax: settings.connectorConnections,
+      onDisconnectError,
     }),
     /** Connects a POS of this process to a session on any node; returns undefined if this fails. */
-    async join(sessionId: string, end: MessageEndpoint): Promise<PosSessionConnection | undefined> {
+    async joinSession(
+      sessionId: string,
+      end: MessageEndpoint,
+    ): Promise<PosSessionConnection | undefined> {
       if (deviceRegistry.useAddress(sessionId)) return deviceRegistry.join(sessionId, end);
       if (remoteSessions === undefined || deviceRegistry.hasSession(sessionId)) return undefined;
       try {
@@ -211,7 +229,7 @@ export function createConnector(deps: ConnectorDeps) {
       }
     },
     /** Registers the routes that show the connected devices to operators. */
-    registerFleet(app: FastifyInstance): void {
+    registerDeviceRoutes(app: FastifyInstance): void {
       registerDeviceListRoutes(
         app,
         createDeviceList({ database: deps.database, clock, backplane }),
@@ -220,21 +238,28 @@ export function createConnector(deps: ConnectorDeps) {
     register(upgrades: Pick<WebSocketUpgrades, 'add'>): void {
       upgrades.add(deviceListener.route);
       upgrades.add(posListener.route);
-      upgrades.add(createSessions({ settings, webSockets, deviceRegistry, far: remoteSessions }));
       upgrades.add(
-        createDeviceConnections({
+        createSessionRoute({
+          settings,
+          webSockets,
+          deviceRegistry,
+          remoteSessions: remoteSessions,
+        }),
+      );
+      upgrades.add(
+        createDeviceConnectionRoute({
           verify: tokens.verify,
           devices,
           clients,
           presence,
           webSockets,
           deviceRegistry,
-          onAbandoned,
+          onDisconnectError,
         }),
       );
     },
     start(): void {
-      ticking = setInterval(tick, times.tickMs);
+      tickTimer = setInterval(tick, times.tickMs);
       for (const { start } of pollers) start();
     },
     /**
@@ -242,7 +267,7 @@ export function createConnector(deps: ConnectorDeps) {
      * new handshakes before this call.
      */
     async stop(): Promise<void> {
-      clearInterval(ticking);
+      clearInterval(tickTimer);
       stopping.abort();
       await Promise.all(pollers.map(({ stop }) => stop()));
       await posListener.stop();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import type { AssignedTerminal } from './devices/connector-devices.ts';
-import { createRecheck } from './recheck-authorizations.ts';
+import { createAuthorizationRecheck } from './recheck-authorizations.ts';
 import type { ClaimToken } from './sessions/claim-token.ts';
 import type { ConnectedTerminal } from './sessions/device-registry.ts';
 import type { Claimant } from './sessions/session.ts';
@@ -23,7 +23,7 @@ async function looksAt(count: number): Promise<readonly number[]> {
   const looks: number[] = [];
   let now = 0;
   const { promise: over, resolve } = Promise.withResolvers<void>();
-  const recheck = createRecheck({
+  const recheck = createAuthorizationRecheck({
     devices: {
       async findFaults(some) {
         if (some[0]?.physicalDeviceId === 'd0') looks.push(now);
@@ -45,7 +45,7 @@ async function looksAt(count: number): Promise<readonly number[]> {
     roundMs,
     signal: stopping.signal,
     onError: (error) => assert.fail(String(error)),
-    async rest(ms) {
+    async pause(ms) {
       assert.ok(ms > 0 && ms <= roundMs);
       now += ms;
       if (looks.length < 3) return;
@@ -94,7 +94,7 @@ async function rounds(
     if (organizationId === 'o-broken') throw new Error('the realm cannot be read');
   };
   before[0]?.();
-  const recheck = createRecheck({
+  const recheck = createAuthorizationRecheck({
     devices: {
       findFaults: async (some) =>
         new Map(some.map((device) => [device, 'device_disabled'] as const)) as never,
@@ -122,7 +122,7 @@ async function rounds(
     roundMs,
     signal: stopping.signal,
     onError: (error) => void faults.push(error),
-    async rest() {
+    async pause() {
       cut.push(ofRound);
       ofRound = [];
       before[cut.length]?.();

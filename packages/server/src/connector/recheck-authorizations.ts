@@ -26,35 +26,37 @@ type Deps = {
   /** A round is spread over this time, and the next round follows it. */
   readonly roundMs: number;
   /** Ends early when the process stops. */
-  readonly rest: (ms: number) => Promise<void>;
+  readonly pause: (ms: number) => Promise<void>;
   readonly signal: AbortSignal;
   readonly onError: (error: unknown) => void;
 };
 
 /** The maximum number of devices in one query. */
-const portion = 500;
+const devicesPerQuery = 500;
 /** The number of client checks in parallel; the cache answers most of them. */
-const atOnce = 4;
+const parallelChecks = 4;
 
 /** @throws if some checks failed, after all others have run */
-async function inTurns<Item>(items: readonly Item[], look: (item: Item) => Promise<void>) {
-  const causes: unknown[] = [];
-  const note = (cause: unknown) => void causes.push(cause);
-  for (let from = 0; from < items.length; from += atOnce) {
-    await Promise.all(items.slice(from, from + atOnce).map((item) => look(item).catch(note)));
+async function checkAll<Item>(items: readonly Item[], check: (item: Item) => Promise<void>) {
+  const errors: unknown[] = [];
+  const recordError = (cause: unknown) => void errors.push(cause);
+  for (let from = 0; from < items.length; from += parallelChecks) {
+    await Promise.all(
+      items.slice(from, from + parallelChecks).map((item) => check(item).catch(recordError)),
+    );
   }
-  const faults = causes.length;
-  if (faults > 0) throw new Error(`${faults} could not be looked at`, { cause: causes.at(-1) });
+  const failedCount = errors.length;
+  if (failedCount > 0) throw new Error(`${failedCount} checks failed`, { cause: errors.at(-1) });
 }
 
-/** @example createRecheck({ devices, clients, hub, now, roundMs, rest, signal, onError }).start(); */
-export function createRecheck({
+/** @example createAuthorizationRecheck({ devices, clients, deviceRegistry, now, roundMs, pause, signal, onError }).start(); */
+export function createAuthorizationRecheck({
   devices,
   clients,
   deviceRegistry,
   now,
   roundMs,
-  rest,
+  pause,
   signal,
   onError,
 }: Deps): Poller {
@@ -62,117 +64,121 @@ export function createRecheck({
    * Tokens that one round found invalid. A message about a newer token of the session may arrive
    * before the next round.
    */
-  const fallenTokens = new Set<string>();
+  const invalidTokens = new Set<string>();
 
   /** Returns the applications of these devices that are disabled or have lost their role. */
-  async function fallenOf(
-    some: readonly ConnectedTerminal[],
-    note: (cause: unknown) => void,
+  async function findInvalidClients(
+    devicesInPortion: readonly ConnectedTerminal[],
+    recordError: (cause: unknown) => void,
   ): Promise<ReadonlyMap<string, RevocationReason>> {
-    const named = some.flatMap(({ device: { organizationId }, clientId }) =>
+    const clientKeys = devicesInPortion.flatMap(({ device: { organizationId }, clientId }) =>
       clientId === undefined ? [] : [[`${organizationId}/${clientId}`, organizationId, clientId]],
     );
-    const fallen = new Map<string, RevocationReason>();
-    const each = new Map(named.map((one) => [one[0], one] as const));
-    await inTurns([...each.values()], async ([name = '', organizationId = '', clientId = '']) => {
+    const invalidClients = new Map<string, RevocationReason>();
+    const byKey = new Map(clientKeys.map((one) => [one[0], one] as const));
+    await checkAll([...byKey.values()], async ([name = '', organizationId = '', clientId = '']) => {
       const permissions = await clients.currentPermissions(organizationId, clientId);
-      if (permissions === undefined) fallen.set(name, 'unauthorized');
-      else if (!mayRegister(permissions)) fallen.set(name, 'role_missing');
-    }).catch(note);
-    return fallen;
+      if (permissions === undefined) invalidClients.set(name, 'unauthorized');
+      else if (!mayRegister(permissions)) invalidClients.set(name, 'role_missing');
+    }).catch(recordError);
+    return invalidClients;
   }
 
   /** Checks all of these devices with a few queries. */
-  async function lookAt(
-    some: readonly ConnectedTerminal[],
-    note: (cause: unknown) => void,
+  async function recheckDevices(
+    devicesInPortion: readonly ConnectedTerminal[],
+    recordError: (cause: unknown) => void,
   ): Promise<void> {
-    const bound = some.flatMap(({ device: { organizationId }, thumbprint }) =>
+    const certificates = devicesInPortion.flatMap(({ device: { organizationId }, thumbprint }) =>
       thumbprint === undefined ? [] : { organizationId, thumbprint },
     );
-    const good = await clients.findActiveCertificates(bound);
-    const fallen = await fallenOf(some, note);
-    const faults = await devices.findFaults(some.map(({ device }) => device));
-    for (const { device, connectionId, thumbprint, clientId } of some) {
-      const isProven = thumbprint === undefined || good.has(thumbprint);
-      const word = isProven
-        ? (fallen.get(`${device.organizationId}/${clientId}`) ?? faults.get(device))
+    const valid = await clients.findActiveCertificates(certificates);
+    const invalidClients = await findInvalidClients(devicesInPortion, recordError);
+    const failedCount = await devices.findFaults(devicesInPortion.map(({ device }) => device));
+    for (const { device, connectionId, thumbprint, clientId } of devicesInPortion) {
+      const hasValidCertificate = thumbprint === undefined || valid.has(thumbprint);
+      const reason = hasValidCertificate
+        ? (invalidClients.get(`${device.organizationId}/${clientId}`) ?? failedCount.get(device))
         : 'unauthorized';
-      if (word === undefined) continue;
+      if (reason === undefined) continue;
       // A device with a new assignment may reconnect with the credentials of that assignment.
-      const code = word === 'moved' ? closeCodes.restarting : closeCodeForFault(word);
-      deviceRegistry.disconnectDevice(device, connectionId, { code, reason: word });
+      const code = reason === 'moved' ? closeCodes.restarting : closeCodeForFault(reason);
+      deviceRegistry.disconnectDevice(device, connectionId, { code, reason: reason });
     }
   }
 
-  async function lookAtClients(): Promise<void> {
+  async function recheckClients(): Promise<void> {
     const claimants = new Map(
       deviceRegistry
         .claimants()
         .map((claimant) => [`${claimant.organizationId}/${claimant.clientId}`, claimant]),
     );
-    await inTurns([...claimants.values()], async ({ organizationId, clientId, byRole }) => {
+    await checkAll([...claimants.values()], async ({ organizationId, clientId, byRole }) => {
       const permissions = await clients.currentPermissions(organizationId, clientId);
-      const isLost = byRole === true && permissions?.includes('cc.pos') === false;
-      if (permissions !== undefined && !isLost) return;
-      const word: RevocationReason = isLost ? 'role_missing' : 'unauthorized';
+      const hasLostRole = byRole === true && permissions?.includes('cc.pos') === false;
+      if (permissions !== undefined && !hasLostRole) return;
+      const reason: RevocationReason = hasLostRole ? 'role_missing' : 'unauthorized';
       const isOfClient = (claimant: Claimant) =>
         claimant.organizationId === organizationId && claimant.clientId === clientId;
-      deviceRegistry.endSessions(isOfClient, sessionEndForRevocation(word));
+      deviceRegistry.endSessions(isOfClient, sessionEndForRevocation(reason));
     });
   }
 
   /** Includes sessions without a control connection, which no other check covers. */
-  async function lookAtTokens(): Promise<void> {
-    const held = deviceRegistry.claimants().flatMap(({ token }) => token ?? []);
+  async function recheckTokens(): Promise<void> {
+    const claimTokens = deviceRegistry.claimants().flatMap(({ token }) => token ?? []);
     // An expired token was valid before, so its sessions continue.
-    const good = held.filter(({ expiresAt }) => now() < expiresAt);
-    const each = new Map(good.map((token) => [token.tokenId, token]));
-    for (const tokenId of fallenTokens) if (!each.has(tokenId)) fallenTokens.delete(tokenId);
-    await inTurns([...each.values()], async (token) => {
+    const valid = claimTokens.filter(({ expiresAt }) => now() < expiresAt);
+    const byKey = new Map(valid.map((token) => [token.tokenId, token]));
+    for (const tokenId of invalidTokens) if (!byKey.has(tokenId)) invalidTokens.delete(tokenId);
+    await checkAll([...byKey.values()], async (token) => {
       const { tokenId } = token;
       const permissions = await clients.currentPermissionsOfToken(token);
       if (permissions?.includes('cc.pos') === true) {
-        fallenTokens.delete(tokenId);
+        invalidTokens.delete(tokenId);
         return;
       }
-      if (!fallenTokens.has(tokenId)) {
-        fallenTokens.add(tokenId);
+      if (!invalidTokens.has(tokenId)) {
+        invalidTokens.add(tokenId);
         return;
       }
-      const word: RevocationReason = permissions === undefined ? 'unauthorized' : 'role_missing';
+      const reason: RevocationReason = permissions === undefined ? 'unauthorized' : 'role_missing';
       deviceRegistry.endSessions(
         (claimant) => claimant.token?.tokenId === tokenId,
-        sessionEndForRevocation(word),
+        sessionEndForRevocation(reason),
       );
     });
   }
 
-  async function round(): Promise<void> {
-    let began = performance.now();
-    const causes: unknown[] = [];
-    const note = (cause: unknown) => void causes.push(cause);
-    await lookAtClients().catch(note);
-    await lookAtTokens().catch(note);
+  async function runRound(): Promise<void> {
+    let startedAt = performance.now();
+    const errors: unknown[] = [];
+    const recordError = (cause: unknown) => void errors.push(cause);
+    await recheckClients().catch(recordError);
+    await recheckTokens().catch(recordError);
     const all = deviceRegistry.connectedDevices();
-    const portions = Math.max(1, Math.ceil(all.length / portion));
-    for (let at = 0; at < portions && !signal.aborted; at += 1) {
-      await lookAt(all.slice(at * portion, (at + 1) * portion), note).catch(note);
+    const portionCount = Math.max(1, Math.ceil(all.length / devicesPerQuery));
+    for (let at = 0; at < portionCount && !signal.aborted; at += 1) {
+      await recheckDevices(
+        all.slice(at * devicesPerQuery, (at + 1) * devicesPerQuery),
+        recordError,
+      ).catch(recordError);
       // The rest after the last portion is part of the round, so each round checks each device
       // once.
-      await rest(Math.max(0, roundMs / portions - (performance.now() - began)));
-      began = performance.now();
+      await pause(Math.max(0, roundMs / portionCount - (performance.now() - startedAt)));
+      startedAt = performance.now();
     }
     // The round reports faults and throws none, so that they do not delay the next round.
-    const faults = causes.length;
-    if (faults > 0) onError(new Error(`${faults} looks met a fault`, { cause: causes.at(-1) }));
+    const failedCount = errors.length;
+    if (failedCount > 0)
+      onError(new Error(`${failedCount} checks failed`, { cause: errors.at(-1) }));
   }
 
   return createPoller({
     pollMs: roundMs,
     onError,
     async poll() {
-      await round();
+      await runRound();
       return !signal.aborted;
     },
   });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { renderBanner } from './banner.ts';
-import { demoApplications, providerServer } from './catalogue.ts';
-import { factsOf } from './demo-json.ts';
-import { demoPeople, providerPeople } from './people.ts';
+import { demoApplications, serviceProviderApplication } from './demo-data.ts';
+import { createDemoFacts } from './demo-json.ts';
+import { demoUsers, providerUsers } from './demo-users.ts';
 
 const addresses = {
   environment: 'demo',
@@ -16,12 +16,12 @@ const addresses = {
 } as const;
 const secrets = {
   applications: new Map(
-    [...demoApplications, providerServer]
+    [...demoApplications, serviceProviderApplication]
       .filter(({ isPublic }) => !isPublic)
       .map(({ clientId }, index) => [clientId, String(index).repeat(43).slice(0, 43)]),
   ),
   users: new Map(
-    [...demoPeople, ...providerPeople].map(({ username, hasOneTimePassword }) => [
+    [...demoUsers, ...providerUsers].map(({ username, hasOneTimePassword }) => [
       username,
       {
         password: username.padEnd(23, 'x'),
@@ -41,7 +41,7 @@ const places = {
 // The first time in the table of RFC 6238: the six-digit code of its secret is 287082.
 const plain = { colour: false, at: 59_000 };
 
-const providerFacts = ({ serviceProvider }: ReturnType<typeof factsOf>): string[] => {
+const providerFacts = ({ serviceProvider }: ReturnType<typeof createDemoFacts>): string[] => {
   const { name, organizationId, userDomainId, application, users } = serviceProvider;
   const { clientId, clientSecret = '' } = application;
   const people = users.flatMap(({ username, password }) => [username, password]);
@@ -49,7 +49,7 @@ const providerFacts = ({ serviceProvider }: ReturnType<typeof factsOf>): string[
 };
 
 test('the table names every address, application, store and device, in 100 columns', () => {
-  const facts = factsOf(addresses, caFile, secrets);
+  const facts = createDemoFacts(addresses, caFile, secrets);
   const text = renderBanner(facts, places, plain);
   const expected = [
     addresses.baseUrl,
@@ -78,21 +78,23 @@ test('the table names every address, application, store and device, in 100 colum
 });
 
 test('the one-time passwords are those of the moment; who needs none has none', () => {
-  const lines = renderBanner(factsOf(addresses, caFile, secrets), places, plain).split('\n');
+  const lines = renderBanner(createDemoFacts(addresses, caFile, secrets), places, plain).split(
+    '\n',
+  );
   const lineOf = (name: string) => lines.find((line) => line.startsWith(`  ${name} `)) ?? '';
   assert.match(lineOf('admin'), / 287082 {2}org_admin, the acquirer$/);
   assert.match(lineOf('demo'), / - {7}merchant_manager, Café Lumière$/);
 });
 
 test('it says how to stop, and where the data stays', () => {
-  const text = renderBanner(factsOf(addresses, caFile, secrets), places, plain);
+  const text = renderBanner(createDemoFacts(addresses, caFile, secrets), places, plain);
   const end = text.slice(text.lastIndexOf('—'));
   assert.match(end, /Ctrl\+C stops it, and the data stays/);
   assert.ok(end.includes(`\n  ${dataDir}\n`), end);
 });
 
 test('columns are aligned', () => {
-  const text = renderBanner(factsOf(addresses, caFile, secrets), places, plain);
+  const text = renderBanner(createDemoFacts(addresses, caFile, secrets), places, plain);
   const lines = text.split('\n');
   const rows = demoApplications.map(
     ({ key, clientId }) =>
@@ -103,7 +105,7 @@ test('columns are aligned', () => {
 });
 
 test('colours come only where they were asked for', () => {
-  const facts = factsOf(addresses, caFile, secrets);
+  const facts = createDemoFacts(addresses, caFile, secrets);
   const esc = String.fromCharCode(27);
   assert.ok(!renderBanner(facts, places, plain).includes(esc));
   const coloured = renderBanner(facts, places, { ...plain, colour: true });
@@ -113,11 +115,11 @@ test('colours come only where they were asked for', () => {
 });
 
 test('without a certificate authority of our own the curl trusts the usual ones', () => {
-  const text = renderBanner(factsOf(addresses, undefined, secrets), places, plain);
+  const text = renderBanner(createDemoFacts(addresses, undefined, secrets), places, plain);
   assert.ok(!text.includes('cacert') && !text.includes('CA='));
 });
 
 test('a path with a quote stays one word of the shell', () => {
-  const facts = factsOf(addresses, "/home/o'neil/ca.pem", secrets);
+  const facts = createDemoFacts(addresses, "/home/o'neil/ca.pem", secrets);
   assert.ok(renderBanner(facts, places, plain).includes("CA='/home/o'\\''neil/ca.pem'"));
 });

@@ -1,11 +1,11 @@
 // Renders the table that the demo prints: addresses, users, secrets and a first request.
 import { dirname } from 'node:path';
-import { demoApplications, demoMerchants } from './catalogue.ts';
+import { demoApplications, demoMerchants } from './demo-data.ts';
 import type { DemoFacts } from './demo-json.ts';
-import { demoPeople, providerPeople } from './people.ts';
-import { oneTimePasswordAt } from './users.ts';
+import { demoUsers, providerUsers } from './demo-users.ts';
+import { oneTimePasswordAt } from './seed-users.ts';
 
-export type BannerPlaces = {
+export type BannerPaths = {
   readonly demoFile: string;
   readonly ledgerDir: string;
   readonly acquirerPort: number;
@@ -22,7 +22,7 @@ export type BannerStyle = {
 type Line = readonly string[];
 
 const indent = '  ';
-const gap = '  ';
+const columnGap = '  ';
 /**
  * A published test card number, written so that a search for card numbers does not find it here.
  */
@@ -40,12 +40,12 @@ function columns(lines: readonly Line[]): string[] {
   return lines.map((line) =>
     line
       .map((text, column) => text.padEnd(widths[column] ?? 0))
-      .join(gap)
+      .join(columnGap)
       .trimEnd(),
   );
 }
 
-function addressLines(facts: DemoFacts, places: BannerPlaces): Line[] {
+function addressLines(facts: DemoFacts, paths: BannerPaths): Line[] {
   return [
     ['API and security', facts.baseUrl],
     ...(facts.authUrl === facts.baseUrl ? [] : [['Security', facts.authUrl]]),
@@ -54,14 +54,14 @@ function addressLines(facts: DemoFacts, places: BannerPlaces): Line[] {
     ['Reference', `${facts.baseUrl}/docs`],
     ['Sign-up', `${facts.authUrl}/sign-up`],
     ['Devices (mutual TLS)', facts.deviceAuthUrl],
-    ['Acquirer simulator', `127.0.0.1:${places.acquirerPort}, ledger in ${places.ledgerDir}`],
-    ...(places.qrProvider === undefined
+    ['Acquirer simulator', `127.0.0.1:${paths.acquirerPort}, ledger in ${paths.ledgerDir}`],
+    ...(paths.qrProvider === undefined
       ? []
-      : [['QR provider', `${places.qrProvider.url}, books in ${places.qrProvider.dir}`]]),
+      : [['QR provider', `${paths.qrProvider.url}, books in ${paths.qrProvider.dir}`]]),
     ['Metrics and health', `${facts.metricsUrl}/metrics`],
     ...(facts.caFile === undefined ? [] : [['Certificate authority', facts.caFile]]),
     ['Mail', facts.mailDir],
-    ['All of this as JSON', places.demoFile],
+    ['All of this as JSON', paths.demoFile],
     ['User domain', facts.userDomainId],
     ['Organisation', facts.organizationId],
   ];
@@ -69,7 +69,7 @@ function addressLines(facts: DemoFacts, places: BannerPlaces): Line[] {
 
 /** A secret has its own line, because there is no space beside a long client ID. */
 function applicationLines(facts: DemoFacts): Line[] {
-  return demoApplications.flatMap(({ key, clientId, actsFor }) => [
+  return demoApplications.flatMap(({ key, clientId, description: actsFor }) => [
     [key, clientId, actsFor],
     ['', facts.applications[key]?.clientSecret ?? '(none: public)'],
   ]);
@@ -81,20 +81,20 @@ function providerLines({ serviceProvider }: DemoFacts, at: number): Line[] {
   return [
     ['Organisation', organizationId],
     ['User domain', userDomainId],
-    ...userLines(users, at).map(([name = '', ...rest]) => [`User ${name}`, rest.join(gap)]),
+    ...userLines(users, at).map(([name = '', ...rest]) => [`User ${name}`, rest.join(columnGap)]),
     [`Application ${application.clientId}`, application.clientSecret ?? ''],
   ];
 }
 
 function userLines(users: DemoFacts['users'], at: number): Line[] {
   return users.map(({ username, password, otpSecret }) => {
-    const people = [...demoPeople, ...providerPeople];
-    const person = people.find((one) => one.username === username);
+    const accounts = [...demoUsers, ...providerUsers];
+    const account = accounts.find((one) => one.username === username);
     return [
       username,
       password,
       otpSecret === undefined ? '-' : oneTimePasswordAt(otpSecret, at),
-      person === undefined ? '' : `${person.group}, ${person.worksFor}`,
+      account === undefined ? '' : `${account.group}, ${account.employer}`,
     ];
   });
 }
@@ -139,12 +139,12 @@ function firstSale(facts: DemoFacts, year: number): string[] {
 }
 
 /** The path has its own line, because it may be long. */
-function startingAnew(dataDir: string): string[] {
+function resetLines(dataDir: string): string[] {
   return ['To begin anew, stop it and delete the directory', `${indent}${dataDir}`];
 }
 
 /** Returns the whole table, with a line break at its end. */
-export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: BannerStyle): string {
+export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: BannerStyle): string {
   const bold = (text: string) => (style.colour ? `\u001b[1m${text}\u001b[22m` : text);
   const dim = (text: string) => (style.colour ? `\u001b[2m${text}\u001b[22m` : text);
   const section = (title: string, lines: readonly string[]) => [
@@ -156,7 +156,7 @@ export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: Bann
   return [
     '',
     bold('Switchyard is ready: the demo environment, with a simulated acquirer and no real money.'),
-    ...section('Addresses', columns(addressLines(facts, places))),
+    ...section('Addresses', columns(addressLines(facts, paths))),
     ...section(
       'Applications (client id, and its client secret below)',
       columns(applicationLines(facts)),
@@ -182,7 +182,7 @@ export function renderBanner(facts: DemoFacts, places: BannerPlaces, style: Bann
     dim('—'.repeat(60)),
     '',
     bold('Ctrl+C stops it, and the data stays: the next start goes on with it.'),
-    ...startingAnew(dirname(places.demoFile)),
+    ...resetLines(dirname(paths.demoFile)),
     '',
   ].join('\n');
 }

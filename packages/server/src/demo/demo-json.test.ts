@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { groupLevels } from '@switchyard/contract';
-import { demoApplications, providerServer } from './catalogue.ts';
-import { demoFileIn, factsOf, readSecrets, writeFacts } from './demo-json.ts';
-import { demoPeople, providerPeople } from './people.ts';
+import { demoApplications, serviceProviderApplication } from './demo-data.ts';
+import { createDemoFacts, demoFileIn, readSecrets, writeDemoFile } from './demo-json.ts';
+import { demoUsers, providerUsers } from './demo-users.ts';
 
 const addresses = {
   environment: 'demo',
@@ -19,12 +19,12 @@ const addresses = {
 } as const;
 const secrets = {
   applications: new Map(
-    [...demoApplications, providerServer]
+    [...demoApplications, serviceProviderApplication]
       .filter(({ isPublic }) => !isPublic)
       .map(({ clientId }) => [clientId, `secret of ${clientId}`]),
   ),
   users: new Map(
-    [...demoPeople, ...providerPeople].map(({ username, hasOneTimePassword }) => [
+    [...demoUsers, ...providerUsers].map(({ username, hasOneTimePassword }) => [
       username,
       {
         password: `password of ${username}`,
@@ -33,7 +33,7 @@ const secrets = {
     ]),
   ),
 };
-const facts = factsOf(addresses, '/srv/ca.pem', secrets);
+const facts = createDemoFacts(addresses, '/srv/ca.pem', secrets);
 const none = { applications: new Map(), users: new Map() };
 
 describe('demo.json', () => {
@@ -44,15 +44,15 @@ describe('demo.json', () => {
   after(() => rm(dataDir, { recursive: true, force: true }));
 
   test('is for its owner alone, and a second start leaves it as it is', async () => {
-    writeFacts(dataDir, facts);
+    writeDemoFile(dataDir, facts);
     const file = demoFileIn(dataDir);
     const first = await stat(file);
     assert.equal(first.mode & 0o777, 0o600);
     assert.deepEqual(readSecrets(dataDir), secrets);
-    writeFacts(dataDir, factsOf(addresses, '/srv/ca.pem', readSecrets(dataDir)));
+    writeDemoFile(dataDir, createDemoFacts(addresses, '/srv/ca.pem', readSecrets(dataDir)));
     const second = await stat(file);
     assert.deepEqual([second.ino, second.mtimeMs], [first.ino, first.mtimeMs]);
-    writeFacts(dataDir, { ...facts, baseUrl: 'https://localhost:9443' });
+    writeDemoFile(dataDir, { ...facts, baseUrl: 'https://localhost:9443' });
     assert.match(await readFile(file, 'utf8'), /localhost:9443/);
   });
 
@@ -88,7 +88,7 @@ describe('demo.json', () => {
 
   test('the callback of the web application stands at the port of the platform', () => {
     const elsewhere = { ...addresses, baseUrl: 'https://localhost:9443' };
-    const { web } = factsOf(elsewhere, '/srv/ca.pem', secrets).applications;
+    const { web } = createDemoFacts(elsewhere, '/srv/ca.pem', secrets).applications;
     assert.equal(web?.redirectUri, 'https://localhost:9443/portal/callback');
   });
 
@@ -97,7 +97,7 @@ describe('demo.json', () => {
       baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210',
       ksn: `FFFF${serialNumber.slice(-8)}00200001`.slice(0, 20),
     });
-    const { devices } = factsOf(addresses, '/srv/ca.pem', secrets, keysOf);
+    const { devices } = createDemoFacts(addresses, '/srv/ca.pem', secrets, keysOf);
     assert.equal(new Set(devices.map(({ ksn }) => ksn)).size, devices.length);
     for (const { baseDerivationKey, ksn } of devices) {
       assert.match(baseDerivationKey ?? '', /^[0-9A-F]{32}$/);

@@ -9,7 +9,6 @@ import {
   type Settings,
 } from '../platform/index.ts';
 import { formatTsn } from '../provisioning/index.ts';
-import { redirectUriOf, type Secrets } from './applications.ts';
 import {
   type DemoApplication,
   type DemoDevice,
@@ -19,12 +18,19 @@ import {
   demoServiceProvider,
   demoUserDomainId,
   organizationId,
-  providerServer,
   providerServices,
-} from './catalogue.ts';
-import { type DeviceFiles, deviceFilesIn } from './devices.ts';
-import { type DemoPerson, demoPeople, entityOf, groupOf, providerPeople } from './people.ts';
-import type { KnownUsers, UserSecrets } from './users.ts';
+  serviceProviderApplication,
+} from './demo-data.ts';
+import {
+  type DemoUserAccount,
+  demoUsers,
+  entityIdOf,
+  groupIdOf,
+  providerUsers,
+} from './demo-users.ts';
+import { type ClientSecrets, redirectUriOf } from './seed-applications.ts';
+import { type DeviceFiles, deviceFilesOf } from './seed-device-certificates.ts';
+import type { UserSecrets, UserSecretsByName } from './seed-users.ts';
 
 export type DemoCredentials = {
   readonly clientId: string;
@@ -45,7 +51,10 @@ export type DemoUser = {
 };
 
 /** The secrets that the database cannot return: applications by client ID, users by user name. */
-export type DemoSecrets = { readonly applications: Secrets; readonly users: KnownUsers };
+export type DemoSecrets = {
+  readonly applications: ClientSecrets;
+  readonly users: UserSecretsByName;
+};
 
 export type DemoFacts = {
   readonly environment: string;
@@ -113,12 +122,12 @@ export const demoFileIn = (dataDir: string): string => join(dataDir, 'demo.json'
 
 type Members = Readonly<Record<string, unknown>>;
 
-const membersOf = (value: unknown): Members =>
+const asMembers = (value: unknown): Members =>
   typeof value === 'object' && value !== null ? (value as Members) : {};
 
 function readMembers(dataDir: string): Members {
   try {
-    return membersOf(JSON.parse(readFileSync(demoFileIn(dataDir), 'utf8')));
+    return asMembers(JSON.parse(readFileSync(demoFileIn(dataDir), 'utf8')));
   } catch {
     return {};
   }
@@ -127,19 +136,21 @@ function readMembers(dataDir: string): Members {
 /** Returns the secrets of an earlier start; none if the file is missing or damaged. */
 export function readSecrets(dataDir: string): DemoSecrets {
   const facts = readMembers(dataDir);
-  const provider = membersOf(facts['serviceProvider']);
+  const provider = asMembers(facts['serviceProvider']);
   const applications = new Map<string, string>();
-  const kept = Object.values(membersOf(facts['applications']));
-  for (const credentials of [...kept, provider['application']]) {
-    const { clientId, clientSecret } = membersOf(credentials);
+  const storedApplications = Object.values(asMembers(facts['applications']));
+  for (const credentials of [...storedApplications, provider['application']]) {
+    const { clientId, clientSecret } = asMembers(credentials);
     if (typeof clientId === 'string' && typeof clientSecret === 'string') {
       applications.set(clientId, clientSecret);
     }
   }
   const users = new Map<string, UserSecrets>();
-  const people = [facts['users'], provider['users']].map((list) => Object.values(membersOf(list)));
-  for (const user of people.flat()) {
-    const { username, password, otpSecret } = membersOf(user);
+  const storedUsers = [facts['users'], provider['users']].map((list) =>
+    Object.values(asMembers(list)),
+  );
+  for (const user of storedUsers.flat()) {
+    const { username, password, otpSecret } = asMembers(user);
     if (typeof username !== 'string' || typeof password !== 'string') continue;
     users.set(username, typeof otpSecret === 'string' ? { password, otpSecret } : { password });
   }
@@ -151,28 +162,28 @@ export type LastStart = {
   /** The address of its health endpoint. */
   readonly metricsUrl?: string;
   /** True if another process wrote the file and still runs; undefined if the file does not say. */
-  readonly isElsewhere?: boolean;
+  readonly isRunning?: boolean;
 };
 
 export function readLastStart(dataDir: string): LastStart {
-  const { metricsUrl, processMark: mark } = readMembers(dataDir);
+  const { metricsUrl, processMark } = readMembers(dataDir);
   return {
     ...(typeof metricsUrl === 'string' ? { metricsUrl } : {}),
-    ...(typeof mark === 'string' && mark !== readProcessIdentity(process.pid)
-      ? { isElsewhere: isSameProcessAlive(mark) }
+    ...(typeof processMark === 'string' && processMark !== readProcessIdentity(process.pid)
+      ? { isRunning: isSameProcessAlive(processMark) }
       : {}),
   };
 }
 
 /** Writes a temporary file first, so that no reader sees an incomplete file. */
-export function writeFacts(dataDir: string, facts: DemoFacts): void {
+export function writeDemoFile(dataDir: string, facts: DemoFacts): void {
   const file = demoFileIn(dataDir);
   const text = `${JSON.stringify({ ...facts, processMark: readProcessIdentity(process.pid) }, undefined, 2)}\n`;
   mkdirSync(dataDir, { recursive: true });
   if (readText(file) !== text) {
-    const unfinished = `${file}.${process.pid}`;
-    writeFileSync(unfinished, text, { mode: ownerOnly });
-    renameSync(unfinished, file);
+    const temporaryFile = `${file}.${process.pid}`;
+    writeFileSync(temporaryFile, text, { mode: ownerOnly });
+    renameSync(temporaryFile, file);
   }
   chmodSync(file, ownerOnly);
 }
@@ -187,7 +198,7 @@ function readText(file: string): string | undefined {
 
 function credentialsOf(
   application: DemoApplication,
-  secrets: Secrets,
+  secrets: ClientSecrets,
   baseUrl: string,
 ): DemoCredentials {
   const { clientId, merchantId, storeId } = application;
@@ -199,20 +210,20 @@ function credentialsOf(
   };
 }
 
-function userOf(person: DemoPerson, users: KnownUsers): DemoUser {
+function userOf(person: DemoUserAccount, users: UserSecretsByName): DemoUser {
   const { password = '', otpSecret } = users.get(person.username) ?? {};
   return {
     username: person.username,
     password,
     ...defined({ otpSecret }),
-    entityId: entityOf(person),
-    groups: [groupOf(person)],
+    entityId: entityIdOf(person),
+    groups: [groupIdOf(person)],
   };
 }
 
-function encryptionOf(device: DemoDevice, keysOf: DeviceKeys | undefined) {
-  if (keysOf === undefined) return {};
-  const { baseDerivationKey, ksn } = keysOf(device);
+function encryptionOf(device: DemoDevice, deviceKeysOf: DeviceKeys | undefined) {
+  if (deviceKeysOf === undefined) return {};
+  const { baseDerivationKey, ksn } = deviceKeysOf(device);
   return { baseDerivationKey, ksn };
 }
 
@@ -220,19 +231,19 @@ function providerFacts(baseUrl: string, secrets: DemoSecrets): DemoFacts['servic
   const services = Object.values(providerServices);
   return {
     ...demoServiceProvider,
-    users: providerPeople.map((person) => userOf(person, secrets.users)),
-    application: credentialsOf(providerServer, secrets.applications, baseUrl),
+    users: providerUsers.map((person) => userOf(person, secrets.users)),
+    application: credentialsOf(serviceProviderApplication, secrets.applications, baseUrl),
     services: services.map(({ serviceId, name }) => ({ serviceId, name })),
     paymentType: providerServices.pay.paymentTypes[0],
   };
 }
 
 /** Returns the same result for the same settings and secrets. */
-export function factsOf(
+export function createDemoFacts(
   addresses: DemoAddresses,
   caFile: string | undefined,
   secrets: DemoSecrets,
-  keysOf?: DeviceKeys,
+  deviceKeysOf?: DeviceKeys,
 ): DemoFacts {
   const { environment, baseUrl, authUrl, deviceAuthUrl } = addresses;
   const { metricsHost, metricsPort } = addresses;
@@ -259,7 +270,7 @@ export function factsOf(
         credentialsOf(application, secrets.applications, baseUrl),
       ]),
     ),
-    users: demoPeople.map((person) => userOf(person, secrets.users)),
+    users: demoUsers.map((person) => userOf(person, secrets.users)),
     devices: demoMerchants.flatMap(({ stores }) =>
       stores.flatMap(({ storeId, devices }) =>
         devices.map((device) => ({
@@ -268,8 +279,8 @@ export function factsOf(
           storeId,
           logicalDeviceId: device.logicalDeviceId,
           physicalDeviceId: device.physicalDeviceId,
-          ...deviceFilesIn(addresses.dataDir, device),
-          ...encryptionOf(device, keysOf),
+          ...deviceFilesOf(addresses.dataDir, device),
+          ...encryptionOf(device, deviceKeysOf),
         })),
       ),
     ),

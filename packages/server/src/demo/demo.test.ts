@@ -32,10 +32,10 @@ import {
   demoServices,
   organizationId,
   providerServices,
-} from './catalogue.ts';
+} from './demo-data.ts';
 import type { DemoCredentials, DemoFacts, DemoUser } from './demo-json.ts';
 import { startDemo } from './index.ts';
-import { oneTimePasswordAt } from './users.ts';
+import { oneTimePasswordAt } from './seed-users.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const authUrl = 'https://localhost:8443';
@@ -116,7 +116,7 @@ describe('the demo environment', () => {
         acquirerTimeoutMs: 10_000,
         ...more,
       },
-      house: { provisioning, identity, catalog },
+      modules: { provisioning, identity, catalog },
       log,
       clock,
       caFile: join(dataDir, 'tls', 'ca.pem'),

@@ -13,35 +13,35 @@ import {
 } from '../platform/index.ts';
 import type { Provisioning } from '../provisioning/index.ts';
 import { demoKeys } from '../vault/index.ts';
-import { seedApplications } from './applications.ts';
+import { startAcquirerSimulator } from './acquirer-simulator.ts';
 import { renderBanner } from './banner.ts';
 import {
-  acquirerHome,
-  demoProvider,
+  acquirerUserDomain,
   demoQrService,
   demoServiceProvider,
-  providerServer,
   providerServices,
-} from './catalogue.ts';
+  qrProviderApplication,
+  serviceProviderApplication,
+} from './demo-data.ts';
 import {
+  createDemoFacts,
   type DemoAddresses,
   type DemoSecrets,
   type DeviceKeys,
   demoFileIn,
-  factsOf,
   readLastStart,
   readSecrets,
-  writeFacts,
+  writeDemoFile,
 } from './demo-json.ts';
-import { seedDeviceCertificates } from './devices.ts';
 import { type ProviderAccount, type QrProvider, startQrProvider } from './qr-provider.ts';
-import { seedProvisioning } from './seed.ts';
-import { seedServices } from './services.ts';
-import { startSimulator } from './simulator.ts';
-import type { Simulator } from './supervised.ts';
-import { seedUsers } from './users.ts';
+import { seedApplications } from './seed-applications.ts';
+import { seedDeviceCertificates } from './seed-device-certificates.ts';
+import { seedProvisioning } from './seed-provisioning.ts';
+import { seedServices } from './seed-services.ts';
+import { seedUsers } from './seed-users.ts';
+import type { SupervisedProcess } from './supervised-process.ts';
 
-export { demoUserDomainId } from './catalogue.ts';
+export { demoUserDomainId } from './demo-data.ts';
 
 export type Output = {
   readonly isTTY?: boolean;
@@ -58,7 +58,7 @@ export type DemoDeps = {
       /** Without it the demo starts no provider of QR payments. */
       readonly qrProviderPort?: Settings['qrProviderPort'];
     };
-  readonly house: {
+  readonly modules: {
     readonly provisioning: Provisioning;
     readonly identity: Identity;
     readonly catalog: Pick<Catalog, 'services' | 'offers' | 'activations' | 'configuration'>;
@@ -82,15 +82,15 @@ export type Demo = {
 /** A running platform may be slow to answer; without one, the port refuses at once. */
 const healthTimeoutMs = 10_000;
 
-const ledgerIn = (dataDir: string): string => join(dataDir, 'acquirer');
+const ledgerDirOf = (dataDir: string): string => join(dataDir, 'acquirer');
 
 /** Another running platform uses the directory. */
-export class DemoFault extends Error {
+export class DemoStartError extends Error {
   override name = 'DemoFault';
 }
 
 /** Checks the health endpoint, if demo.json does not say which process wrote it. */
-async function answersAt(metricsUrl: string | undefined): Promise<boolean> {
+async function isHealthy(metricsUrl: string | undefined): Promise<boolean> {
   if (metricsUrl === undefined) return false;
   const signal = AbortSignal.timeout(healthTimeoutMs);
   return fetch(`${metricsUrl}/healthz`, { signal }).then(
@@ -102,34 +102,34 @@ async function answersAt(metricsUrl: string | undefined): Promise<boolean> {
 // Two demos in one directory would overwrite each other's link, ledger and addresses. A stopping
 // demo counts until its process has ended, because it closes its database last. Another process may
 // have its ports by then.
-export async function refuseSecondCopy(dataDir: string): Promise<void> {
-  const { metricsUrl, isElsewhere } = readLastStart(dataDir);
-  if (!(isElsewhere ?? (await answersAt(metricsUrl)))) return;
-  throw new DemoFault(
+export async function requireNoRunningDemo(dataDir: string): Promise<void> {
+  const { metricsUrl, isRunning } = readLastStart(dataDir);
+  if (!(isRunning ?? (await isHealthy(metricsUrl)))) return;
+  throw new DemoStartError(
     `Switchyard is running on ${dataDir} already (health at ${metricsUrl}/healthz).\n` +
       'Stop it first, or give this one a directory of its own: SWITCHYARD_DATA_DIR=… npm start',
   );
 }
 
-type Neighbours = { readonly simulator: Simulator; readonly qrProvider?: QrProvider };
+type Simulators = { readonly simulator: SupervisedProcess; readonly qrProvider?: QrProvider };
 
 /** Only the demo may call this machine; other environments have no provider on loopback. */
-async function startNeighbours(deps: DemoDeps, clock: Clock): Promise<Neighbours> {
-  const { settings, house, log } = deps;
+async function startSimulators(deps: DemoDeps, clock: Clock): Promise<Simulators> {
+  const { settings, modules, log } = deps;
   const { dataDir, acquirerPort, acquirerTimeoutMs, environment, qrProviderPort } = settings;
   if (settings.simulators === 'off') {
     return { simulator: { port: acquirerPort, pid: () => undefined, stop: async () => {} } };
   }
-  const simulator = startSimulator({
+  const simulator = startAcquirerSimulator({
     port: acquirerPort,
     acquirerTimeoutMs,
     clock,
     log,
-    ledgerDir: ledgerIn(dataDir),
+    ledgerDir: ledgerDirOf(dataDir),
     keysFile: demoKeys(dataDir).hostKeysFile(),
   });
   if (qrProviderPort === undefined || environment !== 'demo') return { simulator: await simulator };
-  const { services } = house.catalog;
+  const { services } = modules.catalog;
   const provider = startQrProvider({ port: qrProviderPort, dataDir, services, clock, log });
   const started = await Promise.allSettled([simulator, provider]);
   const [first, second] = started;
@@ -140,22 +140,26 @@ async function startNeighbours(deps: DemoDeps, clock: Clock): Promise<Neighbours
   throw first.status === 'rejected' ? first.reason : Object(second).reason;
 }
 
-async function stopAll({ simulator, qrProvider }: Neighbours): Promise<void> {
+async function stopSimulators({ simulator, qrProvider }: Simulators): Promise<void> {
   await Promise.all([simulator.stop(), qrProvider?.stop()]);
 }
 
 /** The services of the reference provider: one of the acquirer, and one of another organisation. */
-function accountsOf({ applications }: DemoSecrets): ProviderAccount[] {
+function providerAccountsOf({ applications }: DemoSecrets): ProviderAccount[] {
   const secretOf = ({ clientId }: { clientId: string }) => {
     const clientSecret = applications.get(clientId) ?? '';
     return { clientId, clientSecret };
   };
   return [
-    { serviceId: demoQrService.serviceId, home: acquirerHome, ...secretOf(demoProvider) },
+    {
+      serviceId: demoQrService.serviceId,
+      userDomain: acquirerUserDomain,
+      ...secretOf(qrProviderApplication),
+    },
     {
       serviceId: providerServices.pay.serviceId,
-      home: demoServiceProvider,
-      ...secretOf(providerServer),
+      userDomain: demoServiceProvider,
+      ...secretOf(serviceProviderApplication),
     },
   ];
 }
@@ -165,56 +169,56 @@ export async function startDemo(deps: DemoDeps): Promise<Demo> {
   const { settings, caFile } = deps;
   const { clock = systemClock, output = process.stdout } = deps;
   const { dataDir } = settings;
-  await refuseSecondCopy(dataDir);
-  const neighbours = await startNeighbours(deps, clock);
-  const { simulator, qrProvider } = neighbours;
+  await requireNoRunningDemo(dataDir);
+  const simulators = await startSimulators(deps, clock);
+  const { simulator, qrProvider } = simulators;
   try {
     const secrets = await seed(deps, simulator.port, clock);
     const keys = demoKeys(dataDir);
     const deviceKeys: DeviceKeys = ({ serialNumber, family }) =>
       keys.deviceKey(serialNumber, family === 'axium' ? 'DukptTdes' : 'DukptAes');
-    writeFacts(dataDir, factsOf(settings, caFile, secrets, deviceKeys));
-    await qrProvider?.introduce(settings, accountsOf(secrets), caFile);
+    writeDemoFile(dataDir, createDemoFacts(settings, caFile, secrets, deviceKeys));
+    await qrProvider?.introduce(settings, providerAccountsOf(secrets), caFile);
     return {
       acquirerPort: simulator.port,
       announce(addresses = settings) {
-        const facts = factsOf(addresses, caFile, secrets, deviceKeys);
-        writeFacts(dataDir, facts);
-        const places = {
+        const facts = createDemoFacts(addresses, caFile, secrets, deviceKeys);
+        writeDemoFile(dataDir, facts);
+        const paths = {
           demoFile: demoFileIn(dataDir),
-          ledgerDir: ledgerIn(dataDir),
+          ledgerDir: ledgerDirOf(dataDir),
           acquirerPort: simulator.port,
           ...defined({ qrProvider }),
         };
         const colour = output.isTTY === true && output.hasColors?.() === true;
-        output.write(renderBanner(facts, places, { colour, at: clock.now() }));
+        output.write(renderBanner(facts, paths, { colour, at: clock.now() }));
       },
-      stop: () => stopAll(neighbours),
+      stop: () => stopSimulators(simulators),
     };
   } catch (error) {
-    await stopAll(neighbours);
+    await stopSimulators(simulators);
     throw error;
   }
 }
 
 /** Seeds the database, and returns the secrets that only demo.json contains. */
 async function seed(
-  { settings, house, ids = systemIds }: DemoDeps,
+  { settings, modules, ids = systemIds }: DemoDeps,
   acquirerPort: number,
   clock: Clock,
 ): Promise<DemoSecrets> {
   const { dataDir, baseUrl } = settings;
-  const { identity, provisioning } = house;
+  const { identity, provisioning } = modules;
   await seedProvisioning(provisioning, acquirerPort);
-  await seedServices(house.catalog);
+  await seedServices(modules.catalog);
   const { pointsOfSale } = provisioning;
   await seedDeviceCertificates({ certificates: identity.devices.certificates, clock }, dataDir);
-  const known = readSecrets(dataDir);
+  const earlierSecrets = readSecrets(dataDir);
   return {
     applications: await seedApplications(
       { identity, pointsOfSale, ids, baseUrl },
-      known.applications,
+      earlierSecrets.applications,
     ),
-    users: await seedUsers({ identity, ids, clock }, known.users),
+    users: await seedUsers({ identity, ids, clock }, earlierSecrets.users),
   };
 }

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Service, ServiceInput } from '@switchyard/contract';
 import { byPlatform, type Catalog } from '../catalog/index.ts';
 import type { Clock, Log, Settings } from '../platform/index.ts';
-import { type DemoHome, demoQrService } from './catalogue.ts';
-import { programOf, startSupervised } from './supervised.ts';
+import { type DemoUserDomain, demoQrService } from './demo-data.ts';
+import { simulatorFile, startSupervisedProcess } from './supervised-process.ts';
 
 type Addresses = Pick<Settings, 'baseUrl' | 'authUrl'>;
 
@@ -26,7 +26,7 @@ export type QrProvider = {
 /** A service, and the application with which its provider calls the platform. */
 export type ProviderAccount = {
   readonly serviceId: string;
-  readonly home: DemoHome;
+  readonly userDomain: DemoUserDomain;
   readonly clientId: string;
   readonly clientSecret: string;
 };
@@ -89,9 +89,9 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
   const dir = join(deps.dataDir, 'qr-provider');
   const file = join(dir, 'platform.json');
   mkdirSync(dir, { recursive: true, mode: ownerOnlyDirectory });
-  const process = await startSupervised({
+  const process = await startSupervisedProcess({
     name: 'reference provider of QR payments',
-    main: programOf('qr-provider/main.ts'),
+    file: simulatorFile('qr-provider/main.ts'),
     port,
     clock,
     log,
@@ -110,8 +110,8 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
   const url = `http://127.0.0.1:${process.port}${path}`;
 
   /** The address of the service follows the process, unless a user has declared another one. */
-  async function declare({ serviceId, home }: ProviderAccount): Promise<void> {
-    const by = byPlatform(home.organizationId);
+  async function declare({ serviceId, userDomain }: ProviderAccount): Promise<void> {
+    const by = byPlatform(userDomain.organizationId);
     const { view } = await services.get(by, serviceId);
     const { spiUrl } = view;
     if (spiUrl === url || view.status !== 'Published') return;
@@ -121,8 +121,8 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
   }
 
   /** The platform shows a secret only once, so a lost file requires a new secret. */
-  async function renewed({ serviceId, home }: ProviderAccount): Promise<Secrets> {
-    const by = byPlatform(home.organizationId);
+  async function renewed({ serviceId, userDomain }: ProviderAccount): Promise<Secrets> {
+    const by = byPlatform(userDomain.organizationId);
     return [(await services.renewSecret(by, serviceId)).signingSecret];
   }
 
@@ -134,9 +134,9 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
       const known = secretsIn(file);
       const facts = await Promise.all(
         accounts.map(async (account) => {
-          const { serviceId, home, clientId, clientSecret } = account;
+          const { serviceId, userDomain, clientId, clientSecret } = account;
           const signingSecrets = known.get(serviceId) ?? (await renewed(account));
-          const tokenUrl = `${authUrl}/oauth2/v1/${home.userDomainId}/token`;
+          const tokenUrl = `${authUrl}/oauth2/v1/${userDomain.userDomainId}/token`;
           return { serviceId, signingSecrets, tokenUrl, clientId, clientSecret };
         }),
       );

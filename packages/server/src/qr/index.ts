@@ -15,17 +15,17 @@ import {
   type Metrics,
   type Numbering,
 } from '../platform/index.ts';
-import { registerProviderList } from './http/provider-payments-route.ts';
+import { registerProviderPaymentsRoute } from './http/provider-payments-route.ts';
 import { registerQrRoutes } from './http/qr-routes.ts';
-import { createLooks } from './provider-queries/poll-due-payments.ts';
+import { createPaymentPoller } from './provider-queries/poll-due-payments.ts';
 import type { Providers } from './providers/index.ts';
-import { createQrStore, type QrStore, type VersionsAsked } from './repository/qr-store.ts';
-import type { QrDeps, Tell } from './runtime/qr-dependencies.ts';
-import { createAlarms } from './runtime/review-alarms.ts';
-import { createRunning } from './runtime/running-payments.ts';
+import { createQrStore, type QrStore, type VersionQuery } from './repository/qr-store.ts';
+import type { QrDeps, RecordAudit } from './runtime/qr-dependencies.ts';
+import { createReviewAlarms } from './runtime/review-alarms.ts';
+import { createRunningPayments } from './runtime/running-payments.ts';
 
 export { createProviders, type Providers } from './providers/index.ts';
-export { qrEventSource as qrEvents } from './repository/published-events.ts';
+export { qrEvents } from './repository/published-events.ts';
 export * from './repository/reporting-queries.ts';
 
 export type Qr = {
@@ -38,7 +38,7 @@ export type Qr = {
   stop(): Promise<void>;
 };
 
-export type QrRoomDeps = {
+export type QrModuleDeps = {
   database: Database;
   providers: Providers;
   live: ChangeNotifier;
@@ -49,71 +49,71 @@ export type QrRoomDeps = {
   log: Log;
   metrics: Metrics;
   failPoints: FailPoints;
-  tell: Tell;
+  recordAudit: RecordAudit;
   payWithinMs: number;
   numbering: Numbering;
 };
 
 /** Caches the encoded query parameters, because the server polls the same lists many times. */
-function questions() {
-  const namedBy = new WeakMap<
+function createVersionQueries() {
+  const keysByArray = new WeakMap<
     readonly string[],
-    Pick<VersionsAsked, 'organizations' | 'payments'>
+    Pick<VersionQuery, 'organizations' | 'payments'>
   >();
-  const seenBy = new WeakMap<readonly number[], string>();
-  return (keys: readonly string[], seen: readonly number[]): VersionsAsked => {
-    let named = namedBy.get(keys);
-    if (named === undefined) {
+  const versionsByArray = new WeakMap<readonly number[], string>();
+  return (keys: readonly string[], knownVersions: readonly number[]): VersionQuery => {
+    let encodedKeys = keysByArray.get(keys);
+    if (encodedKeys === undefined) {
       const parts = keys.map((key) => key.split('/'));
-      named = {
+      encodedKeys = {
         organizations: encodeSimpleArray(parts.map(([organizationId = '']) => organizationId)),
         payments: encodeSimpleArray(parts.map(([, transactionId = '']) => transactionId)),
       };
-      namedBy.set(keys, named);
+      keysByArray.set(keys, encodedKeys);
     }
-    const versions = seenBy.get(seen) ?? encodeSimpleArray(seen);
-    seenBy.set(seen, versions);
-    return { ...named, versions };
+    const versions = versionsByArray.get(knownVersions) ?? encodeSimpleArray(knownVersions);
+    versionsByArray.set(knownVersions, versions);
+    return { ...encodedKeys, newerVersions: versions };
   };
 }
 
 /** Finds the changes of other processes by comparing versions. */
-function watch(live: ChangeNotifier, store: QrStore): void {
-  const askedFor = questions();
-  live.addSource('qr', async (keys, seen) => {
-    const found = await store.versions(askedFor(keys, seen));
+function addVersionSource(live: ChangeNotifier, store: QrStore): void {
+  const versionQuery = createVersionQueries();
+  live.addSource('qr', async (keys, knownVersions) => {
+    const newer = await store.newerVersions(versionQuery(keys, knownVersions));
     return new Map(
-      found.map((each) => [`${each.organizationId}/${each.transactionId}`, each.version]),
+      newer.map((each) => [`${each.organizationId}/${each.transactionId}`, each.version]),
     );
   });
 }
 
-/** @example const qr = createQr({ database, providers, live, masterKey, clock, dueClock, ids, log, metrics, failPoints, tell, payWithinMs, numbering }); */
-export function createQr({ database, providers, masterKey, metrics, ...rest }: QrRoomDeps): Qr {
+/** @example const qr = createQr({ database, providers, live, masterKey, clock, dueClock, ids, log, metrics, failPoints, recordAudit, payWithinMs, numbering }); */
+export function createQr({ database, providers, masterKey, metrics, ...rest }: QrModuleDeps): Qr {
   const { dueClock, ids, numbering } = rest;
   const store = createQrStore({ database, dueClock, ids, numbering });
-  const markKey = deriveKey(masterKey, 'qr scanned identifiers');
+  const digestKey = deriveKey(masterKey, 'qr scanned identifiers');
   const deps: QrDeps = {
     ...rest,
     store,
     providers,
-    running: createRunning(),
-    alarms: createAlarms({ database, log: rest.log, metrics }),
-    poke: () => looks.wake(),
-    markOf: (text) => createHmac('sha256', markKey).update(text).digest('base64url'),
+    runningPayments: createRunningPayments(),
+    alarms: createReviewAlarms({ database, log: rest.log, metrics }),
+    wakePoller: () => poller.wake(),
+    digestOf: (text) => createHmac('sha256', digestKey).update(text).digest('base64url'),
   };
-  const looks = createLooks(deps);
-  watch(rest.live, store);
+  const poller = createPaymentPoller(deps);
+  addVersionSource(rest.live, store);
   return {
     register(app, streams) {
       registerQrRoutes(app, deps, streams);
-      registerProviderList(app, database);
+      registerProviderPaymentsRoute(app, database);
     },
-    start: looks.start,
+    start: poller.start,
     pressure: store.pressure,
     async stop() {
-      await looks.stop();
-      await deps.running.waitForIdle();
+      await poller.stop();
+      await deps.runningPayments.waitForIdle();
       providers.stop();
       await store.drain();
     },

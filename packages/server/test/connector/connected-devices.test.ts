@@ -5,7 +5,10 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type ConnectedDevice, defined } from '@switchyard/contract';
 import { createDeviceList } from '../../src/connector/devices/device-list.ts';
-import { createPresencePublisher, presenceEvents } from '../../src/connector/devices/presence-events.ts';
+import {
+  createPresencePublisher,
+  presenceEvents,
+} from '../../src/connector/devices/presence-events.ts';
 import { createLog, type Database, openDatabase } from '../../src/platform/index.ts';
 import { testDatabase, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import type { Place } from '../support/provisioning/test-devices.ts';
@@ -34,7 +37,8 @@ describe('devices that come and go', () => {
     await database.close();
   });
 
-  const fleet = () => createDeviceList({ database, clock: on.clock, backplane: on.connector.backplane });
+  const fleet = () =>
+    createDeviceList({ database, clock: on.clock, backplane: on.connector.backplane });
   const scope = () => ({ organizationId: on.organizationId });
   const seen = async ({ physicalDeviceId }: Place): Promise<ConnectedDevice['connection']> => {
     const found = await fleet().find(scope(), physicalDeviceId);
@@ -185,7 +189,11 @@ describe('devices that come and go', () => {
 
   describe('as events', () => {
     type Told = { kind: string; sequence: number };
-    const times = { eventPollMs: 60 * second, stateStableMs: 10 * second, eventIntervalMs: 60 * second };
+    const times = {
+      eventPollMs: 60 * second,
+      stateStableMs: 10 * second,
+      eventIntervalMs: 60 * second,
+    };
 
     /** The events of one run for a device; rows of other devices stay for their own tests. */
     async function look({ physicalDeviceId }: Place): Promise<Told[]> {

@@ -71,7 +71,12 @@ describe('nodes whose clocks are apart', () => {
       clients: identity.clientVerifier,
       audit: testAudit(database, clock),
       metrics: createMetrics(),
-      nodes: { backplane, remoteSessions: far, isUp: () => true, onConnectionChange: () => () => {} },
+      nodes: {
+        backplane,
+        remoteSessions: far,
+        isUp: () => true,
+        onConnectionChange: () => () => {},
+      },
       times: { tickMs: 10, recheckMs: minute },
     });
     connector.register(http.upgrades);

@@ -5,22 +5,25 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { closeCodes, ProblemError } from '@switchyard/contract';
 import { createLocalBackplane } from '../../src/connector/nodes/backplane.ts';
-import type { Wanted } from '../../src/connector/pos/claim-requests.ts';
+import type { ClaimOptions } from '../../src/connector/pos/claim-requests.ts';
 import { ConnectorFault } from '../../src/connector/protocol/connector-fault.ts';
-import { createRetail } from '../../src/connector/retail-api/index.ts';
+import { createRetailApi } from '../../src/connector/retail-api/index.ts';
 import {
   createMessageStore,
-  type Kept,
+  type MessageKey,
   type MessageStore,
 } from '../../src/connector/retail-api/message-store.ts';
-import type { Relay } from '../../src/connector/retail-api/retail-dependencies.ts';
-import type { Terminals } from '../../src/connector/retail-api/retail-terminals.ts';
+import type { RetailConnector } from '../../src/connector/retail-api/retail-dependencies.ts';
+import type { RetailTerminals } from '../../src/connector/retail-api/retail-terminals.ts';
 import {
-  type Call,
-  createExchange,
-  type Exchange,
+  createMessageSender,
+  type MessageCall,
+  type MessageSender,
 } from '../../src/connector/retail-api/send-message.ts';
-import { createLines, type Lines } from '../../src/connector/retail-api/terminal-session-pool.ts';
+import {
+  createTerminalSessionPool,
+  type TerminalSessionPool,
+} from '../../src/connector/retail-api/terminal-session-pool.ts';
 import {
   createLog,
   type Database,
@@ -46,7 +49,7 @@ const placeOf = () =>
     storeId: randomUUID(),
     logicalDeviceId: randomUUID(),
     tsn: 'AXIUM_DX8000-1',
-  }) as Parameters<MessageStore['begin']>[0]['terminal'];
+  }) as Parameters<MessageStore['create']>[0]['terminal'];
 
 describe('messages to terminals', () => {
   let database: Database;
@@ -73,21 +76,21 @@ describe('messages to terminals', () => {
     place = placeOf();
   });
 
-  const begin = (facts: Partial<Parameters<MessageStore['begin']>[0]> = {}) => {
+  const begin = (facts: Partial<Parameters<MessageStore['create']>[0]> = {}) => {
     services += 1;
-    return store.begin({
+    return store.create({
       terminal: place,
       serviceId: `S${services}`,
       saleId: 'till-3',
       category: 'Payment',
       isPublished: false,
-      isAnswered: true,
+      hasResponse: true,
       dueAt: clock.at + 150_000,
       ...facts,
     });
   };
   const found = (serviceId: string) => store.find(place, { serviceId, saleId: 'till-3' }, {});
-  async function eventsOf({ messageId }: Kept): Promise<number> {
+  async function eventsOf({ messageId }: MessageKey): Promise<number> {
     const rows = await database.query('SELECT 1 FROM outbox WHERE subject_id = $1', [messageId]);
     return rows.length;
   }
@@ -99,8 +102,8 @@ describe('messages to terminals', () => {
       const young = await begin({ serviceId: 'young', dueAt: clock.at + hourMs });
       assert.ok(told && quiet && young);
       clock.at += 150_000;
-      assert.equal(await store.lapse(clock.at - 1, 10), 0, 'not before its time');
-      assert.equal(await store.lapse(clock.at + 1, 10), 2);
+      assert.equal(await store.expireOverdue(clock.at - 1, 10), 0, 'not before its time');
+      assert.equal(await store.expireOverdue(clock.at + 1, 10), 2);
       const { status, fault, settledAt } = (await found('told')) ?? {};
       assert.deepEqual(
         [status, fault, settledAt],
@@ -108,24 +111,24 @@ describe('messages to terminals', () => {
       );
       assert.equal((await found('young'))?.status, 'Waiting');
       assert.deepEqual(await Promise.all([told, quiet, young].map(eventsOf)), [1, 0, 0]);
-      await store.settle(told, { text: '{}', result: 'Success' });
+      await store.complete(told, { text: '{}', result: 'Success' });
       assert.equal((await found('told'))?.status, 'Failed', 'what has its end keeps it');
       assert.equal(await eventsOf(told), 1);
-      assert.equal(await store.lapse(clock.at + 1, 10), 0);
+      assert.equal(await store.expireOverdue(clock.at + 1, 10), 0);
     });
 
     it('are ended a few at a time, and by one of several processes', async () => {
       for (let at = 0; at < 7; at += 1) await begin({ dueAt: clock.at + 1 });
-      assert.equal(await store.lapse(clock.at + 2, 3), 3);
-      const others = await Promise.all([1, 2, 3].map(() => store.lapse(clock.at + 2, 3)));
-      const rest = await store.lapse(clock.at + 2, 10);
+      assert.equal(await store.expireOverdue(clock.at + 2, 3), 3);
+      const others = await Promise.all([1, 2, 3].map(() => store.expireOverdue(clock.at + 2, 3)));
+      const rest = await store.expireOverdue(clock.at + 2, 10);
       assert.equal(others.reduce((sum, each) => sum + each, 0) + rest, 4);
     });
 
     it('are looked for by the platform, which gives the process that sent them its time', async () => {
       await begin({ serviceId: 'dead' });
       const none = (() => assert.fail('nobody is asked')) as never;
-      const retail = createRetail({
+      const retail = createRetailApi({
         database,
         clock,
         dueClock: clock,
@@ -133,7 +136,12 @@ describe('messages to terminals', () => {
         masterKey,
         log,
         times: { sweepMs: 5 },
-        relay: { claims: none, presence: none, backplane: createLocalBackplane(), join: none },
+        connector: {
+          claims: none,
+          presence: none,
+          backplane: createLocalBackplane(),
+          joinSession: none,
+        },
         provisioning: none,
         catalog: none,
         live: { addSource: () => {}, publish: () => {} } as never,
@@ -158,7 +166,7 @@ describe('messages to terminals', () => {
     it('keep their ServiceID, and afterwards it is good again', async () => {
       const kept = await begin({ serviceId: 'once' });
       assert.ok(kept);
-      await store.settle(kept, { text: '{"a":1}', result: 'Success' });
+      await store.complete(kept, { text: '{"a":1}', result: 'Success' });
       clock.at += 48 * hourMs - 1;
       assert.equal(await begin({ serviceId: 'once' }), undefined);
       assert.deepEqual((await found('once'))?.response, { a: 1 });
@@ -172,7 +180,7 @@ describe('messages to terminals', () => {
         ['Waiting', undefined],
         'nothing of the old one is left',
       );
-      await store.settle(kept, { text: '{"a":2}', result: 'Success' });
+      await store.complete(kept, { text: '{"a":2}', result: 'Success' });
       assert.equal((await found('once'))?.status, 'Waiting', 'a late end is of the old one');
     });
 
@@ -196,20 +204,20 @@ describe('messages to terminals', () => {
   });
 
   describe('of tills', () => {
-    let exchange: Exchange;
-    let lines: Lines;
+    let exchange: MessageSender;
+    let lines: TerminalSessionPool;
     let claims: number;
     let released: number;
     let device:
       | { heard: string[]; say(text: string): void; drop(): void; isLeft: boolean }
       | undefined;
-    const told: Kept[] = [];
-    let onClaim: (signal: AbortSignal, wanted: Wanted) => Promise<void>;
+    const told: MessageKey[] = [];
+    let onClaim: (signal: AbortSignal, wanted: ClaimOptions) => Promise<void>;
 
-    function relay(): Relay {
+    function relay(): RetailConnector {
       return {
         claims: {
-          async claim(_asking: unknown, wanted: Wanted, signal: AbortSignal) {
+          async claim(_asking: unknown, wanted: ClaimOptions, signal: AbortSignal) {
             claims += 1;
             await onClaim(signal, wanted);
             return { sessionId: randomUUID(), device: place, owner: 'a' };
@@ -222,7 +230,7 @@ describe('messages to terminals', () => {
         } as never,
         presence: {} as never,
         backplane: createLocalBackplane(),
-        join(_sessionId, end) {
+        joinSession(_sessionId, end) {
           const heard: string[] = [];
           const made = {
             heard,
@@ -250,17 +258,20 @@ describe('messages to terminals', () => {
 
     function make(answerMs: number, over: Partial<MessageStore> = {}): void {
       told.length = 0;
-      const terminals = { find: async () => place, placed: () => place } as unknown as Terminals;
-      lines = createLines({ relay: relay(), clock });
-      exchange = createExchange({
-        lines,
+      const terminals = {
+        find: async () => place,
+        placed: () => place,
+      } as unknown as RetailTerminals;
+      lines = createTerminalSessionPool({ connector: relay(), clock });
+      exchange = createMessageSender({
+        sessionPool: lines,
         store: { ...store, ...over },
         terminals,
         clock,
         dueClock: clock,
         log,
         times: { answerMs },
-        told: (kept) => void told.push(kept),
+        onCompleted: (kept) => void told.push(kept),
       });
     }
 
@@ -268,10 +279,18 @@ describe('messages to terminals', () => {
     function callOf(
       message: object,
       facts: { signal?: AbortSignal; clientId?: string } = {},
-    ): Call {
+    ): MessageCall {
       const { signal = new AbortController().signal, clientId = 'c1' } = facts;
-      const asking = { caller: { ...caller, clientId }, author: {} } as unknown as Call['asking'];
-      return { asking, tsn: place.tsn, body: Buffer.from(JSON.stringify(message)), signal };
+      const asking = {
+        caller: { ...caller, clientId },
+        author: {},
+      } as unknown as MessageCall['posCaller'];
+      return {
+        posCaller: asking,
+        tsn: place.tsn,
+        body: Buffer.from(JSON.stringify(message)),
+        signal,
+      };
     }
 
     const codeOf = (asked: Promise<unknown>) =>
@@ -302,9 +321,9 @@ describe('messages to terminals', () => {
     it('that get no answer in time are told so, and the terminal is free again', async () => {
       make(30);
       const payment = paymentOf();
-      const { code, outcome } = await codeOf(exchange.sync(callOf(payment)));
+      const { code, outcome } = await codeOf(exchange.sendAndWait(callOf(payment)));
       assert.deepEqual([code, outcome], ['timeout', 'Unknown']);
-      await exchange.settled();
+      await exchange.waitForIdle();
       const { serviceId } = { serviceId: headerOf(payment)['ServiceID'] };
       const kept = await found(serviceId);
       assert.deepEqual([kept?.status, kept?.fault], ['Failed', 'timeout']);
@@ -312,16 +331,16 @@ describe('messages to terminals', () => {
       assert.equal(told.length, 1);
       // No till waits for the late response; the till uses TransactionStatus.
       device?.say(answerTo(JSON.stringify(payment)));
-      await exchange.settled();
+      await exchange.waitForIdle();
       assert.equal((await found(serviceId))?.status, 'Failed');
     });
 
     it('have 150 seconds where nothing else is said, by the clock that is given', async () => {
       make(150_000);
-      const accepted = await exchange.async(callOf(paymentOf()));
+      const accepted = await exchange.sendWithoutWaiting(callOf(paymentOf()));
       assert.equal(Date.parse(accepted.dueAt), clock.at + 150_000);
       device?.say(answerTo(await heardOf()));
-      await exchange.settled();
+      await exchange.waitForIdle();
       assert.equal((await found(accepted.serviceId))?.status, 'Answered');
     });
 
@@ -329,7 +348,7 @@ describe('messages to terminals', () => {
       make(60_000);
       const gone = new AbortController();
       const payment = paymentOf();
-      const asked = exchange.sync(callOf(payment, { signal: gone.signal }));
+      const asked = exchange.sendAndWait(callOf(payment, { signal: gone.signal }));
       const heard = await heardOf();
       gone.abort();
       assert.deepEqual(
@@ -339,7 +358,7 @@ describe('messages to terminals', () => {
       );
       device?.say(answerTo(heard));
       assert.ok(await asked);
-      await exchange.settled();
+      await exchange.waitForIdle();
       assert.equal((await found(headerOf(payment)['ServiceID']))?.result, 'Success');
     });
 
@@ -349,7 +368,7 @@ describe('messages to terminals', () => {
       onClaim = (signal) =>
         new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
       const payment = paymentOf();
-      const asked = codeOf(exchange.sync(callOf(payment, { signal: gone.signal })));
+      const asked = codeOf(exchange.sendAndWait(callOf(payment, { signal: gone.signal })));
       await eventually('the claim', () => claims === 1);
       gone.abort();
       assert.equal((await asked).outcome, 'NotProcessed');
@@ -358,9 +377,9 @@ describe('messages to terminals', () => {
       assert.equal(await found(headerOf(payment)['ServiceID']), undefined, 'its ServiceID is good');
       // The same holds if another message of the till opened the session.
       onClaim = async () => {};
-      const other = exchange.sync(callOf(paymentOf()));
+      const other = exchange.sendAndWait(callOf(paymentOf()));
       const heard = await heardOf();
-      const late = exchange.sync(callOf(payment, { signal: AbortSignal.abort() }));
+      const late = exchange.sendAndWait(callOf(payment, { signal: AbortSignal.abort() }));
       assert.equal((await codeOf(late)).outcome, 'NotProcessed');
       assert.equal(device?.heard.length, 1);
       device?.say(answerTo(heard));
@@ -376,7 +395,7 @@ describe('messages to terminals', () => {
       async function join(message: Json, facts: { waitSeconds: number; signal?: AbortSignal }) {
         const before = asked;
         const { waitSeconds, ...rest } = facts;
-        const answered = exchange.sync({ ...callOf(message, rest), waitSeconds });
+        const answered = exchange.sendAndWait({ ...callOf(message, rest), waitSeconds });
         answered.catch(() => {});
         await eventually('it waits for the terminal', () => asked > before);
         return { answered };
@@ -441,14 +460,14 @@ describe('messages to terminals', () => {
 
     it('hear that what nobody answers could not be sent', async () => {
       make(60_000, {
-        begin(message) {
+        create(message) {
           // The device disconnects immediately before the message is stored.
           device?.drop();
-          return store.begin(message);
+          return store.create(message);
         },
       });
       const abort = requestOf('Abort', { AbortReason: 'customer' });
-      const { code, outcome } = await codeOf(exchange.sync(callOf(abort)));
+      const { code, outcome } = await codeOf(exchange.sendAndWait(callOf(abort)));
       assert.deepEqual([code, outcome], ['device_disconnected', 'Unknown']);
       assert.deepEqual(device?.heard, []);
       const { status, fault } = (await found(headerOf(abort)['ServiceID'])) ?? {};
@@ -458,7 +477,7 @@ describe('messages to terminals', () => {
     it('are all answered when the process stops, and none of them is let in afterwards', async () => {
       make(60_000);
       const paid = paymentOf();
-      const paying = codeOf(exchange.sync(callOf(paid)));
+      const paying = codeOf(exchange.sendAndWait(callOf(paid)));
       await heardOf();
       // The terminal is offline, and the claim of another till waits for it.
       onClaim = (signal) =>
@@ -466,13 +485,17 @@ describe('messages to terminals', () => {
           signal.addEventListener('abort', () => reject(new ConnectorFault('device_offline'))),
         );
       const waited = paymentOf();
-      const waiting = codeOf(exchange.sync(callOf(waited, { clientId: 'c2' })));
+      const waiting = codeOf(exchange.sendAndWait(callOf(waited, { clientId: 'c2' })));
       await eventually('its claim', () => claims === 2);
-      const stopped = lines.stop().then(exchange.settled);
+      const stopped = lines.stop().then(exchange.waitForIdle);
       const late = [paymentOf(), paymentOf()];
       const [first, second] = late.map((message) => callOf(message));
       assert.ok(first && second);
-      const refused = [codeOf(exchange.sync(first)), codeOf(exchange.async(second)), waiting];
+      const refused = [
+        codeOf(exchange.sendAndWait(first)),
+        codeOf(exchange.sendWithoutWaiting(second)),
+        waiting,
+      ];
       for (const { code, outcome, retryAfterMs } of await Promise.all(refused)) {
         assert.deepEqual([code, outcome, retryAfterMs], ['shutting_down', 'NotProcessed', 1000]);
       }
@@ -492,20 +515,23 @@ describe('messages to terminals', () => {
 
     it('have a number of messages under way, each client its own', async () => {
       make(60_000);
-      const asked = Array.from({ length: 1000 }, () => exchange.sync(callOf(paymentOf())));
+      const asked = Array.from({ length: 1000 }, () => exchange.sendAndWait(callOf(paymentOf())));
       await eventually('all are heard', () => device?.heard.length === 1000);
       const full = device;
-      const refusal = await codeOf(exchange.sync(callOf(paymentOf())));
+      const refusal = await codeOf(exchange.sendAndWait(callOf(paymentOf())));
       assert.deepEqual([refusal.code, refusal.retryAfterMs], ['rate_limited', 1000]);
-      assert.equal((await codeOf(exchange.async(callOf(paymentOf())))).code, 'rate_limited');
+      assert.equal(
+        (await codeOf(exchange.sendWithoutWaiting(callOf(paymentOf())))).code,
+        'rate_limited',
+      );
       device = undefined;
-      const other = exchange.sync(callOf(paymentOf(), { clientId: 'c2' }));
+      const other = exchange.sendAndWait(callOf(paymentOf(), { clientId: 'c2' }));
       answer(await heardOf());
       await other;
       for (const text of full?.heard ?? []) full?.say(answerTo(text));
       await Promise.all(asked);
       device = undefined;
-      const again = exchange.sync(callOf(paymentOf()));
+      const again = exchange.sendAndWait(callOf(paymentOf()));
       answer(await heardOf());
       await again;
     });
@@ -522,9 +548,9 @@ describe('messages to terminals', () => {
         ],
       };
       const message = requestOf('Display', display, { MessageClass: 'Device', DeviceID: 'D1' });
-      const first = exchange.sync(callOf(message));
+      const first = exchange.sendAndWait(callOf(message));
       await heardOf();
-      const second = await codeOf(exchange.sync(callOf(message)));
+      const second = await codeOf(exchange.sendAndWait(callOf(message)));
       assert.deepEqual([second.code, second.outcome], ['service_id_reused', 'NotProcessed']);
       const { MessageHeader } = message['SaleToPOIRequest'];
       const header = { ...MessageHeader, MessageType: 'Response' };
@@ -535,16 +561,16 @@ describe('messages to terminals', () => {
     it('get the answer of the terminal though it cannot be kept, and it is tried again', async () => {
       let tries = 0;
       make(60_000, {
-        settle(kept, outcome) {
+        complete(kept, outcome) {
           tries += 1;
-          return tries === 1 ? Promise.reject(new Error('away')) : store.settle(kept, outcome);
+          return tries === 1 ? Promise.reject(new Error('away')) : store.complete(kept, outcome);
         },
       });
       const payment = paymentOf();
-      const asked = exchange.sync(callOf(payment));
+      const asked = exchange.sendAndWait(callOf(payment));
       answer(await heardOf());
       assert.match((await asked) ?? '', /Success/);
-      await exchange.settled();
+      await exchange.waitForIdle();
       assert.equal(tries, 2);
       assert.equal((await found(headerOf(payment)['ServiceID']))?.status, 'Answered');
       assert.ok(logged.some((line) => line.includes('could not be kept')));

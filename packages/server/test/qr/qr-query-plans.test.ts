@@ -51,9 +51,9 @@ describe('the plans of QR payments', () => {
 
   const all = () => [
     ...Object.values(statements).filter((each) => typeof each === 'object'),
-    statements.listOf('held', false),
-    statements.listOf('any', true),
-    statements.listOf('any', false),
+    statements.listPayments('held', false),
+    statements.listPayments('any', true),
+    statements.listPayments('any', false),
   ];
 
   async function assertPlans(): Promise<void> {

@@ -8,43 +8,46 @@ import type { PresenceStore } from '../devices/device-presence.ts';
 import type { WebSocketConnections } from '../forwarding/websocket-connections.ts';
 import { ConnectorFault } from '../protocol/connector-fault.ts';
 import type { DeviceRegistry } from '../sessions/device-registry.ts';
-import type { ConnectionFacts } from './connection-tokens.ts';
+import type { ConnectionTokenClaims } from './connection-tokens.ts';
 import { mayRegister } from './device-registration.ts';
 
 type Deps = {
-  readonly verify: (token: string) => Promise<ConnectionFacts>;
+  readonly verify: (token: string) => Promise<ConnectionTokenClaims>;
   readonly devices: ConnectorDevices;
   readonly clients: Pick<ClientVerifier, 'currentPermissions'>;
   readonly presence: PresenceStore;
   readonly webSockets: WebSocketConnections;
   readonly deviceRegistry: DeviceRegistry;
-  readonly onAbandoned: (error: unknown) => void;
+  readonly onDisconnectError: (error: unknown) => void;
 };
 
-/** @example http.upgrades.add(createDeviceConnections(deps)); */
-export function createDeviceConnections(deps: Deps): WebSocketRoute {
+/** @example http.upgrades.add(createDeviceConnectionRoute(deps)); */
+export function createDeviceConnectionRoute(deps: Deps): WebSocketRoute {
   const { devices, clients, presence, webSockets, deviceRegistry } = deps;
 
-  async function checkApplication(organizationId: string, clientId: string): Promise<void> {
+  async function requireActiveApplication(organizationId: string, clientId: string): Promise<void> {
     const permissions = await clients.currentPermissions(organizationId, clientId);
     if (permissions === undefined) {
-      throwProblem('token_invalid', 'The application that the device registered by is disabled.');
+      throwProblem(
+        'token_invalid',
+        'The application with which the device registered is disabled.',
+      );
     } else if (!mayRegister(permissions)) {
       throwProblem(
         'role_missing',
-        'The application that the device registered by has lost its role.',
+        'The application with which the device registered no longer has its role.',
       );
     }
   }
 
-  async function factsOf({
+  async function verifyConnectionToken({
     token,
     key,
-    presentedCertificate: presented,
-  }: Handshake): Promise<ConnectionFacts> {
-    let facts: ConnectionFacts;
+    presentedCertificate,
+  }: Handshake): Promise<ConnectionTokenClaims> {
+    let connectionClaims: ConnectionTokenClaims;
     try {
-      facts = await deps.verify(token ?? '');
+      connectionClaims = await deps.verify(token ?? '');
     } catch (error) {
       if (error instanceof errors.JWTExpired)
         throwProblem('token_expired', 'The token has expired.');
@@ -52,20 +55,20 @@ export function createDeviceConnections(deps: Deps): WebSocketRoute {
         throwProblem('token_invalid', 'The token is not valid.');
       throw error;
     }
-    const { connectionId, thumbprint, clientId, organizationId } = facts;
+    const { connectionId, thumbprint, clientId, organizationId } = connectionClaims;
     if (connectionId !== key) throwProblem('token_invalid', 'The token is for another connection.');
-    if (thumbprint !== undefined && thumbprint !== (await presented.thumbprint())) {
+    if (thumbprint !== undefined && thumbprint !== (await presentedCertificate.thumbprint())) {
       throwProblem('token_invalid', 'The token is bound to another certificate.');
     }
-    if (clientId !== undefined) await checkApplication(organizationId, clientId);
-    return facts;
+    if (clientId !== undefined) await requireActiveApplication(organizationId, clientId);
+    return connectionClaims;
   }
 
-  async function deviceOf({
+  async function requireDevice({
     organizationId,
     physicalDeviceId,
     logicalDeviceId,
-  }: ConnectionFacts): Promise<AssignedTerminal> {
+  }: ConnectionTokenClaims): Promise<AssignedTerminal> {
     let device: AssignedTerminal;
     try {
       device = await devices.requireUsable(await devices.find(organizationId, physicalDeviceId));
@@ -76,7 +79,7 @@ export function createDeviceConnections(deps: Deps): WebSocketRoute {
     if (device.logicalDeviceId === logicalDeviceId) return device;
     return throwProblem(
       'session_gone',
-      'The device has moved to another place since it registered.',
+      'The device was assigned to another store after it registered. Register it again.',
     );
   }
 
@@ -86,22 +89,26 @@ export function createDeviceConnections(deps: Deps): WebSocketRoute {
     maxMessageBytes: connectorLimits.messageMaxBytes,
     isOnDeviceListener: true,
     async accept(handshake) {
-      const facts = await factsOf(handshake);
-      const device = await deviceOf(facts);
-      const { connectionId, order } = facts;
+      const connectionClaims = await verifyConnectionToken(handshake);
+      const device = await requireDevice(connectionClaims);
+      const { connectionId, order } = connectionClaims;
       if (!(await presence.connect(device, { connectionId, order }))) {
         throwProblem(
           'session_gone',
-          'The connection was used, or a newer one of the device stands.',
+          'The connection was already used, or the device has a newer one. Register the device again.',
         );
       }
       const { id } = handshake;
       return {
         onOpen(socket) {
-          deviceRegistry.addConnection(device, webSockets.add(socket, 'device', id), facts);
+          deviceRegistry.addConnection(
+            device,
+            webSockets.add(socket, 'device', id),
+            connectionClaims,
+          );
         },
         onAbort() {
-          presence.disconnect(device, connectionId).catch(deps.onAbandoned);
+          presence.disconnect(device, connectionId).catch(deps.onDisconnectError);
         },
       };
     },

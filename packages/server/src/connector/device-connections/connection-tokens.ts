@@ -6,10 +6,10 @@ import { type Clock, deriveKey } from '../../platform/index.ts';
 const audience = 'cloud-connector/device';
 const algorithm = 'HS256';
 /** The allowed clock difference between nodes; it does not extend the life of a token. */
-const skewSeconds = 30;
+const clockSkewSeconds = 30;
 
 /** The device that a token admits, and the connection that it allows. */
-export type ConnectionFacts = {
+export type ConnectionTokenClaims = {
   readonly organizationId: string;
   readonly physicalDeviceId: string;
   readonly logicalDeviceId: string;
@@ -32,10 +32,10 @@ type Deps = {
   readonly lifeMs: number;
 };
 
-/** @example const tokens = createConnectionTokens(deps); const token = await tokens.sign(facts); */
+/** @example const tokens = createConnectionTokens(deps); const token = await tokens.sign(claims); */
 export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs }: Deps) {
   // The server imports the key once, because thousands of devices may reconnect within seconds.
-  const opened = crypto.subtle.importKey(
+  const signingKey = crypto.subtle.importKey(
     'raw',
     deriveKey(masterKey, 'connector-device-connections'),
     { name: 'HMAC', hash: 'SHA-256' },
@@ -43,14 +43,21 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
     ['sign', 'verify'],
   );
   return {
-    async sign(facts: ConnectionFacts): Promise<string> {
-      const { organizationId, physicalDeviceId, logicalDeviceId, tsn } = facts;
-      const { connectionId, order, thumbprint, clientId } = facts;
+    async sign(claims: ConnectionTokenClaims): Promise<string> {
+      const { organizationId, physicalDeviceId, logicalDeviceId, tsn } = claims;
+      const { connectionId, order, thumbprint, clientId } = claims;
       const now = Math.floor(clock.now() / 1000);
-      const bound = thumbprint === undefined ? {} : { cnf: { 'x5t#S256': thumbprint } };
-      const by = defined({ clientId });
-      const own = { organizationId, physicalDeviceId, tsn, cid: connectionId, order, node };
-      return new SignJWT({ ...own, ...bound, ...by })
+      const certificateClaim = thumbprint === undefined ? {} : { cnf: { 'x5t#S256': thumbprint } };
+      const clientClaim = defined({ clientId });
+      const deviceClaims = {
+        organizationId,
+        physicalDeviceId,
+        tsn,
+        cid: connectionId,
+        order,
+        node,
+      };
+      return new SignJWT({ ...deviceClaims, ...certificateClaim, ...clientClaim })
         .setProtectedHeader({ alg: algorithm, typ: 'JWT' })
         .setIssuer(issuer)
         .setAudience(audience)
@@ -59,18 +66,18 @@ export function createConnectionTokens({ masterKey, clock, issuer, node, lifeMs 
         .setIssuedAt(now)
         .setNotBefore(now)
         .setExpirationTime(now + Math.ceil(lifeMs / 1000))
-        .sign(await opened);
+        .sign(await signingKey);
     },
     /** Rejects a token that is expired or has a wrong signature, issuer or audience. */
-    async verify(token: string): Promise<ConnectionFacts> {
+    async verify(token: string): Promise<ConnectionTokenClaims> {
       const now = clock.now();
-      const { payload } = await jwtVerify(token, await opened, {
+      const { payload } = await jwtVerify(token, await signingKey, {
         algorithms: [algorithm],
         audience,
         issuer,
         typ: 'JWT',
         requiredClaims: ['exp', 'nbf', 'iat', 'jti', 'sub'],
-        clockTolerance: skewSeconds,
+        clockTolerance: clockSkewSeconds,
         currentDate: new Date(now),
       });
       if (Number(payload.exp) * 1000 <= now) throw new errors.JWTExpired('expired', payload);

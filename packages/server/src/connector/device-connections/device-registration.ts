@@ -23,8 +23,10 @@ export type Registration = {
   readonly credentials?: Credentials;
   readonly claimCode?: string;
 };
-export type Good = ValidCertificate<CertificateHolder> | UnclaimedCertificate<CertificateHolder>;
-export type Registered = {
+export type DeviceCertificate =
+  | ValidCertificate<CertificateHolder>
+  | UnclaimedCertificate<CertificateHolder>;
+export type RegisteredDevice = {
   readonly device: AssignedTerminal;
   /** The credential of the device, which must stay valid: its certificate or an application. */
   readonly thumbprint?: string;
@@ -34,7 +36,7 @@ export type Registered = {
 type Members = Readonly<Record<string, unknown>>;
 
 /** Devices have this JSON in their configuration, and some send it as text. */
-function nestedIn(message: Members): Members {
+function readNested(message: Members): Members {
   const nested = message['customRegistrationData'] ?? message['custom_registration_data'];
   if (typeof nested === 'string') return parseJsonObject(nested) ?? {};
   return typeof nested === 'object' && nested !== null ? (nested as Members) : {};
@@ -43,7 +45,7 @@ function nestedIn(message: Members): Members {
 /** @throws bad_message, or unauthorized for incomplete credentials */
 export function readRegistration(text: string): Registration {
   const sent = parseJsonObject(text) ?? throwFault('bad_message');
-  const nested = nestedIn(sent);
+  const nested = readNested(sent);
   const find = (snake: string, camel: string) =>
     sent[snake] ?? sent[camel] ?? nested[snake] ?? nested[camel];
   const message = {
@@ -53,19 +55,19 @@ export function readRegistration(text: string): Registration {
   };
   if (!Check(RegisterMessage, message)) return throwFault('bad_message');
   const { tsn, claimCode, client_id: clientId, client_secret: secret } = message;
-  const said = { tsn, ...defined({ claimCode }) };
-  if (clientId === undefined && secret === undefined) return said;
+  const registration = { tsn, ...defined({ claimCode }) };
+  if (clientId === undefined && secret === undefined) return registration;
   if (clientId === undefined || secret === undefined) return throwFault('unauthorized');
-  return { ...said, credentials: { clientId, secret } };
+  return { ...registration, credentials: { clientId, secret } };
 }
 
 const definedMember = (name: string, value: unknown) => defined({ [name]: value });
 
 /** A certificate is optional, but a presented certificate must be valid. */
-export async function certificateOf(
+export async function readDeviceCertificate(
   certificates: CertificateReader<CertificateHolder>,
   request: Parameters<CertificateReader['requireKnownCertificate']>[0],
-): Promise<Good | undefined> {
+): Promise<DeviceCertificate | undefined> {
   try {
     return await certificates.requireKnownCertificate(request);
   } catch (error) {
@@ -81,36 +83,47 @@ type Deps = { readonly devices: ConnectorDevices; readonly clients: ClientVerifi
 export const mayRegister = (permissions: readonly Permission[]): boolean =>
   permissions.includes('cc.pos') || permissions.includes('dev.read');
 
-function checkRole({ permissions }: VerifiedClient): void {
+function requireRole({ permissions }: VerifiedClient): void {
   if (!mayRegister(permissions)) throwFault('role_missing');
 }
 
 /** Accepts the serial number or the TSN, but not the device identifier. */
-const isSerialOf = (name: string, { serialNumber, tsn }: Terminal): boolean =>
+const isSameSerial = (name: string, { serialNumber, tsn }: Terminal): boolean =>
   name === serialNumber || name === tsn;
 
-export type Register = (said: Registration, good: Good | undefined) => Promise<Registered>;
+export type RegisterDevice = (
+  registration: Registration,
+  certificate: DeviceCertificate | undefined,
+) => Promise<RegisteredDevice>;
 
-/** @example const register = createRegister({ devices, clients }); const { device } = await register(said, good); */
-export function createRegister({ devices, clients }: Deps): Register {
-  async function byCertificate(good: Good, said: Registration): Promise<Registered> {
-    const { holder, thumbprint } = good;
+/** @example const registerDevice = createRegisterDevice({ devices, clients }); const { device } = await registerDevice(registration, certificate); */
+export function createRegisterDevice({ devices, clients }: Deps): RegisterDevice {
+  async function registerByCertificate(
+    certificate: DeviceCertificate,
+    registration: Registration,
+  ): Promise<RegisteredDevice> {
+    const { holder, thumbprint } = certificate;
     const { organizationId, physicalDeviceId, serialNumber } = holder;
     const terminal = await devices.find(organizationId, physicalDeviceId);
-    const isNamed = said.tsn === serialNumber || said.tsn === terminal?.tsn;
-    if (!isNamed || terminal?.serialNumber !== serialNumber) return throwFault('unauthorized');
-    await devices.storeClaimCode(terminal, said.claimCode);
-    if (good.status === 'unclaimed') throw notClaimedFault();
+    const isSameTerminal = registration.tsn === serialNumber || registration.tsn === terminal?.tsn;
+    if (!isSameTerminal || terminal?.serialNumber !== serialNumber)
+      return throwFault('unauthorized');
+    await devices.storeClaimCode(terminal, registration.claimCode);
+    if (certificate.status === 'unclaimed') throw notClaimedFault();
     const device = await devices.requireUsable(terminal);
-    if (said.credentials !== undefined) await checkBeside(good, said.credentials);
+    if (registration.credentials !== undefined)
+      await requireValidCredentials(certificate, registration.credentials);
     return { device, thumbprint };
   }
 
   /** Credentials are optional with a certificate, but presented credentials must be valid. */
-  async function checkBeside({ holder, thumbprint }: Good, { clientId, secret }: Credentials) {
+  async function requireValidCredentials(
+    { holder, thumbprint }: DeviceCertificate,
+    { clientId, secret }: Credentials,
+  ) {
     const { organizationId } = holder;
     if (await clients.verifyDeviceSecret({ organizationId, thumbprint }, clientId, secret)) return;
-    checkRole(
+    requireRole(
       (await clients.verify(organizationId, clientId, secret)) ?? throwFault('unauthorized'),
     );
   }
@@ -118,38 +131,40 @@ export function createRegister({ devices, clients }: Deps): Register {
   /**
    * Searches the scope of the application, so that a client learns nothing about other terminals.
    */
-  async function terminalOf(
+  async function findTerminalOfClient(
     client: VerifiedClient,
     tsn: string,
   ): Promise<{ client: VerifiedClient; terminal: Terminal } | undefined> {
     const terminal = await devices.find(client.organizationId, tsn);
-    if (terminal === undefined || !isSerialOf(tsn, terminal)) return undefined;
+    if (terminal === undefined || !isSameSerial(tsn, terminal)) return undefined;
     const { merchantId, storeId } = client;
-    const isIn =
+    const isInScope =
       (merchantId === undefined || merchantId === terminal.merchantId) &&
       (storeId === undefined || storeId === terminal.storeId);
-    return isIn ? { client, terminal } : undefined;
+    return isInScope ? { client, terminal } : undefined;
   }
 
-  async function bySecret(
+  async function registerBySecret(
     { tsn, claimCode }: Registration,
     { clientId, secret }: Credentials,
-  ): Promise<Registered> {
-    const proven = await clients.verifyInAnyOrganization(clientId, secret);
-    if (proven.length === 0) throwFault('unauthorized');
-    const all = await Promise.all(proven.map((client) => terminalOf(client, tsn)));
-    const [found, ...others] = all.filter((one) => one !== undefined);
-    if (others.length > 0) throwFault('tsn_ambiguous');
-    const { client, terminal } = found ?? throwFault('device_unknown');
-    checkRole(client);
+  ): Promise<RegisteredDevice> {
+    const clientsWithSecret = await clients.verifyInAnyOrganization(clientId, secret);
+    if (clientsWithSecret.length === 0) throwFault('unauthorized');
+    const all = await Promise.all(
+      clientsWithSecret.map((client) => findTerminalOfClient(client, tsn)),
+    );
+    const [match, ...otherMatches] = all.filter((one) => one !== undefined);
+    if (otherMatches.length > 0) throwFault('tsn_ambiguous');
+    const { client, terminal } = match ?? throwFault('device_unknown');
+    requireRole(client);
     await devices.storeClaimCode(terminal, claimCode);
     return { device: await devices.requireUsable(terminal), clientId: client.clientId };
   }
 
-  return async (said, good) => {
-    if (good !== undefined) return byCertificate(good, said);
-    return said.credentials === undefined
+  return async (registration, certificate) => {
+    if (certificate !== undefined) return registerByCertificate(certificate, registration);
+    return registration.credentials === undefined
       ? throwFault('unauthorized')
-      : bySecret(said, said.credentials);
+      : registerBySecret(registration, registration.credentials);
   };
 }

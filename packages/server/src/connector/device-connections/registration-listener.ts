@@ -28,8 +28,12 @@ import {
 import type { ConnectorMetrics } from '../runtime/connector-metrics.ts';
 import type { ConnectorSettings, ConnectorTimes } from '../runtime/connector-settings.ts';
 import { createTokenBuckets } from '../runtime/token-bucket.ts';
-import type { ConnectionFacts } from './connection-tokens.ts';
-import { certificateOf, type Register, readRegistration } from './device-registration.ts';
+import type { ConnectionTokenClaims } from './connection-tokens.ts';
+import {
+  type RegisterDevice,
+  readDeviceCertificate,
+  readRegistration,
+} from './device-registration.ts';
 
 type Deps = {
   readonly settings: Pick<
@@ -44,39 +48,46 @@ type Deps = {
   readonly times: ConnectorTimes;
   readonly metrics: ConnectorMetrics;
   readonly presence: Pick<PresenceStore, 'register'>;
-  readonly sign: (facts: ConnectionFacts) => Promise<string>;
-  readonly register: Register;
+  readonly sign: (connection: ConnectionTokenClaims) => Promise<string>;
+  readonly register: RegisterDevice;
 };
 
 /** The limit for each IP address: very many devices may share one address. */
-const connectsOf = { burst: 10_000, perSecond: 500 };
+const connectionRate = { burst: 10_000, perSecond: 500 };
 
 /** Connections without authentication may use at most this share of all connections. */
-const strangersShare = 0.25;
+const unauthenticatedShare = 0.25;
 
 const webSocketUrl = (url: string): string => url.replace(/^http/, 'ws');
 
-/** @example const { route, tick } = createDeviceListener(deps); http.upgrades.add(route); */
-export function createDeviceListener(deps: Deps) {
+/** @example const { route, tick } = createRegistrationListener(deps); http.upgrades.add(route); */
+export function createRegistrationListener(deps: Deps) {
   const { settings, webSockets, times, metrics, clock, log } = deps;
   const waiting = new Map<WebSocketConnection, number>();
-  const connects = createTokenBuckets(connectsOf);
-  const strangersMax = Math.ceil(settings.connectorConnections * strangersShare);
+  const connectionBuckets = createTokenBuckets(connectionRate);
+  const unauthenticatedMax = Math.ceil(settings.connectorConnections * unauthenticatedShare);
 
-  async function answer(handshake: Handshake, text: string): Promise<RegisteredMessage> {
-    const said = readRegistration(text);
-    const good = await certificateOf(deps.certificates, { raw: handshake.request });
-    const { device, ...by } = await deps.register(said, good);
+  async function registerDevice(handshake: Handshake, text: string): Promise<RegisteredMessage> {
+    const registration = readRegistration(text);
+    const certificate = await readDeviceCertificate(deps.certificates, { raw: handshake.request });
+    const { device, ...credential } = await deps.register(registration, certificate);
     const connectionId = deps.ids.secret();
     const order = await deps.presence.register(device);
     const { organizationId, physicalDeviceId, logicalDeviceId, tsn } = device;
-    const facts = { organizationId, physicalDeviceId, logicalDeviceId, tsn, connectionId, order };
+    const connection = {
+      organizationId,
+      physicalDeviceId,
+      logicalDeviceId,
+      tsn,
+      connectionId,
+      order,
+    };
     const base = handshake.isDeviceListener ? settings.deviceAuthUrl : settings.connectorNodeUrl;
     return {
       type: 'registered',
       tsn,
       connectionUrl: `${webSocketUrl(base)}${connectorPaths.deviceConnections}/${connectionId}`,
-      token: await deps.sign({ ...facts, ...by }),
+      token: await deps.sign({ ...connection, ...credential }),
       tokenType: 'Bearer',
       expiresIn: Math.ceil(times.connectionTokenMs / 1000),
       heartbeatSeconds: Math.ceil(times.heartbeatMs / 1000),
@@ -84,11 +95,11 @@ export function createDeviceListener(deps: Deps) {
     };
   }
 
-  function tellFault(peer: WebSocketConnection, error: unknown): void {
+  function sendFault(peer: WebSocketConnection, error: unknown): void {
     const { correlationId } = peer;
-    const isOurs = !(error instanceof ConnectorFault);
-    if (isOurs) log.error({ err: error, correlationId }, 'a registration met a fault');
-    const fault = isOurs ? new ConnectorFault('unavailable') : error;
+    const isInternal = !(error instanceof ConnectorFault);
+    if (isInternal) log.error({ err: error, correlationId }, 'a registration failed');
+    const fault = isInternal ? new ConnectorFault('unavailable') : error;
     const { code } = fault;
     metrics.countFault(code);
     log.info({ correlationId, code }, 'a device was not registered');
@@ -96,7 +107,7 @@ export function createDeviceListener(deps: Deps) {
     peer.close(closeCodeForFault(code), code);
   }
 
-  async function hear(
+  async function handleMessage(
     peer: WebSocketConnection,
     handshake: Handshake,
     data: Buffer,
@@ -106,11 +117,11 @@ export function createDeviceListener(deps: Deps) {
     if (!waiting.delete(peer)) return;
     try {
       if (isBinary) throw new ConnectorFault('bad_message');
-      const registered = await answer(handshake, data.toString());
+      const registered = await registerDevice(handshake, data.toString());
       peer.send(JSON.stringify(registered));
       peer.close(closeCodes.done, 'registered');
     } catch (error) {
-      tellFault(peer, error);
+      sendFault(peer, error);
     }
   }
 
@@ -120,21 +131,21 @@ export function createDeviceListener(deps: Deps) {
     maxMessageBytes: connectorLimits.controlMessageMaxBytes,
     isOnDeviceListener: true,
     accept: async (handshake) => {
-      const isRoom =
+      const hasCapacity =
         webSockets.size() < settings.connectorConnections &&
-        webSockets.countOf('registration') < strangersMax;
-      if (!isRoom || !connects.take(addressKey(handshake.address), clock.now())) {
+        webSockets.countOf('registration') < unauthenticatedMax;
+      if (!hasCapacity || !connectionBuckets.take(addressKey(handshake.address), clock.now())) {
         throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }
-      return welcomed(handshake);
+      return acceptConnection(handshake);
     },
   };
 
-  const welcomed = (handshake: Handshake): AcceptedUpgrade => ({
+  const acceptConnection = (handshake: Handshake): AcceptedUpgrade => ({
     onOpen(socket) {
       const peer = webSockets.add(socket, 'registration', handshake.id);
       waiting.set(peer, clock.now() + times.registerWithinMs);
-      peer.onMessage((data, isBinary) => void hear(peer, handshake, data, isBinary));
+      peer.onMessage((data, isBinary) => void handleMessage(peer, handshake, data, isBinary));
       peer.onClose(() => waiting.delete(peer));
     },
   });
@@ -145,7 +156,7 @@ export function createDeviceListener(deps: Deps) {
       for (const [peer, until] of waiting) {
         if (now < until) continue;
         waiting.delete(peer);
-        tellFault(peer, new ConnectorFault('timeout'));
+        sendFault(peer, new ConnectorFault('timeout'));
       }
     },
   };

@@ -7,19 +7,19 @@ import type { WebSocketConnections } from '../forwarding/websocket-connections.t
 import { withProblems } from '../protocol/fault-to-problem.ts';
 import type { DeviceRegistry } from '../sessions/device-registry.ts';
 
-export type PageTerminals = ReturnType<typeof createPageTerminals>;
+export type WebPageTerminals = ReturnType<typeof createWebPageTerminals>;
 
 type Deps = {
   readonly devices: ConnectorDevices;
   readonly presence: PresenceStore;
   readonly webSockets: WebSocketConnections;
   readonly deviceRegistry: DeviceRegistry;
-  readonly connectionsMost: number;
-  readonly onAbandoned: (error: unknown) => void;
+  readonly connectionsMax: number;
+  readonly onDisconnectError: (error: unknown) => void;
 };
 
-/** @example const { welcome } = await pages.connect(device, connectionId, correlationId); */
-export function createPageTerminals(deps: Deps) {
+/** @example const accepted = await pageTerminals.connect(device, connectionId, correlationId); */
+export function createWebPageTerminals(deps: Deps) {
   const { devices, presence, webSockets, deviceRegistry } = deps;
   return {
     maxMessageBytes: connectorLimits.messageMaxBytes as number,
@@ -27,9 +27,12 @@ export function createPageTerminals(deps: Deps) {
     /**
      * Returns a device that may use the connector.
      *
-     * @throws Refusal with the error code of the connector
+     * @throws ProblemError with the error code of the connector
      */
-    demand: (organizationId: string, physicalDeviceId: string): Promise<AssignedTerminal> =>
+    requireUsableDevice: (
+      organizationId: string,
+      physicalDeviceId: string,
+    ): Promise<AssignedTerminal> =>
       withProblems(async () =>
         devices.requireUsable(await devices.find(organizationId, physicalDeviceId)),
       ),
@@ -44,13 +47,13 @@ export function createPageTerminals(deps: Deps) {
       correlationId: string,
     ): Promise<AcceptedUpgrade> {
       const { connectionId } = connection;
-      if (webSockets.size() >= deps.connectionsMost) {
+      if (webSockets.size() >= deps.connectionsMax) {
         throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }
       if (!(await presence.connect(device, connection))) {
         throwProblem(
           'session_gone',
-          'The connection was used, or a newer one of the device stands.',
+          'The connection was already used, or the device has a newer one. Register the device again.',
         );
       }
       return {
@@ -62,7 +65,7 @@ export function createPageTerminals(deps: Deps) {
           );
         },
         onAbort() {
-          presence.disconnect(device, connectionId).catch(deps.onAbandoned);
+          presence.disconnect(device, connectionId).catch(deps.onDisconnectError);
         },
       };
     },

@@ -50,7 +50,7 @@ export type ConnectorDevicesDeps = {
   readonly catalog: Pick<Catalog, 'activeServices' | 'activeAt' | 'explain'>;
 };
 
-/** @example const device = await devices.demand(terminal); */
+/** @example const device = await devices.requireUsable(terminal); */
 export function createConnectorDevices({ settings, provisioning, catalog }: ConnectorDevicesDeps) {
   const families: ReadonlySet<string> = new Set(settings.connectorFamilies);
   const { terminals, terminalClaims } = provisioning;

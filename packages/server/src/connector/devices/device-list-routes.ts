@@ -30,7 +30,7 @@ const scopeOf = ({
   storeId,
 });
 
-/** @example registerFleet(app, createFleet({ database, clock, backplane })); */
+/** @example registerDeviceListRoutes(app, createDeviceList({ database, clock, backplane })); */
 export function registerDeviceListRoutes(app: FastifyInstance, deviceList: DeviceList): void {
   route(app, {
     method: 'GET',
@@ -38,7 +38,7 @@ export function registerDeviceListRoutes(app: FastifyInstance, deviceList: Devic
     operationId: listName,
     summary: 'List the devices with their connections',
     description:
-      'All devices of the organisation, by their identifiers: which are connected to the Cloud Connector, since when, and to which process.',
+      'All devices of the organisation, in the order of their identifiers: whether each one is connected to the Cloud Connector, since when, and to which server process.',
     tags,
     priority: 'list',
     permission: readPermissions,
@@ -74,7 +74,7 @@ export function registerDeviceListRoutes(app: FastifyInstance, deviceList: Devic
     url: '/cloud-connector/v1/device-counts',
     operationId: 'countConnectedDevices',
     summary: 'Count the devices by connection state',
-    description: 'All devices of the organisation, of a merchant or of a store, counted at once.',
+    description: 'Counts all devices of the organisation, of a merchant or of a store.',
     tags,
     priority: 'list',
     permission: readPermissions,

@@ -170,7 +170,7 @@ type Deps = {
   readonly backplane: Pick<Backplane, 'request'>;
 };
 
-/** @example const { items, next } = await createFleet(deps).list({ organizationId }, {}, page); */
+/** @example const { items, next } = await createDeviceList(deps).list({ organizationId }, {}, page); */
 export function createDeviceList({ database, clock, backplane }: Deps): DeviceList {
   const run = createStatementRunner(database, 'connector');
 

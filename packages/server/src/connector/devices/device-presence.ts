@@ -39,7 +39,7 @@ export type PresenceStore = ReturnType<typeof createPresenceStore>;
 
 type Deps = { readonly database: Database; readonly clock: Clock; readonly node: string };
 
-/** @example if (!(await presence.connect(device, { connectionId, order }))) refuse('session_gone', …); */
+/** @example if (!(await presence.connect(device, { connectionId, order }))) throwProblem('session_gone', …); */
 export function createPresenceStore({ database, clock, node }: Deps) {
   const lease = () => isoTime(clock.now() + leaseMs);
   const now = () => isoTime(clock.now());
@@ -56,7 +56,7 @@ export function createPresenceStore({ database, clock, node }: Deps) {
          RETURNING registrations`,
         [organizationId, physicalDeviceId],
       );
-      if (row === undefined) throw new Error('a registration got no number');
+      if (row === undefined) throw new Error('the database returned no registration number');
       return row.registrations;
     },
     /** Returns false if the registration was used before, or the device has a newer connection. */

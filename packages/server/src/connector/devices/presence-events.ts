@@ -62,7 +62,7 @@ type Deps = {
  * no node can renew its leases. After that, an expired lease says nothing about a device until all
  * nodes had time to renew.
  *
- * @example createTeller(deps).start();
+ * @example createPresencePublisher(deps).start();
  */
 export function createPresencePublisher({ database, clock, log, times }: Deps): Poller {
   let wasDatabaseDown = false;
@@ -84,7 +84,10 @@ export function createPresencePublisher({ database, clock, log, times }: Deps): 
     },
     onError(error) {
       wasDatabaseDown = true;
-      log.error({ err: error }, 'devices that came and went could not be told of');
+      log.error(
+        { err: error },
+        'the server could not publish events of connected and disconnected devices',
+      );
     },
   });
 }

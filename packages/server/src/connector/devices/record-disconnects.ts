@@ -4,7 +4,7 @@ import type { PresenceStore } from './device-presence.ts';
 
 type Deps = { readonly presence: Pick<PresenceStore, 'disconnect'>; readonly log: Log };
 
-/** @example const departures = createDepartures({ presence, log }); departures.note(device, connectionId); */
+/** @example const recorder = createDisconnectRecorder({ presence, log }); recorder.record(device, connectionId); */
 export function createDisconnectRecorder({ presence, log }: Deps) {
   const pendingWrites = new Set<Promise<void>>();
   return {
@@ -12,7 +12,7 @@ export function createDisconnectRecorder({ presence, log }: Deps) {
       const write = presence
         .disconnect(device, connectionId)
         .catch((error: unknown) => {
-          log.error({ err: error }, 'that a device went offline could not be noted');
+          log.error({ err: error }, 'the server could not store that a device went offline');
         })
         .finally(() => pendingWrites.delete(write));
       pendingWrites.add(write);

@@ -38,7 +38,7 @@ export type Forwarder = {
  * relay uses no callbacks, because little data is on its way. When the reader lags, each message
  * has a callback until the reader has taken all messages.
  *
- * @example const lane = createLane({ from: device, to: pos, now: clock.now, passed: count });
+ * @example const forwarder = createForwarder({ from: device, to: pos, now: clock.now, onForwarded: count });
  */
 export function createForwarder({
   from,

@@ -18,7 +18,7 @@ export type BufferBudget = { freeBytes: number };
 
 export const createBufferBudget = (bytes = totalMaxBytes): BufferBudget => ({ freeBytes: bytes });
 
-/** @example const held = createHeld(createHeldRoom()); */
+/** @example const buffer = createResumeBuffer(createBufferBudget()); */
 export function createResumeBuffer(budget: BufferBudget): ResumeBuffer {
   let messages: BufferedMessage[] = [];
   let bytes = 0;

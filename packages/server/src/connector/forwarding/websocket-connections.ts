@@ -70,7 +70,7 @@ function createMetrics(metrics: Metrics, count: (kind: ConnectionKind) => number
   });
 }
 
-/** @example const peers = createPeers({ clock, log, metrics, times }); const peer = peers.take(socket, 'pos', id); */
+/** @example const webSockets = createWebSocketConnections({ clock, log, metrics, times }); const peer = webSockets.add(socket, 'pos', id); */
 export function createWebSocketConnections({ clock, log, metrics, times }: Deps) {
   const open = new Map<WebSocket, { peer: WebSocketConnection; heartbeat: Heartbeat }>();
   const counts = new Map<ConnectionKind, number>();
@@ -166,7 +166,7 @@ export function createWebSocketConnections({ clock, log, metrics, times }: Deps)
       socket.on('error', (error) => {
         // Excess length, invalid UTF-8 or an invalid frame: `ws` has already sent a close code to
         // the peer.
-        log.info({ correlationId, kind, err: error }, 'a WebSocket broke');
+        log.info({ correlationId, kind, err: error }, 'a WebSocket failed');
       });
       socket.once('close', (code) => {
         open.delete(socket);

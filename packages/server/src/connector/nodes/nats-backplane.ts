@@ -35,7 +35,7 @@ const failedAnswer: Message = { failed: true };
 
 type Deps = { readonly natsClient: NatsClient; readonly log: Log };
 
-/** @example const backplane = createNatsBackplane({ link, log }); */
+/** @example const backplane = createNatsBackplane({ natsClient, log }); */
 export function createNatsBackplane({ natsClient, log }: Deps): Backplane {
   const local = createLocalBackplane();
   return {
@@ -48,7 +48,7 @@ export function createNatsBackplane({ natsClient, log }: Deps): Backplane {
           handle(request).then(
             (answerBytes) => reply(encodeMessage(answerBytes)),
             (error: unknown) => {
-              log.error({ err: error }, 'a question of another node met a fault');
+              log.error({ err: error }, 'a question of another node reported an internal error');
               reply(encodeMessage(failedAnswer));
             },
           );
@@ -68,7 +68,7 @@ export function createNatsBackplane({ natsClient, log }: Deps): Backplane {
       if (answerBytes === undefined) return undefined;
       const answer = decodeMessage(answerBytes);
       if (answer === undefined || answer['failed'] === true) {
-        throw new BackplaneError('another node met a fault');
+        throw new BackplaneError('another node reported an internal error');
       }
       return answer;
     },

@@ -123,7 +123,7 @@ function createMetrics(metrics: Metrics, isUp: () => boolean) {
   };
 }
 
-/** @example const link = openLink({ settings, log, metrics }); */
+/** @example const natsClient = openNatsClient({ settings, log, metrics }); */
 export function openNatsClient({ settings, log, metrics }: Deps): NatsClient {
   const subscribers = new Set<Subscriber>();
   const listeners = new Set<(isUp: boolean) => void>();
@@ -139,10 +139,10 @@ export function openNatsClient({ settings, log, metrics }: Deps): NatsClient {
     isUp = target;
     if (target) {
       failures = 0;
-      log.info('NATS is reached');
+      log.info('connected to NATS');
     } else if (!isClosing) {
       counters.disconnections.inc();
-      log.warn('NATS is lost: other nodes cannot be reached');
+      log.warn('disconnected from NATS: other nodes are not reachable');
     }
     for (const listener of [...listeners]) listener(target);
   }
@@ -160,7 +160,7 @@ export function openNatsClient({ settings, log, metrics }: Deps): NatsClient {
   function subscribeTo(subscriber: Subscriber, target: NatsConnection): void {
     const callback = (error: Error | null, { data, reply }: Msg) => {
       if (error !== null) {
-        log.error({ err: error }, 'NATS refuses a subscription');
+        log.error({ err: error }, 'NATS rejected a subscription');
         return;
       }
       subscriber.onMessage(data, (answer) => {
@@ -193,7 +193,10 @@ export function openNatsClient({ settings, log, metrics }: Deps): NatsClient {
       // Otherwise this connection reconnects by itself and receives every message a second time.
       connection = undefined;
       await opened?.close().catch((fault: unknown) => {
-        log.warn({ err: fault }, 'a connection to NATS that broke at its beginning does not close');
+        log.warn(
+          { err: fault },
+          'a NATS connection that failed while it opened could not be closed',
+        );
       });
       scheduleReopen(error);
     }
@@ -203,7 +206,7 @@ export function openNatsClient({ settings, log, metrics }: Deps): NatsClient {
     connection = undefined;
     setUp(false);
     if (isClosing) return;
-    if (failures === 0) log.warn({ err: error }, 'NATS cannot be reached; it is tried again');
+    if (failures === 0) log.warn({ err: error }, 'NATS is not reachable; the server retries');
     failures += 1;
     retry = setTimeout(() => void openConnection(), pauseAfter(failures));
   }
@@ -228,7 +231,7 @@ export function openNatsClient({ settings, log, metrics }: Deps): NatsClient {
     async request(subject, data) {
       if (!isUp || connection === undefined) {
         counters.requests.inc({ outcome: 'away' });
-        throw new BackplaneError('NATS cannot be reached');
+        throw new BackplaneError('NATS is not reachable');
       }
       try {
         const answer = await connection.request(subject, data, { timeout: requestTimeoutMs });

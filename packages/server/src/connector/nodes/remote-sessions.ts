@@ -61,7 +61,7 @@ function readUser(message: Message): AddressUser | undefined {
     : { organizationId, clientId };
 }
 
-/** @example const far = createFarSessions({ link, clock, ids, log, metrics }); */
+/** @example const remoteSessions = createRemoteSessions({ natsClient, clock, ids, log, metrics }); */
 export function createRemoteSessions({
   natsClient,
   clock,
@@ -132,7 +132,7 @@ export function createRemoteSessions({
         message: (data, isBinary, taken) => endpoint.send(data, isBinary, taken),
         closed: (code, word) => endpoint.close(code, word),
         lost() {
-          log.info('the node of a device was lost in a session');
+          log.info('the node of a device was lost during a session');
           endpoint.close(closeCodes.deviceDisconnected, 'device_disconnected');
         },
       },

@@ -16,7 +16,7 @@ import {
 export type SessionStreamEvents = {
   /** Called once, as the first event, when the other end has connected. */
   opened?(): void;
-  /** The receiver calls `taken` when it has passed the message on and can accept more. */
+  /** The receiver calls `acknowledge` when it has passed the message on and can accept more. */
   message(data: Buffer, isBinary: boolean, acknowledge: () => void): void;
   /** The other end has closed normally. */
   closed(code: number, reason: string): void;
@@ -61,7 +61,7 @@ const messageOverheadBytes = 64;
 const heartbeatMs = 2000;
 const heartbeatSubject = (subject: string) => `${subject}.beat`;
 
-/** @example const pipe = createPipe({ link, clock, here, there, ended }, events); */
+/** @example const stream = createSessionStream({ natsClient, clock, localSubject, remoteSubject, onEnded }, events); */
 export function createSessionStream(deps: Deps, events: SessionStreamEvents): SessionStream {
   const { natsClient, clock, localSubject, remoteSubject } = deps;
   let isEnded = false;

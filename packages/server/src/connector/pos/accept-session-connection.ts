@@ -22,43 +22,53 @@ type Deps = {
   readonly settings: Pick<ConnectorSettings, 'connectorSessionAuth'>;
   readonly webSockets: WebSocketConnections;
   readonly deviceRegistry: DeviceRegistry;
-  readonly far: Pick<RemoteSessions, 'useAddress'> | undefined;
+  readonly remoteSessions: Pick<RemoteSessions, 'useAddress'> | undefined;
 };
 
 const identifierForm = /^[A-Za-z0-9_-]{22,128}$/;
 
-/** @example http.upgrades.add(createSessions({ settings, peers, hub, far })); */
-export function createSessions({
+/** @example http.upgrades.add(createSessionRoute({ settings, webSockets, deviceRegistry, remoteSessions })); */
+export function createSessionRoute({
   settings,
   webSockets,
   deviceRegistry,
-  far: remoteSessions,
+  remoteSessions,
 }: Deps): WebSocketRoute {
-  const gone = (): never =>
-    throwProblem('session_gone', 'The session was used, has expired, or was never yours.');
+  const throwSessionGone = (): never =>
+    throwProblem(
+      'session_gone',
+      'The session was already used, has expired, or belongs to another client.',
+    );
 
-  function wire(peer: WebSocketConnection, joined: PosSessionConnection | undefined): void {
-    if (joined === undefined) {
+  function attachPos(
+    peer: WebSocketConnection,
+    connection: PosSessionConnection | undefined,
+  ): void {
+    if (connection === undefined) {
       peer.close(closeCodes.superseded, 'superseded');
       return;
     }
-    peer.onMessage(joined.receive);
-    peer.onClose((code) => joined.disconnected(code === closeCodes.done));
+    peer.onMessage(connection.receive);
+    peer.onClose((code) => connection.disconnected(code === closeCodes.done));
   }
 
   /** Used if the address leads to this node, but another node has the device. */
-  async function useFar(
+  async function useRemoteAddress(
     key: string,
     caller: AddressUser | undefined,
-  ): Promise<(end: MessageEndpoint) => PosSessionConnection> {
-    if (remoteSessions === undefined || deviceRegistry.hasSession(key)) return gone();
+  ): Promise<(endpoint: MessageEndpoint) => PosSessionConnection> {
+    if (remoteSessions === undefined || deviceRegistry.hasSession(key)) return throwSessionGone();
     try {
-      return (await remoteSessions.useAddress(key, caller)) ?? gone();
+      return (await remoteSessions.useAddress(key, caller)) ?? throwSessionGone();
     } catch (error) {
       if (!(error instanceof BackplaneError)) throw error;
-      throw new ProblemError('node_unreachable', 'The node of the device cannot be reached now.', {
-        retryAfterMs: 5000,
-      });
+      throw new ProblemError(
+        'node_unreachable',
+        'The node of the device is not reachable. Retry the request later.',
+        {
+          retryAfterMs: 5000,
+        },
+      );
     }
   }
 
@@ -69,14 +79,14 @@ export function createSessions({
     isOnDeviceListener: false,
     isVerified: ({ key }) => deviceRegistry.hasSession(key),
     async accept({ key, caller, id }) {
-      if (!identifierForm.test(key)) return gone();
+      if (!identifierForm.test(key)) return throwSessionGone();
       const join = deviceRegistry.useAddress(key, caller)
-        ? (end: MessageEndpoint) => deviceRegistry.join(key, end)
-        : await useFar(key, caller);
+        ? (endpoint: MessageEndpoint) => deviceRegistry.join(key, endpoint)
+        : await useRemoteAddress(key, caller);
       return {
         onOpen(socket) {
           const peer = webSockets.add(socket, 'session', id);
-          wire(peer, join(peer));
+          attachPos(peer, join(peer));
         },
       };
     },

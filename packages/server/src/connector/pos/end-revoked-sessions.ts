@@ -1,108 +1,110 @@
 // Ends the sessions of points of sale that lost their rights, and retries until a node answers.
 import type { Log } from '../../platform/index.ts';
 import type { RevocationReason } from '../protocol/connector-fault.ts';
-import type { Claims, Got } from './claim-requests.ts';
+import type { ClaimedDevice, Claims } from './claim-requests.ts';
 
-export type Cut = {
-  readonly got: Pick<Got, 'device' | 'owner'>;
+export type Revocation = {
+  readonly claimedDevice: Pick<ClaimedDevice, 'device' | 'owner'>;
   readonly sessionId: string;
-  readonly word: RevocationReason;
+  readonly reason: RevocationReason;
 };
 
-type Kept = Cut & { readonly until: number };
+type PendingRevocation = Revocation & { readonly endsAt: number };
 
 type Deps = {
-  readonly claims: Pick<Claims, 'cut'>;
+  readonly claims: Pick<Claims, 'revoke'>;
   readonly now: () => number;
   readonly log: Pick<Log, 'warn'>;
   /**
    * The maximum number of pending cuts; above it, the server first drops the oldest ones that
    * failed.
    */
-  readonly most: number;
+  readonly pendingMax: number;
   /** After this time a session has ended by itself. */
-  readonly livesMs: number;
+  readonly sessionMaxMs: number;
 };
 
 /**
  * A node that does not answer costs seconds for each request, so several requests run in parallel.
  */
-const atOnce = 16;
+const parallelRequests = 16;
 
-/** @example const cuts = createCuts({ claims, now: clock.now, log, most, livesMs }); cuts.add(lost); */
-export function createCuts({ claims, now, log, most, livesMs }: Deps) {
+/** @example const revoker = createSessionRevoker({ claims, now: clock.now, log, pendingMax, sessionMaxMs }); revoker.revoke(revocations); */
+export function createSessionRevoker({ claims, now, log, pendingMax, sessionMaxMs }: Deps) {
   /** Cuts that the server has not tried yet; they run before the cuts that got no answer. */
-  const fresh: Kept[] = [];
-  const due: Kept[] = [];
+  const untried: PendingRevocation[] = [];
+  const retrying: PendingRevocation[] = [];
   /** Cuts that wait for the next round. */
-  const missed: Kept[] = [];
+  const unanswered: PendingRevocation[] = [];
   const running = new Set<Promise<void>>();
-  let lastFault: unknown;
+  let lastError: unknown;
   let isStopped = false;
 
-  const waiting = () => fresh.length + due.length + missed.length;
+  const pendingCount = () => untried.length + retrying.length + unanswered.length;
 
   function dropOldest(): boolean {
-    return [missed, due, fresh].find(({ length }) => length > 0)?.shift() !== undefined;
+    return [unanswered, retrying, untried].find(({ length }) => length > 0)?.shift() !== undefined;
   }
 
-  function gaveUp(lost: number, why: string): void {
-    if (lost > 0) log.warn({ count: lost }, `sessions that should end are given up: ${why}`);
+  function logDropped(revocations: number, cause: string): void {
+    if (revocations > 0)
+      log.warn({ count: revocations }, `the server stopped ending revoked sessions: ${cause}`);
   }
 
-  async function end(cut: Kept): Promise<void> {
+  async function revokeOne(revocation: PendingRevocation): Promise<void> {
     try {
-      if (await claims.cut(cut.got, cut.sessionId, cut.word)) return;
+      if (await claims.revoke(revocation.claimedDevice, revocation.sessionId, revocation.reason))
+        return;
     } catch (error) {
-      lastFault = error;
+      lastError = error;
     }
-    missed.push(cut);
+    unanswered.push(revocation);
   }
 
-  function work(): void {
-    while (!isStopped && running.size < atOnce) {
-      const next = fresh.shift() ?? due.shift();
-      if (next === undefined) return;
-      const ending = end(next).finally(() => {
-        running.delete(ending);
-        work();
+  function runNext(): void {
+    while (!isStopped && running.size < parallelRequests) {
+      const nextRevocation = untried.shift() ?? retrying.shift();
+      if (nextRevocation === undefined) return;
+      const request = revokeOne(nextRevocation).finally(() => {
+        running.delete(request);
+        runNext();
       });
-      running.add(ending);
+      running.add(request);
     }
   }
 
   return {
     /** Starts to end the sessions and returns immediately. */
-    add(lost: readonly Cut[]): void {
-      const until = now() + livesMs;
-      for (const cut of lost) fresh.push({ ...cut, until });
+    revoke(revocations: readonly Revocation[]): void {
+      const endsAt = now() + sessionMaxMs;
+      for (const revocation of revocations) untried.push({ ...revocation, endsAt });
       let dropped = 0;
-      while (waiting() + running.size > most && dropOldest()) dropped += 1;
-      gaveUp(dropped, 'there are too many of them');
-      work();
+      while (pendingCount() + running.size > pendingMax && dropOldest()) dropped += 1;
+      logDropped(dropped, 'too many are pending');
+      runNext();
     },
 
     /** Retries the cuts that no node has answered, and returns immediately. */
-    again(): void {
-      if (missed.length > 0) {
-        const said = 'sessions that should end could not be ended yet, and are asked for again';
-        log.warn({ count: missed.length, err: lastFault }, said);
+    retry(): void {
+      if (unanswered.length > 0) {
+        const text = 'the server could not end revoked sessions yet, and retries';
+        log.warn({ count: unanswered.length, err: lastError }, text);
       }
-      lastFault = undefined;
-      let ended = 0;
-      for (const cut of missed.splice(0)) {
-        if (now() < cut.until) due.push(cut);
-        else ended += 1;
+      lastError = undefined;
+      let expired = 0;
+      for (const revocation of unanswered.splice(0)) {
+        if (now() < revocation.endsAt) retrying.push(revocation);
+        else expired += 1;
       }
-      gaveUp(ended, 'they have ended by themselves by now');
-      work();
+      logDropped(expired, 'they have expired');
+      runNext();
     },
 
     /** Waits for the requests in progress. */
     async stop(): Promise<void> {
       isStopped = true;
       await Promise.all(running);
-      gaveUp(waiting(), 'the process stops');
+      logDropped(pendingCount(), 'the process stops');
     },
   };
 }

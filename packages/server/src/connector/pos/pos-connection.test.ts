@@ -6,7 +6,7 @@ import type { WebSocketConnection } from '../forwarding/websocket-connections.ts
 import type { Message } from '../nodes/backplane.ts';
 import { createConcurrencyLimit } from '../runtime/concurrency-limit.ts';
 import type { ClaimToken } from '../sessions/claim-token.ts';
-import type { Cut } from './end-revoked-sessions.ts';
+import type { Revocation } from './end-revoked-sessions.ts';
 import { openPosConnection } from './pos-connection.ts';
 
 const tsn = 'AXIUM_DX8000-1';
@@ -43,13 +43,13 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
   const released: (string | undefined)[][] = [];
   const connection = openPosConnection({
     peer,
-    slowMs,
+    slowReaderMs: slowMs,
     token: 't',
-    presented: {},
+    presentedCertificate: {},
     verify,
-    claimBy: Number.MAX_SAFE_INTEGER,
+    claimDeadline: Number.MAX_SAFE_INTEGER,
     caller: { organizationId: 'o', clientId: 'k', expiresAt: Number.MAX_SAFE_INTEGER },
-    places: createConcurrencyLimit({ perKey: 10, total: 10 }),
+    claimLimit: createConcurrencyLimit({ perKey: 10, total: 10 }),
     claims: {
       status: async () => ({ tsn, online: true, claimed: false }),
       claim: async () => ({ device, sessionId: 's', sessionUrl: 'wss://n', expiresInMs: 1 }),
@@ -58,18 +58,18 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
         return () => {};
       },
       roleFault: async () => undefined,
-      renewed: (_: unknown, sessionId: string, { tokenId }: ClaimToken) => {
+      publishRenewedToken: (_: unknown, sessionId: string, { tokenId }: ClaimToken) => {
         renewals.push([sessionId, tokenId]);
       },
     },
-    cut: (lost: readonly Cut[]) => {
-      released.push(...lost.map(({ sessionId, word }) => [sessionId, word]));
+    revoke: (lost: readonly Revocation[]) => {
+      released.push(...lost.map(({ sessionId, reason: word }) => [sessionId, word]));
     },
-    askingOf: (caller: unknown) => ({ caller }),
+    posCallerOf: (caller: unknown) => ({ caller }),
     now: () => time,
-    mayAsk: () => true,
-    told: () => {},
-    broken: (error: unknown) => assert.fail(String(error)),
+    takeMessage: () => true,
+    onFault: () => {},
+    onError: (error: unknown) => assert.fail(String(error)),
   } as unknown as Parameters<typeof openPosConnection>[0]);
   const settled = () => new Promise((resolve) => setImmediate(resolve));
   let asked = 0;

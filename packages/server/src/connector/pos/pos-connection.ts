@@ -32,8 +32,8 @@ import {
 import { parseJsonObject } from '../protocol/parse-json-object.ts';
 import type { ConcurrencyLimit } from '../runtime/concurrency-limit.ts';
 import { claimTokenOf } from '../sessions/claim-token.ts';
-import type { Asking, Claims, DeviceState, Got } from './claim-requests.ts';
-import type { Cut } from './end-revoked-sessions.ts';
+import type { ClaimedDevice, Claims, DeviceStatus, PosCaller } from './claim-requests.ts';
+import type { Revocation } from './end-revoked-sessions.ts';
 
 const schemas = {
   claim: ClaimMessage,
@@ -51,191 +51,202 @@ export type PosConnection = {
   close(): void;
 };
 
-type Held = {
-  readonly got: Got;
+type HeldClaim = {
+  readonly claimedDevice: ClaimedDevice;
   /** Ends the subscription and frees the place of the claim. */
-  readonly end: () => void;
-  isLive: boolean;
+  readonly release: () => void;
+  isActive: boolean;
 };
 
 type Deps = {
   readonly peer: WebSocketConnection;
   readonly claims: Claims;
   /** Counts the claims of all connections, both in progress and stored. */
-  readonly places: ConcurrencyLimit;
+  readonly claimLimit: ConcurrencyLimit;
   readonly caller: Caller;
   readonly token: string;
-  readonly presented: PresentedCertificate;
-  readonly verify: (token: string, presented: PresentedCertificate) => Promise<Caller>;
-  readonly askingOf: (caller: Caller) => Asking;
+  readonly presentedCertificate: PresentedCertificate;
+  readonly verify: (token: string, presentedCertificate: PresentedCertificate) => Promise<Caller>;
+  readonly posCallerOf: (caller: Caller) => PosCaller;
   /** The deadline of the first claim. */
-  readonly claimBy: number;
+  readonly claimDeadline: number;
   /** How long the POS may read none of its messages. */
-  readonly slowMs: number;
+  readonly slowReaderMs: number;
   readonly now: () => number;
   /** False if the POS sends too many messages. */
-  readonly mayAsk: () => boolean;
-  readonly told: (fault: ConnectorFault) => void;
+  readonly takeMessage: () => boolean;
+  readonly onFault: (fault: ConnectorFault) => void;
   /** Ends sessions on any node. */
-  readonly cut: (lost: readonly Cut[]) => void;
-  readonly broken: (error: unknown) => void;
+  readonly revoke: (lostClaims: readonly Revocation[]) => void;
+  readonly onError: (error: unknown) => void;
 };
 
 /** Too many claims are in progress; they finish within this time. */
 const busySeconds = 1;
 const unauthorizedStatus = 401;
 /** The number of stored sessions that the server checks for each claim without a free place. */
-const lookedAtMost = 4;
+const claimsCheckedMax = 4;
 
 /**
  * Returns undefined for an internal fault, such as an unavailable database, which says nothing
  * about the token.
  */
-function tokenFaultOf(error: unknown): 'unauthorized' | 'token_expired' | undefined {
+function findTokenFault(error: unknown): 'unauthorized' | 'token_expired' | undefined {
   const code = toProblemError(error)?.code;
   if (code === undefined || code === 'token_expired') return code;
   return errorCodes[code].status === unauthorizedStatus ? 'unauthorized' : undefined;
 }
 
 /** @throws bad_message */
-function readMessage(text: string): PosMessage {
-  const sent = parseJsonObject(text) ?? throwFault('bad_message');
-  const type = sent['type'];
+function readPosMessage(text: string): PosMessage {
+  const parsed = parseJsonObject(text) ?? throwFault('bad_message');
+  const type = parsed['type'];
   const schema =
     typeof type === 'string' && Object.hasOwn(schemas, type)
       ? schemas[type as keyof typeof schemas]
       : throwFault('bad_message');
-  return Check(schema, sent) ? (sent as unknown as PosMessage) : throwFault('bad_message');
+  return Check(schema, parsed) ? (parsed as unknown as PosMessage) : throwFault('bad_message');
 }
 
 /** Finds the request ID for the answer, even if the rest of the message is invalid. */
-function requestIdIn(text: string): string | undefined {
+function readRequestId(text: string): string | undefined {
   const requestId = parseJsonObject(text)?.['requestId'];
   return typeof requestId === 'string' && requestId.length <= 64 ? requestId : undefined;
 }
 
-const stateMessage = ({ tsn, online, claimed, lastSeenAt }: DeviceState) => ({
+const statusMessage = ({ tsn, online, claimed: requestClaim, lastSeenAt }: DeviceStatus) => ({
   type: 'deviceStatus' as const,
   tsn,
   online,
-  claimed,
+  claimed: requestClaim,
   ...defined({ lastSeenAt: lastSeenAt === undefined ? undefined : isoTime(lastSeenAt) }),
 });
 
 /** Returns why the token does not allow claims any more, or undefined. */
-async function lostRight(
-  { verify, presented, claims }: Pick<Deps, 'verify' | 'presented' | 'claims'>,
+async function findRevocation(
+  {
+    verify,
+    presentedCertificate,
+    claims,
+  }: Pick<Deps, 'verify' | 'presentedCertificate' | 'claims'>,
   token: string,
 ): Promise<RevocationReason | 'token_expired' | undefined> {
   try {
-    const known = await verify(token, presented);
-    return known.permissions.has('cc.pos') ? await claims.roleFault(known) : 'role_missing';
+    const verifiedCaller = await verify(token, presentedCertificate);
+    return verifiedCaller.permissions.has('cc.pos')
+      ? await claims.roleFault(verifiedCaller)
+      : 'role_missing';
   } catch (error) {
-    const fault = tokenFaultOf(error);
+    const fault = findTokenFault(error);
     if (fault === undefined) throw error;
     return fault;
   }
 }
 
 /** The message has no answer and may get lost, so the server repeats it at each recheck. */
-function tellRenewed(claims: Claims, live: readonly [string, Held][], caller: Caller): void {
-  for (const [id, { got }] of live) claims.renewed(got, id, claimTokenOf(caller));
+function publishRenewedToken(
+  claims: Claims,
+  activeClaims: readonly [string, HeldClaim][],
+  caller: Caller,
+): void {
+  for (const [id, { claimedDevice }] of activeClaims)
+    claims.publishRenewedToken(claimedDevice, id, claimTokenOf(caller));
 }
 
 /** @example const connection = openPosConnection(deps); */
 export function openPosConnection(deps: Deps): PosConnection {
   const { peer, claims } = deps;
   let { caller, token } = deps;
-  let isAsked = false;
+  let hasClaimed = false;
   let running = 0;
   let isClosed = false;
-  const leaving = new AbortController();
-  const held = new Map<string, Held>();
+  const closed = new AbortController();
+  const claimsById = new Map<string, HeldClaim>();
 
   // If the POS does not read its answers, the server stops reading its requests.
-  const toPos = createForwarder({ from: peer, to: peer, now: deps.now, onForwarded: () => {} });
-  const say = (message: PosAnswer) => tell(JSON.stringify(message));
-  const live = () => [...held].filter(([, { isLive }]) => isLive);
+  const outgoing = createForwarder({ from: peer, to: peer, now: deps.now, onForwarded: () => {} });
+  const sendAnswer = (message: PosAnswer) => sendText(JSON.stringify(message));
+  const activeClaims = () => [...claimsById].filter(([, { isActive }]) => isActive);
 
-  function end(fault: ConnectorFault): void {
+  function closeWithFault(fault: ConnectorFault): void {
     if (isClosed) return;
     isClosed = true;
-    deps.told(fault);
+    deps.onFault(fault);
     peer.send(errorMessageText(fault, peer.correlationId));
     peer.close(closeCodeForFault(fault.code), fault.code);
   }
 
   /** Sends no error message, because it would only use more memory. */
-  function giveUp(): void {
+  function closeSlowReader(): void {
     if (isClosed) return;
     isClosed = true;
     peer.close(closeCodes.slowConsumer, 'slow_consumer');
   }
 
-  function tell(text: string): void {
-    toPos.forward(Buffer.from(text), false);
+  function sendText(text: string): void {
+    outgoing.forward(Buffer.from(text), false);
     // Status messages arrive even while the server does not read from the POS, so the queue can
     // grow.
-    if (peer.buffered() > slowBytes) giveUp();
+    if (peer.buffered() > slowBytes) closeSlowReader();
   }
 
-  function hearNews(sessionId: string, news: Message): void {
-    const claim = held.get(sessionId);
+  function handleDeviceMessage(sessionId: string, message: Message): void {
+    const claim = claimsById.get(sessionId);
     if (claim === undefined || isClosed) return;
-    if (news['kind'] === 'ended' && news['sessionId'] === sessionId) claim.isLive = false;
-    if (news['kind'] !== 'status') return;
-    const { online, claimed, lastSeenAt } = news;
+    if (message['kind'] === 'ended' && message['sessionId'] === sessionId) claim.isActive = false;
+    if (message['kind'] !== 'status') return;
+    const { online, claimed: requestClaim, lastSeenAt } = message;
     // The connection may have missed the message about the end of the session.
-    if (claimed !== true) claim.isLive = false;
-    const { tsn } = claim.got.device;
-    const state = { online: online === true, claimed: claimed === true };
-    say(stateMessage({ tsn, ...state, lastSeenAt: Number(lastSeenAt) }));
+    if (requestClaim !== true) claim.isActive = false;
+    const { tsn } = claim.claimedDevice.device;
+    const state = { online: online === true, claimed: requestClaim === true };
+    sendAnswer(statusMessage({ tsn, ...state, lastSeenAt: Number(lastSeenAt) }));
   }
 
   /**
    * A claim replaces an earlier claim of the same device and, at the limit, claims that have ended.
    */
-  function remember(got: Got, leave: () => void): void {
-    const { sessionId, device } = got;
-    for (const [id, { got: former, isLive }] of held) {
-      const isSame = former.device.physicalDeviceId === device.physicalDeviceId;
-      const isRoomNeeded = !isLive && held.size >= connectorLimits.claimsPerConnection;
-      if (isSame || isRoomNeeded) forget(id);
+  function storeClaim(claimedDevice: ClaimedDevice, freePlace: () => void): void {
+    const { sessionId, device } = claimedDevice;
+    for (const [id, { claimedDevice: earlier, isActive }] of claimsById) {
+      const isSameClient = earlier.device.physicalDeviceId === device.physicalDeviceId;
+      const isCapacityNeeded = !isActive && claimsById.size >= connectorLimits.claimsPerConnection;
+      if (isSameClient || isCapacityNeeded) removeClaim(id);
     }
-    const unwatch = claims.watch(device, (news) => hearNews(sessionId, news));
-    const endBoth = () => {
-      unwatch();
-      leave();
+    const stopWatching = claims.watch(device, (message) => handleDeviceMessage(sessionId, message));
+    const release = () => {
+      stopWatching();
+      freePlace();
     };
-    held.set(sessionId, { got, end: endBoth, isLive: true });
+    claimsById.set(sessionId, { claimedDevice, release: release, isActive: true });
   }
 
-  function forget(sessionId: string): void {
-    held.get(sessionId)?.end();
-    held.delete(sessionId);
+  function removeClaim(sessionId: string): void {
+    claimsById.get(sessionId)?.release();
+    claimsById.delete(sessionId);
   }
 
   /**
    * Checks the oldest claims, because a missed end would block new claims for ever. Checked claims
    * move to the end, so that the next check takes others.
    */
-  async function lookAtOldest(): Promise<void> {
-    const oldest = live().slice(0, lookedAtMost);
+  async function recheckOldest(): Promise<void> {
+    const oldest = activeClaims().slice(0, claimsCheckedMax);
     for (const [sessionId, claim] of oldest) {
-      held.delete(sessionId);
-      held.set(sessionId, claim);
+      claimsById.delete(sessionId);
+      claimsById.set(sessionId, claim);
     }
-    const look = async ([sessionId, claim]: [string, Held]) => {
-      if (!(await claims.holds(claim.got, sessionId))) claim.isLive = false;
+    const recheckClaim = async ([sessionId, claim]: [string, HeldClaim]) => {
+      if (!(await claims.hasSession(claim.claimedDevice, sessionId))) claim.isActive = false;
     };
-    await Promise.all(oldest.map(look));
+    await Promise.all(oldest.map(recheckClaim));
   }
 
-  const isFull = () => live().length + running > connectorLimits.claimsPerConnection;
+  const isFull = () => activeClaims().length + running > connectorLimits.claimsPerConnection;
 
   /** @throws too_many_claims */
-  async function demandRoom(): Promise<void> {
-    if (isFull()) await lookAtOldest();
+  async function requireClaimCapacity(): Promise<void> {
+    if (isFull()) await recheckOldest();
     if (isFull()) throwFault('too_many_claims');
   }
 
@@ -245,86 +256,92 @@ export function openPosConnection(deps: Deps): PosConnection {
    *
    * @throws rate_limited
    */
-  async function takePlace(): Promise<() => void> {
-    const { places } = deps;
-    const whose = clientKeyOf(caller);
-    const first = places.acquire(whose);
+  async function acquirePlace(): Promise<() => void> {
+    const { claimLimit } = deps;
+    const clientKey = clientKeyOf(caller);
+    const first = claimLimit.acquire(clientKey);
     if (typeof first === 'function') return first;
-    const findEnded = () => [...held].find(([, { isLive }]) => !isLive);
-    if (findEnded() === undefined) await lookAtOldest();
+    const findEnded = () => [...claimsById].find(([, { isActive }]) => !isActive);
+    if (findEnded() === undefined) await recheckOldest();
     const ended = findEnded();
-    if (ended !== undefined) forget(ended[0]);
-    const second = places.acquire(whose);
+    if (ended !== undefined) removeClaim(ended[0]);
+    const second = claimLimit.acquire(clientKey);
     return typeof second === 'function'
       ? second
       : throwFault('rate_limited', { retryAfterSeconds: busySeconds });
   }
 
-  async function claimed(wanted: ClaimMessage): Promise<Got> {
-    const asking = deps.askingOf(caller);
-    const got = await claims.claim(asking, wanted, leaving.signal);
+  async function requestClaim(claimMessage: ClaimMessage): Promise<ClaimedDevice> {
+    const posCaller = deps.posCallerOf(caller);
+    const claimedDevice = await claims.claim(posCaller, claimMessage, closed.signal);
     if (!isClosed) {
-      if (asking.caller !== caller) claims.renewed(got, got.sessionId, claimTokenOf(caller));
-      return got;
+      if (posCaller.caller !== caller)
+        claims.publishRenewedToken(claimedDevice, claimedDevice.sessionId, claimTokenOf(caller));
+      return claimedDevice;
     }
-    await claims.release(got, got.sessionId);
+    await claims.release(claimedDevice, claimedDevice.sessionId);
     return throwFault('restarting');
   }
 
-  async function claim(wanted: ClaimMessage): Promise<PosAnswer> {
-    isAsked = true;
-    await demandRoom();
-    const leave = await takePlace();
-    const got = await claimed(wanted).catch((error: unknown) => {
-      leave();
+  async function claim(claimMessage: ClaimMessage): Promise<PosAnswer> {
+    hasClaimed = true;
+    await requireClaimCapacity();
+    const freePlace = await acquirePlace();
+    const claimedDevice = await requestClaim(claimMessage).catch((error: unknown) => {
+      freePlace();
       throw error;
     });
-    remember(got, leave);
+    storeClaim(claimedDevice, freePlace);
     return {
       type: 'claimed',
-      requestId: wanted.requestId,
-      tsn: got.device.tsn,
-      sessionId: got.sessionId,
-      sessionUrl: got.sessionUrl,
-      expiresIn: Math.ceil(got.expiresInMs / 1000),
-      resumeToken: got.resumeToken,
-      ...(got.isResumed ? { resumed: true } : {}),
+      requestId: claimMessage.requestId,
+      tsn: claimedDevice.device.tsn,
+      sessionId: claimedDevice.sessionId,
+      sessionUrl: claimedDevice.sessionUrl,
+      expiresIn: Math.ceil(claimedDevice.expiresInMs / 1000),
+      resumeToken: claimedDevice.resumeToken,
+      ...(claimedDevice.isResumed ? { resumed: true } : {}),
     };
   }
 
   /** Finds the session of a broken control connection by its terminal and its owner. */
-  function namedBy({ tsn, posId }: ReleaseMessage): Promise<Pick<Got, 'device' | 'owner'>> {
+  function findByTerminal({
+    tsn,
+    posId,
+  }: ReleaseMessage): Promise<Pick<ClaimedDevice, 'device' | 'owner'>> {
     if (tsn === undefined) return throwFault('session_unknown');
-    return claims.own(deps.askingOf(caller), { tsn, posId });
+    return claims.findDeviceAndOwner(deps.posCallerOf(caller), { tsn, posId });
   }
 
   async function release(message: ReleaseMessage): Promise<PosAnswer> {
     const { requestId, sessionId } = message;
     const isReleased = await claims.release(
-      held.get(sessionId)?.got ?? (await namedBy(message)),
+      claimsById.get(sessionId)?.claimedDevice ?? (await findByTerminal(message)),
       sessionId,
     );
     // The claim is removed only now, so that the POS can retry a failed release.
-    forget(sessionId);
+    removeClaim(sessionId);
     if (!isReleased) throwFault('session_unknown');
     return { type: 'released', requestId, sessionId };
   }
 
   async function renew(message: RenewTokenMessage): Promise<PosAnswer> {
-    const renewed = await deps.verify(message.token, deps.presented).catch((error: unknown) => {
-      const fault = tokenFaultOf(error);
-      if (fault === undefined) throw error;
-      return throwFault(fault);
-    });
-    const isSame =
+    const renewed = await deps
+      .verify(message.token, deps.presentedCertificate)
+      .catch((error: unknown) => {
+        const fault = findTokenFault(error);
+        if (fault === undefined) throw error;
+        return throwFault(fault);
+      });
+    const isSameClient =
       renewed.clientId === caller.clientId && renewed.organizationId === caller.organizationId;
-    if (!isSame) throwFault('unauthorized');
+    if (!isSameClient) throwFault('unauthorized');
     if (!renewed.permissions.has('cc.pos')) throwFault('role_missing');
     const fault = await claims.roleFault(renewed);
     if (fault !== undefined) throwFault(fault);
     caller = renewed;
     token = message.token;
-    tellRenewed(claims, live(), caller);
+    publishRenewedToken(claims, activeClaims(), caller);
     const expiresIn = Math.max(0, Math.floor((caller.expiresAt - deps.now()) / 1000));
     const { requestId } = message;
     return { type: 'tokenRenewed', ...defined({ requestId }), expiresIn };
@@ -336,7 +353,7 @@ export function openPosConnection(deps: Deps): PosConnection {
         return claim(message);
       case 'status': {
         const { requestId, tsn } = message;
-        return { ...stateMessage(await claims.status(deps.askingOf(caller), tsn)), requestId };
+        return { ...statusMessage(await claims.status(deps.posCallerOf(caller), tsn)), requestId };
       }
       case 'release':
         return release(message);
@@ -345,71 +362,72 @@ export function openPosConnection(deps: Deps): PosConnection {
     }
   }
 
-  async function hear(text: string): Promise<void> {
-    const requestId = requestIdIn(text);
+  async function handleMessage(text: string): Promise<void> {
+    const requestId = readRequestId(text);
     running += 1;
     try {
-      const told = await answer(readMessage(text));
-      if (!isClosed) say(told);
+      const posAnswer = await answer(readPosMessage(text));
+      if (!isClosed) sendAnswer(posAnswer);
     } catch (error) {
-      if (!(error instanceof ConnectorFault)) deps.broken(error);
+      if (!(error instanceof ConnectorFault)) deps.onError(error);
       if (isClosed) return;
       const fault = error instanceof ConnectorFault ? error : new ConnectorFault('unavailable');
       // The server disconnects a client that does not follow the protocol.
-      if (fault.code === 'bad_message') return end(fault);
-      deps.told(fault);
-      tell(errorMessageText(fault, peer.correlationId, requestId));
+      if (fault.code === 'bad_message') return closeWithFault(fault);
+      deps.onFault(fault);
+      sendText(errorMessageText(fault, peer.correlationId, requestId));
     } finally {
       running -= 1;
     }
   }
 
   function tick(now: number): void {
-    if (now - (toPos.slowSince() ?? now) >= deps.slowMs) giveUp();
-    else if (now >= caller.expiresAt) end(new ConnectorFault('token_expired'));
-    else if (!isAsked && now >= deps.claimBy) end(new ConnectorFault('timeout'));
+    if (now - (outgoing.slowSince() ?? now) >= deps.slowReaderMs) closeSlowReader();
+    else if (now >= caller.expiresAt) closeWithFault(new ConnectorFault('token_expired'));
+    else if (!hasClaimed && now >= deps.claimDeadline)
+      closeWithFault(new ConnectorFault('timeout'));
   }
 
   async function recheck(): Promise<void> {
     if (isClosed) return;
-    const asked = token;
-    const before = live();
-    const word = await lostRight(deps, asked);
+    const checkedToken = token;
+    const activeBefore = activeClaims();
+    const reason = await findRevocation(deps, checkedToken);
     // The POS has sent another token since then; the next round checks that one.
-    if (asked !== token) return;
-    if (word === undefined) {
-      if (token !== deps.token) tellRenewed(claims, live(), caller);
+    if (checkedToken !== token) return;
+    if (reason === undefined) {
+      if (token !== deps.token) publishRenewedToken(claims, activeClaims(), caller);
       return;
     }
     // Includes claims that came during the check, and earlier claims if the connection is now
     // closed.
-    const lost = new Map([...before, ...live()]);
-    end(new ConnectorFault(word));
+    const lostClaims = new Map([...activeBefore, ...activeClaims()]);
+    closeWithFault(new ConnectorFault(reason));
     // An expired token was valid before, so its sessions continue.
-    if (word === 'token_expired') return;
-    deps.cut(
-      [...lost].flatMap(([sessionId, { got, isLive }]) => {
-        const { device, owner } = got;
-        return isLive ? { got: { device, owner }, sessionId, word } : [];
+    if (reason === 'token_expired') return;
+    deps.revoke(
+      [...lostClaims].flatMap(([sessionId, { claimedDevice, isActive }]) => {
+        const { device, owner } = claimedDevice;
+        return isActive ? { claimedDevice: { device, owner }, sessionId, reason } : [];
       }),
     );
   }
 
   function close(): void {
     isClosed = true;
-    leaving.abort();
-    for (const sessionId of [...held.keys()]) forget(sessionId);
+    closed.abort();
+    for (const sessionId of [...claimsById.keys()]) removeClaim(sessionId);
   }
 
-  function take(data: Buffer, isBinary: boolean): void {
+  function handleFrame(data: Buffer, isBinary: boolean): void {
     if (isClosed) return;
-    if (isBinary) end(new ConnectorFault('bad_message'));
-    else if (running > connectorLimits.claimsPerConnection || !deps.mayAsk()) {
-      end(new ConnectorFault('rate_limited'));
-    } else void hear(data.toString());
+    if (isBinary) closeWithFault(new ConnectorFault('bad_message'));
+    else if (running > connectorLimits.claimsPerConnection || !deps.takeMessage()) {
+      closeWithFault(new ConnectorFault('rate_limited'));
+    } else void handleMessage(data.toString());
   }
 
-  peer.onMessage(take);
+  peer.onMessage(handleFrame);
   peer.onClose(close);
 
   return { close, recheck, tick };

@@ -17,10 +17,10 @@ const settings = { connectorConnections: 100_000 };
 function sample() {
   const { route } = createPosListener({
     settings,
-    times: { absoluteMs: day },
-    peers: { size: () => 0 },
+    times: { sessionMaxMs: day },
+    webSockets: { size: () => 0 },
     claims: { roleFault: async () => undefined },
-    metrics: { claims: () => {} },
+    metrics: { observeClaims: () => {} },
     clock: { now: () => 1000 },
   } as unknown as Deps);
   return (organizationId: string): Promise<AcceptedUpgrade> =>
@@ -78,16 +78,16 @@ function shop(connectorConnections = 100) {
     claims,
     clock,
     settings: { connectorConnections },
-    times: { absoluteMs: day, claimWithinMs: day, slowMs: day },
-    metrics: { claims: () => {}, fault: () => {} },
+    times: { sessionMaxMs: day, claimWithinMs: day, slowReaderMs: day },
+    metrics: { observeClaims: () => {}, countFault: () => {} },
     log: {
       info: () => {},
       warn: (facts: object, text: string) => lines.push({ ...facts, text }),
       error: (facts: object, text: string) => assert.fail(`${text} ${JSON.stringify(facts)}`),
     },
-    peers: {
+    webSockets: {
       size: () => 0,
-      take(socket: Socket, _: 'pos', id: string) {
+      add(socket: Socket, _: 'pos', id: string) {
         const ends: (() => void)[] = [];
         return {
           correlationId: id,
@@ -201,7 +201,7 @@ describe('the sessions of a revoked token', () => {
     const { count, text } = on.lines.at(-1) ?? {};
     assert.deepEqual(
       [count, text],
-      [2, 'sessions that should end are given up: the process stops'],
+      [2, 'the server stopped ending revoked sessions: the process stops'],
     );
   });
 });

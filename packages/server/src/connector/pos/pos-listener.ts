@@ -10,7 +10,7 @@ import type { ConnectorSettings, ConnectorTimes } from '../runtime/connector-set
 import { createTokenBuckets } from '../runtime/token-bucket.ts';
 import { claimTokenOf } from '../sessions/claim-token.ts';
 import type { Claims } from './claim-requests.ts';
-import { createCuts } from './end-revoked-sessions.ts';
+import { createSessionRevoker } from './end-revoked-sessions.ts';
 import { openPosConnection, type PosConnection } from './pos-connection.ts';
 
 type Deps = {
@@ -25,30 +25,33 @@ type Deps = {
 };
 
 /** The limit for each client; a shop that reconnects after a power cut stays far below it. */
-const connectsOf = { burst: 2000, perSecond: 100 };
+const connectionRate = { burst: 2000, perSecond: 100 };
 /**
  * Limits the claims: one client may have as many as there are connections, all clients twice as
  * many.
  */
-const claimsForEach = 2;
+const claimsPerConnection = 2;
 /** The limit for each connection. */
-const messagesOf = { burst: 200, perSecond: 50 };
+const messageRate = { burst: 200, perSecond: 50 };
 
 /** @example const { route, tick } = createPosListener(deps); http.upgrades.add(route); */
 export function createPosListener(deps: Deps) {
   const { webSockets, claims, times, metrics, clock, log, settings } = deps;
   const connections = new Set<PosConnection>();
-  const connects = createTokenBuckets(connectsOf);
-  const most = settings.connectorConnections;
-  const places = createConcurrencyLimit({ perKey: most, total: claimsForEach * most });
-  const cuts = createCuts({
+  const connectionBuckets = createTokenBuckets(connectionRate);
+  const connectionsMax = settings.connectorConnections;
+  const claimLimit = createConcurrencyLimit({
+    perKey: connectionsMax,
+    total: claimsPerConnection * connectionsMax,
+  });
+  const sessionRevoker = createSessionRevoker({
     claims,
     now: clock.now,
     log,
-    most: claimsForEach * most,
-    livesMs: times.sessionMaxMs,
+    pendingMax: claimsPerConnection * connectionsMax,
+    sessionMaxMs: times.sessionMaxMs,
   });
-  metrics.observeClaims(places.inUse);
+  metrics.observeClaims(claimLimit.inUse);
 
   const route: WebSocketRoute = {
     path: connectorPaths.posListener,
@@ -57,42 +60,49 @@ export function createPosListener(deps: Deps) {
     isOnDeviceListener: false,
     async accept({ caller, token, presentedCertificate: presented, id }) {
       if (caller === undefined || token === undefined) {
-        return throwProblem('token_missing', 'A point of sale shows its access token.');
+        return throwProblem(
+          'token_missing',
+          'The access token is missing. Send it in the Authorization header.',
+        );
       }
       if (!caller.permissions.has('cc.pos') || (await claims.roleFault(caller)) !== undefined) {
-        throwProblem('role_missing', 'The application has not the role Point-of-sale Terminal.');
+        throwProblem(
+          'role_missing',
+          'The application does not have the role Point-of-sale Terminal.',
+        );
       }
-      const isRoom = webSockets.size() < settings.connectorConnections;
-      if (!isRoom || !connects.take(clientKeyOf(caller), clock.now())) {
+      const hasCapacity = webSockets.size() < settings.connectorConnections;
+      if (!hasCapacity || !connectionBuckets.take(clientKeyOf(caller), clock.now())) {
         throw new ProblemError('rate_limited', 'Too many connections.', { retryAfterMs: 5000 });
       }
       return {
         onOpen(socket) {
           const peer = webSockets.add(socket, 'pos', id);
-          const messages = createTokenBuckets(messagesOf);
+          const messageBuckets = createTokenBuckets(messageRate);
           const connection = openPosConnection({
             peer,
             claims,
-            places,
+            claimLimit,
             caller,
             token,
-            presented,
+            presentedCertificate: presented,
             verify: deps.verifyToken,
-            askingOf: (asking) => ({
-              caller: asking,
-              author: actorOf(asking, id),
-              token: claimTokenOf(asking),
+            posCallerOf: (callerNow) => ({
+              caller: callerNow,
+              author: actorOf(callerNow, id),
+              token: claimTokenOf(callerNow),
             }),
-            claimBy: clock.now() + times.claimWithinMs,
+            claimDeadline: clock.now() + times.claimWithinMs,
             now: clock.now,
-            slowMs: times.slowReaderMs,
-            mayAsk: () => messages.take('', clock.now()),
-            told: ({ code }) => {
+            slowReaderMs: times.slowReaderMs,
+            takeMessage: () => messageBuckets.take('', clock.now()),
+            onFault: ({ code }) => {
               metrics.countFault(code);
-              log.info({ correlationId: id, code }, 'a point of sale was refused');
+              log.info({ correlationId: id, code }, 'a point of sale received an error');
             },
-            cut: cuts.add,
-            broken: (error) => log.error({ err: error, correlationId: id }, 'a claim met a fault'),
+            revoke: sessionRevoker.revoke,
+            onError: (error) =>
+              log.error({ err: error, correlationId: id }, 'a message of a point of sale failed'),
           });
           connections.add(connection);
           peer.onClose(() => connections.delete(connection));
@@ -114,7 +124,7 @@ export function createPosListener(deps: Deps) {
      * @throws if some checks failed, after all others have run
      */
     async recheck(): Promise<void> {
-      cuts.again();
+      sessionRevoker.retry();
       let failed = 0;
       let cause: unknown;
       for (const connection of [...connections]) {
@@ -125,9 +135,9 @@ export function createPosListener(deps: Deps) {
           cause = error;
         }
       }
-      if (failed > 0) throw new Error(`${failed} connections could not be looked at`, { cause });
+      if (failed > 0) throw new Error(`${failed} connections could not be rechecked`, { cause });
     },
     /** The caller stops this after the last recheck. */
-    stop: cuts.stop,
+    stop: sessionRevoker.stop,
   };
 }

@@ -2,62 +2,64 @@
 import type { FastifyInstance } from 'fastify';
 import type { EventStreams } from '../../http/index.ts';
 import { createPoller } from '../../platform/index.ts';
-import { retailTopic, watchMessages } from './completion-topic.ts';
+import { addCompletionSource, completionTopic } from './completion-topic.ts';
 import { createMessageStore } from './message-store.ts';
-import { type RetailDeps, usualTimes } from './retail-dependencies.ts';
+import { defaultRetailTimes, type RetailApiDeps } from './retail-dependencies.ts';
 import { registerRetailRoutes } from './retail-routes.ts';
-import { createTerminals } from './retail-terminals.ts';
-import { createExchange } from './send-message.ts';
-import { createLines } from './terminal-session-pool.ts';
+import { createRetailTerminals } from './retail-terminals.ts';
+import { createMessageSender } from './send-message.ts';
+import { createTerminalSessionPool } from './terminal-session-pool.ts';
 
-export { retailEventSource as retailEvents } from './message-events.ts';
+export { retailEvents } from './message-events.ts';
 export type { RetailTimes } from './retail-dependencies.ts';
 
-type Retail = {
+type RetailApi = {
   register(app: FastifyInstance, streams: EventStreams): void;
   start(): void;
   /** Stops before the connector does, so that waiting clients get an answer. */
   stop(): Promise<void>;
 };
 
-const rowsAtOnce = 500;
+const rowsPerStatement = 500;
 /** The process that sent the message has this time to store the result itself. */
-const graceMs = 60_000;
+const completionGraceMs = 60_000;
 
-/** @example const retail = createRetail({ ...deps, relay: connector }); retail.register(app, streams); */
-export function createRetail(deps: RetailDeps): Retail {
-  const { relay, live, clock, dueClock, log } = deps;
-  const { sweepMs } = { ...usualTimes, ...deps.times };
+/** @example const retail = createRetailApi({ ...deps, connector }); retail.register(app, streams); */
+export function createRetailApi(deps: RetailApiDeps): RetailApi {
+  const { connector, live, clock, dueClock, log } = deps;
+  const { sweepMs } = { ...defaultRetailTimes, ...deps.times };
   const store = createMessageStore(deps);
-  const lines = createLines({ relay, clock: dueClock });
-  const terminals = createTerminals(deps);
-  const exchange = createExchange({
-    lines,
+  const sessionPool = createTerminalSessionPool({ connector, clock: dueClock });
+  const terminals = createRetailTerminals(deps);
+  const messageSender = createMessageSender({
+    sessionPool,
     store,
     terminals,
     clock,
     dueClock,
     log,
     times: deps.times,
-    told: (kept) => live.publish(retailTopic(kept), 1),
+    onCompleted: (kept) => live.publish(completionTopic(kept), 1),
   });
-  watchMessages(live, store);
-  const sweep = createPoller({
+  addCompletionSource(live, store);
+  const cleanup = createPoller({
     pollMs: sweepMs,
     async poll() {
-      const lapsed = await store.lapse(clock.now() - graceMs, rowsAtOnce);
-      const deleted = await store.deleteOld(rowsAtOnce);
-      return lapsed === rowsAtOnce || deleted === rowsAtOnce;
+      const expired = await store.expireOverdue(clock.now() - completionGraceMs, rowsPerStatement);
+      const deleted = await store.deleteOld(rowsPerStatement);
+      return expired === rowsPerStatement || deleted === rowsPerStatement;
     },
-    onError: (error) => log.error({ err: error }, 'old messages to terminals were not looked for'),
+    onError: (error) =>
+      log.error({ err: error }, 'the server could not clean up the messages to terminals'),
   });
   return {
-    register: (app, streams) => registerRetailRoutes(app, { relay, exchange, terminals }, streams),
-    start: sweep.start,
+    register: (app, streams) =>
+      registerRetailRoutes(app, { connector, messageSender, terminals }, streams),
+    start: cleanup.start,
     async stop() {
-      await sweep.stop();
-      await lines.stop();
-      await exchange.settled();
+      await cleanup.stop();
+      await sessionPool.stop();
+      await messageSender.waitForIdle();
     },
   };
 }

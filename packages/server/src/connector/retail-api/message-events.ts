@@ -17,13 +17,13 @@ type Row = {
   fault: string | null;
 };
 
-const text = `SELECT r.outbox_id, m.message_id, m.merchant_id, m.store_id, m.logical_device_id,
+const readEventDataText = `SELECT r.outbox_id, m.message_id, m.merchant_id, m.store_id, m.logical_device_id,
     m.sale_id, m.service_id, m.category, m.status, m.result, m.error_condition, m.fault
   FROM unnest($1::uuid[], $2::uuid[], $3::uuid[]) AS r(organization_id, message_id, outbox_id)
   JOIN retail_messages AS m ON m.organization_id = r.organization_id
     AND m.message_id = r.message_id`;
 
-const factsOf = (row: Row): OutboxEventData => ({
+const eventDataOf = (row: Row): OutboxEventData => ({
   merchantId: row.merchant_id,
   data: {
     storeId: row.store_id,
@@ -40,7 +40,7 @@ const factsOf = (row: Row): OutboxEventData => ({
 });
 
 /** Reads the data of a batch with one query. */
-export const retailEventSource: OutboxEventMapper = {
+export const retailEvents: OutboxEventMapper = {
   prefix: 'retail.',
   async read(rows, trx) {
     const values = [
@@ -48,7 +48,7 @@ export const retailEventSource: OutboxEventMapper = {
       rows.map((row) => row.subjectId),
       rows.map((row) => row.outboxId),
     ];
-    const found = await trx.executeQuery<Row>(CompiledQuery.raw(text, values));
-    return new Map(found.rows.map((row) => [row.outbox_id, factsOf(row)]));
+    const result = await trx.executeQuery<Row>(CompiledQuery.raw(readEventDataText, values));
+    return new Map(result.rows.map((row) => [row.outbox_id, eventDataOf(row)]));
   },
 };

@@ -24,19 +24,19 @@ export type NewMessage = {
   readonly saleId: string;
   readonly category: string;
   readonly isPublished: boolean;
-  readonly isAnswered: boolean;
+  readonly hasResponse: boolean;
   readonly dueAt: number;
 };
 
-export type Kept = { readonly organizationId: string; readonly messageId: string };
+export type MessageKey = { readonly organizationId: string; readonly messageId: string };
 
 /** The visible merchants and stores; an omitted member means all of them in the organisation. */
-export type Sight = {
+export type MessageScope = {
   readonly merchantId?: string | undefined;
   readonly storeId?: string | undefined;
 };
 
-export type Outcome =
+export type MessageOutcome =
   | { readonly text: string; readonly result?: string; readonly errorCondition?: string }
   | { readonly fault: ErrorCode };
 
@@ -56,7 +56,7 @@ type Row = {
 };
 
 /** Returns no row if a recent message has the same SaleID and ServiceID. */
-const beginText = `INSERT INTO retail_messages AS m (organization_id, physical_device_id, service_id,
+const createText = `INSERT INTO retail_messages AS m (organization_id, physical_device_id, service_id,
     sale_id, message_id, merchant_id, store_id, logical_device_id, category, is_published, status,
     created_at, due_at, settled_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
@@ -70,28 +70,28 @@ const beginText = `INSERT INTO retail_messages AS m (organization_id, physical_d
     WHERE m.created_at < $15
   RETURNING m.message_id`;
 
-const publish = `INSERT INTO outbox
+const publishText = `INSERT INTO outbox
     (organization_id, outbox_id, kind, subject_id, sequence, created_at)
   SELECT s.organization_id, gen_random_uuid(), 'retail.response', s.message_id, 1, $1
   FROM settled AS s WHERE s.is_published`;
 
-const settleText = `WITH settled AS (
+const completeText = `WITH settled AS (
     UPDATE retail_messages SET status = $4, result = $5, error_condition = $6, fault = $7,
       response = $8, settled_at = $1
     WHERE organization_id = $2 AND message_id = $3 AND status IN ('Waiting', 'Sent')
     RETURNING organization_id, message_id, is_published
-  ), told AS (${publish})
+  ), told AS (${publishText})
   SELECT message_id FROM settled`;
 
 /** Ends the messages of processes that died in between. */
-const lapseText = `WITH due AS (
+const expireText = `WITH due AS (
     SELECT organization_id, message_id FROM retail_messages
     WHERE status = 'Waiting' AND due_at < $2 ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED
   ), settled AS (
     UPDATE retail_messages AS m SET status = 'Failed', fault = 'timeout', settled_at = $1
     FROM due WHERE m.organization_id = due.organization_id AND m.message_id = due.message_id
     RETURNING m.organization_id, m.message_id, m.is_published
-  ), told AS (${publish})
+  ), told AS (${publishText})
   SELECT message_id FROM settled`;
 
 const deleteText = `DELETE FROM retail_messages WHERE (organization_id, message_id) IN (
@@ -107,11 +107,12 @@ const findText = `SELECT message_id, service_id, sale_id, category, status, resu
     AND merchant_id = coalesce($6, merchant_id) AND store_id = coalesce($7, store_id)
   ORDER BY created_at DESC LIMIT 1`;
 
-const settledText = `SELECT organization_id, message_id FROM retail_messages
+const findCompletedText = `SELECT organization_id, message_id FROM retail_messages
   WHERE message_id = ANY ($1::uuid[]) AND organization_id = ANY ($2::uuid[])
     AND status <> 'Waiting'`;
 
-const placeOf = ({ organizationId, messageId }: Kept) => `${organizationId}|${messageId}`;
+const encryptionContextOf = ({ organizationId, messageId }: MessageKey) =>
+  `${organizationId}|${messageId}`;
 
 export type MessageStore = ReturnType<typeof createMessageStore>;
 
@@ -128,9 +129,12 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
   const now = () => isoTime(clock.now());
   const oldest = () => isoTime(clock.now() - serviceIdKeptMs);
 
-  function viewOf(kept: Kept, tsn: string, row: Row): RetailMessage {
-    const sealed = row.response;
-    const text = sealed === null ? undefined : decryptBytes(key, sealed, placeOf(kept)).toString();
+  function toRetailMessage(messageKey: MessageKey, tsn: string, row: Row): RetailMessage {
+    const encrypted = row.response;
+    const text =
+      encrypted === null
+        ? undefined
+        : decryptBytes(key, encrypted, encryptionContextOf(messageKey)).toString();
     return {
       messageId: row.message_id,
       tsn,
@@ -154,11 +158,11 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
     /**
      * Stores a message before it is sent; undefined if its SaleID and ServiceID were used before.
      */
-    async begin(message: NewMessage): Promise<Kept | undefined> {
-      const { terminal, isAnswered } = message;
+    async create(message: NewMessage): Promise<MessageKey | undefined> {
+      const { terminal, hasResponse } = message;
       const { organizationId } = terminal;
       const messageId = ids.uuid();
-      const rows = await database.query(beginText, [
+      const rows = await database.query(createText, [
         organizationId,
         terminal.physicalDeviceId,
         message.serviceId,
@@ -168,11 +172,11 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
         terminal.storeId,
         terminal.logicalDeviceId,
         message.category,
-        message.isPublished && isAnswered,
-        isAnswered ? 'Waiting' : 'Sent',
+        message.isPublished && hasResponse,
+        hasResponse ? 'Waiting' : 'Sent',
         now(),
         isoTime(message.dueAt),
-        isAnswered ? null : now(),
+        hasResponse ? null : now(),
         oldest(),
       ]);
       return rows.length === 0 ? undefined : { organizationId, messageId };
@@ -182,9 +186,9 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
      * Stores the final state once; later calls change nothing. For a message without an answer, the
      * only final state is a failure to send it.
      */
-    async settle(kept: Kept, outcome: Outcome): Promise<void> {
-      const { organizationId, messageId } = kept;
-      const told =
+    async complete(messageKey: MessageKey, outcome: MessageOutcome): Promise<void> {
+      const { organizationId, messageId } = messageKey;
+      const columns =
         'fault' in outcome
           ? ['Failed', null, null, outcome.fault, null]
           : [
@@ -192,9 +196,9 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
               outcome.result ?? null,
               outcome.errorCondition ?? null,
               null,
-              encryptBytes(key, Buffer.from(outcome.text), placeOf(kept)),
+              encryptBytes(key, Buffer.from(outcome.text), encryptionContextOf(messageKey)),
             ];
-      await database.query(settleText, [now(), organizationId, messageId, ...told]);
+      await database.query(completeText, [now(), organizationId, messageId, ...columns]);
     },
 
     /**
@@ -208,7 +212,7 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
         tsn,
       }: Pick<AssignedTerminal, 'organizationId' | 'physicalDeviceId' | 'tsn'>,
       { serviceId, saleId }: { readonly serviceId: string; readonly saleId?: string | undefined },
-      { merchantId, storeId }: Sight,
+      { merchantId, storeId }: MessageScope,
     ): Promise<RetailMessage | undefined> {
       const values = [
         organizationId,
@@ -221,14 +225,17 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
       ];
       const [row] = await database.query<Row>(findText, values);
       if (row === undefined) return undefined;
-      return viewOf({ organizationId, messageId: row.message_id }, tsn, row);
+      return toRetailMessage({ organizationId, messageId: row.message_id }, tsn, row);
     },
 
     /** Returns those messages that have reached their final state. */
-    async settled(asked: readonly Kept[]): Promise<readonly Kept[]> {
+    async findCompleted(messageKeys: readonly MessageKey[]): Promise<readonly MessageKey[]> {
       const rows = await database.query<{ organization_id: string; message_id: string }>(
-        settledText,
-        [asked.map(({ messageId }) => messageId), asked.map((one) => one.organizationId)],
+        findCompletedText,
+        [
+          messageKeys.map(({ messageId }) => messageId),
+          messageKeys.map((one) => one.organizationId),
+        ],
       );
       return rows.map((row) => ({
         organizationId: row.organization_id,
@@ -241,8 +248,8 @@ export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
      *
      * @returns the number of ended messages
      */
-    lapse: async (dueBefore: number, limit: number): Promise<number> =>
-      (await database.query(lapseText, [now(), isoTime(dueBefore), limit])).length,
+    expireOverdue: async (dueBefore: number, limit: number): Promise<number> =>
+      (await database.query(expireText, [now(), isoTime(dueBefore), limit])).length,
 
     /** @returns the number of deleted messages */
     deleteOld: async (limit: number): Promise<number> =>

@@ -2,14 +2,14 @@
 import { type FieldError, throwProblem } from '@switchyard/contract';
 import { categoryRules, type Header, type Reading, readMessage } from '@switchyard/nexo';
 
-export type Asked = {
+export type TerminalRequest = {
   /** The text as received. */
   readonly text: string;
   readonly header: Header;
   /** Identifies the answer to this request. */
-  readonly key: string;
+  readonly responseKey: string;
   /** False for a message without an answer, such as an Abort. */
-  readonly isAnswered: boolean;
+  readonly hasResponse: boolean;
   /** Only for services, whose ServiceID works once; device messages belong to a running service. */
   readonly service: { readonly serviceId: string; readonly saleId: string } | undefined;
 };
@@ -18,7 +18,7 @@ export type Asked = {
  * A response repeats the header of its request. The key of a service ignores the DeviceID, because
  * a terminal may add one.
  */
-export function keyOf(header: Header): string {
+export function responseKeyOf(header: Header): string {
   const { MessageClass, MessageCategory, SaleID, ServiceID = '', DeviceID = '' } = header;
   const device = MessageClass === 'Device' ? DeviceID : '';
   return JSON.stringify([MessageCategory, SaleID, ServiceID, device]);
@@ -32,7 +32,7 @@ export function headerOf(reading: Reading): Header | undefined {
 
 const fieldsMax = 10;
 
-function refuseRead(
+function throwUnreadable(
   faults: readonly { readonly pointer: string; readonly problem: string }[],
 ): never {
   const errors = faults
@@ -40,31 +40,31 @@ function refuseRead(
     .map(
       ({ pointer, problem }): FieldError => ({ pointer, code: 'nexo_invalid', detail: problem }),
     );
-  return throwProblem('nexo_invalid', 'The message has no header that can be read.', { errors });
+  return throwProblem('nexo_invalid', 'The message has no readable header.', { errors });
 }
 
 /** @throws nexo_invalid */
-export function readAsked(body: Buffer): Asked {
+export function readTerminalRequest(body: Buffer): TerminalRequest {
   const reading = readMessage(body);
   const header = headerOf(reading);
-  if (header === undefined) return refuseRead('faults' in reading ? reading.faults : []);
+  if (header === undefined) return throwUnreadable('faults' in reading ? reading.faults : []);
   const { MessageClass, MessageCategory, MessageType, ServiceID, DeviceID, SaleID } = header;
   if (MessageType === 'Response') {
     return throwProblem(
       'nexo_invalid',
-      'Requests are sent to a terminal, and answers come from it.',
+      'Send a request to the terminal. The server accepts no response here.',
     );
   }
   if ((ServiceID ?? DeviceID) === undefined || (MessageClass === 'Service' && !ServiceID)) {
-    return refuseRead([
+    return throwUnreadable([
       { pointer: '/SaleToPOIRequest/MessageHeader/ServiceID', problem: 'is missing' },
     ]);
   }
   return {
     text: body.toString('utf8'),
     header,
-    key: keyOf(header),
-    isAnswered:
+    responseKey: responseKeyOf(header),
+    hasResponse:
       MessageType === 'Request' && categoryRules(MessageCategory).bodies.Response !== undefined,
     service:
       MessageClass === 'Service' && ServiceID !== undefined

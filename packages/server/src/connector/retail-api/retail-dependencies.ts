@@ -9,11 +9,11 @@ import type { Claims } from '../pos/claim-requests.ts';
 import type { PosSessionConnection } from '../sessions/session-addresses.ts';
 
 /** The parts of the connector that the Retail API uses. */
-export type Relay = {
+export type RetailConnector = {
   readonly claims: Pick<Claims, 'claim' | 'status' | 'release'>;
   readonly presence: Pick<PresenceStore, 'find'>;
   readonly backplane: Pick<Backplane, 'answerRequests' | 'request'>;
-  join(
+  joinSession(
     sessionId: string,
     end: MessageEndpoint,
   ): PosSessionConnection | undefined | Promise<PosSessionConnection | undefined>;
@@ -26,10 +26,10 @@ export type RetailTimes = {
   readonly sweepMs: number;
 };
 
-export const usualTimes: RetailTimes = { answerMs: 150_000, sweepMs: 60_000 };
+export const defaultRetailTimes: RetailTimes = { answerMs: 150_000, sweepMs: 60_000 };
 
-export type RetailDeps = {
-  readonly relay: Relay;
+export type RetailApiDeps = {
+  readonly connector: RetailConnector;
   readonly provisioning: Pick<Provisioning, 'terminals' | 'stores' | 'resolveWithoutAcquirer'>;
   readonly catalog: Pick<Catalog, 'activeServices'>;
   readonly database: Database;

@@ -8,26 +8,33 @@ import {
 import { messagePath } from './message-url.ts';
 
 /** For a session that ended before the answer: the outcome at the terminal is unknown. */
-export function refusalOfEnd(word: string): ProblemError {
-  if (word === 'device_disconnected') {
-    return new ProblemError(word, 'The connection of the terminal broke before its answer.');
+export function sessionEndProblem(reason: string): ProblemError {
+  if (reason === 'device_disconnected') {
+    return new ProblemError(reason, 'The terminal disconnected before it answered.');
   }
   return new ProblemError('session_lost', 'The session ended before the answer of the terminal.', {
-    extensions: { reason: word },
+    extensions: { reason: reason },
   });
 }
 
 /** For a ServiceID that was used before: the first message shows if money has moved. */
-export function refuseReused(first: RetailMessage | undefined): never {
+export function throwServiceIdReused(first: RetailMessage | undefined): never {
   if (first === undefined) {
-    return throwProblem('service_id_reused', 'The terminal was sent this ServiceID before.');
+    return throwProblem(
+      'service_id_reused',
+      'A message with this ServiceID was already sent to the terminal.',
+    );
   }
   const { messageId, saleId, serviceId, status } = first;
   const message = { messageId, saleId, serviceId, status, address: messagePath(first) };
-  return throwProblem('service_id_reused', 'This was sent before: read what became of it.', {
-    extensions: { message },
-  });
+  return throwProblem(
+    'service_id_reused',
+    'A message with this ServiceID was already sent. Read its result at the address of the message.',
+    {
+      extensions: { message },
+    },
+  );
 }
 
-export const refuseUnknownDevice = (): never =>
+export const throwUnknownDevice = (): never =>
   throwProblem('device_unknown', connectorFaults.device_unknown.summary);

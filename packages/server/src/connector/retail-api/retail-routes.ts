@@ -22,14 +22,14 @@ import {
   route,
 } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
-import type { Asking } from '../pos/claim-requests.ts';
+import type { PosCaller } from '../pos/claim-requests.ts';
 import { withProblems } from '../protocol/fault-to-problem.ts';
-import { retailTopic } from './completion-topic.ts';
+import { completionTopic } from './completion-topic.ts';
 import { exampleMessage } from './example-message.ts';
 import { retailBase as base, messagePath } from './message-url.ts';
-import type { RetailDeps } from './retail-dependencies.ts';
-import { sightOf, type Terminals } from './retail-terminals.ts';
-import type { Call, Exchange } from './send-message.ts';
+import type { RetailApiDeps } from './retail-dependencies.ts';
+import { messageScopeOf, type RetailTerminals } from './retail-terminals.ts';
+import type { MessageCall, MessageSender } from './send-message.ts';
 
 const tags = ['Retail API'] as const;
 const rateLimit = 'payments';
@@ -38,15 +38,15 @@ const listName = 'listRetailDevices';
 /** The server checks the terminals of a page one by one, unless the cache has them. */
 const listLimitMax = 50;
 const pollSecondsMax = 30;
-const closed = { additionalProperties: false };
+const noAdditional = { additionalProperties: false };
 
 const Tsn = Type.String({
   minLength: 1,
   maxLength: 100,
   description: 'Make, model and serial number (`AXIUM_DX8000-12345678`), or the serial number.',
 });
-const OfDevice = Type.Object({ tsn: Tsn });
-const OfMessage = Type.Object({
+const DeviceParams = Type.Object({ tsn: Tsn });
+const MessageParams = Type.Object({
   tsn: Tsn,
   messageServiceId: Type.String({
     minLength: 1,
@@ -63,23 +63,24 @@ const SendQuery = Type.Object(
         minLength: 1,
         maxLength: 64,
         pattern: findable,
-        description: 'Which point of sale asks: needed from applications of the aggregator.',
+        description:
+          'The point of sale that sends the message. Required for applications of the aggregator.',
       }),
     ),
     waitSeconds: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 30,
-        description: 'How long to wait for a terminal that is busy or comes back.',
+        description: 'Seconds to wait for a terminal that is busy or reconnects.',
       }),
     ),
   },
-  closed,
+  noAdditional,
 );
 
-const ofDevice: ErrorCode[] = ['device_unknown', 'wrong_store', 'database_unavailable'];
-const ofUse: ErrorCode[] = [
-  ...ofDevice,
+const deviceErrors: ErrorCode[] = ['device_unknown', 'wrong_store', 'database_unavailable'];
+const useErrors: ErrorCode[] = [
+  ...deviceErrors,
   ...([
     'role_missing',
     'device_disabled',
@@ -88,26 +89,26 @@ const ofUse: ErrorCode[] = [
     'family_not_supported',
   ] as const),
 ];
-const ofSending: ErrorCode[] = [
-  ...ofUse,
+const sendErrors: ErrorCode[] = [
+  ...useErrors,
   ...(['pos_id_required', 'nexo_invalid', 'service_id_reused', 'device_offline'] as const),
   ...(['device_claimed', 'rate_limited', 'overloaded', 'shutting_down'] as const),
 ];
-const ofAnswers: ErrorCode[] = [
+const answerErrors: ErrorCode[] = [
   ...(['message_rejected', 'device_disconnected', 'session_lost', 'timeout'] as const),
 ];
 
-type Deps = Pick<RetailDeps, 'relay'> & {
-  readonly exchange: Exchange;
-  readonly terminals: Terminals;
+type Deps = Pick<RetailApiDeps, 'connector'> & {
+  readonly messageSender: MessageSender;
+  readonly terminals: RetailTerminals;
 };
 
-const askingOf = (caller: Caller, requestId: string): Asking => ({
+const posCallerOf = (caller: Caller, requestId: string): PosCaller => ({
   caller,
   author: actorOf(caller, requestId),
 });
 
-type Sent = {
+type SendRequest = {
   readonly caller: Caller;
   readonly id: string;
   readonly params: { tsn: string };
@@ -115,59 +116,66 @@ type Sent = {
   readonly body: unknown;
 };
 
-function callOf({ caller, id, params, query, body }: Sent, reply: FastifyReply): Call {
-  const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
+function readCall(
+  { caller, id, params, query, body }: SendRequest,
+  reply: FastifyReply,
+): MessageCall {
+  const disconnected = new AbortController();
+  reply.raw.once('close', () => disconnected.abort());
   if (!Buffer.isBuffer(body)) throwProblem('request_malformed', 'The body is missing.');
   return {
-    asking: askingOf(caller, id),
+    posCaller: posCallerOf(caller, id),
     tsn: params.tsn,
     ...query,
-    signal: gone.signal,
+    signal: disconnected.signal,
     body: body as Buffer,
   };
 }
 
-/** @example registerRetailRoutes(app, { exchange, terminals, relay }, streams); */
+/** @example registerRetailRoutes(app, { messageSender, terminals, connector }, streams); */
 export function registerRetailRoutes(
   app: FastifyInstance,
   deps: Deps,
   streams: EventStreams,
 ): void {
-  registerReads(app, deps);
-  registerMessages(app, deps, streams);
+  registerReadRoutes(app, deps);
+  registerMessageRoute(app, deps, streams);
   // The terminal gets the body unchanged, so the server does not parse it like other bodies.
   app.register((scope, _options, done) => {
     scope.removeContentTypeParser(json);
     scope.addContentTypeParser(json, { parseAs: 'buffer' }, (_request, body, read) => {
       read(null, body);
     });
-    registerSending(scope, deps);
+    registerSendRoutes(scope, deps);
     done();
   });
 }
 
-function registerReads(app: FastifyInstance, { relay, terminals }: Deps): void {
+function registerReadRoutes(app: FastifyInstance, { connector, terminals }: Deps): void {
   route(app, {
     method: 'GET',
     url: `${base}/stores/:storeId/devices`,
     operationId: listName,
     summary: 'List the terminals of a store',
-    description: 'With how each stands at the Cloud Connector, and what can be paid with at it.',
+    description:
+      'Each terminal with its connection to the Cloud Connector and its payment methods.',
     tags,
     rateLimit,
     priority: 'list',
     permission: 'cc.pos',
     params: Type.Object({ storeId: Type.String({ format: 'uuid' }) }),
-    query: Type.Object(pageQuery, closed),
+    query: Type.Object(pageQuery, noAdditional),
     response: { 200: RetailDeviceList },
     errors: ['store_not_found', 'cursor_invalid', 'database_unavailable'],
     async handler({ caller, id, params, query }) {
-      const page = readPageRequest(query, listName);
-      const limit = Math.min(page.limit, listLimitMax);
-      const asking = askingOf(caller, id);
-      const found = await terminals.ofStore(asking, params.storeId, { ...page, limit });
-      return pageResponse(found, query, listName);
+      const pageRequest = readPageRequest(query, listName);
+      const limit = Math.min(pageRequest.limit, listLimitMax);
+      const posCaller = posCallerOf(caller, id);
+      const page = await terminals.listOfStore(posCaller, params.storeId, {
+        ...pageRequest,
+        limit,
+      });
+      return pageResponse(page, query, listName);
     },
   });
   route(app, {
@@ -178,14 +186,14 @@ function registerReads(app: FastifyInstance, { relay, terminals }: Deps): void {
     tags,
     rateLimit,
     permission: 'cc.pos',
-    params: OfDevice,
+    params: DeviceParams,
     response: { 200: RetailDeviceStatus },
-    errors: ofUse,
+    errors: useErrors,
     async handler({ caller, id, params }) {
       await terminals.find(caller, params.tsn);
-      const asking = askingOf(caller, id);
+      const posCaller = posCallerOf(caller, id);
       const { lastSeenAt, ...state } = await withProblems(() =>
-        relay.claims.status(asking, params.tsn),
+        connector.claims.status(posCaller, params.tsn),
       );
       return {
         ...state,
@@ -195,14 +203,14 @@ function registerReads(app: FastifyInstance, { relay, terminals }: Deps): void {
   });
 }
 
-function registerSending(app: FastifyInstance, { exchange }: Deps): void {
+function registerSendRoutes(app: FastifyInstance, { messageSender }: Deps): void {
   const shared = {
     method: 'POST',
     tags,
     rateLimit,
     permission: 'cc.pos',
     faultOutcome: 'Unknown',
-    params: OfDevice,
+    params: DeviceParams,
     query: SendQuery,
     streamedMediaTypes: [json],
     examples: { [json]: exampleMessage },
@@ -213,11 +221,11 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
     operationId: 'sendRetailMessage',
     summary: 'Send a message to a terminal and wait for the response',
     description:
-      'Nexo Retailer as JSON, in clear or protected, sent on as it is; up to 150 s for the response of the same ServiceID, answered as it came. What has no response, such as an Abort, is answered 200 without a body: the aborted request itself ends with its own. An error is never an answer of the terminal: with outcome Unknown ask by a TransactionStatus request.',
+      'The body is a Nexo Retailer message as JSON, clear or protected; the server forwards it unchanged. The server waits up to 150 s for the response with the same ServiceID and returns it unchanged. For a message without a response, such as an Abort, it answers 200 without a body. An error is never an answer of the terminal. If its outcome is Unknown, send a TransactionStatus request.',
     response: { 200: NexoAnswer },
-    errors: [...ofSending, ...ofAnswers],
+    errors: [...sendErrors, ...answerErrors],
     async handler(request, reply) {
-      const text = await exchange.sync(callOf(request, reply));
+      const text = await messageSender.sendAndWait(readCall(request, reply));
       reply.type(text === undefined ? 'text/plain' : json);
       return text ?? '';
     },
@@ -228,62 +236,64 @@ function registerSending(app: FastifyInstance, { exchange }: Deps): void {
     operationId: 'sendRetailMessageAsync',
     summary: 'Send a message to a terminal without waiting',
     description:
-      'Answered once it is on its way. Its end is told by the event `retail.response`, and for 48 hours at `messages/{serviceId}`.',
+      'The server answers when it has sent the message. The event `retail.response` reports the response, and `messages/{serviceId}` returns it for 48 hours.',
     response: { 202: RetailAccepted },
     responseHeaders: { 202: ['Location'] },
-    errors: ofSending,
+    errors: sendErrors,
     async handler(request, reply) {
-      const accepted = await exchange.async(callOf(request, reply));
+      const accepted = await messageSender.sendWithoutWaiting(readCall(request, reply));
       reply.code(202).header('Location', messagePath(accepted));
       return accepted;
     },
   });
 }
 
-function registerMessages(app: FastifyInstance, deps: Deps, streams: EventStreams): void {
-  const { terminals, exchange } = deps;
+function registerMessageRoute(app: FastifyInstance, deps: Deps, streams: EventStreams): void {
+  const { terminals, messageSender } = deps;
   route(app, {
     method: 'GET',
     url: `${base}/devices/:tsn/messages/:messageServiceId`,
     operationId: 'getRetailMessage',
     summary: 'Get a message to a terminal with its response',
-    description: 'For 48 hours, however it was sent; with `wait` once it has its end.',
+    description:
+      'Available for 48 hours for every sent message. With `wait`, the server answers when the response has arrived.',
     tags,
     rateLimit,
     permission: 'cc.pos',
-    params: OfMessage,
+    params: MessageParams,
     query: Type.Object(
       {
         saleId: Type.Optional(
           Type.String({
             maxLength: 128,
             pattern: findable,
-            description: 'Decides where several tills used the same ServiceID; else the youngest.',
+            description:
+              'Selects the message if several points of sale used the same ServiceID. The default is the newest message.',
           }),
         ),
         wait: Type.Optional(
           Type.Integer({
             minimum: 0,
             maximum: pollSecondsMax,
-            description: 'Seconds to wait for its end.',
+            description: 'Seconds to wait for the response.',
           }),
         ),
       },
-      closed,
+      noAdditional,
     ),
     response: { 200: RetailMessage },
-    errors: [...ofDevice, 'message_not_found', 'overloaded', 'shutting_down'],
+    errors: [...deviceErrors, 'message_not_found', 'overloaded', 'shutting_down'],
     async handler(request, reply) {
       const { caller, params, query } = request;
       const { wait: waitSeconds = 0, saleId } = query;
       const { messageServiceId: serviceId } = params;
       const terminal = await terminals.find(caller, params.tsn);
-      const look = async () =>
-        (await exchange.find(terminal, { serviceId, saleId }, sightOf(caller))) ??
+      const requireMessage = async () =>
+        (await messageSender.find(terminal, { serviceId, saleId }, messageScopeOf(caller))) ??
         throwProblem('message_not_found', 'No such message was sent to the terminal.');
-      let message = await look();
+      let message = await requireMessage();
       if (waitSeconds === 0 || message.status !== 'Waiting') return message;
-      const topic = retailTopic({
+      const topic = completionTopic({
         organizationId: caller.organizationId,
         messageId: message.messageId,
       });
@@ -292,7 +302,7 @@ function registerMessages(app: FastifyInstance, deps: Deps, streams: EventStream
         after: 0,
         waitSeconds,
         async read() {
-          message = await look();
+          message = await requireMessage();
           return { events: [], next: 0, isLast: message.status !== 'Waiting' };
         },
       });

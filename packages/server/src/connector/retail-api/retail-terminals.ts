@@ -11,29 +11,29 @@ import { isoTime } from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
 import type { AssignedTerminal } from '../devices/connector-devices.ts';
 import type { DevicePresence } from '../devices/device-presence.ts';
-import type { Asking } from '../pos/claim-requests.ts';
+import type { PosCaller } from '../pos/claim-requests.ts';
 import { ConnectorFault } from '../protocol/connector-fault.ts';
-import type { Sight } from './message-store.ts';
-import type { RetailDeps } from './retail-dependencies.ts';
-import { refuseUnknownDevice } from './retail-problems.ts';
+import type { MessageScope } from './message-store.ts';
+import type { RetailApiDeps } from './retail-dependencies.ts';
+import { throwUnknownDevice } from './retail-problems.ts';
 
-export type Terminals = ReturnType<typeof createTerminals>;
+export type RetailTerminals = ReturnType<typeof createRetailTerminals>;
 
-const merchantOf = ({ entityType, entityId, merchantId }: Caller) =>
+const merchantIdOf = ({ entityType, entityId, merchantId }: Caller) =>
   entityType === 'merchant' ? entityId : merchantId;
 
 /** The messages that a caller may see. */
-export const sightOf = (caller: Caller): Sight => ({
-  merchantId: merchantOf(caller),
+export const messageScopeOf = (caller: Caller): MessageScope => ({
+  merchantId: merchantIdOf(caller),
   storeId: caller.storeId,
 });
 
-type Deps = Pick<RetailDeps, 'relay' | 'provisioning' | 'catalog'>;
+type Deps = Pick<RetailApiDeps, 'connector' | 'provisioning' | 'catalog'>;
 
-/** @example const { items, next } = await terminals.ofStore(asking, storeId, page); */
-export function createTerminals({ relay, provisioning, catalog }: Deps) {
+/** @example const { items, next } = await terminals.listOfStore(posCaller, storeId, page); */
+export function createRetailTerminals({ connector, provisioning, catalog }: Deps) {
   /** A card contract belongs to the store, so all of its terminals use it. */
-  async function takesCards({ organizationId }: Caller, storeId: string): Promise<boolean> {
+  async function acceptsCards({ organizationId }: Caller, storeId: string): Promise<boolean> {
     try {
       const { contracts } = await provisioning.resolveWithoutAcquirer(organizationId, { storeId });
       return contracts.length > 0;
@@ -44,9 +44,9 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
     }
   }
 
-  async function isClaimed(asking: Asking, tsn: string): Promise<boolean> {
+  async function isClaimed(posCaller: PosCaller, tsn: string): Promise<boolean> {
     try {
-      return (await relay.claims.status(asking, tsn)).claimed;
+      return (await connector.claims.status(posCaller, tsn)).claimed;
     } catch (error) {
       // A terminal that the connector refuses has no claim.
       if (error instanceof ConnectorFault) return false;
@@ -54,23 +54,26 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
     }
   }
 
-  async function methodsOf({ organizationId, logicalDeviceId }: Terminal, cards: boolean) {
+  async function paymentMethodsOf(
+    { organizationId, logicalDeviceId }: Terminal,
+    hasCards: boolean,
+  ) {
     if (logicalDeviceId === undefined) return [];
     const services = await catalog.activeServices(organizationId, logicalDeviceId);
     const types = services.flatMap(({ paymentTypes }) => paymentTypes);
-    return [...new Set([...(cards ? ['card'] : []), ...types])];
+    return [...new Set([...(hasCards ? ['card'] : []), ...types])];
   }
 
-  async function viewOf(
-    asking: Asking,
+  async function toRetailDevice(
+    posCaller: PosCaller,
     terminal: Terminal,
-    { seen, cards }: { seen: DevicePresence | undefined; cards: boolean },
+    { seen: presence, cards: hasCards }: { seen: DevicePresence | undefined; cards: boolean },
   ): Promise<RetailDevice> {
     const { tsn, physicalDeviceId, logicalDeviceId, family, isEnabled } = terminal;
-    const online = seen?.isOnline ?? false;
+    const online = presence?.isOnline ?? false;
     const [claimed, paymentMethods] = await Promise.all([
-      online && isClaimed(asking, tsn),
-      methodsOf(terminal, cards),
+      online && isClaimed(posCaller, tsn),
+      paymentMethodsOf(terminal, hasCards),
     ]);
     return {
       tsn,
@@ -82,7 +85,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
       paymentMethods,
       ...defined({
         deviceId: logicalDeviceId,
-        lastSeenAt: seen === undefined ? undefined : isoTime(seen.lastSeenAt),
+        lastSeenAt: presence === undefined ? undefined : isoTime(presence.lastSeenAt),
       }),
     };
   }
@@ -92,45 +95,49 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
      * An unknown terminal and a terminal of another organisation or merchant give the same error.
      */
     async find(caller: Caller, tsn: string): Promise<Terminal> {
-      const found = await provisioning.terminals.find(caller.organizationId, tsn);
-      const merchantId = merchantOf(caller);
-      const isIn = merchantId === undefined || merchantId === found?.merchantId;
-      if (found === undefined || !isIn) return refuseUnknownDevice();
-      if (caller.storeId !== undefined && caller.storeId !== found.storeId) {
+      const terminals = await provisioning.terminals.find(caller.organizationId, tsn);
+      const merchantId = merchantIdOf(caller);
+      const isInScope = merchantId === undefined || merchantId === terminals?.merchantId;
+      if (terminals === undefined || !isInScope) return throwUnknownDevice();
+      if (caller.storeId !== undefined && caller.storeId !== terminals.storeId) {
         throwProblem('wrong_store', connectorFaults.wrong_store.summary);
       }
-      return found;
+      return terminals;
     },
 
     /** Safe after the connector has checked the terminal. */
-    placed: (terminal: Terminal): AssignedTerminal => terminal as AssignedTerminal,
+    asAssigned: (terminal: Terminal): AssignedTerminal => terminal as AssignedTerminal,
 
-    async ofStore(
-      asking: Asking,
+    async listOfStore(
+      posCaller: PosCaller,
       storeId: string,
       { limit, after }: PageRequest,
     ): Promise<FoundPage<RetailDevice>> {
-      const { caller } = asking;
+      const { caller } = posCaller;
       const { organizationId } = caller;
-      const merchantId = merchantOf(caller);
-      const isOther = caller.storeId !== undefined && caller.storeId !== storeId.toLowerCase();
-      if (isOther) throwProblem('store_not_found', 'No store in your scope has this identifier.');
+      const merchantId = merchantIdOf(caller);
+      const isOtherStore = caller.storeId !== undefined && caller.storeId !== storeId.toLowerCase();
+      if (isOtherStore)
+        throwProblem('store_not_found', 'No store in your scope has this identifier.');
       const scope = { organizationId, ...defined({ merchantId }) };
       const { view } = await provisioning.stores.get(scope, storeId);
       const page = { limit: limit + 1, ...defined({ after }) };
-      const found = await provisioning.terminals.listInStore(organizationId, view.storeId, page);
-      const shown = found.slice(0, limit);
-      const ids = shown.map(({ physicalDeviceId }) => physicalDeviceId);
-      const [seen, cards] = await Promise.all([
-        relay.presence.find(organizationId, ids),
-        takesCards(caller, view.storeId),
+      const terminals = await provisioning.terminals.listInStore(organizationId, view.storeId, page);
+      const pageTerminals = terminals.slice(0, limit);
+      const ids = pageTerminals.map(({ physicalDeviceId }) => physicalDeviceId);
+      const [presence, hasCards] = await Promise.all([
+        connector.presence.find(organizationId, ids),
+        acceptsCards(caller, view.storeId),
       ]);
       const items = await Promise.all(
-        shown.map((terminal) =>
-          viewOf(asking, terminal, { seen: seen.get(terminal.physicalDeviceId), cards }),
+        pageTerminals.map((terminal) =>
+          toRetailDevice(posCaller, terminal, {
+            seen: presence.get(terminal.physicalDeviceId),
+            cards: hasCards,
+          }),
         ),
       );
-      return { items, next: found.length > limit ? ids.at(-1) : undefined };
+      return { items, next: terminals.length > limit ? ids.at(-1) : undefined };
     },
   };
 }

@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
 import type { Terminal } from '../../provisioning/index.ts';
 import { exampleMessage } from './example-message.ts';
-import { type Call, createExchange } from './send-message.ts';
+import { createMessageSender, type MessageCall } from './send-message.ts';
 
 /** The limit for each client of a process. */
 const most = 1000;
@@ -12,27 +12,28 @@ const most = 1000;
 /** Creates an exchange that searches for its terminals until the test calls `stop`. */
 function sample() {
   const looking = Promise.withResolvers<Terminal>();
-  const exchange = createExchange({
+  const messageSender = createMessageSender({
     lines: { demandGoing: () => {} },
     store: {},
     terminals: { find: () => looking.promise },
     clock: { now: () => 1000 },
     dueClock: { now: () => 1000 },
-  } as unknown as Parameters<typeof createExchange>[0]);
+  } as unknown as Parameters<typeof createMessageSender>[0]);
   const callOf = (organizationId: string) =>
     ({
       asking: { caller: { organizationId, clientId: 'till-7' } },
       tsn: 'T-1',
       body: Buffer.from(exampleMessage),
-    }) as unknown as Call;
+    }) as unknown as MessageCall;
   const outcome = (asked: Promise<unknown>) =>
     asked.then(
       () => 'answered',
       (error: unknown) => (error instanceof ProblemError ? error.code : String(error)),
     );
   return {
-    sync: (organizationId: string) => outcome(exchange.sync(callOf(organizationId))),
-    async: (organizationId: string) => outcome(exchange.async(callOf(organizationId))),
+    sync: (organizationId: string) => outcome(messageSender.sendAndWait(callOf(organizationId))),
+    async: (organizationId: string) =>
+      outcome(messageSender.sendWithoutWaiting(callOf(organizationId))),
     stop: () => looking.reject(new ProblemError('device_unknown', 'It is not there.')),
   };
 }

@@ -10,18 +10,18 @@ import { type Caller, clientKeyOf } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
 import type { Terminal } from '../../provisioning/index.ts';
 import type { AssignedTerminal } from '../devices/connector-devices.ts';
-import type { Asking } from '../pos/claim-requests.ts';
+import type { PosCaller } from '../pos/claim-requests.ts';
 import { type ConcurrencyLimit, createConcurrencyLimit } from '../runtime/concurrency-limit.ts';
-import type { Kept, MessageStore, Outcome } from './message-store.ts';
-import { type Asked, readAsked } from './read-request.ts';
-import { type RetailDeps, usualTimes } from './retail-dependencies.ts';
-import { refusalOfEnd, refuseReused } from './retail-problems.ts';
-import { sightOf, type Terminals } from './retail-terminals.ts';
-import type { Answer } from './terminal-session.ts';
-import type { Lease, Lines } from './terminal-session-pool.ts';
+import type { MessageKey, MessageOutcome, MessageStore } from './message-store.ts';
+import { readTerminalRequest, type TerminalRequest } from './read-request.ts';
+import { defaultRetailTimes, type RetailApiDeps } from './retail-dependencies.ts';
+import { sessionEndProblem, throwServiceIdReused } from './retail-problems.ts';
+import { messageScopeOf, type RetailTerminals } from './retail-terminals.ts';
+import type { TerminalAnswer } from './terminal-session.ts';
+import type { SessionLease, TerminalSessionPool } from './terminal-session-pool.ts';
 
-export type Call = {
-  readonly asking: Asking;
+export type MessageCall = {
+  readonly posCaller: PosCaller;
   readonly tsn: string;
   readonly posId?: string | undefined;
   readonly waitSeconds?: number | undefined;
@@ -31,33 +31,33 @@ export type Call = {
 };
 
 /** The limits of one process; each message holds a connection or a timer. */
-const limits = { perKey: 1000, total: 10_000 };
+const messageLimits = { perKey: 1000, total: 10_000 };
 const settleTries = 5;
 const settlePauseMs = 1000;
 
-type Begun = {
-  readonly asked: Asked;
+type StartedMessage = {
+  readonly request: TerminalRequest;
   readonly terminal: AssignedTerminal;
-  readonly kept: Kept | undefined;
+  readonly messageKey: MessageKey | undefined;
   readonly dueAt: number;
   /** The same deadline on the clock for due times. */
-  readonly until: number;
-  readonly lease: Lease;
+  readonly dueAtProcessClock: number;
+  readonly lease: SessionLease;
 };
 
 /**
  * Returns the parts of an answer that may be stored in clear: codes of the standard, no terminal
  * text.
  */
-function wordsOf(reading: Reading): { result?: string; errorCondition?: string } {
-  const found =
+function resultCodesOf(reading: Reading): { result?: string; errorCondition?: string } {
+  const response =
     reading.kind === 'Message'
       ? reading.message.body['Response']
       : reading.kind === 'Faulty'
         ? reading.response
         : undefined;
-  if (typeof found !== 'object' || found === null) return {};
-  const { Result, ErrorCondition } = found as Readonly<Record<string, unknown>>;
+  if (typeof response !== 'object' || response === null) return {};
+  const { Result, ErrorCondition } = response as Readonly<Record<string, unknown>>;
   const isResult = ['Success', 'Partial', 'Failure'].includes(String(Result));
   const isCondition =
     typeof ErrorCondition === 'string' && Object.hasOwn(errorConditions, ErrorCondition);
@@ -68,162 +68,202 @@ function wordsOf(reading: Reading): { result?: string; errorCondition?: string }
 }
 
 /** @throws rate_limited overloaded */
-function placeFor(places: ConcurrencyLimit, caller: Caller): () => void {
-  const taken = places.acquire(clientKeyOf(caller));
-  if (typeof taken === 'function') return taken;
+function acquirePlace(concurrencyLimit: ConcurrencyLimit, caller: Caller): () => void {
+  const place = concurrencyLimit.acquire(clientKeyOf(caller));
+  if (typeof place === 'function') return place;
   return throwProblem(
-    taken === 'OwnFull' ? 'rate_limited' : 'overloaded',
-    'Too many messages wait for their answers.',
+    place === 'OwnFull' ? 'rate_limited' : 'overloaded',
+    'Too many messages wait for a response.',
     { retryAfterMs: 1000 },
   );
 }
 
-type Deps = Pick<RetailDeps, 'clock' | 'dueClock' | 'log' | 'times'> & {
-  readonly lines: Lines;
+type Deps = Pick<RetailApiDeps, 'clock' | 'dueClock' | 'log' | 'times'> & {
+  readonly sessionPool: TerminalSessionPool;
   readonly store: MessageStore;
-  readonly terminals: Terminals;
+  readonly terminals: RetailTerminals;
   /** Called when a message has reached its final state. */
-  readonly told: (kept: Kept) => void;
+  readonly onCompleted: (messageKey: MessageKey) => void;
 };
 
-export type Exchange = ReturnType<typeof createExchange>;
+export type MessageSender = ReturnType<typeof createMessageSender>;
 
-/** @example const text = await exchange.sync(call); */
-export function createExchange(deps: Deps) {
-  const { lines, store, terminals, clock, dueClock, log, told } = deps;
-  const { answerMs } = { ...usualTimes, ...deps.times };
-  const places = createConcurrencyLimit(limits);
+/** @example const text = await messageSender.sendAndWait(call); */
+export function createMessageSender(deps: Deps) {
+  const { sessionPool, store, terminals, clock, dueClock, log, onCompleted } = deps;
+  const { answerMs } = { ...defaultRetailTimes, ...deps.times };
+  const concurrencyLimit = createConcurrencyLimit(messageLimits);
   const running = new Set<Promise<unknown>>();
 
   /** Retries after a database fault; the client gets the terminal's answer without this delay. */
-  async function settle(kept: Kept, outcome: Outcome): Promise<void> {
-    for (let left = settleTries; ; left -= 1) {
+  async function completeMessage(messageKey: MessageKey, outcome: MessageOutcome): Promise<void> {
+    for (let remaining = settleTries; ; remaining -= 1) {
       try {
-        await store.settle(kept, outcome);
-        told(kept);
+        await store.complete(messageKey, outcome);
+        onCompleted(messageKey);
         return;
       } catch (error) {
-        log.error({ err: error }, 'the answer of a terminal could not be kept');
-        if (left <= 1) return;
+        log.error({ err: error }, 'the server could not store the answer of a terminal');
+        if (remaining <= 1) return;
         await new Promise((resolve) => setTimeout(resolve, settlePauseMs));
       }
     }
   }
 
-  async function note(
-    asked: Asked,
+  async function storeMessage(
+    request: TerminalRequest,
     terminal: AssignedTerminal,
     { caller, dueAt, isPublished }: { caller: Caller; dueAt: number; isPublished: boolean },
-  ): Promise<Kept | undefined> {
-    const { service, isAnswered, header } = asked;
+  ): Promise<MessageKey | undefined> {
+    const { service, hasResponse: isAnswered, header } = request;
     if (service === undefined) return undefined;
     const category = header.MessageCategory;
-    const kept = await store.begin({
+    const messageKey = await store.create({
       terminal,
       ...service,
       category,
       isPublished,
-      isAnswered,
+      hasResponse: isAnswered,
       dueAt,
     });
-    return kept ?? refuseReused(await firstOf(caller, terminal, asked));
+    return messageKey ?? throwServiceIdReused(await findEarlierMessage(caller, terminal, request));
   }
 
   /** Finds an earlier message with the same ServiceID. */
-  async function firstOf(caller: Caller, terminal: Terminal, { service }: Asked) {
-    return service === undefined ? undefined : store.find(terminal, service, sightOf(caller));
+  async function findEarlierMessage(
+    caller: Caller,
+    terminal: Terminal,
+    { service }: TerminalRequest,
+  ) {
+    return service === undefined
+      ? undefined
+      : store.find(terminal, service, messageScopeOf(caller));
   }
 
-  async function begin(call: Call, asked: Asked, isPublished: boolean): Promise<Begun> {
-    const { asking, tsn, posId, waitSeconds, signal } = call;
+  async function startMessage(
+    call: MessageCall,
+    request: TerminalRequest,
+    isPublished: boolean,
+  ): Promise<StartedMessage> {
+    const { posCaller, tsn, posId, waitSeconds, signal } = call;
     const dueAt = clock.now() + answerMs;
-    const until = dueClock.now() + answerMs;
-    const terminal = await terminals.find(asking.caller, tsn);
+    const dueAtProcessClock = dueClock.now() + answerMs;
+    const terminal = await terminals.find(posCaller.caller, tsn);
     // This check comes first: a terminal that is offline now may have processed the earlier
     // message.
-    const first = await firstOf(asking.caller, terminal, asked);
-    if (first !== undefined) refuseReused(first);
-    const lease = await lines.take(asking, terminal, { tsn, posId, waitSeconds }, signal);
+    const earlierMessage = await findEarlierMessage(posCaller.caller, terminal, request);
+    if (earlierMessage !== undefined) throwServiceIdReused(earlierMessage);
+    const lease = await sessionPool.acquire(
+      posCaller,
+      terminal,
+      { tsn, posId, waitSeconds },
+      signal,
+    );
     try {
-      if (signal.aborted) throwProblem('device_offline', 'Whoever asked has gone.');
-      const placed = terminals.placed(terminal);
-      const kept = await note(asked, placed, { caller: asking.caller, dueAt, isPublished });
-      return { asked, terminal: placed, kept, dueAt, until, lease };
+      if (signal.aborted) throwProblem('device_offline', 'The client has disconnected.');
+      const assigned = terminals.asAssigned(terminal);
+      const messageKey = await storeMessage(request, assigned, {
+        caller: posCaller.caller,
+        dueAt,
+        isPublished,
+      });
+      return { request, terminal: assigned, messageKey, dueAt, dueAtProcessClock, lease: lease };
     } catch (error) {
-      lease.free();
+      lease.release();
       throw error;
     }
   }
 
-  async function hear({ asked, kept, until, lease }: Begun): Promise<Answer> {
+  async function waitForAnswer({
+    request,
+    messageKey,
+    dueAtProcessClock,
+    lease,
+  }: StartedMessage): Promise<TerminalAnswer> {
     try {
-      const left = Math.max(1, until - dueClock.now());
-      const answer = await lease.line.ask(asked.key, asked.text, left);
-      if (kept !== undefined)
-        void track(settle(kept, { text: answer.text, ...wordsOf(answer.reading) }));
+      const remaining = Math.max(1, dueAtProcessClock - dueClock.now());
+      const answer = await lease.session.request(request.responseKey, request.text, remaining);
+      if (messageKey !== undefined)
+        void trackWork(
+          completeMessage(messageKey, { text: answer.text, ...resultCodesOf(answer.reading) }),
+        );
       return answer;
     } catch (error) {
       const fault: ErrorCode = error instanceof ProblemError ? error.code : 'internal_error';
-      if (kept !== undefined) void track(settle(kept, { fault }));
+      if (messageKey !== undefined) void trackWork(completeMessage(messageKey, { fault }));
       throw error;
     } finally {
-      lease.free();
+      lease.release();
     }
   }
 
-  function track<Result>(work: Promise<Result>): Promise<Result> {
+  function trackWork<Result>(work: Promise<Result>): Promise<Result> {
     running.add(work);
-    const over = () => running.delete(work);
-    work.then(over, over);
+    const removeWork = () => running.delete(work);
+    work.then(removeWork, removeWork);
     return work;
   }
 
   /** Sends a message that has no answer, in the active session on any node or in a new session. */
-  async function sendAlone(call: Call, asked: Asked): Promise<void> {
-    const { asking, tsn, posId } = call;
-    const terminal = await terminals.find(asking.caller, tsn);
-    const isSent = await lines.sendElsewhere(asking, terminal, { tsn, posId }, asked.text);
+  async function sendWithoutResponse(call: MessageCall, request: TerminalRequest): Promise<void> {
+    const { posCaller, tsn, posId } = call;
+    const terminal = await terminals.find(posCaller.caller, tsn);
+    const isSent = await sessionPool.sendToOtherNode(
+      posCaller,
+      terminal,
+      { tsn, posId },
+      request.text,
+    );
     if (isSent) return;
-    const { lease, kept } = await begin(call, asked, false);
+    const { lease, messageKey } = await startMessage(call, request, false);
     try {
-      if (lease.line.send(asked.text)) return;
-      if (kept !== undefined) await settle(kept, { fault: 'device_disconnected' });
-      throw refusalOfEnd('device_disconnected');
+      if (lease.session.send(request.text)) return;
+      if (messageKey !== undefined)
+        await completeMessage(messageKey, { fault: 'device_disconnected' });
+      throw sessionEndProblem('device_disconnected');
     } finally {
-      lease.free();
+      lease.release();
     }
   }
 
-  async function answerOf(call: Call, asked: Asked): Promise<string | undefined> {
-    const leave = placeFor(places, call.asking.caller);
+  async function sendAndWaitForAnswer(
+    call: MessageCall,
+    request: TerminalRequest,
+  ): Promise<string | undefined> {
+    const freePlace = acquirePlace(concurrencyLimit, call.posCaller.caller);
     try {
-      if (!asked.isAnswered) {
-        await sendAlone(call, asked);
+      if (!request.hasResponse) {
+        await sendWithoutResponse(call, request);
         return undefined;
       }
-      const { text } = await hear(await begin(call, asked, false));
+      const { text } = await waitForAnswer(await startMessage(call, request, false));
       return text;
     } finally {
-      leave();
+      freePlace();
     }
   }
 
-  async function acceptanceOf(
-    call: Call,
-    asked: Asked,
-    service: NonNullable<Asked['service']>,
+  async function sendAndAccept(
+    call: MessageCall,
+    request: TerminalRequest,
+    service: NonNullable<TerminalRequest['service']>,
   ): Promise<RetailAccepted> {
-    const leave = placeFor(places, call.asking.caller);
+    const freePlace = acquirePlace(concurrencyLimit, call.posCaller.caller);
     try {
-      const begun = await begin(call, asked, true);
+      const started = await startMessage(call, request, true);
       // The server stores the final state and publishes it as an event.
-      void track(hear(begun).then(leave, leave));
-      const { terminal, kept, dueAt } = begun;
-      const category = asked.header.MessageCategory;
-      const named = { messageId: kept?.messageId ?? '', tsn: terminal.tsn, ...service, category };
-      return { ...named, dueAt: isoTime(dueAt) };
+      void trackWork(waitForAnswer(started).then(freePlace, freePlace));
+      const { terminal, messageKey, dueAt } = started;
+      const category = request.header.MessageCategory;
+      const messageNames = {
+        messageId: messageKey?.messageId ?? '',
+        tsn: terminal.tsn,
+        ...service,
+        category,
+      };
+      return { ...messageNames, dueAt: isoTime(dueAt) };
     } catch (error) {
-      leave();
+      freePlace();
       throw error;
     }
   }
@@ -233,25 +273,28 @@ export function createExchange(deps: Deps) {
     find: store.find,
 
     /** Returns the answer unchanged; undefined for a message that has no answer. */
-    async sync(call: Call): Promise<string | undefined> {
-      const asked = readAsked(call.body);
-      lines.demandGoing();
-      return track(answerOf(call, asked));
+    async sendAndWait(call: MessageCall): Promise<string | undefined> {
+      const request = readTerminalRequest(call.body);
+      sessionPool.demandGoing();
+      return trackWork(sendAndWaitForAnswer(call, request));
     },
 
     /** Returns after the server has sent the message. */
-    async async(call: Call): Promise<RetailAccepted> {
-      const asked = readAsked(call.body);
-      const { service } = asked;
-      if (service === undefined || !asked.isAnswered) {
-        return throwProblem('nexo_invalid', 'Requests of services alone are answered later.');
+    async sendWithoutWaiting(call: MessageCall): Promise<RetailAccepted> {
+      const request = readTerminalRequest(call.body);
+      const { service } = request;
+      if (service === undefined || !request.hasResponse) {
+        return throwProblem(
+          'nexo_invalid',
+          'Without waiting, the server sends only service requests that have a response.',
+        );
       }
-      lines.demandGoing();
-      return track(acceptanceOf(call, asked, service));
+      sessionPool.demandGoing();
+      return trackWork(sendAndAccept(call, request, service));
     },
 
     /** Resolves when all clients have an answer and the server has stored all results. */
-    async settled(): Promise<void> {
+    async waitForIdle(): Promise<void> {
       while (running.size > 0) await Promise.allSettled([...running]);
     },
   };

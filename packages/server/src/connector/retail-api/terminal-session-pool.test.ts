@@ -6,19 +6,21 @@ import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
 import { BackplaneError } from '../nodes/backplane.ts';
 import { createFakeNats, type FakeNats } from '../nodes/fake-nats-connection.fixture.ts';
 import { createNatsBackplane } from '../nodes/nats-backplane.ts';
-import type { Asking } from '../pos/claim-requests.ts';
-import type { Relay } from './retail-dependencies.ts';
-import { createLines } from './terminal-session-pool.ts';
+import type { PosCaller } from '../pos/claim-requests.ts';
+import type { RetailConnector } from './retail-dependencies.ts';
+import { createTerminalSessionPool } from './terminal-session-pool.ts';
 
 const asking = {
   caller: { organizationId: 'o', clientId: 'k', permissions: ['cc.pos'] },
-} as unknown as Asking;
+} as unknown as PosCaller;
 const terminal = { organizationId: 'o', physicalDeviceId: 'p', tsn: 'T-1' } as Terminal;
 const wanted = { tsn: 'T-1', posId: 'till' };
 
 const sentWhere = (request: () => Promise<never>) => {
-  const relay = { backplane: { own: () => () => {}, request } } as unknown as Relay;
-  return createLines({ relay, clock: { now: () => 0 } }).sendElsewhere(
+  const connector = {
+    backplane: { answerRequests: () => () => {}, request },
+  } as unknown as RetailConnector;
+  return createTerminalSessionPool({ connector, clock: { now: () => 0 } }).sendToOtherNode(
     asking,
     terminal,
     wanted,
@@ -42,17 +44,20 @@ function nodeOn(nats: FakeNats, claim: () => Promise<{ readonly sessionId: strin
   const log = { error: assert.fail } as unknown as Parameters<typeof createNatsBackplane>[0]['log'];
   const heard: string[] = [];
   const ends: MessageEndpoint[] = [];
-  const relay = {
+  const connector = {
     backplane: createNatsBackplane({ natsClient: nats.natsClient(), log }),
     claims: { claim, release: async () => true },
-    join(_sessionId: string, end: MessageEndpoint) {
+    joinSession(_sessionId: string, end: MessageEndpoint) {
       ends.push(end);
-      return { heard: (data: Buffer) => void heard.push(data.toString()), lost: () => {} };
+      return {
+        receive: (data: Buffer) => void heard.push(data.toString()),
+        disconnected: () => {},
+      };
     },
-  } as unknown as Relay;
-  const lines = createLines({ relay, clock: { now: () => 0 } });
-  const take = () => lines.take(asking, terminal, wanted, never);
-  const pass = (text: string) => lines.sendElsewhere(asking, terminal, wanted, text);
+  } as unknown as RetailConnector;
+  const lines = createTerminalSessionPool({ connector, clock: { now: () => 0 } });
+  const take = () => lines.acquire(asking, terminal, wanted, never);
+  const pass = (text: string) => lines.sendToOtherNode(asking, terminal, wanted, text);
   return { heard, ends, take, pass };
 }
 
@@ -69,7 +74,7 @@ test('an abort reaches the payment at another node, though a request waits for t
   const later = waiting.take();
   await asked.promise;
   const paying = nodeOn(nats, session);
-  const { line, free } = await paying.take();
+  const { session: line, release: free } = await paying.take();
   line.send('payment');
   assert.equal(await waiting.pass('abort'), true);
   assert.equal(await nodeOn(nats, session).pass('abort of a third node'), true);
@@ -80,7 +85,7 @@ test('an abort reaches the payment at another node, though a request waits for t
   assert.equal(await paying.pass('abort of the next'), true);
   assert.deepEqual(waiting.heard, ['abort of the next']);
   assert.equal(await waiting.pass('its own'), false, 'that goes over its own session');
-  lease.free();
+  lease.release();
   assert.equal(await paying.pass('late'), false);
 });
 
@@ -92,5 +97,5 @@ test('an abort reaches the session that came after one that has ended here', asy
   const next = await other.take();
   assert.equal(await one.pass('abort'), true);
   assert.deepEqual(other.heard, ['abort']);
-  for (const { free } of [ended, next]) free();
+  for (const { release: free } of [ended, next]) free();
 });

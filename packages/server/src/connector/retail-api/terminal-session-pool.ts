@@ -4,75 +4,96 @@ import { ProblemError, throwProblem } from '@switchyard/contract';
 import type { Terminal } from '../../provisioning/index.ts';
 import { deviceKeyOf } from '../devices/connector-devices.ts';
 import { BackplaneError } from '../nodes/backplane.ts';
-import { type Asking, ownerOf, type Wanted } from '../pos/claim-requests.ts';
+import { type ClaimOptions, ownerOf, type PosCaller } from '../pos/claim-requests.ts';
 import { withProblems } from '../protocol/fault-to-problem.ts';
-import type { RetailDeps } from './retail-dependencies.ts';
-import { type Line, openLine } from './terminal-session.ts';
+import type { RetailApiDeps } from './retail-dependencies.ts';
+import { openTerminalSession, type TerminalSession } from './terminal-session.ts';
 
-export type Lease = { readonly line: Line; free(): void };
+export type SessionLease = { readonly session: TerminalSession; release(): void };
 
-type Entry = {
-  readonly opening: Promise<Line>;
+type PoolEntry = {
+  readonly opening: Promise<TerminalSession>;
   /** Aborted when no request waits for the session any more. */
-  readonly leaving: AbortController;
+  readonly cancelOpening: AbortController;
   /** Set when the session is open. */
-  line: Line | undefined;
+  session: TerminalSession | undefined;
   /** The requests that wait for the session to open, without disconnected clients. */
-  waiting: number;
-  users: number;
-  disown: () => void;
+  waitingRequests: number;
+  activeRequests: number;
+  stopAnswering: () => void;
 };
 
-export type Lines = ReturnType<typeof createLines>;
+export type TerminalSessionPool = ReturnType<typeof createTerminalSessionPool>;
 
 /** The key depends on the terminal and the owner, so no other client can name the session. */
-async function keyFor(asking: Asking, terminal: Terminal, { posId }: Wanted): Promise<string> {
-  const owner = await withProblems(async () => ownerOf(asking.caller, posId));
+async function sessionKeyOf(
+  posCaller: PosCaller,
+  terminal: Terminal,
+  { posId }: ClaimOptions,
+): Promise<string> {
+  const owner = await withProblems(async () => ownerOf(posCaller.caller, posId));
   return hash('sha256', `${deviceKeyOf(terminal)}|${owner}`, 'hex');
 }
 
 /** The errors after which a request keeps waiting for the terminal. */
-const passing: ReadonlySet<string> = new Set(['device_offline', 'device_claimed']);
+const retryableCodes: ReadonlySet<string> = new Set(['device_offline', 'device_claimed']);
 
-const topicOf = (key: string) => `retail.${key}`;
+const backplaneKeyOf = (key: string) => `retail.${key}`;
 
-/** @example const { line, free } = await lines.take(asking, terminal, wanted, signal); */
-export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'>) {
-  const entries = new Map<string, Entry>();
+/** @example const { session, release } = await sessionPool.acquire(posCaller, terminal, options, signal); */
+export function createTerminalSessionPool({
+  connector,
+  clock,
+}: Pick<RetailApiDeps, 'connector' | 'clock'>) {
+  const entries = new Map<string, PoolEntry>();
   let isStopping = false;
 
-  function demandGoing(): void {
+  function requireRunning(): void {
     if (!isStopping) return;
-    throwProblem('shutting_down', 'The process sends no more messages.', { retryAfterMs: 1000 });
-  }
-
-  async function open(asking: Asking, wanted: Wanted, signal: AbortSignal): Promise<Line> {
-    const got = await withProblems(() => relay.claims.claim(asking, wanted, signal)).catch(
-      (error: unknown) => {
-        demandGoing();
-        throw error;
-      },
-    );
-    const line = await openLine((end) => relay.join(got.sessionId, end));
-    if (line !== undefined && !signal.aborted) return line;
-    line?.end('done');
-    await withProblems(() => relay.claims.release(got, got.sessionId));
-    demandGoing();
-    throw new ProblemError('device_offline', 'The terminal could not be reached.', {
+    throwProblem('shutting_down', 'The server is shutting down and sends no more messages.', {
       retryAfterMs: 1000,
     });
   }
 
-  function begin(key: string, asking: Asking, wanted: Wanted): Entry {
-    const leaving = new AbortController();
-    const opening = open(asking, wanted, leaving.signal).then((line) => {
-      answerFor(key, entry, line);
-      return line;
+  async function open(
+    posCaller: PosCaller,
+    options: ClaimOptions,
+    signal: AbortSignal,
+  ): Promise<TerminalSession> {
+    const claimedDevice = await withProblems(() =>
+      connector.claims.claim(posCaller, options, signal),
+    ).catch((error: unknown) => {
+      requireRunning();
+      throw error;
     });
-    const none = { line: undefined, disown: () => {} };
-    const entry: Entry = { opening, leaving, ...none, waiting: 0, users: 0 };
+    const session = await openTerminalSession((end) =>
+      connector.joinSession(claimedDevice.sessionId, end),
+    );
+    if (session !== undefined && !signal.aborted) return session;
+    session?.end('done');
+    await withProblems(() => connector.claims.release(claimedDevice, claimedDevice.sessionId));
+    requireRunning();
+    throw new ProblemError('device_offline', 'The terminal is not reachable.', {
+      retryAfterMs: 1000,
+    });
+  }
+
+  function startOpening(key: string, posCaller: PosCaller, options: ClaimOptions): PoolEntry {
+    const cancelOpening = new AbortController();
+    const opening = open(posCaller, options, cancelOpening.signal).then((session) => {
+      acceptForwardedMessages(key, entry, session);
+      return session;
+    });
+    const entry: PoolEntry = {
+      opening,
+      cancelOpening,
+      session: undefined,
+      stopAnswering: () => {},
+      waitingRequests: 0,
+      activeRequests: 0,
+    };
     entries.set(key, entry);
-    opening.catch(() => forget(key, entry));
+    opening.catch(() => removeEntry(key, entry));
     return entry;
   }
 
@@ -81,96 +102,108 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
    * that still waits for the terminal registers nothing, because another node may have the
    * terminal.
    */
-  function answerFor(key: string, entry: Entry, line: Line): void {
-    entry.line = line;
+  function acceptForwardedMessages(key: string, entry: PoolEntry, session: TerminalSession): void {
+    entry.session = session;
     try {
-      entry.disown = relay.backplane.answerRequests(topicOf(key), async ({ text }) => ({
-        isSent: typeof text === 'string' && line.send(text),
-      }));
+      entry.stopAnswering = connector.backplane.answerRequests(
+        backplaneKeyOf(key),
+        async ({ text }) => ({
+          isSent: typeof text === 'string' && session.send(text),
+        }),
+      );
     } catch (error) {
-      line.end('done');
+      session.end('done');
       throw error;
     }
   }
 
   /** Waits until the session is open; the claim ends when all waiting clients have disconnected. */
-  async function opened(entry: Entry, signal: AbortSignal): Promise<Line> {
-    const left = () => {
-      entry.waiting -= 1;
-      if (entry.waiting === 0) entry.leaving.abort();
+  async function waitUntilOpen(entry: PoolEntry, signal: AbortSignal): Promise<TerminalSession> {
+    const stopWaiting = () => {
+      entry.waitingRequests -= 1;
+      if (entry.waitingRequests === 0) entry.cancelOpening.abort();
     };
-    entry.users += 1;
-    entry.waiting += 1;
-    if (signal.aborted) left();
-    else signal.addEventListener('abort', left);
+    entry.activeRequests += 1;
+    entry.waitingRequests += 1;
+    if (signal.aborted) stopWaiting();
+    else signal.addEventListener('abort', stopWaiting);
     try {
       return await entry.opening;
     } finally {
-      signal.removeEventListener('abort', left);
+      signal.removeEventListener('abort', stopWaiting);
     }
   }
 
   /** A request that joined a shorter wait opens its own session for the rest of its time. */
-  async function lineFor(
+  async function findSession(
     key: string,
-    asking: Asking,
-    wanted: Wanted,
+    posCaller: PosCaller,
+    options: ClaimOptions,
     signal: AbortSignal,
-  ): Promise<{ entry: Entry; line: Line; isJoined: boolean }> {
-    const until = clock.now() + (wanted.waitSeconds ?? 0) * 1000;
-    for (let left = wanted.waitSeconds; ; left = Math.ceil((until - clock.now()) / 1000)) {
-      demandGoing();
-      const known = entries.get(key);
-      const entry = known ?? begin(key, asking, { ...wanted, waitSeconds: left });
+  ): Promise<{ entry: PoolEntry; session: TerminalSession; isJoined: boolean }> {
+    const waitUntil = clock.now() + (options.waitSeconds ?? 0) * 1000;
+    for (
+      let stopWaiting = options.waitSeconds;
+      ;
+      stopWaiting = Math.ceil((waitUntil - clock.now()) / 1000)
+    ) {
+      requireRunning();
+      const existing = entries.get(key);
+      const entry =
+        existing ?? startOpening(key, posCaller, { ...options, waitSeconds: stopWaiting });
       try {
-        const line = await opened(entry, signal);
-        return { entry, line, isJoined: known !== undefined };
+        const session = await waitUntilOpen(entry, signal);
+        return { entry, session, isJoined: existing !== undefined };
       } catch (error) {
-        const mayWait = error instanceof ProblemError && passing.has(error.code);
-        const isOver = signal.aborted || clock.now() >= until;
-        if (known === undefined || !mayWait || isOver) throw error;
+        const mayWait = error instanceof ProblemError && retryableCodes.has(error.code);
+        const isTimeOver = signal.aborted || clock.now() >= waitUntil;
+        if (existing === undefined || !mayWait || isTimeOver) throw error;
       }
     }
   }
 
-  function forget(key: string, entry: Entry): void {
-    entry.disown();
+  function removeEntry(key: string, entry: PoolEntry): void {
+    entry.stopAnswering();
     if (entries.get(key) === entry) entries.delete(key);
   }
 
-  function release(key: string, entry: Entry, line: Line): void {
-    entry.users -= 1;
-    if (entry.users > 0) return;
-    forget(key, entry);
-    line.end('done');
+  function release(key: string, entry: PoolEntry, session: TerminalSession): void {
+    entry.activeRequests -= 1;
+    if (entry.activeRequests > 0) return;
+    removeEntry(key, entry);
+    session.end('done');
   }
 
   return {
     /** @throws shutting_down */
-    demandGoing,
+    demandGoing: requireRunning,
 
-    async take(
-      asking: Asking,
+    async acquire(
+      posCaller: PosCaller,
       terminal: Terminal,
-      wanted: Wanted,
+      options: ClaimOptions,
       signal: AbortSignal,
-    ): Promise<Lease> {
-      const key = await keyFor(asking, terminal, wanted);
-      const { entry, line, isJoined } = await lineFor(key, asking, wanted, signal);
-      if (isJoined && !line.isOpen()) {
-        release(key, entry, line);
+    ): Promise<SessionLease> {
+      const key = await sessionKeyOf(posCaller, terminal, options);
+      const { entry, session, isJoined } = await findSession(key, posCaller, options, signal);
+      if (isJoined && !session.isOpen()) {
+        release(key, entry, session);
         const retryAfterMs = 1000;
-        throw new ProblemError('device_claimed', 'A session with it ends just now.', {
-          retryAfterMs,
-        });
+        throw new ProblemError(
+          'device_claimed',
+          'A session with the terminal is ending. Retry the request.',
+          {
+            retryAfterMs,
+          },
+        );
       }
-      let isFree = false;
+      let isReleased = false;
       return {
-        line,
-        free() {
-          if (isFree) return;
-          isFree = true;
-          release(key, entry, line);
+        session,
+        release() {
+          if (isReleased) return;
+          isReleased = true;
+          release(key, entry, session);
         },
       };
     },
@@ -178,15 +211,20 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
     /**
      * Sends the text to the session that another node has with the terminal; false if none has one.
      */
-    async sendElsewhere(asking: Asking, terminal: Terminal, wanted: Wanted, text: string) {
-      const key = await keyFor(asking, terminal, wanted);
-      const own = entries.get(key);
-      if (own?.line?.isOpen() === true) return false;
+    async sendToOtherNode(
+      posCaller: PosCaller,
+      terminal: Terminal,
+      options: ClaimOptions,
+      text: string,
+    ) {
+      const key = await sessionKeyOf(posCaller, terminal, options);
+      const ownEntry = entries.get(key);
+      if (ownEntry?.session?.isOpen() === true) return false;
       // An ended session receives nothing more, and a newer session may be on another node.
-      own?.disown();
+      ownEntry?.stopAnswering();
       try {
-        const told = await relay.backplane.request(topicOf(key), { text });
-        return told?.['isSent'] === true;
+        const answer = await connector.backplane.request(backplaneKeyOf(key), { text });
+        return answer?.['isSent'] === true;
       } catch (error) {
         // The claim that follows reports that the node is not reachable.
         if (error instanceof BackplaneError) return false;
@@ -200,11 +238,11 @@ export function createLines({ relay, clock }: Pick<RetailDeps, 'relay' | 'clock'
      */
     async stop(): Promise<void> {
       isStopping = true;
-      const ends = [...entries.values()].map(async ({ opening, leaving }) => {
-        leaving.abort();
+      const sessionEnds = [...entries.values()].map(async ({ opening, cancelOpening }) => {
+        cancelOpening.abort();
         (await opening.catch(() => undefined))?.end('restarting');
       });
-      await Promise.all(ends);
+      await Promise.all(sessionEnds);
     },
   };
 }

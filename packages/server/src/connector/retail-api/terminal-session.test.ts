@@ -4,11 +4,11 @@ import { test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
 import { answerTo, requestOf, writeMessage } from '@switchyard/nexo';
 import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
-import { keyOf, readAsked } from './read-request.ts';
-import { type Line, openLine } from './terminal-session.ts';
+import { readTerminalRequest, responseKeyOf } from './read-request.ts';
+import { openTerminalSession, type TerminalSession } from './terminal-session.ts';
 
 type Device = {
-  readonly line: Line;
+  readonly line: TerminalSession;
   readonly end: MessageEndpoint;
   readonly heard: string[];
   left: boolean;
@@ -18,7 +18,7 @@ async function lineTo(): Promise<Device> {
   const heard: string[] = [];
   let end: MessageEndpoint | undefined;
   const device = { heard, left: false };
-  const line = await openLine((given) => {
+  const line = await openTerminalSession((given) => {
     end = given;
     return {
       receive: (data) => void heard.push(data.toString()),
@@ -42,13 +42,13 @@ const codeOf = (asked: Promise<unknown>) =>
 
 test('a terminal that does not answer in time: nobody knows what it has done', async () => {
   const { line, heard } = await lineTo();
-  assert.deepEqual(await codeOf(line.ask('key', 'text', 1)), ['timeout', 'Unknown', undefined]);
+  assert.deepEqual(await codeOf(line.request('key', 'text', 1)), ['timeout', 'Unknown', undefined]);
   assert.deepEqual(heard, ['text']);
 });
 
 test('a session that is taken over tells so', async () => {
   const { line, end } = await lineTo();
-  const asked = codeOf(line.ask('key', 'text', 60_000));
+  const asked = codeOf(line.request('key', 'text', 60_000));
   end.close(4001, 'superseded');
   assert.deepEqual(await asked, ['session_lost', 'Unknown', 'superseded']);
   assert.equal(line.isOpen(), false);
@@ -57,7 +57,7 @@ test('a session that is taken over tells so', async () => {
 
 test('a stop answers whoever waits, and lets go of the terminal', async () => {
   const device = await lineTo();
-  const asked = codeOf(device.line.ask('key', 'text', 60_000));
+  const asked = codeOf(device.line.request('key', 'text', 60_000));
   device.line.end('restarting');
   assert.deepEqual(await asked, ['session_lost', 'Unknown', 'restarting']);
   assert.equal(device.left, true);
@@ -65,7 +65,7 @@ test('a stop answers whoever waits, and lets go of the terminal', async () => {
 
 test('a terminal that speaks of other things without end is let go of', async () => {
   const device = await lineTo();
-  const asked = codeOf(device.line.ask('key', 'text', 60_000));
+  const asked = codeOf(device.line.request('key', 'text', 60_000));
   for (let n = 0; n <= 2000; n += 1) device.end.send('noise');
   assert.deepEqual(await asked, ['session_lost', 'Unknown', 'rate_limited']);
   assert.equal(device.left, true);
@@ -75,13 +75,13 @@ test('the answer to a service is known by its ServiceID, and that of a device by
   const { line, end } = await lineTo();
   const pair = { saleId: 'till', poiId: 'P-1', serviceId: 'S1' };
   const request = requestOf('Diagnosis', pair, {});
-  const { key, text } = readAsked(Buffer.from(writeMessage(request)));
-  const asked = line.ask(key, text, 60_000);
+  const { responseKey: key, text } = readTerminalRequest(Buffer.from(writeMessage(request)));
+  const asked = line.request(key, text, 60_000);
   const { header, body } = answerTo(request, { Response: { Result: 'Success' } });
   end.send(writeMessage({ header: { ...header, DeviceID: 'D9' }, body }));
   const { reading } = await asked;
   assert.ok(reading.kind === 'Message' && reading.message.header.DeviceID === 'D9');
   const device = { ...request.header, MessageClass: 'Device', MessageCategory: 'Display' } as const;
-  const keys = ['D1', 'D2'].map((DeviceID) => keyOf({ ...device, DeviceID }));
+  const keys = ['D1', 'D2'].map((DeviceID) => responseKeyOf({ ...device, DeviceID }));
   assert.notEqual(keys[0], keys[1]);
 });

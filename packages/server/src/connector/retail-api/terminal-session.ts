@@ -3,26 +3,26 @@ import { ProblemError } from '@switchyard/contract';
 import { isMessage, type Reading, readMessage } from '@switchyard/nexo';
 import type { MessageEndpoint } from '../forwarding/forward-messages.ts';
 import type { PosSessionConnection } from '../sessions/session-addresses.ts';
-import { headerOf, keyOf } from './read-request.ts';
-import { refusalOfEnd } from './retail-problems.ts';
+import { headerOf, responseKeyOf } from './read-request.ts';
+import { sessionEndProblem } from './retail-problems.ts';
 
 /** An answer as received, and the result of its parsing. */
-export type Answer = { readonly text: string; readonly reading: Reading };
+export type TerminalAnswer = { readonly text: string; readonly reading: Reading };
 
-export type Line = {
+export type TerminalSession = {
   isOpen(): boolean;
   /** Returns false if the session has ended. */
   send(text: string): boolean;
-  /** @throws Refusal, usually because the outcome at the terminal is unknown */
-  ask(key: string, text: string, waitMs: number): Promise<Answer>;
+  /** @throws ProblemError, usually because the outcome at the terminal is unknown */
+  request(key: string, text: string, waitMs: number): Promise<TerminalAnswer>;
   /** Releases the terminal. */
-  end(word: 'done' | 'restarting'): void;
+  end(reason: 'done' | 'restarting'): void;
 };
 
-type Waiting = { answer(answer: Answer): void; fail(error: ProblemError): void };
+type PendingAnswer = { answer(answer: TerminalAnswer): void; fail(error: ProblemError): void };
 
 /** The server ends the session of a terminal that sends more other messages than this. */
-const besideMax = 2000;
+const otherMessagesMax = 2000;
 
 /** Returns the key of the request in a Reject event, or true if the request is not readable. */
 function rejectedKey(message: Reading): string | true | undefined {
@@ -32,107 +32,114 @@ function rejectedKey(message: Reading): string | true | undefined {
   if (RejectedMessage === undefined) return true;
   const read = readMessage(Buffer.from(RejectedMessage, 'base64'));
   const header = headerOf(read);
-  return header === undefined ? true : keyOf(header);
+  return header === undefined ? true : responseKeyOf(header);
 }
 
-/** @example const line = await openLine((end) => relay.join(sessionId, end)); */
-export async function openLine(
+/** @example const session = await openTerminalSession((end) => connector.joinSession(sessionId, end)); */
+export async function openTerminalSession(
   join: (
     end: MessageEndpoint,
   ) => PosSessionConnection | undefined | Promise<PosSessionConnection | undefined>,
-): Promise<Line | undefined> {
-  const waiting = new Map<string, Waiting>();
-  let ended: ProblemError | undefined;
-  let joined: PosSessionConnection | undefined;
-  let beside = 0;
+): Promise<TerminalSession | undefined> {
+  const pendingAnswers = new Map<string, PendingAnswer>();
+  let endProblem: ProblemError | undefined;
+  let connection: PosSessionConnection | undefined;
+  let otherMessages = 0;
 
   function finish(error: ProblemError): void {
-    ended ??= error;
-    for (const { fail } of [...waiting.values()]) fail(error);
+    endProblem ??= error;
+    for (const { fail } of [...pendingAnswers.values()]) fail(error);
   }
 
   function reject(key: string | true): void {
-    const [only] = waiting.size === 1 ? [...waiting.values()] : [];
-    const meant = key === true ? only : waiting.get(key);
-    meant?.fail(new ProblemError('message_rejected', 'The terminal told that it did not take it.'));
+    const [single] = pendingAnswers.size === 1 ? [...pendingAnswers.values()] : [];
+    const pending = key === true ? single : pendingAnswers.get(key);
+    pending?.fail(new ProblemError('message_rejected', 'The terminal rejected the message.'));
   }
 
-  function hear(data: Buffer | string): void {
+  function receive(data: Buffer | string): void {
     const text = data.toString();
     const reading = readMessage(text);
     const header = headerOf(reading);
-    const meant = header?.MessageType === 'Response' ? waiting.get(keyOf(header)) : undefined;
-    if (meant !== undefined) {
-      meant.answer({ text, reading });
+    const pending =
+      header?.MessageType === 'Response' ? pendingAnswers.get(responseKeyOf(header)) : undefined;
+    if (pending !== undefined) {
+      pending.answer({ text, reading });
       return;
     }
     const rejected = rejectedKey(reading);
     if (rejected !== undefined) reject(rejected);
-    beside += 1;
-    if (beside <= besideMax) return;
-    joined?.disconnected(true);
-    finish(refusalOfEnd('rate_limited'));
+    otherMessages += 1;
+    if (otherMessages <= otherMessagesMax) return;
+    connection?.disconnected(true);
+    finish(sessionEndProblem('rate_limited'));
   }
 
-  joined = await join({
+  connection = await join({
     send(data, _isBinary, sent) {
-      hear(data);
+      receive(data);
       sent?.();
     },
     buffered: () => 0,
     pause() {},
     resume() {},
-    close: (_code, word) => finish(refusalOfEnd(word)),
+    close: (_code, reason) => finish(sessionEndProblem(reason)),
   });
-  if (joined === undefined) return undefined;
-  const { receive: heard, disconnected: lost } = joined;
+  if (connection === undefined) return undefined;
+  const { receive: heard, disconnected: lost } = connection;
 
-  const line: Line = {
-    isOpen: () => ended === undefined,
+  const session: TerminalSession = {
+    isOpen: () => endProblem === undefined,
     send(text) {
-      if (ended !== undefined) return false;
+      if (endProblem !== undefined) return false;
       heard(Buffer.from(text), false);
       return true;
     },
-    ask: (key, text, waitMs) =>
-      new Promise<Answer>((resolve, reject) => {
-        if (waiting.has(key)) {
+    request: (key, text, waitMs) =>
+      new Promise<TerminalAnswer>((resolve, reject) => {
+        if (pendingAnswers.has(key)) {
           // Only a device message, such as display text, can repeat here: the store rejects a
           // repeated service.
           const outcome = 'NotProcessed';
-          reject(new ProblemError('service_id_reused', 'The same message waits.', { outcome }));
+          reject(
+            new ProblemError(
+              'service_id_reused',
+              'The same message already waits for its response.',
+              { outcome },
+            ),
+          );
           return;
         }
-        const over = () => {
+        const removePending = () => {
           clearTimeout(timer);
-          waiting.delete(key);
+          pendingAnswers.delete(key);
         };
         const fail = (error: ProblemError) => {
-          over();
+          removePending();
           reject(error);
         };
-        const late = () =>
+        const failLate = () =>
           fail(new ProblemError('timeout', 'The terminal did not answer in time.'));
-        const timer = setTimeout(late, waitMs);
-        waiting.set(key, {
+        const timer = setTimeout(failLate, waitMs);
+        pendingAnswers.set(key, {
           answer(answer) {
-            over();
+            removePending();
             resolve(answer);
           },
           fail,
         });
-        if (!line.send(text)) fail(ended ?? refusalOfEnd('device_disconnected'));
+        if (!session.send(text)) fail(endProblem ?? sessionEndProblem('device_disconnected'));
       }),
-    end(word) {
-      if (ended !== undefined) return;
-      finish(word === 'done' ? refusalOfEnd('released') : stopping());
+    end(reason) {
+      if (endProblem !== undefined) return;
+      finish(reason === 'done' ? sessionEndProblem('released') : restartingProblem());
       lost(true);
     },
   };
-  return line;
+  return session;
 }
 
-const stopping = () =>
-  new ProblemError('session_lost', 'The service restarts, and the terminal has not answered.', {
+const restartingProblem = () =>
+  new ProblemError('session_lost', 'The server restarts, and the terminal has not answered.', {
     extensions: { reason: 'restarting' },
   });

@@ -1,12 +1,12 @@
 // Limits the operations in progress in this process, for each key and in total.
 
 export type ConcurrencyLimit = {
-  /** @returns a function that frees the place, or the limit that is reached */
+  /** @returns a function that ends the operation, or the limit that is reached */
   acquire(key: string): (() => void) | 'OwnFull' | 'Full';
   inUse(): number;
 };
 
-/** @example const taken = createPlaces({ each: 1000, inAll: 10_000 }).take(clientKeyOf(caller)); */
+/** @example const release = createConcurrencyLimit({ perKey: 1000, total: 10_000 }).acquire(clientKeyOf(caller)); */
 export function createConcurrencyLimit({
   perKey,
   total,

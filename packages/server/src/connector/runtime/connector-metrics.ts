@@ -51,7 +51,7 @@ const createGauge =
     });
   };
 
-/** @example const counted = createConnectorMetrics(metrics); counted.fault('device_offline'); */
+/** @example const connectorMetrics = createConnectorMetrics(metrics); connectorMetrics.countFault('device_offline'); */
 export function createConnectorMetrics(metrics: Metrics): ConnectorMetrics {
   const messages = createTotalsCounter(metrics, {
     name: 'switchyard_connector_messages_total',

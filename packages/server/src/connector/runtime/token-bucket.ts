@@ -8,7 +8,7 @@ export type TokenBuckets = {
   take(key: string, now: number): boolean;
 };
 
-/** @example const rate = createRate({ burst: 200, perSecond: 50 }); rate.take(clientKeyOf(caller), clock.now()); */
+/** @example const buckets = createTokenBuckets({ burst: 200, perSecond: 50 }); buckets.take(clientKeyOf(caller), clock.now()); */
 export function createTokenBuckets({
   burst,
   perSecond,

@@ -23,7 +23,7 @@ export const ClaimTokenSchema = Type.Object({
 });
 export type ClaimToken = Readonly<Static<typeof ClaimTokenSchema>>;
 
-/** @example const token = heldTokenOf(caller); */
+/** @example const token = claimTokenOf(caller); */
 export function claimTokenOf(caller: Caller): ClaimToken {
   const { realm, organizationId, clientId, tokenId, expiresAt } = caller;
   const { keyId, userId, signInId, issuedAt } = caller;
@@ -49,7 +49,7 @@ export const tokenRenewedMessage = (
   token,
 });
 
-/** @example const token = renewedIn(news); */
+/** @example const token = readRenewedToken(message); */
 export function readRenewedToken({ token }: Message): ClaimToken | undefined {
   return Check(ClaimTokenSchema, token) ? token : undefined;
 }

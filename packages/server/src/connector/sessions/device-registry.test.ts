@@ -59,11 +59,16 @@ function sample({
   const registry = createDeviceRegistry({
     backplane,
     remoteSessions: { publish: () => nothing },
-    addressOf: (id: string) => id,
+    sessionUrlOf: (id: string) => id,
     clock: { now },
     ids: { secret: () => `secret-${made++}`.padEnd(43, '-') },
-    presence: { disconnect: async () => {}, superseded: async () => new Set() },
-    metrics: { sessions: nothing, dropped: nothing, toPos: nothing, toDevice: nothing },
+    presence: { disconnect: async () => {}, findSuperseded: async () => new Set() },
+    metrics: {
+      observeSessions: nothing,
+      countDropped: nothing,
+      countToPos: nothing,
+      countToDevice: nothing,
+    },
     times: {
       resumeMs: 30_000,
       idleMs: 60_000,

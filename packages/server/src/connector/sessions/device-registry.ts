@@ -271,7 +271,7 @@ export function createDeviceRegistry(deps: Deps) {
       case 'release':
         return { released: release(entry, message as unknown as SessionRequest) };
       default:
-        throw new Error(`the connector knows no message ${String(message['kind'])}`);
+        throw new Error(`unknown connector message: ${String(message['kind'])}`);
     }
   }
 
@@ -337,7 +337,7 @@ export function createDeviceRegistry(deps: Deps) {
     );
     // This starts before the node answers for the device, because it calls the previous node.
     entry.previousNodeAnswered = announceConnection(entry).catch((error: unknown) => {
-      log.error({ err: error }, 'the node that had a device could not be asked');
+      log.error({ err: error }, 'the server could not reach the previous node of a device');
     });
     const stopRequests = backplane.answerRequests(entry.key, (message) =>
       answerRequest(entry, message),
@@ -403,7 +403,7 @@ export function createDeviceRegistry(deps: Deps) {
       publishStatus(entry);
       // A newer connection on another node may not have informed this node yet.
       disconnectIfMoved(entry).catch((error: unknown) => {
-        log.error({ err: error }, 'a device could not be compared with other nodes');
+        log.error({ err: error }, 'the server could not compare a device with other nodes');
       });
     },
 

@@ -20,7 +20,7 @@ type Deps<Holder extends SessionHolder> = {
   readonly remoteSessions: Pick<RemoteSessions, 'publish'> | undefined;
 };
 
-/** @example const addresses = createAddresses({ sessions, endSession, released, far }); */
+/** @example const addresses = createSessionAddresses({ sessions, endSession, releasedEnd, remoteSessions }); */
 export function createSessionAddresses<Holder extends SessionHolder>(deps: Deps<Holder>) {
   const { sessions, endSession, releasedEnd, remoteSessions } = deps;
   const withdrawals = new Map<string, () => void>();

@@ -32,7 +32,7 @@ const KeptSessionMessage = Type.Object({
 /** The registration of a device, and its assignment at that time. */
 type Registration = { readonly order: number; readonly device: AssignedTerminal };
 
-/** @example backplane.publish(topic, keptMessage(place, entry)); */
+/** @example backplane.publish(topic, keptSessionMessage(keptSession, entry)); */
 export function keptSessionMessage(
   keptSession: KeptSession,
   { order, device }: Registration,
@@ -41,7 +41,7 @@ export function keptSessionMessage(
   return { kind: 'kept', order, spot: { merchantId, storeId, logicalDeviceId }, ...keptSession };
 }
 
-/** @example const place = keptIn(news, entry, times.resumeMs); */
+/** @example const keptSession = readKeptSession(message, entry, times.resumeMs); */
 export function readKeptSession(
   message: Message,
   { order, device }: Registration,
@@ -58,7 +58,7 @@ export function readKeptSession(
  * its answer.
  *
  * @param waitMaxMs the maximum wait in milliseconds
- * @example await askFormer(backplane, deviceKey, { kind: 'attached', connectionId, order }, 500);
+ * @example await requestFromPreviousNode(backplane, deviceKey, { kind: 'attached', connectionId, order }, 500);
  */
 export async function requestFromPreviousNode(
   backplane: Pick<Backplane, 'request'>,

@@ -30,7 +30,7 @@ export const idParams = <Name extends string>(name: Name) =>
   Type.Object({ [name]: Type.String({ format: 'uuid' }) } as Record<Name, TString>);
 
 export const MerchantQuery = queryOf({
-  merchantId: optionalId('Decides where several merchants match.'),
+  merchantId: optionalId('Selects the payment if several merchants match.'),
 });
 
 export const identifierErrors: ErrorCode[] = [

@@ -40,7 +40,7 @@ function stage() {
     pages: {
       maxMessageBytes: 1000,
       register: async () => 1,
-      demand: async () => placed as never,
+      requireUsableDevice: async () => placed as never,
       connect: async () => ({ onOpen() {}, onAbort() {} }),
     },
     log: { error: (facts: unknown) => logged.push(facts) } as never,

@@ -1,7 +1,7 @@
 // Accepts the WebSockets of terminals in pages by session and ticket, and rechecks them regularly.
 import { closeCodes, defined, errorCodes, ProblemError, throwProblem } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
-import type { PageTerminals } from '../../connector/index.ts';
+import type { WebPageTerminals } from '../../connector/index.ts';
 import { type Handshake, toProblemError, type WebSocketRoute } from '../../http/index.ts';
 import { createPoller, type Log } from '../../platform/index.ts';
 import type { PortalPage, SessionCaller } from '../sessions/session-caller.ts';
@@ -20,7 +20,7 @@ type Standing = { readonly page: PortalPage; readonly deviceId: string };
 type Deps = {
   readonly callers: Pick<SessionCaller, 'pageOf' | 'knowsSessionOf' | 'standingAt'>;
   readonly tickets: Pick<Tickets, 'read'>;
-  readonly pages: PageTerminals;
+  readonly pages: WebPageTerminals;
   readonly log: Log;
   /** The default is 15 s. */
   readonly lookAgainMs?: number | undefined;
@@ -71,7 +71,7 @@ export function createTerminalConnections(deps: Deps) {
 
   async function connect(page: PortalPage, { deviceId, ...ticket }: Ticket, id: string) {
     const organizationId = await demand({ page, deviceId });
-    const device = await pages.demand(organizationId, ticket.physicalDeviceId);
+    const device = await pages.requireUsableDevice(organizationId, ticket.physicalDeviceId);
     // The assignment of the device may have changed since the ticket was issued.
     if (device.logicalDeviceId !== deviceId)
       throwProblem('device_unknown', 'It stands elsewhere now.');

@@ -8,7 +8,7 @@ import {
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { PageTerminals } from '../../connector/index.ts';
+import type { WebPageTerminals } from '../../connector/index.ts';
 import { type Caller, pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import { portalPath } from '../../identity/index.ts';
 import type { Ids } from '../../platform/index.ts';
@@ -24,7 +24,7 @@ const listName = 'listPortalTerminals';
 export type TerminalRouteDeps = {
   readonly callers: Pick<SessionCaller, 'of' | 'sessionOf'>;
   readonly tickets: Pick<Tickets, 'issue' | 'goodSeconds'>;
-  readonly pages: PageTerminals;
+  readonly pages: WebPageTerminals;
   readonly provisioning: Pick<Provisioning, 'logicalDevices' | 'terminals' | 'findDevice'>;
   readonly ids: Pick<Ids, 'secret'>;
 };
@@ -58,7 +58,7 @@ async function connectionFor(deps: TerminalRouteDeps, { caller, session }: Asked
   if (found?.physicalDeviceId === undefined) {
     return throwProblem('device_not_active', 'The place has no hardware, and hence no terminal.');
   }
-  const device = await pages.demand(organizationId, found.physicalDeviceId);
+  const device = await pages.requireUsableDevice(organizationId, found.physicalDeviceId);
   const { tsn, physicalDeviceId, storeId } = device;
   const connectionId = ids.secret();
   const order = await pages.register(device);

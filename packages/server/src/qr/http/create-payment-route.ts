@@ -13,9 +13,9 @@ import {
 import { withUnknownOutcome } from '../../platform/index.ts';
 import { createPayment } from '../operations/create-payment.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
-import { transactionOf } from '../transaction/conflict-details.ts';
+import { transactionDetails } from '../transaction/conflict-details.ts';
 import { isAnswered, viewPayment } from '../transaction/payment-views.ts';
-import { base, locationOf, rateLimit, tags } from './shared-route-parts.ts';
+import { paymentLocation, qrBasePath, rateLimit, tags } from './shared-route-parts.ts';
 
 const examples: Readonly<Record<string, QrRequest>> = {
   'The consumer scans the terminal': {
@@ -37,14 +37,14 @@ const examples: Readonly<Record<string, QrRequest>> = {
   },
 };
 
-export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
+export function registerCreatePaymentRoute(app: FastifyInstance, deps: QrDeps): void {
   route(app, {
     method: 'POST',
-    url: base,
+    url: qrBasePath,
     operationId: 'createQrPayment',
     summary: 'Create a QR payment',
     description:
-      'Needs the token of a device. The provider of the payment type is asked, and what it wants shown is answered; where it answers later, 202 without `display`, which follows as an event. A decline is not an error: it is answered 200 with the whole payment. The same clientTransactionId with the same request is answered again with the status of then, without a second effect.',
+      'Requires the token of a device. The server calls the provider of the payment type and returns the display for the consumer. If the provider answers later, the answer is 202 without `display`, and an event delivers it. A decline is not an error: the answer is 200 with the payment. A repeated request with the same clientTransactionId gets the first status again and has no second effect.',
     tags,
     permission: 'pay.sale',
     requiresDeviceToken: true,
@@ -80,24 +80,24 @@ export function registerCreate(app: FastifyInstance, deps: QrDeps): void {
       const payment = withClientTransactionId(request.headers, request.body);
       const { loaded, replayed } = await createPayment(deps, request.caller, payment);
       setReplayedHeader(reply, replayed);
-      const shown = () => deps.store.shownEvents(loaded.row);
-      const events = loaded.news ?? (await withUnknownOutcome(shown));
+      const readEvents = () => deps.store.eventsForView(loaded.row);
+      const events = loaded.newEvents ?? (await withUnknownOutcome(readEvents));
       const view = viewPayment(loaded, events);
       const { status, failure, answeredStatus } = view;
       // The provider did not begin the payment: the till may retry under another identifier.
       if (answeredStatus === 'Failed' && view.providerTransactionId === undefined) {
         throwProblem(
           'provider_unavailable',
-          'Nothing was sent: begin again under a new identifier.',
+          'The provider received no payment. Create a new payment with a new identifier.',
           {
-            extensions: { transaction: transactionOf(loaded) },
+            extensions: { transaction: transactionDetails(loaded) },
             ...defined({ logDetail: failure?.code }),
           },
         );
       }
-      if (status === 'Created') respondAccepted(reply, locationOf(loaded));
+      if (status === 'Created') respondAccepted(reply, paymentLocation(loaded));
       else if (isAnswered(events) && answeredStatus === 'Created')
-        respondAcceptedAgain(reply, locationOf(loaded));
+        respondAcceptedAgain(reply, paymentLocation(loaded));
       return view;
     },
   });

@@ -18,49 +18,55 @@ import {
   setReplayedHeader,
 } from '../../http/index.ts';
 import { withUnknownOutcome } from '../../platform/index.ts';
-import { type OperationCall, operate } from '../operations/cancel-and-refund.ts';
+import { cancelOrRefund, type OperationRequest } from '../operations/cancel-and-refund.ts';
 import { findPayment } from '../operations/find-payment.ts';
-import { resolveHold } from '../operations/resolve-review.ts';
+import { resolveReview } from '../operations/resolve-review.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
 import { viewOperation, viewPayment } from '../transaction/payment-views.ts';
-import { checkIdentifier } from '../transaction/request-rules.ts';
-import type { Verb } from '../transaction/state-machine.ts';
+import { requireValidIdentifier } from '../transaction/request-rules.ts';
+import type { PaymentOperation } from '../transaction/state-machine.ts';
 import { isUndecided } from '../transaction/unanswered-refunds.ts';
 import {
-  ByTransaction,
-  base,
-  locationOf,
-  OfMerchant,
-  ofOperation,
-  ofTransaction,
+  MerchantQuery,
+  operationErrors,
+  paymentLocation,
+  qrBasePath,
   rateLimit,
   resolveOperationId,
+  TransactionParams,
   tags,
+  transactionErrors,
 } from './shared-route-parts.ts';
 
-type Asked = {
+type OperationHttpRequest = {
   caller: Caller;
   headers: Record<string, unknown>;
   params: { qrTransactionId: string };
   query: { merchantId?: string };
-  body: OperationCall;
+  body: OperationRequest;
 };
 
-async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) {
-  const { caller, headers, params, query, body } = asked;
-  checkIdentifier(body.clientOperationId, '/clientOperationId');
+async function runOperation(
+  deps: QrDeps,
+  request: OperationHttpRequest,
+  reply: FastifyReply,
+  verb: PaymentOperation,
+) {
+  const { caller, headers, params, query, body } = request;
+  requireValidIdentifier(body.clientOperationId, '/clientOperationId');
   const clientOperationId = resolveOperationId(headers, body.clientOperationId);
-  const found = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
-  const { loaded, operation, replayed } = await operate(deps, found, verb, {
+  const payment = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
+  const { loaded, operation, replayed } = await cancelOrRefund(deps, payment, verb, {
     ...body,
     clientOperationId,
   });
   setReplayedHeader(reply, replayed);
-  if (operation !== undefined && isUndecided(operation)) respondAccepted(reply, locationOf(loaded));
+  if (operation !== undefined && isUndecided(operation))
+    respondAccepted(reply, paymentLocation(loaded));
   else if (replayed && operation?.details.awaited === true)
-    respondAcceptedAgain(reply, locationOf(loaded));
+    respondAcceptedAgain(reply, paymentLocation(loaded));
   const { currency } = loaded.row.position;
-  const events = await withUnknownOutcome(() => deps.store.shownEvents(loaded.row));
+  const events = await withUnknownOutcome(() => deps.store.eventsForView(loaded.row));
   return {
     ...viewPayment(loaded, events),
     ...defined({
@@ -69,7 +75,7 @@ async function run(deps: QrDeps, asked: Asked, reply: FastifyReply, verb: Verb) 
   };
 }
 
-export function registerOperations(app: FastifyInstance, deps: QrDeps): void {
+export function registerOperationRoutes(app: FastifyInstance, deps: QrDeps): void {
   const shared = {
     method: 'POST',
     tags,
@@ -77,35 +83,36 @@ export function registerOperations(app: FastifyInstance, deps: QrDeps): void {
     bodyOptional: true,
     faultOutcome: 'Unknown',
     headers: operationIdempotencyHeaders,
-    params: ByTransaction,
-    query: OfMerchant,
+    params: TransactionParams,
+    query: MerchantQuery,
     response: { 200: QrOperationAnswer, 202: QrOperationAnswer },
     responseHeaders: acceptedHeaders,
   } as const;
   route(app, {
     ...shared,
-    url: `${base}/:qrTransactionId/cancel`,
+    url: `${qrBasePath}/:qrTransactionId/cancel`,
     operationId: 'cancelQrPayment',
     summary: 'Cancel a QR payment',
     description:
-      'Once it is durable the payment is not made: what is paid all the same goes back by itself. 202 with a Pending operation where the provider has not answered. A payment that has ended without money is cancelled already.',
+      'After the server has stored the cancel, the payment cannot complete: if the consumer pays later, the server refunds the money. The answer is 202 with a Pending operation if the provider has not answered. A payment that ended without money counts as cancelled.',
     permission: 'pay.cancel',
     priority: 'last',
     body: QrCancelRequest,
-    errors: [...ofOperation, 'already_completed'],
-    handler: (request, reply) => run(deps, pick(request, request.body), reply, 'Cancel'),
+    errors: [...operationErrors, 'already_completed'],
+    handler: (request, reply) =>
+      runOperation(deps, pickRequest(request, request.body), reply, 'Cancel'),
   });
   route(app, {
     ...shared,
-    url: `${base}/:qrTransactionId/refund`,
+    url: `${qrBasePath}/:qrTransactionId/refund`,
     operationId: 'refundQrPayment',
     summary: 'Refund a QR payment',
     description:
-      'All that is left or a part of it; 202 with a Pending operation where the provider has not decided.',
+      'Refunds the whole refundable amount or a part of it. The answer is 202 with a Pending operation if the provider has not decided.',
     permission: 'pay.refund',
     body: QrRefundRequest,
     errors: [
-      ...ofOperation,
+      ...operationErrors,
       'not_completed',
       'transaction_in_progress',
       'transaction_declined',
@@ -116,42 +123,45 @@ export function registerOperations(app: FastifyInstance, deps: QrDeps): void {
     ],
     handler: async (request, reply) => {
       deps.numbering.requireAvailable();
-      return run(deps, pick(request, request.body), reply, 'Refund');
+      return runOperation(deps, pickRequest(request, request.body), reply, 'Refund');
     },
   });
-  registerResolve(app, deps);
+  registerResolveRoute(app, deps);
 }
 
-function pick(request: Omit<Asked, 'body'>, body: OperationCall): Asked {
+function pickRequest(
+  request: Omit<OperationHttpRequest, 'body'>,
+  body: OperationRequest,
+): OperationHttpRequest {
   const { caller, headers, params, query } = request;
   return { caller, headers, params, query, body };
 }
 
-function registerResolve(app: FastifyInstance, deps: QrDeps): void {
+function registerResolveRoute(app: FastifyInstance, deps: QrDeps): void {
   route(app, {
     method: 'POST',
-    url: `${base}/:qrTransactionId/resolve`,
+    url: `${qrBasePath}/:qrTransactionId/resolve`,
     operationId: 'resolveQrPayment',
-    summary: 'Resolve a held QR payment',
+    summary: 'Resolve the manual review of a QR payment',
     description:
-      'Of a payment with `hold`: Accept takes what was paid as it is, where its terminal still waits; Refund gives it back; Settle says, with a note, that the matter was ended outside of the platform. Of a refund that nobody has answered, Ask has the provider asked how it stands, which may end the hold, and Retry asks for it again under its own name. Who decided stands in its events and in the audit.',
+      'For a payment with `hold`. Accept accepts the paid amount while the terminal still waits. Refund refunds it. Settle, with a note, records a settlement outside the platform. For an unanswered refund, Ask requests its status from the provider, which may end the review, and Retry sends the refund again with its identifier. The events and the audit log name the operator.',
     tags,
     rateLimit,
     permission: 'pay.refundbyweb',
     faultOutcome: 'Unknown',
-    params: ByTransaction,
-    query: OfMerchant,
+    params: TransactionParams,
+    query: MerchantQuery,
     body: QrResolveRequest,
     response: { 200: QrTransaction },
     errors: [
-      ...ofTransaction,
+      ...transactionErrors,
       ...(['payment_not_held', 'resolution_not_possible'] as const),
       ...(['event_limit_reached', 'concurrent_modification', 'provider_timeout'] as const),
     ],
     handler: async ({ caller, id, params, query, body }) => {
-      const found = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
-      const loaded = await resolveHold(deps, { caller, id }, found, body);
-      const events = await withUnknownOutcome(() => deps.store.shownEvents(loaded.row));
+      const payment = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
+      const loaded = await resolveReview(deps, { caller, id }, payment, body);
+      const events = await withUnknownOutcome(() => deps.store.eventsForView(loaded.row));
       return viewPayment(loaded, events);
     },
   });

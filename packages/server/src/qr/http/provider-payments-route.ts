@@ -4,11 +4,11 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import { type Database, isoTime } from '../../platform/index.ts';
-import type { LoadedRow } from '../repository/qr-rows.ts';
+import type { PaymentRow } from '../repository/qr-rows.ts';
 import { tags } from './shared-route-parts.ts';
 
 type Row = Pick<
-  LoadedRow,
+  PaymentRow,
   | 'organization_id'
   | 'transaction_id'
   | 'client_transaction_id'
@@ -23,7 +23,7 @@ type Row = Pick<
   | 'updated_at'
 > & { payment_type: string };
 
-const list = 'listProviderQrPayments';
+const operationName = 'listProviderQrPayments';
 
 const listText = `SELECT t.organization_id, t.transaction_id, t.client_transaction_id,
     t.provider_transaction_id, t.service_id, t.status, t.amount, t.paid, t.refunded, t.currency,
@@ -32,12 +32,12 @@ const listText = `SELECT t.organization_id, t.transaction_id, t.client_transacti
   WHERE t.provider_id = $1 AND ($2::uuid IS NULL OR t.transaction_id < $2)
   ORDER BY t.transaction_id DESC LIMIT $3`;
 
-function viewOf(row: Row): ProviderQrPayment {
-  const known = row.provider_transaction_id;
+function toProviderPayment(row: Row): ProviderQrPayment {
+  const providerTransactionId = row.provider_transaction_id;
   return {
     transactionId: row.transaction_id,
     clientTransactionId: row.client_transaction_id,
-    ...(known === null ? {} : { providerTransactionId: known }),
+    ...(providerTransactionId === null ? {} : { providerTransactionId: providerTransactionId }),
     serviceId: row.service_id,
     organizationId: row.organization_id,
     paymentType: row.payment_type,
@@ -51,15 +51,15 @@ function viewOf(row: Row): ProviderQrPayment {
   };
 }
 
-export function registerProviderList(app: FastifyInstance, database: Database): void {
+export function registerProviderPaymentsRoute(app: FastifyInstance, database: Database): void {
   route(app, {
     method: 'GET',
     url: '/qrcode-payment/v1/provider-transactions',
-    operationId: list,
+    operationId: operationName,
     summary: 'List the QR payments of a provider',
     description:
-      'For the organisation that provides the services, whatever merchant took the payment; the ' +
-      'newest first. Who paid whom is not told beyond what the provider was asked with.',
+      'For the organisation that provides the services: the payments of all merchants, ' +
+      'newest first. The list contains only data that the provider received in its calls.',
     tags,
     permission: 'svc.read',
     query: Type.Object(pageQuery, { additionalProperties: false }),
@@ -68,14 +68,17 @@ export function registerProviderList(app: FastifyInstance, database: Database): 
     priority: 'list',
     async handler({ caller, query }) {
       if (caller.entityType !== 'tenant') {
-        throwProblem('permission_denied', 'Only the organisation watches its services.');
+        throwProblem(
+          'permission_denied',
+          'Only the organisation of the provider can list the payments of its services.',
+        );
       }
-      const { limit, after } = readPageRequest(query, list);
+      const { limit, after } = readPageRequest(query, operationName);
       const values = [caller.organizationId, after ?? null, limit + 1];
       const rows = await database.query<Row>(listText, values);
-      const shown = rows.slice(0, limit);
-      const next = rows.length > limit ? shown.at(-1)?.transaction_id : undefined;
-      return pageResponse({ items: shown.map(viewOf), next }, query, list);
+      const pageRows = rows.slice(0, limit);
+      const next = rows.length > limit ? pageRows.at(-1)?.transaction_id : undefined;
+      return pageResponse({ items: pageRows.map(toProviderPayment), next }, query, operationName);
     },
   });
 }

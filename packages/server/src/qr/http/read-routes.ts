@@ -16,18 +16,18 @@ import {
 } from '../../http/index.ts';
 import { findPayment } from '../operations/find-payment.ts';
 import { listPayments } from '../operations/list-payments.ts';
-import { pagesOf, wholeOf } from '../operations/read-event-pages.ts';
+import { createPageReader, readAllEvents } from '../operations/read-event-pages.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
-import { topicOf } from '../runtime/running-payments.ts';
+import { paymentTopic } from '../runtime/running-payments.ts';
 import { viewWithEvents } from '../transaction/payment-views.ts';
 import {
-  ByTransaction,
-  base,
-  OfMerchant,
-  ofMerchant,
-  ofTransaction,
+  MerchantQuery,
+  merchantQueryMembers,
+  qrBasePath,
   rateLimit,
+  TransactionParams,
   tags,
+  transactionErrors,
 } from './shared-route-parts.ts';
 
 /** The maximum of a PostgreSQL integer; no payment has so many events. */
@@ -35,19 +35,19 @@ const sequenceMax = 2_147_483_647;
 
 const EventsQuery = Type.Object(
   {
-    ...ofMerchant,
+    ...merchantQueryMembers,
     after: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: sequenceMax,
-        description: 'The sequence that was heard last; Last-Event-ID means the same.',
+        description: 'The last received sequence. Last-Event-ID has the same meaning.',
       }),
     ),
     wait: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 30,
-        description: 'Seconds to wait while there is nothing new.',
+        description: 'Seconds to wait for a new event.',
       }),
     ),
   },
@@ -57,18 +57,24 @@ const EventsQuery = Type.Object(
 const ListQuery = Type.Object(
   {
     ...pageQuery,
-    ...ofMerchant,
+    ...merchantQueryMembers,
     held: Type.Optional(
-      Type.Boolean({ description: 'Only those that somebody has to look at, or only the others.' }),
+      Type.Boolean({
+        description: 'true returns only payments under review, false only the others.',
+      }),
     ),
   },
   { additionalProperties: false },
 );
 
-export function registerReads(app: FastifyInstance, deps: QrDeps, streams: EventStreams): void {
+export function registerReadRoutes(
+  app: FastifyInstance,
+  deps: QrDeps,
+  streams: EventStreams,
+): void {
   route(app, {
     method: 'GET',
-    url: base,
+    url: qrBasePath,
     operationId: 'listQrPayments',
     summary: 'List the QR payments',
     tags,
@@ -82,50 +88,50 @@ export function registerReads(app: FastifyInstance, deps: QrDeps, streams: Event
   });
   route(app, {
     method: 'GET',
-    url: `${base}/:qrTransactionId`,
+    url: `${qrBasePath}/:qrTransactionId`,
     operationId: 'getQrPayment',
     summary: 'Get a QR payment with its events',
     tags,
     rateLimit,
     priority: 'last',
     permission: 'pay.read',
-    params: ByTransaction,
-    query: OfMerchant,
+    params: TransactionParams,
+    query: MerchantQuery,
     response: { 200: QrTransactionWithEvents },
-    errors: ofTransaction,
+    errors: transactionErrors,
     handler: async ({ caller, params, query }) => {
       const loaded = await findPayment(deps, caller, params.qrTransactionId, query.merchantId);
-      return viewWithEvents(loaded, await wholeOf(deps, loaded));
+      return viewWithEvents(loaded, await readAllEvents(deps, loaded));
     },
   });
-  registerEvents(app, deps, streams);
+  registerEventsRoute(app, deps, streams);
 }
 
-function registerEvents(app: FastifyInstance, deps: QrDeps, streams: EventStreams): void {
+function registerEventsRoute(app: FastifyInstance, deps: QrDeps, streams: EventStreams): void {
   route(app, {
     method: 'GET',
-    url: `${base}/:qrTransactionId/events`,
+    url: `${qrBasePath}/:qrTransactionId/events`,
     operationId: 'listQrPaymentEvents',
     summary: 'List the events of a QR payment',
     description:
-      'For its terminal: as JSON at once, as JSON once there is something (`wait`), or as Server-Sent Events with `Accept: text/event-stream`. A stream ends with the payment, and is told so by 204 where nothing is left to tell.',
+      'For the terminal of the payment. The server answers with JSON immediately, with JSON after a new event (`wait`), or with Server-Sent Events (`Accept: text/event-stream`). A stream ends with the payment; a later stream request gets 204.',
     tags,
     rateLimit,
     priority: 'last',
     permission: 'pay.read',
-    params: ByTransaction,
+    params: TransactionParams,
     query: EventsQuery,
-    headers: { 'last-event-id': 'The sequence that was heard last.' },
+    headers: { 'last-event-id': 'The last received sequence.' },
     produces: ['application/json', 'text/event-stream'],
     response: { 200: QrEventList, 204: null },
-    errors: [...ofTransaction, 'header_invalid', 'rate_limited', 'overloaded', 'shutting_down'],
+    errors: [...transactionErrors, 'header_invalid', 'rate_limited', 'overloaded', 'shutting_down'],
     handler: async (request, reply) => {
       const { params, query } = request;
-      const found = await findPayment(
+      const payment = await findPayment(
         ...([deps, request.caller, params.qrTransactionId, query.merchantId] as const),
       );
-      const read = pagesOf(deps, request.caller, found, query.merchantId);
-      const topic = topicOf(found.row);
+      const read = createPageReader(deps, request.caller, payment, query.merchantId);
+      const topic = paymentTopic(payment.row);
       const after = Math.min(readStreamCursor(request, query.after), sequenceMax);
       if (wantsEventStream(request)) return streams.send(request, reply, { topic, after, read });
       const waitSeconds = query.wait ?? 0;

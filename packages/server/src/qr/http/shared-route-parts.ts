@@ -2,10 +2,10 @@
 import type { ErrorCode } from '@switchyard/contract';
 import { Type } from 'typebox';
 import { resolveClientIdentifier } from '../../http/index.ts';
-import type { LoadedQr } from '../transaction/records.ts';
-import { checkIdentifier } from '../transaction/request-rules.ts';
+import type { LoadedPayment } from '../transaction/records.ts';
+import { requireValidIdentifier } from '../transaction/request-rules.ts';
 
-export const base = '/qrcode-payment/v1/transactions';
+export const qrBasePath = '/qrcode-payment/v1/transactions';
 export const tags = ['QR payments'];
 export const rateLimit = 'payments';
 
@@ -14,16 +14,16 @@ const Identifier = Type.String({
   maxLength: 64,
   description: "The server's transaction identifier, or the client's.",
 });
-export const ByTransaction = Type.Object({ qrTransactionId: Identifier });
+export const TransactionParams = Type.Object({ qrTransactionId: Identifier });
 
-export const ofMerchant = {
+export const merchantQueryMembers = {
   merchantId: Type.Optional(
-    Type.String({ format: 'uuid', description: 'Decides where several merchants match.' }),
+    Type.String({ format: 'uuid', description: 'Selects the payment if several merchants match.' }),
   ),
 };
-export const OfMerchant = Type.Object(ofMerchant, { additionalProperties: false });
+export const MerchantQuery = Type.Object(merchantQueryMembers, { additionalProperties: false });
 
-export const ofTransaction: ErrorCode[] = [
+export const transactionErrors: ErrorCode[] = [
   'transaction_not_found',
   'transaction_ambiguous',
   'entity_out_of_scope',
@@ -31,8 +31,8 @@ export const ofTransaction: ErrorCode[] = [
   'recovery_required',
 ];
 
-export const ofOperation: ErrorCode[] = [
-  ...ofTransaction,
+export const operationErrors: ErrorCode[] = [
+  ...transactionErrors,
   'client_id_reused',
   'client_id_invalid',
   'idempotency_key_mismatch',
@@ -47,8 +47,9 @@ export function resolveOperationId(
   inBody: string | undefined,
 ): string | undefined {
   const id = resolveClientIdentifier(headers, 'clientOperationId', inBody);
-  checkIdentifier(id, '/clientOperationId');
+  requireValidIdentifier(id, '/clientOperationId');
   return id;
 }
 
-export const locationOf = ({ row }: LoadedQr): string => `${base}/${row.transactionId}`;
+export const paymentLocation = ({ row }: LoadedPayment): string =>
+  `${qrBasePath}/${row.transactionId}`;

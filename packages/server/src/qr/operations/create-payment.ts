@@ -2,37 +2,37 @@
 import { defined, ProblemError, type QrRequest, throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { isoTime, withUnknownOutcome } from '../../platform/index.ts';
-import { toldBy } from '../provider-queries/query-provider.ts';
-import type { PickedService, Place } from '../providers/index.ts';
-import { settle, settleReport } from '../runtime/commit-steps.ts';
+import { paymentReportOf } from '../provider-queries/query-provider.ts';
+import type { MerchantDetails, SelectedService } from '../providers/index.ts';
+import { commitPaymentReport, commitWithRetry } from '../runtime/commit-steps.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
-import { nextChange } from '../runtime/running-payments.ts';
+import { waitForChange } from '../runtime/running-payments.ts';
 import { isOpen } from '../transaction/build-change.ts';
-import { answerMs, duplicateWaitMs, graceMs } from '../transaction/limits.ts';
+import { duplicateWaitMs, providerTimeoutMs, storeGraceMs } from '../transaction/limits.ts';
 import { isAnswered } from '../transaction/payment-views.ts';
-import type { LoadedQr, QrFacts, QrRow, StoredEvent } from '../transaction/records.ts';
+import type { LoadedPayment, QrFacts, QrRow, StoredEvent } from '../transaction/records.ts';
 import {
-  checkCurrency,
-  checkRequest,
-  fingerprintOf,
-  refuseReuse,
+  requestFingerprint,
+  requireActiveCurrency,
+  requireSameRequest,
+  requireValidRequest,
   scenarioOf,
 } from '../transaction/request-rules.ts';
-import { maybeServerId } from './find-payment.ts';
+import { isServerIdForm } from './find-payment.ts';
 
-export type Created = { loaded: LoadedQr; replayed: boolean };
+export type CreateResult = { loaded: LoadedPayment; replayed: boolean };
 
 type Terminal = { organizationId: string; merchantId: string; deviceId: string };
-type Wanted = { request: QrRequest; terminal: Terminal; facts: QrFacts };
-type Key = { organizationId: string; merchantId: string; clientTransactionId: string };
+type PaymentInput = { request: QrRequest; terminal: Terminal; facts: QrFacts };
+type ClientIdentifier = { organizationId: string; merchantId: string; clientTransactionId: string };
 
-const keyText = ({ organizationId, merchantId, clientTransactionId }: Key) =>
+const runningKey = ({ organizationId, merchantId, clientTransactionId }: ClientIdentifier) =>
   `${organizationId}|${merchantId}|${clientTransactionId}`;
 
-const nobodysStatuses: ReadonlySet<number> = new Set([404, 405, 410]);
+const wrongAddressStatuses: ReadonlySet<number> = new Set([404, 405, 410]);
 
-/** @throws Refusal permission_denied */
-function terminalOf({ organizationId, merchantId, deviceId }: Caller): Terminal {
+/** @throws ProblemError permission_denied */
+function requireTerminal({ organizationId, merchantId, deviceId }: Caller): Terminal {
   if (deviceId === undefined || merchantId === undefined) {
     return throwProblem('permission_denied', 'A QR payment needs the token of a device.');
   }
@@ -42,54 +42,60 @@ function terminalOf({ organizationId, merchantId, deviceId }: Caller): Terminal 
 /**
  * Creates a QR payment, or returns the payment that already has the identifier.
  *
- * @throws Refusal of the fields, the configuration or the identifier; provider_unavailable
+ * @throws ProblemError of the fields, the configuration or the identifier; provider_unavailable
  */
 export async function createPayment(
   deps: QrDeps,
   caller: Caller,
   request: QrRequest,
-): Promise<Created> {
-  const terminal = terminalOf(caller);
-  checkRequest(request);
+): Promise<CreateResult> {
+  const terminal = requireTerminal(caller);
+  requireValidRequest(request);
   const { paymentType, paymentScenario, order, clientTransactionId } = request;
   const facts: QrFacts = {
     paymentType,
     paymentScenario,
     scenario: scenarioOf(request),
     ...defined({ order }),
-    request: fingerprintOf(request, terminal.deviceId, deps.markOf),
+    request: requestFingerprint(request, terminal.deviceId, deps.digestOf),
   };
   const { organizationId, merchantId } = terminal;
   const key = { organizationId, merchantId, clientTransactionId };
-  const running = deps.running.find(keyText(key));
+  const running = deps.runningPayments.find(runningKey(key));
   if (running !== undefined) {
-    const known = await replay(deps, key, facts.request, running);
-    if (known !== undefined) return known;
+    const replayed = await waitForFirstRequest(deps, key, facts.request, running);
+    if (replayed !== undefined) return replayed;
   }
-  let taken = false;
-  const loaded = await deps.running.run(keyText(key), async () => {
-    const begun = await begin(deps, { request, terminal, facts }, key);
-    taken = begun.replayed;
-    return begun.loaded;
+  let isReplay = false;
+  const loaded = await deps.runningPayments.run(runningKey(key), async () => {
+    const started = await storeIntent(deps, { request, terminal, facts }, key);
+    isReplay = started.replayed;
+    return started.loaded;
   });
-  return { loaded, replayed: taken };
+  return { loaded, replayed: isReplay };
 }
 
 /** A replay returns the stored payment, even if the server would refuse a new payment now. */
-async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
-  const { facts, terminal } = wanted;
-  let at: { service: PickedService; place: Place };
+async function storeIntent(
+  deps: QrDeps,
+  input: PaymentInput,
+  key: ClientIdentifier,
+): Promise<CreateResult> {
+  const { facts, terminal } = input;
+  let serviceAndMerchant: { service: SelectedService; place: MerchantDetails };
   try {
-    checkCurrency(wanted.request, deps.clock.now());
-    at = await whereTo(deps, terminal, wanted.request, facts);
+    requireActiveCurrency(input.request, deps.clock.now());
+    serviceAndMerchant = await findServiceAndMerchant(deps, terminal, input.request, facts);
   } catch (error) {
-    const known =
-      error instanceof ProblemError ? await replay(deps, key, facts.request) : undefined;
-    if (known === undefined) throw error;
-    return known;
+    const replayed =
+      error instanceof ProblemError
+        ? await waitForFirstRequest(deps, key, facts.request)
+        : undefined;
+    if (replayed === undefined) throw error;
+    return replayed;
   }
-  await refuseServerId(deps, key);
-  const row = intentOf(deps, wanted, at);
+  await requireNoServerId(deps, key);
+  const row = createIntent(deps, input, serviceAndMerchant);
   const event: StoredEvent = {
     sequence: 1,
     type: 'qr.created',
@@ -97,9 +103,9 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
     data: { status: 'Created', changes: {} },
   };
   if (!(await deps.store.begin(row, event))) {
-    const known = await replay(deps, key, facts.request);
+    const replayed = await waitForFirstRequest(deps, key, facts.request);
     return (
-      known ??
+      replayed ??
       throwProblem(
         'concurrent_modification',
         'Another request changed this transaction at the same time. Retry the request.',
@@ -107,19 +113,21 @@ async function begin(deps: QrDeps, wanted: Wanted, key: Key): Promise<Created> {
     );
   }
   deps.failPoints.hit('after-intent');
-  const intent: LoadedQr = { row, operations: [], news: [] };
-  const loaded = await withUnknownOutcome(() => ask(deps, intent, wanted.request, at.place));
+  const intent: LoadedPayment = { row, operations: [], newEvents: [] };
+  const loaded = await withUnknownOutcome(() =>
+    createAtProvider(deps, intent, input.request, serviceAndMerchant.place),
+  );
   return { loaded, replayed: false };
 }
 
 /**
  * Refuses a client identifier that is the server's identifier of another payment.
  *
- * @throws Refusal client_id_invalid
+ * @throws ProblemError client_id_invalid
  */
-async function refuseServerId(deps: QrDeps, key: Key): Promise<void> {
+async function requireNoServerId(deps: QrDeps, key: ClientIdentifier): Promise<void> {
   const { organizationId, clientTransactionId } = key;
-  if (!maybeServerId(clientTransactionId)) return;
+  if (!isServerIdForm(clientTransactionId)) return;
   const transactionId = clientTransactionId.toLowerCase();
   if ((await deps.store.find({ organizationId, transactionId })) === undefined) return;
   throwProblem(
@@ -137,16 +145,16 @@ async function refuseServerId(deps: QrDeps, key: Key): Promise<void> {
   );
 }
 
-async function whereTo(
+async function findServiceAndMerchant(
   deps: QrDeps,
   { organizationId, merchantId, deviceId }: Terminal,
   { paymentType, paymentAmount: { currency } }: QrRequest,
   { scenario }: QrFacts,
-): Promise<{ service: PickedService; place: Place }> {
+): Promise<{ service: SelectedService; place: MerchantDetails }> {
   const { providers } = deps;
-  const [place, service] = await Promise.all([
-    providers.place(organizationId, { deviceId, currency, merchantId }),
-    providers.pick(organizationId, { deviceId, paymentType, scenario }),
+  const [merchant, service] = await Promise.all([
+    providers.merchantDetails(organizationId, { deviceId, currency, merchantId }),
+    providers.selectService(organizationId, { deviceId, paymentType, scenario }),
   ]);
   if (service === undefined) {
     return throwProblem('payment_type_not_enabled', 'No active service takes this payment here.', {
@@ -159,13 +167,13 @@ async function whereTo(
       ],
     });
   }
-  return { service, place };
+  return { service, place: merchant };
 }
 
-function intentOf(
+function createIntent(
   deps: QrDeps,
-  { request, terminal, facts }: Wanted,
-  { service, place }: { service: PickedService; place: Place },
+  { request, terminal, facts }: PaymentInput,
+  { service, place: merchant }: { service: SelectedService; place: MerchantDetails },
 ): QrRow {
   const now = deps.clock.now();
   const iso = isoTime(now);
@@ -173,8 +181,8 @@ function intentOf(
   return {
     organizationId: terminal.organizationId,
     transactionId: deps.ids.uuid(),
-    merchantId: place.merchantId,
-    storeId: place.storeId,
+    merchantId: merchant.merchantId,
+    storeId: merchant.storeId,
     deviceId: terminal.deviceId,
     clientTransactionId: request.clientTransactionId,
     serviceId: service.serviceId,
@@ -196,10 +204,10 @@ function intentOf(
     version: 1,
     operationCount: 0,
     providerEvents: 0,
-    looks: 0,
+    pollAttempts: 0,
     expiresAt: now + deps.payWithinMs,
     // If the process crashes before the answer, the next poll continues the payment.
-    dueAt: now + answerMs + graceMs,
+    dueAt: now + providerTimeoutMs + storeGraceMs,
     facts,
     createdAt: iso,
     updatedAt: iso,
@@ -207,33 +215,36 @@ function intentOf(
 }
 
 /** Shorter codes could match ordinary words in the text. */
-const scannedCharsLeast = 6;
+const maskedCharsMin = 6;
 
 /** Masks the scanned code in the provider's answer, because the server must not store it. */
-function hidden<Words extends object>(words: Words, scanned: string): Words {
-  if (scanned.length < scannedCharsLeast) return words;
-  const clean = Object.entries(words).map(([name, value]: [string, unknown]) => {
+function maskScannedCode<Words extends object>(values: Words, scanned: string): Words {
+  if (scanned.length < maskedCharsMin) return values;
+  const clean = Object.entries(values).map(([name, value]: [string, unknown]) => {
     if (typeof value === 'string') return [name, value.replaceAll(scanned, 'x'.repeat(4))];
-    return [name, typeof value === 'object' && value !== null ? hidden(value, scanned) : value];
+    return [
+      name,
+      typeof value === 'object' && value !== null ? maskScannedCode(value, scanned) : value,
+    ];
   });
   return Object.fromEntries(clean) as Words;
 }
 
 /** Creates the payment at the provider after the intent is durable, and stores the answer. */
-async function ask(
+async function createAtProvider(
   deps: QrDeps,
-  loaded: LoadedQr,
+  loaded: LoadedPayment,
   request: QrRequest,
-  place: Place,
-): Promise<LoadedQr> {
+  merchant: MerchantDetails,
+): Promise<LoadedPayment> {
   const { row } = loaded;
   const { scannedPaymentId } = request;
   const { amount, currency } = row.position;
   // A process that was paused must not create a payment that another process has ended.
-  const isLate = deps.clock.now() > Date.parse(row.createdAt) + graceMs;
+  const isLate = deps.clock.now() > Date.parse(row.createdAt) + storeGraceMs;
   const answer = isLate
     ? ({ outcome: 'NotSent', reason: 'timed_out' } as const)
-    : await deps.providers.create(place, {
+    : await deps.providers.create(merchant, {
         organizationId: row.organizationId,
         serviceId: row.serviceId,
         amount,
@@ -248,67 +259,71 @@ async function ask(
       });
   deps.failPoints.hit('after-send');
   const answered = true as const;
-  const withoutScanned = <Words extends object>(words: Words) =>
-    hidden(words, scannedPaymentId ?? '');
+  const withoutScanned = <Words extends object>(values: Words) =>
+    maskScannedCode(values, scannedPaymentId ?? '');
   switch (answer.outcome) {
     case 'Answered': {
-      const told = toldBy(answer);
-      const { failure, payer } = withoutScanned({ failure: told.failure, payer: told.payer });
-      return settleReport(deps, loaded, { ...told, failure, payer }, { answered });
+      const report = paymentReportOf(answer);
+      const { failure, payer } = withoutScanned({ failure: report.failure, payer: report.payer });
+      return commitPaymentReport(deps, loaded, { ...report, failure, payer }, { answered });
     }
     case 'Refused': {
-      const { code = 'refused', text, reason, status } = answer;
+      const { code = 'refused', text, reason } = answer;
       const failure = withoutScanned({ code, ...defined({ text }) });
       // The provider refused the signature or the address, and not the payment.
-      const isOurs = reason === 'signature' || nobodysStatuses.has(status);
-      const said = isOurs ? 'Failed' : 'Declined';
-      return settleReport(deps, loaded, { said, failure }, { answered });
+      const isConfigurationFault =
+        reason === 'signature' || wrongAddressStatuses.has(answer.status);
+      const status = isConfigurationFault ? 'Failed' : 'Declined';
+      return commitPaymentReport(deps, loaded, { status, failure }, { answered });
     }
     case 'NotSent': {
       const failure = { code: answer.reason };
-      return settleReport(deps, loaded, { said: 'Failed', failure }, { answered });
+      return commitPaymentReport(deps, loaded, { status: 'Failed', failure }, { answered });
     }
     default:
-      return askSoon(deps, loaded);
+      return scheduleStatusQuery(deps, loaded);
   }
 }
 
 /** The payment may exist at the provider, so the server polls its status from now on. */
-function askSoon(deps: QrDeps, loaded: LoadedQr): Promise<LoadedQr> {
-  return settle(deps, loaded, ({ row, operations }) => {
-    const at = deps.clock.now();
-    const soon = at + 1000;
+function scheduleStatusQuery(deps: QrDeps, loaded: LoadedPayment): Promise<LoadedPayment> {
+  return commitWithRetry(deps, loaded, ({ row, operations }) => {
+    const serviceAndMerchant = deps.clock.now();
+    const nextPollAt = serviceAndMerchant + 1000;
     // After a provider event or a cancel, the next poll is already scheduled.
     const isMoved = row.position.phase !== 'Created' || operations.some(isOpen);
     return {
-      at,
+      at: serviceAndMerchant,
       type: 'qr.noted',
       changes: {},
-      askAt: isMoved ? Math.max(soon, row.dueAt ?? soon) : soon,
+      pollAt: isMoved ? Math.max(nextPollAt, row.dueAt ?? nextPollAt) : nextPollAt,
       data: { reason: 'Unanswered', answered: true },
     };
   });
 }
 
 /** Whether the first caller still waits: it has no answer, and its time is not over. */
-async function isAsked({ store, dueClock }: QrDeps, { row, news }: LoadedQr): Promise<boolean> {
+async function isFirstCallPending(
+  { store, dueClock }: QrDeps,
+  { row, newEvents: news }: LoadedPayment,
+): Promise<boolean> {
   const createdAt = Date.parse(row.createdAt);
-  if (dueClock.hasPassed(createdAt + answerMs + graceMs, createdAt)) return false;
-  return row.version === 1 || !isAnswered(news ?? (await store.shownEvents(row)));
+  if (dueClock.hasPassed(createdAt + providerTimeoutMs + storeGraceMs, createdAt)) return false;
+  return row.version === 1 || !isAnswered(news ?? (await store.eventsForView(row)));
 }
 
 /**
  * Waits for the first request with the identifier, in this or another process, and returns the
  * payment. The limit is the provider's answer time plus two seconds.
  */
-async function replay(
+async function waitForFirstRequest(
   deps: QrDeps,
-  key: Key,
+  key: ClientIdentifier,
   fingerprint: Record<string, unknown>,
-  running?: Promise<LoadedQr>,
-): Promise<Created | undefined> {
+  running?: Promise<LoadedPayment>,
+): Promise<CreateResult | undefined> {
   const { organizationId, clientTransactionId, merchantId } = key;
-  const until = deps.dueClock.now() + answerMs + duplicateWaitMs;
+  const until = deps.dueClock.now() + providerTimeoutMs + duplicateWaitMs;
   const find = async () => {
     const [found] = await deps.store.findByClientId(
       organizationId,
@@ -320,9 +335,9 @@ async function replay(
   // If the first request fails, the duplicate reads the database itself.
   let loaded = (await running?.catch(() => undefined)) ?? (await find());
   if (loaded === undefined) return undefined;
-  refuseReuse(loaded.row.facts.request, fingerprint, 'clientTransactionId');
-  while (deps.dueClock.now() < until && (await isAsked(deps, loaded))) {
-    await nextChange(deps.live, loaded.row, loaded.row.version, 250);
+  requireSameRequest(loaded.row.facts.request, fingerprint, 'clientTransactionId');
+  while (deps.dueClock.now() < until && (await isFirstCallPending(deps, loaded))) {
+    await waitForChange(deps.live, loaded.row, loaded.row.version, 250);
     loaded = (await find()) ?? loaded;
   }
   return { loaded, replayed: true };

@@ -7,12 +7,12 @@ import { eventually } from '../../../test/support/wait-for-condition.ts';
 import type { Caller } from '../../http/index.ts';
 import { createFailPoints, createLog, isoTime, systemIds } from '../../platform/index.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
-import { createRunning } from '../runtime/running-payments.ts';
-import { merged } from '../transaction/build-change.ts';
-import { answerMs, graceMs } from '../transaction/limits.ts';
-import type { Change, LoadedQr, QrRow, StoredEvent } from '../transaction/records.ts';
-import type { Phase } from '../transaction/state-machine.ts';
-import { operate } from './cancel-and-refund.ts';
+import { createRunningPayments } from '../runtime/running-payments.ts';
+import { mergeOperations } from '../transaction/build-change.ts';
+import { providerTimeoutMs, storeGraceMs } from '../transaction/limits.ts';
+import type { LoadedPayment, PaymentChange, QrRow, StoredEvent } from '../transaction/records.ts';
+import type { PaymentPhase } from '../transaction/state-machine.ts';
+import { cancelOrRefund } from './cancel-and-refund.ts';
 import { createPayment } from './create-payment.ts';
 
 const startedAt = Date.parse('2026-03-01T12:00:00.000Z');
@@ -37,7 +37,7 @@ const lost = () =>
 function world(commitsLeft = Number.POSITIVE_INFINITY) {
   let now = startedAt;
   let left = commitsLeft;
-  let loaded: LoadedQr | undefined;
+  let loaded: LoadedPayment | undefined;
   let events: StoredEvent[] = [];
   const asked: string[] = [];
   let looks = 0;
@@ -48,11 +48,11 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
       events = [event];
       return true;
     },
-    async commit({ before, after, event, operations }: Change) {
+    async commit({ before, after, event, operations }: PaymentChange) {
       if (left === 0) throw lost();
       if (loaded === undefined || before.version !== loaded.row.version) return false;
       left -= 1;
-      loaded = { row: after, operations: merged(loaded.operations, operations) };
+      loaded = { row: after, operations: mergeOperations(loaded.operations, operations) };
       events.push(event);
       return true;
     },
@@ -62,7 +62,7 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
       return loaded === undefined ? [] : [loaded];
     },
     findOperation: async () => undefined,
-    shownEvents: async () => events,
+    eventsForView: async () => events,
     postpone: async () => {},
   };
   const said = (name: string, answer: object) => async () => {
@@ -74,22 +74,22 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
     ids: systemIds,
     clock: { now: () => now },
     dueClock: dueClockOf({ now: () => now }),
-    running: createRunning(),
+    runningPayments: createRunningPayments(),
     providers: {
-      pick: async () => ({ serviceId: systemIds.uuid(), providerId: systemIds.uuid() }),
-      place: async () => ({ merchantId, storeId: systemIds.uuid() }),
+      selectService: async () => ({ serviceId: systemIds.uuid(), providerId: systemIds.uuid() }),
+      merchantDetails: async () => ({ merchantId, storeId: systemIds.uuid() }),
       create: said('create', { status: 'Pending', providerTransactionId: 'P' }),
       refund: said('refund', { status: 'Completed' }),
     },
     live: { publish: () => {}, subscribe: () => undefined },
-    alarms: { raise: () => {}, count: () => {} },
-    poke: () => {},
-    markOf: (text: string) => text,
+    alarms: { raise: () => {}, countOutcome: () => {} },
+    wakePoller: () => {},
+    digestOf: (text: string) => text,
     log: createLog({ logLevel: 'silent', instanceName: 'twice' }),
     failPoints: createFailPoints(),
     payWithinMs: 180_000,
   } as unknown as QrDeps;
-  function payment(): LoadedQr {
+  function payment(): LoadedPayment {
     assert.ok(loaded !== undefined);
     return loaded;
   }
@@ -98,7 +98,7 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
     const { row, operations } = payment();
     const { status } = data;
     const version = row.version + 1;
-    const position = { ...row.position, phase: status as Phase, paid };
+    const position = { ...row.position, phase: status as PaymentPhase, paid };
     loaded = { row: { ...row, status, version, position }, operations };
     events.push({ type, data, sequence: version, at: isoTime(now) });
   }
@@ -116,7 +116,11 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
       const reached = Promise.withResolvers<void>();
       const create = () => new Promise(() => reached.resolve());
       const providers = { ...deps.providers, create } as unknown as QrDeps['providers'];
-      void createPayment({ ...deps, providers, running: createRunning() }, caller, request);
+      void createPayment(
+        { ...deps, providers, runningPayments: createRunningPayments() },
+        caller,
+        request,
+      );
       await reached.promise;
     },
   };
@@ -143,7 +147,7 @@ test('nor is a refund; one that was not asked for is', async () => {
     const { deps, asked, payment, elsewhere } = world(commits);
     await createPayment(deps, caller, request);
     elsewhere(completed, 500);
-    await assert.rejects(operate(deps, payment(), 'Refund', {}), (error) =>
+    await assert.rejects(cancelOrRefund(deps, payment(), 'Refund', {}), (error) =>
       asks.length === 2 ? isUnknown(error) : !isUnknown(error),
     );
     assert.deepEqual(asked, asks);
@@ -170,7 +174,7 @@ test('nobody waits for a process that has died', async () => {
   const { deps, elsewhere, pass, asked, asksElsewhere } = world();
   await asksElsewhere();
   elsewhere({ type: 'qr.pending', data: { status: 'Pending', changes: {} } });
-  pass(answerMs + graceMs);
+  pass(providerTimeoutMs + storeGraceMs);
   const { replayed } = await createPayment(deps, caller, request);
   assert.deepEqual([replayed, asked], [true, []]);
 });

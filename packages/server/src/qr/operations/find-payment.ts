@@ -2,54 +2,60 @@
 import { throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
-import type { LoadedQr } from '../transaction/records.ts';
+import type { LoadedPayment } from '../transaction/records.ts';
 
 const identifierForm = /^[A-Za-z0-9._:-]{1,64}$/;
-const serverForm = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+const serverIdForm = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
 
-export const maybeServerId = (name: string): boolean => serverForm.test(name);
+export const isServerIdForm = (name: string): boolean => serverIdForm.test(name);
 
-/** @throws Refusal entity_out_of_scope if the token belongs to another merchant */
-export function merchantOf(caller: Caller, asked: string | undefined): string | undefined {
-  if (caller.merchantId === undefined) return asked?.toLowerCase();
-  if (asked !== undefined && asked.toLowerCase() !== caller.merchantId) {
+/** @throws ProblemError entity_out_of_scope if the token belongs to another merchant */
+export function requireMerchantScope(
+  caller: Caller,
+  requestedMerchantId: string | undefined,
+): string | undefined {
+  if (caller.merchantId === undefined) return requestedMerchantId?.toLowerCase();
+  if (
+    requestedMerchantId !== undefined &&
+    requestedMerchantId.toLowerCase() !== caller.merchantId
+  ) {
     throwProblem('entity_out_of_scope', 'The token belongs to another merchant.');
   }
   return caller.merchantId;
 }
 
-function refuseUnknown(): never {
+function throwTransactionNotFound(): never {
   return throwProblem('transaction_not_found', 'There is no QR payment with this identifier.');
 }
 
 /**
- * @throws Refusal transaction_not_found, also for transactions of another tenant;
+ * @throws ProblemError transaction_not_found, also for transactions of another tenant;
  * transaction_ambiguous; recovery_required
  */
 export async function findPayment(
   deps: Pick<QrDeps, 'store' | 'numbering'>,
   caller: Caller,
   identifier: string,
-  asked?: string,
-): Promise<LoadedQr> {
+  requestedMerchantId?: string,
+): Promise<LoadedPayment> {
   const { organizationId, storeId } = caller;
-  const merchantId = merchantOf(caller, asked);
-  const mayBeSeen = ({ row }: LoadedQr) =>
+  const merchantId = requireMerchantScope(caller, requestedMerchantId);
+  const isInScope = ({ row }: LoadedPayment) =>
     (merchantId === undefined || row.merchantId === merchantId) &&
     (storeId === undefined || row.storeId === storeId);
-  if (!identifierForm.test(identifier)) return refuseUnknown();
-  if (maybeServerId(identifier)) {
+  if (!identifierForm.test(identifier)) return throwTransactionNotFound();
+  if (isServerIdForm(identifier)) {
     const transactionId = identifier.toLowerCase();
     const found = await deps.store.find({ organizationId, transactionId });
-    if (found !== undefined && mayBeSeen(found)) return found;
+    if (found !== undefined && isInScope(found)) return found;
   }
   const all = await deps.store.findByClientId(organizationId, identifier, merchantId);
-  const matches = all.filter(mayBeSeen);
+  const matches = all.filter(isInScope);
   const [match, another] = matches;
   if (match === undefined) {
     // During recovery the database may not contain the payment.
     if (deps.numbering.isRecoveryRequired()) deps.numbering.requireAvailable();
-    return refuseUnknown();
+    return throwTransactionNotFound();
   }
   if (another !== undefined) {
     throwProblem(

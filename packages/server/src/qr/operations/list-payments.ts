@@ -3,11 +3,11 @@ import { defined, type QrTransaction } from '@switchyard/contract';
 import { type Caller, type Page, pageResponse, readPageRequest } from '../../http/index.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
 import { viewPayment } from '../transaction/payment-views.ts';
-import { merchantOf } from './find-payment.ts';
+import { requireMerchantScope } from './find-payment.ts';
 
 type Query = { limit?: number; cursor?: string; merchantId?: string; held?: boolean };
 
-const name = 'listQrPayments';
+const operationName = 'listQrPayments';
 
 export async function listPayments(
   { store }: Pick<QrDeps, 'store'>,
@@ -15,15 +15,17 @@ export async function listPayments(
   query: Query,
 ): Promise<Page<QrTransaction>> {
   const { organizationId, storeId } = caller;
-  const merchantId = merchantOf(caller, query.merchantId);
-  const { limit, after } = readPageRequest(query, name);
-  const wanted = { organizationId, merchantId, storeId, held: query.held };
+  const merchantId = requireMerchantScope(caller, query.merchantId);
+  const { limit, after } = readPageRequest(query, operationName);
+  const filter = { organizationId, merchantId, storeId, held: query.held };
   const page = { limit: limit + 1, ...defined({ after }) };
-  const found = await store.list(wanted, page);
-  const shown = found.slice(0, limit);
-  const ids = shown.map(({ row }) => row.transactionId);
-  const events = await store.shownEventsOf(organizationId, ids);
-  const items = shown.map((each) => viewPayment(each, events.get(each.row.transactionId) ?? []));
-  const next = found.length > limit ? ids.at(-1) : undefined;
-  return pageResponse({ items, next }, query, name);
+  const payments = await store.list(filter, page);
+  const pagePayments = payments.slice(0, limit);
+  const ids = pagePayments.map(({ row }) => row.transactionId);
+  const events = await store.eventsForViews(organizationId, ids);
+  const items = pagePayments.map((each) =>
+    viewPayment(each, events.get(each.row.transactionId) ?? []),
+  );
+  const next = payments.length > limit ? ids.at(-1) : undefined;
+  return pageResponse({ items, next }, query, operationName);
 }

@@ -3,7 +3,7 @@ import type { Caller, ReadPage, StreamPage } from '../../http/index.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
 import { isOpen } from '../transaction/build-change.ts';
 import { viewEvent } from '../transaction/payment-views.ts';
-import type { LoadedQr, StoredEvent } from '../transaction/records.ts';
+import type { LoadedPayment, StoredEvent } from '../transaction/records.ts';
 import { isLive } from '../transaction/state-machine.ts';
 import { findPayment } from './find-payment.ts';
 
@@ -12,7 +12,7 @@ const pageMax = 64;
 const eventsMax = 2000;
 
 /** Whether no further event can follow without a new request. */
-export const isOver = ({ row, operations }: LoadedQr): boolean =>
+export const isFinished = ({ row, operations }: LoadedPayment): boolean =>
   !isLive(row.position) && row.position.hold === null && !operations.some(isOpen);
 
 /**
@@ -28,17 +28,21 @@ export function withNewestDisplay(events: readonly StoredEvent[]): StoredEvent[]
   });
 }
 
-export async function wholeOf(
+export async function readAllEvents(
   deps: Pick<QrDeps, 'store'>,
-  { row }: LoadedQr,
+  { row }: LoadedPayment,
 ): Promise<StoredEvent[]> {
   return withNewestDisplay(await deps.store.eventsAfter(row, 0, eventsMax));
 }
 
 /** Leaves out events that are newer than the row; the next page returns them. */
-function pageOf(loaded: LoadedQr, found: readonly StoredEvent[], after: number): StreamPage {
+function toPage(
+  loaded: LoadedPayment,
+  storedEvents: readonly StoredEvent[],
+  after: number,
+): StreamPage {
   const { version } = loaded.row;
-  const events = withNewestDisplay(found.filter(({ sequence }) => sequence <= version));
+  const events = withNewestDisplay(storedEvents.filter(({ sequence }) => sequence <= version));
   const next = events.at(-1)?.sequence ?? after;
   return {
     events: events.map((event) => ({
@@ -47,20 +51,20 @@ function pageOf(loaded: LoadedQr, found: readonly StoredEvent[], after: number):
       data: JSON.stringify(viewEvent(event)),
     })),
     next,
-    isLast: isOver(loaded) && next >= version,
+    isLast: isFinished(loaded) && next >= version,
   };
 }
 
 /** Reads pages for a stream, within the caller's scope. */
-export function pagesOf(
+export function createPageReader(
   deps: Pick<QrDeps, 'store' | 'numbering'>,
   caller: Caller,
-  found: LoadedQr,
+  storedEvents: LoadedPayment,
   merchantId: string | undefined,
 ): ReadPage {
-  const { transactionId } = found.row;
+  const { transactionId } = storedEvents.row;
   return async (after) => {
     const loaded = await findPayment(deps, caller, transactionId, merchantId);
-    return pageOf(loaded, await deps.store.eventsAfter(loaded.row, after, pageMax), after);
+    return toPage(loaded, await deps.store.eventsAfter(loaded.row, after, pageMax), after);
   };
 }

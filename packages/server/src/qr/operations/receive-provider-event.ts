@@ -11,20 +11,24 @@ import {
 import { hideCardNumbers } from '@switchyard/emv';
 import { type Caller, parseTimestamp } from '../../http/index.ts';
 import * as read from '../providers/read-members.ts';
-import { OperationIdTaken } from '../repository/qr-store.ts';
-import { commit } from '../runtime/commit-steps.ts';
+import { OperationIdTakenError } from '../repository/qr-store.ts';
+import { commitStep } from '../runtime/commit-steps.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
 import {
-  type Context,
-  type Reported,
-  reportStep,
-  type Told,
+  type PaymentReport,
+  paymentReportStep,
+  type ReportContext,
+  type ReportOutcome,
 } from '../transaction/apply-payment-report.ts';
-import { isContradicted, type RefundSaid, refundStep } from '../transaction/apply-refund-report.ts';
-import type { Step } from '../transaction/build-change.ts';
+import {
+  contradictsStatus,
+  type RefundReport,
+  refundReportStep,
+} from '../transaction/apply-refund-report.ts';
+import type { PaymentStep } from '../transaction/build-change.ts';
 import { providerEventsMax } from '../transaction/limits.ts';
-import type { EventData, LoadedQr } from '../transaction/records.ts';
-import { maybeServerId } from './find-payment.ts';
+import type { LoadedPayment, QrEventData } from '../transaction/records.ts';
+import { isServerIdForm } from './find-payment.ts';
 
 const eventMembers = [
   'eventId',
@@ -40,45 +44,46 @@ const eventMembers = [
   'payer',
   'failure',
 ];
-const rivalsMax = 50;
+const concurrentChangesMax = 50;
 
-function refuseField(pointer: string, detail: string): never {
+function throwInvalidField(pointer: string, detail: string): never {
   return throwProblem('field_invalid', `${pointer.slice(1)} ${detail}.`, {
     errors: [{ pointer, code: 'field_invalid', detail }],
   });
 }
 
-function checkEvent({ row }: LoadedQr, event: ProviderEvent): void {
+function requireValidEvent({ row }: LoadedPayment, event: ProviderEvent): void {
   const { display, providerTransactionId, type, refundId } = event;
-  const known = row.providerTransactionId;
-  const named = read.identifier(providerTransactionId);
-  if (named === undefined) refuseField('/providerTransactionId', 'could be the number of a card');
-  if (known !== undefined && known !== named) {
-    refuseField('/providerTransactionId', 'is not that of this payment');
+  const knownIdentifier = row.providerTransactionId;
+  const identifier = read.identifier(providerTransactionId);
+  if (identifier === undefined)
+    throwInvalidField('/providerTransactionId', 'looks like a card number');
+  if (knownIdentifier !== undefined && knownIdentifier !== identifier) {
+    throwInvalidField('/providerTransactionId', 'does not match the payment');
   }
   const fault = display === undefined ? undefined : displayFault(display);
-  if (fault !== undefined) refuseField('/display/data', fault);
+  if (fault !== undefined) throwInvalidField('/display/data', fault);
   if (type.startsWith('refund.') && isProviderEventType(type) && refundId === undefined) {
-    throwProblem('field_required', 'A refund is told of by its refundId.', {
+    throwProblem('field_required', 'A refund event requires refundId.', {
       errors: [{ pointer: '/refundId', code: 'field_required', detail: 'is required' }],
     });
   }
 }
 
-function providerOf(event: ProviderEvent): NonNullable<EventData['provider']> {
+function providerData(event: ProviderEvent): NonNullable<QrEventData['provider']> {
   return {
     eventId: event.eventId.toLowerCase(),
     type: hideCardNumbers(event.type),
     sequence: event.sequence,
     occurredAt: parseTimestamp(event.occurredAt, '/occurredAt'),
-    ...read.moreOf(event, eventMembers),
+    ...read.unknownMembers(event, eventMembers),
   };
 }
 
-function toldBy(event: ProviderEvent, said: Told['said']): Told {
+function paymentReportOf(event: ProviderEvent, status: PaymentReport['status']): PaymentReport {
   const { display, amount, sequence } = event;
   return {
-    said,
+    status,
     sequence,
     providerTransactionId: read.identifier(event.providerTransactionId),
     ...defined({
@@ -92,81 +97,84 @@ function toldBy(event: ProviderEvent, said: Told['said']): Told {
 }
 
 /** Builds the step of a refund event; an event with another amount changes nothing. */
-function refundReported(
-  standing: LoadedQr,
+function refundEventOutcome(
+  current: LoadedPayment,
   event: ProviderEvent,
-  said: RefundSaid['said'],
+  status: RefundReport['status'],
   at: number,
-): Reported {
-  const provider = providerOf(event);
+): ReportOutcome {
+  const provider = providerData(event);
   const { sequence, refundId = '', amount } = event;
   const providerRefundId = read.identifier(event.providerRefundId);
-  const id = refundId.toLowerCase();
-  const refund = standing.operations.find(({ operationId }) => operationId === id);
-  const differs =
+  const operationId = refundId.toLowerCase();
+  const refund = current.operations.find((each) => each.operationId === operationId);
+  const hasOtherAmount =
     amount !== undefined &&
     refund !== undefined &&
-    (amount.amount !== refund.amount || amount.currency !== standing.row.position.currency);
-  if (differs) {
+    (amount.amount !== refund.amount || amount.currency !== current.row.position.currency);
+  if (hasOtherAmount) {
     const data = { provider, reason: 'AmountDiffers', amount: amount.amount };
     return { step: { at, type: 'qr.noted', changes: {}, data }, alarm: 'amount_differs' };
   }
-  const what = { said, failure: read.failure(event.failure), providerRefundId };
-  const step = refundStep(standing, id, what, { at, sequence, provider });
-  if (step === undefined) throw new Error('an event is always a step');
-  const contradicts = refund !== undefined && isContradicted(refund, said);
+  const report = { status, failure: read.failure(event.failure), providerRefundId };
+  const step = refundReportStep(current, operationId, report, { at, sequence, provider });
+  if (step === undefined) throw new Error('a provider event must give a step');
+  const contradicts = refund !== undefined && contradictsStatus(refund, status);
   return { step, ...(contradicts ? { alarm: 'contradiction' as const } : {}) };
 }
 
 /** Builds the step of an event; the server stores every event. Pure. */
-export function eventStep(
-  standing: LoadedQr,
+export function providerEventOutcome(
+  current: LoadedPayment,
   event: ProviderEvent,
-  of: Pick<Context, 'at' | 'newId' | 'payWithinMs'>,
-): Reported {
+  context: Pick<ReportContext, 'at' | 'newId' | 'payWithinMs'>,
+): ReportOutcome {
   const { type } = event;
-  const provider = providerOf(event);
+  const provider = providerData(event);
   if (!isProviderEventType(type)) {
     // An unknown type does not advance the sequence, so a delayed event of a known type still
     // counts.
     const data = { provider, reason: 'UnknownType' };
-    return { step: { at: of.at, type: 'qr.noted', changes: {}, data } };
+    return { step: { at: context.at, type: 'qr.noted', changes: {}, data } };
   }
-  const said = providerEventStatuses[type];
+  const status = providerEventStatuses[type];
   if (type === 'refund.completed' || type === 'refund.declined') {
-    const word = type === 'refund.completed' ? 'Completed' : 'Declined';
-    return refundReported(standing, event, word, of.at);
+    const refundStatus = type === 'refund.completed' ? 'Completed' : 'Declined';
+    return refundEventOutcome(current, event, refundStatus, context.at);
   }
-  const reported = reportStep(standing, toldBy(event, said), { ...of, provider });
-  if (reported === undefined) throw new Error('an event is always a step');
-  return reported;
+  const outcome = paymentReportStep(current, paymentReportOf(event, status), {
+    ...context,
+    provider,
+  });
+  if (outcome === undefined) throw new Error('a provider event must give a step');
+  return outcome;
 }
 
 /**
  * The result for the provider. A note counts as stored only if it sets the provider's identifier.
  */
 function resultOf(
-  { row }: LoadedQr,
-  { step, alarm }: { readonly step: Step; readonly alarm: Reported['alarm'] },
+  { row }: LoadedPayment,
+  { step, alarm }: { readonly step: PaymentStep; readonly alarm: ReportOutcome['alarm'] },
 ): QrEventReceipt['result'] {
   if (step.type === 'qr.held') return 'UnderReview';
   if (step.type !== 'qr.noted') return 'Stored';
   if (alarm !== undefined || step.data?.reason === 'Held') return 'UnderReview';
-  const isNamed =
+  const bringsIdentifier =
     row.providerTransactionId === undefined && step.providerTransactionId !== undefined;
-  return isNamed ? 'Stored' : 'Ignored';
+  return bringsIdentifier ? 'Stored' : 'Ignored';
 }
 
-function receipt({ row }: LoadedQr, event: ProviderEvent, result: QrEventReceipt['result']) {
+function receipt({ row }: LoadedPayment, event: ProviderEvent, result: QrEventReceipt['result']) {
   return { eventId: event.eventId, transactionId: row.transactionId, result };
 }
 
 /**
  * Stores an event. Only the organisation that provides the service can find the payment.
  *
- * @throws Refusal transaction_not_found, of the fields, event_limit_reached
+ * @throws ProblemError transaction_not_found, of the fields, event_limit_reached
  */
-export function takeEvent(
+export function receiveProviderEvent(
   deps: QrDeps,
   caller: Caller,
   transactionId: string,
@@ -176,54 +184,60 @@ export function takeEvent(
   if (merchantId !== undefined) {
     throwProblem(
       'permission_denied',
-      'Only the organisation that provides the service tells events.',
+      'Only the organisation that provides the service can report events.',
     );
   }
   // Handles the events of one payment in sequence, so that their commits do not conflict.
-  return deps.running.inTurn({ organizationId, transactionId }, () =>
-    takeInTurn(deps, caller, transactionId, event),
+  return deps.runningPayments.runInSequence({ organizationId, transactionId }, () =>
+    storeEvent(deps, caller, transactionId, event),
   );
 }
 
-async function takeInTurn(
+async function storeEvent(
   deps: QrDeps,
   caller: Caller,
   transactionId: string,
   event: ProviderEvent,
 ): Promise<QrEventReceipt> {
-  for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
-    const found = await findMine(deps, caller, transactionId, event);
+  for (let attempt = 0; attempt < concurrentChangesMax; attempt += 1) {
+    const found = await findForProvider(deps, caller, transactionId, event);
     if (found.isKnown) return receipt(found, event, 'Duplicate');
-    checkEvent(found, event);
+    requireValidEvent(found, event);
     if (found.row.providerEvents >= providerEventsMax) {
-      throwProblem('event_limit_reached', `More than ${providerEventsMax} events are not kept.`);
+      throwProblem(
+        'event_limit_reached',
+        `The server stores at most ${providerEventsMax} provider events of a payment.`,
+      );
     }
-    const of = { at: deps.clock.now(), newId: deps.ids.uuid, payWithinMs: deps.payWithinMs };
-    const { step, alarm } = eventStep(found, event, of);
-    if (!(await isCommitted(deps, found, step))) continue;
+    const context = { at: deps.clock.now(), newId: deps.ids.uuid, payWithinMs: deps.payWithinMs };
+    const { step, alarm } = providerEventOutcome(found, event, context);
+    if (!(await tryCommit(deps, found, step))) continue;
     if (alarm !== undefined) deps.alarms.raise(alarm, found.row);
     return receipt(found, event, resultOf(found, { step, alarm }));
   }
-  return throwProblem('concurrent_modification', 'Too many work on this payment; try again.');
+  return throwProblem(
+    'concurrent_modification',
+    'Too many requests changed this payment at the same time. Retry the request.',
+  );
 }
 
-async function isCommitted(deps: QrDeps, found: LoadedQr, step: Reported['step']) {
+async function tryCommit(deps: QrDeps, found: LoadedPayment, step: ReportOutcome['step']) {
   try {
-    return (await commit(deps, found, step)) !== undefined;
+    return (await commitStep(deps, found, step)) !== undefined;
   } catch (error) {
     // Another process stored the same event; the next read finds it as a duplicate.
-    if (error instanceof OperationIdTaken) return false;
+    if (error instanceof OperationIdTakenError) return false;
     throw error;
   }
 }
 
-async function findMine(
+async function findForProvider(
   deps: QrDeps,
   { organizationId }: Caller,
   transactionId: string,
   { eventId }: ProviderEvent,
 ) {
-  const found = maybeServerId(transactionId)
+  const found = isServerIdForm(transactionId)
     ? await deps.store.findForProvider(organizationId, transactionId.toLowerCase(), eventId)
     : undefined;
   return (

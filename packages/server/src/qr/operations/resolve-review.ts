@@ -1,38 +1,50 @@
 // Ends the hold of a payment by the decision of an operator.
 import { defined, throwProblem } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
-import { askHeldRefunds } from '../provider-queries/query-unanswered-refunds.ts';
-import { settle } from '../runtime/commit-steps.ts';
-import type { Asked, QrDeps } from '../runtime/qr-dependencies.ts';
-import { newOperation } from '../transaction/apply-payment-report.ts';
-import type { Step } from '../transaction/build-change.ts';
-import { conflictOf } from '../transaction/conflict-details.ts';
+import { queryUnansweredRefunds } from '../provider-queries/query-unanswered-refunds.ts';
+import { commitWithRetry } from '../runtime/commit-steps.ts';
+import type { QrDeps, RequestIdentity } from '../runtime/qr-dependencies.ts';
+import { createOperation } from '../transaction/apply-payment-report.ts';
+import type { PaymentStep } from '../transaction/build-change.ts';
+import { conflictDetails } from '../transaction/conflict-details.ts';
 import { operationsMax } from '../transaction/limits.ts';
 import { viewPayment } from '../transaction/payment-views.ts';
-import type { Change, LoadedQr, QrRow, StoredOperation } from '../transaction/records.ts';
-import { type Resolution, resolutionsOf, resolved } from '../transaction/review-decisions.ts';
-import type { Changes } from '../transaction/state-machine.ts';
-import { retried, settledElsewhere } from '../transaction/unanswered-refunds.ts';
+import type {
+  LoadedPayment,
+  PaymentChange,
+  QrRow,
+  StoredOperation,
+} from '../transaction/records.ts';
+import {
+  allowedResolutions,
+  changesOfResolution,
+  type Resolution,
+} from '../transaction/review-decisions.ts';
+import type { PositionChanges } from '../transaction/state-machine.ts';
+import {
+  retryUnansweredRefunds,
+  settleOutsidePlatform,
+} from '../transaction/unanswered-refunds.ts';
 
-export type Decision = {
+export type ReviewDecision = {
   resolution: Resolution;
   /** The amount on hold that the operator saw. */
   amount?: number | undefined;
   note?: string | undefined;
 };
 
-type Of = { at: number; newId: () => string; actor: string };
+type DecisionContext = { at: number; newId: () => string; actor: string };
 
 /**
- * Demands a note for `Settle`, because only the note describes the settlement.
+ * Requires a note for `Settle`, because only the note describes the settlement.
  *
- * @throws Refusal of the fields
+ * @throws ProblemError of the fields
  */
-function checkNote({ resolution, note }: Decision): void {
+function requireNote({ resolution, note }: ReviewDecision): void {
   if (note === undefined) {
     if (resolution !== 'Settle') return;
-    throwProblem('field_required', 'How it was settled is missing.', {
-      errors: [{ pointer: '/note', code: 'field_required', detail: 'Is needed with Settle.' }],
+    throwProblem('field_required', 'note is required: it describes the settlement.', {
+      errors: [{ pointer: '/note', code: 'field_required', detail: 'Is required with Settle.' }],
     });
   }
   if (!holdsCardNumber(note)) return;
@@ -41,81 +53,89 @@ function checkNote({ resolution, note }: Decision): void {
   });
 }
 
-/** @throws Refusal payment_not_held, resolution_not_possible */
-function demandPossible(standing: LoadedQr, resolution: Resolution): void {
-  const conflict = conflictOf(standing);
-  const possible = resolutionsOf(standing.row.position);
-  if (possible.length === 0) {
-    throwProblem('payment_not_held', 'Nothing waits for a decision.', { extensions: conflict });
+/** @throws ProblemError payment_not_held, resolution_not_possible */
+function requireAllowedResolution(current: LoadedPayment, resolution: Resolution): void {
+  const details = conflictDetails(current);
+  const allowed = allowedResolutions(current.row.position);
+  if (allowed.length === 0) {
+    throwProblem('payment_not_held', 'The payment is not under review.', { extensions: details });
   }
-  if (possible.includes(resolution)) return;
-  throwProblem('resolution_not_possible', `Possible are ${possible.join(', ')}.`, {
-    extensions: { ...conflict, allowedResolutions: [...possible] },
+  if (allowed.includes(resolution)) return;
+  throwProblem('resolution_not_possible', `Possible are ${allowed.join(', ')}.`, {
+    extensions: { ...details, allowedResolutions: [...allowed] },
   });
 }
 
-function refuseUnseen(standing: LoadedQr): never {
-  return throwProblem('concurrent_modification', 'It is not what was looked at any more.', {
-    extensions: conflictOf(standing),
-  });
+function throwAmountChanged(current: LoadedPayment): never {
+  return throwProblem(
+    'concurrent_modification',
+    'The payment has changed since it was read. Read it again.',
+    {
+      extensions: conflictDetails(current),
+    },
+  );
 }
 
 /**
  * Refuses a decision about an amount that has changed since the operator saw it.
  *
- * @throws Refusal concurrent_modification
+ * @throws ProblemError concurrent_modification
  */
-async function demandSeen({ store }: QrDeps, found: LoadedQr, { amount }: Decision) {
+async function requireCurrentAmount(
+  { store }: QrDeps,
+  payment: LoadedPayment,
+  { amount }: ReviewDecision,
+) {
   if (amount === undefined) return;
-  const { hold } = viewPayment(found, await store.shownEvents(found.row));
-  if (hold?.amount !== amount) refuseUnseen(found);
+  const { hold } = viewPayment(payment, await store.eventsForView(payment.row));
+  if (hold?.amount !== amount) throwAmountChanged(payment);
 }
 
-type Outcome = { changes: Changes; operations: StoredOperation[] };
+type Outcome = { changes: PositionChanges; operations: StoredOperation[] };
 
-/** The effect of the decision on the paid money. @throws Refusal event_limit_reached */
+/** The effect of the decision on the paid money. @throws ProblemError event_limit_reached */
 function outcomeOf(
-  standing: LoadedQr,
+  current: LoadedPayment,
   resolution: Exclude<Resolution, 'Ask' | 'Retry'>,
-  { at, newId, actor }: Of,
+  { at, newId, actor }: DecisionContext,
 ): Outcome {
-  const { position, operationCount } = standing.row;
-  if (position.hold === 'RefundUnanswered') return settledElsewhere(standing, at);
-  const { changes, refund: amount } = resolved(position, resolution);
+  const { position, operationCount } = current.row;
+  if (position.hold === 'RefundUnanswered') return settleOutsidePlatform(current, at);
+  const { changes, refund: amount } = changesOfResolution(position, resolution);
   if (amount === 0) return { changes, operations: [] };
   if (operationCount >= operationsMax) {
-    const detail = `More than ${operationsMax} operations are not taken: Settle.`;
-    throwProblem('event_limit_reached', detail, { extensions: conflictOf(standing) });
+    const detail = `A payment can have at most ${operationsMax} operations. Use Settle.`;
+    throwProblem('event_limit_reached', detail, { extensions: conflictDetails(current) });
   }
   const cause = 'Resolution' as const;
-  const refund = newOperation(standing, 'Refund', { at, newId, amount, actor, cause });
+  const refund = createOperation(current, 'Refund', { at, newId, amount, actor, cause });
   return { changes, operations: [refund] };
 }
 
-/** @throws Refusal payment_not_held, resolution_not_possible, event_limit_reached */
+/** @throws ProblemError payment_not_held, resolution_not_possible, event_limit_reached */
 export function resolveStep(
-  standing: LoadedQr,
-  { resolution, note }: Decision & { resolution: Exclude<Resolution, 'Ask'> },
-  of: Of,
-): Step {
-  const { at, actor } = of;
-  demandPossible(standing, resolution);
+  current: LoadedPayment,
+  { resolution, note }: ReviewDecision & { resolution: Exclude<Resolution, 'Ask'> },
+  context: DecisionContext,
+): PaymentStep {
+  const { at, actor } = context;
+  requireAllowedResolution(current, resolution);
   const { changes, operations }: Outcome =
     resolution === 'Retry'
-      ? { changes: { hold: null }, operations: retried(standing, at) }
-      : outcomeOf(standing, resolution, of);
+      ? { changes: { hold: null }, operations: retryUnansweredRefunds(current, at) }
+      : outcomeOf(current, resolution, context);
   return {
     at,
     type: 'qr.resolved',
     changes,
     operations,
-    askAt: at,
+    pollAt: at,
     data: { reason: resolution, actor, ...defined({ note }) },
   };
 }
 
 /** The state of the payment for the audit log. */
-function shown({ status, position }: QrRow) {
+function auditState({ status, position }: QrRow) {
   const { hold, refunded, refundReserved, settled } = position;
   return { status, hold, refunded, refundReserved, settled };
 }
@@ -124,39 +144,39 @@ function shown({ status, position }: QrRow) {
  * Ends a hold and records the operator. `Ask` requests the status from the provider, and its answer
  * may end the hold.
  *
- * @throws Refusal of the fields, payment_not_held, resolution_not_possible,
+ * @throws ProblemError of the fields, payment_not_held, resolution_not_possible,
  * concurrent_modification, event_limit_reached, provider_timeout
  */
-export async function resolveHold(
+export async function resolveReview(
   deps: QrDeps,
-  asked: Asked,
-  found: LoadedQr,
-  decision: Decision,
-): Promise<LoadedQr> {
-  checkNote(decision);
+  request: RequestIdentity,
+  payment: LoadedPayment,
+  decision: ReviewDecision,
+): Promise<LoadedPayment> {
+  requireNote(decision);
   const { resolution, note } = decision;
-  const { subject: actor } = asked.caller;
-  demandPossible(found, resolution);
-  await demandSeen(deps, found, decision);
-  if (resolution === 'Ask') return askHeldRefunds(deps, found, actor);
-  const of = { newId: deps.ids.uuid, actor };
-  const make = (standing: LoadedQr) => {
+  const { subject: actor } = request.caller;
+  requireAllowedResolution(payment, resolution);
+  await requireCurrentAmount(deps, payment, decision);
+  if (resolution === 'Ask') return queryUnansweredRefunds(deps, payment, actor);
+  const context = { newId: deps.ids.uuid, actor };
+  const makeStep = (current: LoadedPayment) => {
     const step = resolveStep(
-      standing,
+      current,
       { ...decision, resolution },
-      { at: deps.clock.now(), ...of },
+      { at: deps.clock.now(), ...context },
     );
-    const isSeen = standing.row.version === found.row.version;
-    return decision.amount === undefined || isSeen ? step : refuseUnseen(standing);
+    const isSeen = current.row.version === payment.row.version;
+    return decision.amount === undefined || isSeen ? step : throwAmountChanged(current);
   };
-  return settle(deps, found, make, (trx, { before, after }: Change) =>
-    deps.tell(trx, {
-      asked,
+  return commitWithRetry(deps, payment, makeStep, (trx, { before, after }: PaymentChange) =>
+    deps.recordAudit(trx, {
+      request,
       organizationId: after.organizationId,
       action: 'qrPayment.resolved',
       entity: { type: 'qrPayment', id: after.transactionId, merchantId: after.merchantId },
-      before: shown(before),
-      after: { ...shown(after), resolution, ...defined({ note }) },
+      before: auditState(before),
+      after: { ...auditState(after), resolution, ...defined({ note }) },
     }),
   );
 }

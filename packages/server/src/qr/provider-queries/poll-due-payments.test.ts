@@ -4,12 +4,17 @@ import { test } from 'node:test';
 import { dueClockOf } from '../../../test/support/movable-clock.ts';
 import { createFailPoints, createLog, isoTime, systemIds } from '../../platform/index.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
-import { createRunning } from '../runtime/running-payments.ts';
-import { newOperation } from '../transaction/apply-payment-report.ts';
-import { changeOf, leaseMs, merged, pauseMs } from '../transaction/build-change.ts';
-import { cancelForMs, endGraceMs, refundForMs, refundWorkForMs } from '../transaction/limits.ts';
-import type { Change, LoadedQr, QrRow } from '../transaction/records.ts';
-import { lookAt } from './poll-due-payments.ts';
+import { createRunningPayments } from '../runtime/running-payments.ts';
+import { createOperation } from '../transaction/apply-payment-report.ts';
+import { buildChange, leaseMs, mergeOperations, pauseMs } from '../transaction/build-change.ts';
+import {
+  acknowledgedRefundRetryMs,
+  cancelRetryMs,
+  expiryGraceMs,
+  refundRetryMs,
+} from '../transaction/limits.ts';
+import type { LoadedPayment, PaymentChange, QrRow } from '../transaction/records.ts';
+import { pollPayment } from './poll-due-payments.ts';
 
 const organizationId = systemIds.uuid();
 const payWithinMs = 180_000;
@@ -19,7 +24,7 @@ const notSent = { outcome: 'NotSent', reason: 'circuit_open' } as const;
 type Answers = Partial<Record<'status' | 'cancel' | 'refund' | 'refundStatus', unknown>>;
 
 /** A payment in memory, a clock that advances from poll to poll, and a scripted provider. */
-function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<LoadedQr> = {}) {
+function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<LoadedPayment> = {}) {
   let now = Date.parse('2026-03-01T12:00:00.000Z');
   const at = isoTime(now);
   const row: QrRow = {
@@ -48,7 +53,7 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
     version: 2,
     operationCount: 0,
     providerEvents: 0,
-    looks: 0,
+    pollAttempts: 0,
     expiresAt: now + payWithinMs,
     dueAt: now,
     facts: {
@@ -61,20 +66,24 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
     updatedAt: at,
     ...members,
   };
-  let loaded: LoadedQr = { row, operations: [], ...from };
+  let loaded: LoadedPayment = { row, operations: [], ...from };
   const types: string[] = [];
   const asked: string[] = [];
   const alarms: string[] = [];
   const store = {
     find: async () => loaded,
-    async commit(change: Change) {
+    async commit(change: PaymentChange) {
       if (change.before.version !== loaded.row.version) return false;
-      loaded = { row: change.after, operations: merged(loaded.operations, change.operations) };
+      loaded = {
+        row: change.after,
+        operations: mergeOperations(loaded.operations, change.operations),
+      };
       types.push(change.event.type);
       return true;
     },
     async postpone(of: QrRow, dueAt: number, looks: number) {
-      if (of.version === loaded.row.version) loaded = { ...loaded, row: { ...of, dueAt, looks } };
+      if (of.version === loaded.row.version)
+        loaded = { ...loaded, row: { ...of, dueAt, pollAttempts: looks } };
     },
   };
   const ask = (name: keyof Answers) => async (_of: unknown, about: unknown) => {
@@ -87,7 +96,7 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
     ids: systemIds,
     clock: { now: () => now },
     dueClock: dueClockOf({ now: () => now }),
-    running: createRunning(),
+    runningPayments: createRunningPayments(),
     providers: {
       status: ask('status'),
       cancel: ask('cancel'),
@@ -95,9 +104,9 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
       refundStatus: ask('refundStatus'),
     },
     live: { publish: () => {}, subscribe: () => undefined },
-    alarms: { raise: (reason: string) => void alarms.push(reason), count: () => {} },
-    poke: () => {},
-    markOf: (text: string) => text,
+    alarms: { raise: (reason: string) => void alarms.push(reason), countOutcome: () => {} },
+    wakePoller: () => {},
+    digestOf: (text: string) => text,
     log: createLog({ logLevel: 'silent', instanceName: 'looks' }),
     failPoints: createFailPoints(),
     payWithinMs,
@@ -115,7 +124,7 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
         const { dueAt } = loaded.row;
         if (dueAt === undefined || dueAt > end) break;
         now = Math.max(now, dueAt);
-        await lookAt(deps, loaded.row);
+        await pollPayment(deps, loaded.row);
       }
       now = end;
     },
@@ -127,12 +136,12 @@ test('a payment whose provider is gone ends a minute behind its expiry, and its 
   await one.goOn(payWithinMs);
   assert.deepEqual(one.types, ['qr.cancel_pending']);
   assert.equal(one.payment().row.status, 'Pending');
-  await one.goOn(endGraceMs);
+  await one.goOn(expiryGraceMs);
   assert.deepEqual(one.types, ['qr.cancel_pending', 'qr.expired']);
   const { position, dueAt } = one.payment().row;
   assert.deepEqual([position.phase, position.ending], ['Expired', null]);
   assert.ok(dueAt !== undefined, 'the provider goes on being told');
-  await one.goOn(cancelForMs + 3_600_000);
+  await one.goOn(cancelRetryMs + 3_600_000);
   assert.equal(one.types.at(-1), 'qr.cancel_failed');
   assert.equal(one.payment().operations[0]?.status, 'Failed');
   assert.equal(one.payment().row.dueAt, undefined);
@@ -183,7 +192,7 @@ test('what a cancel finds paid is as much as the provider says, and nothing befo
 
   // After a cancel the merchant gives no goods, so the server refunds exactly the paid amount.
   const template = world({}).payment();
-  const cancel = newOperation(template, 'Cancel', {
+  const cancel = createOperation(template, 'Cancel', {
     at: Date.parse(template.row.createdAt),
     newId: systemIds.uuid,
     amount: 0,
@@ -212,7 +221,7 @@ test('a create that nobody answers is asked for with growing pauses, and ends wi
   await one.goOn(payWithinMs - 1000);
   const statuses = one.asked.filter((name) => name === 'status').length;
   assert.ok(statuses >= 6 && statuses <= 10, `${statuses} questions in three minutes`);
-  await one.goOn(endGraceMs + 60_000);
+  await one.goOn(expiryGraceMs + 60_000);
   assert.equal(one.payment().row.status, 'Expired');
 });
 
@@ -241,7 +250,7 @@ test('a create that the provider never heard of is cancelled there first, and en
   const unheard = world({ status: notFound }, { dueAt: start });
   await unheard.goOn(payWithinMs);
   assert.deepEqual(unheard.types, ['qr.cancel_pending']);
-  await unheard.goOn(endGraceMs);
+  await unheard.goOn(expiryGraceMs);
   assert.deepEqual(unheard.types, ['qr.cancel_pending', 'qr.failed']);
 });
 
@@ -250,7 +259,7 @@ test('a refund without an answer is asked for until there is one, and somebody i
   const paid = { ...template.payment().row.position, phase: 'Completed' as const, paid: 500 };
   const row = { ...template.payment().row, status: 'Completed' as const };
   const at = template.now();
-  const refund = newOperation({ row, operations: [] }, 'Refund', {
+  const refund = createOperation({ row, operations: [] }, 'Refund', {
     at,
     newId: systemIds.uuid,
     amount: 200,
@@ -280,7 +289,7 @@ function refunding(answers: Answers, cause: 'Merchant' | 'LateCompletion' = 'Mer
   const phase = isLate ? ('Cancelled' as const) : ('Completed' as const);
   const position = { ...row.position, phase, paid: 500, refundReserved: 200 };
   const of = { at: template.now(), newId: systemIds.uuid, amount: isLate ? 500 : 200, cause };
-  const refund = newOperation({ row, operations: [] }, 'Refund', of);
+  const refund = createOperation({ row, operations: [] }, 'Refund', of);
   position.refundReserved = refund.amount;
   return world(answers, { status: phase, operationCount: 1, position }, { operations: [refund] });
 }
@@ -289,7 +298,7 @@ const dayMs = 86_400_000;
 
 test('a refund that nobody answers for a day is asked for no more, and held with what it takes', async () => {
   const one = refunding({});
-  await one.goOn(refundForMs - 1);
+  await one.goOn(refundRetryMs - 1);
   assert.deepEqual(one.types, []);
   const asked = one.asked.length;
   assert.ok(asked > 90 && asked < 120, `${asked} questions in a day`);
@@ -307,7 +316,7 @@ test('a refund that nobody answers for a day is asked for no more, and held with
 test('one that its provider works on is waited for longer, and not for ever', async () => {
   const working = { outcome: 'Answered', status: 'Pending' };
   const one = refunding({ refund: working, refundStatus: working });
-  await one.goOn(refundWorkForMs - 1);
+  await one.goOn(acknowledgedRefundRetryMs - 1);
   assert.deepEqual(one.types, ['qr.noted']);
   assert.equal(one.payment().row.position.hold, null);
   await one.goOn(900_000);
@@ -327,7 +336,7 @@ test('one that is forgotten again and again ends like one without an answer', as
 
 test('late money whose refund nobody answers is held too, and not lost', async () => {
   const one = refunding({}, 'LateCompletion');
-  await one.goOn(refundForMs + 900_000);
+  await one.goOn(refundRetryMs + 900_000);
   const { position } = one.payment().row;
   assert.deepEqual([position.hold, position.refundReserved], ['RefundUnanswered', 500]);
 });
@@ -346,7 +355,7 @@ test('a look asks one question, in turn, so that no refund waits for the others 
   const at = template.now();
   const row = { ...template.payment().row, status: 'Completed' as const };
   const refunds = [1, 2, 3, 4, 5, 6, 7].map((number) =>
-    newOperation({ row, operations: [] }, 'Refund', {
+    createOperation({ row, operations: [] }, 'Refund', {
       at,
       newId: systemIds.uuid,
       amount: 50,
@@ -380,7 +389,7 @@ test('a look asks one question, in turn, so that no refund waits for the others 
 test('what a provider tells does not call off whoever asks it', () => {
   const { row } = world({}).payment();
   const at = Date.parse(row.createdAt);
-  const cancel = newOperation({ row, operations: [] }, 'Cancel', {
+  const cancel = createOperation({ row, operations: [] }, 'Cancel', {
     at,
     newId: systemIds.uuid,
     amount: 0,
@@ -388,8 +397,13 @@ test('what a provider tells does not call off whoever asks it', () => {
   });
   const asked = { row: { ...row, dueAt: at + leaseMs, looks: 3 }, operations: [cancel] };
   const provider = { eventId: systemIds.uuid(), type: 'x.y', sequence: 1, occurredAt: isoTime(at) };
-  const told = changeOf(asked, { at: at + 5, type: 'qr.noted', changes: {}, data: { provider } });
-  assert.deepEqual([told.after.dueAt, told.after.looks], [at + leaseMs, 3]);
-  const answered = changeOf(asked, { at: at + 5, type: 'qr.noted', changes: {} });
-  assert.deepEqual([answered.after.dueAt, answered.after.looks], [at + 5 + pauseMs(0), 0]);
+  const told = buildChange(asked, {
+    at: at + 5,
+    type: 'qr.noted',
+    changes: {},
+    data: { provider },
+  });
+  assert.deepEqual([told.after.dueAt, told.after.pollAttempts], [at + leaseMs, 3]);
+  const answered = buildChange(asked, { at: at + 5, type: 'qr.noted', changes: {} });
+  assert.deepEqual([answered.after.dueAt, answered.after.pollAttempts], [at + 5 + pauseMs(0), 0]);
 });

@@ -5,7 +5,7 @@ import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createLog, systemClock, systemIds } from '../../platform/index.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
 import type { QrKey } from '../transaction/records.ts';
-import { createLooks } from './poll-due-payments.ts';
+import { createPaymentPoller } from './poll-due-payments.ts';
 
 type Due = QrKey & { serviceId: string; providerId: string };
 
@@ -44,7 +44,7 @@ test('a provider that answers late, with however many services, holds up nobody 
     },
   };
   const log = createLog({ logLevel: 'silent', instanceName: 'looks' });
-  const looks = createLooks({ store, log, clock: systemClock } as unknown as QrDeps);
+  const looks = createPaymentPoller({ store, log, clock: systemClock } as unknown as QrDeps);
   looks.start();
   try {
     await eventually('the payments of all others are looked at', () =>
@@ -79,7 +79,7 @@ test('a payment that is due again while it is looked at is left to whoever looks
     },
   };
   const log = createLog({ logLevel: 'silent', instanceName: 'looks' });
-  const looks = createLooks({ store, log, clock: systemClock } as unknown as QrDeps);
+  const looks = createPaymentPoller({ store, log, clock: systemClock } as unknown as QrDeps);
   looks.start();
   try {
     await eventually('it is claimed again', () => claims >= 3);

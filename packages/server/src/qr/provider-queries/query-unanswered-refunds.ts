@@ -1,33 +1,41 @@
 // Asks the provider for the status of refunds that it has not answered, and stores the answer.
 import { throwProblem } from '@switchyard/contract';
-import { settle, settleRefund } from '../runtime/commit-steps.ts';
+import { commitRefundReport, commitWithRetry } from '../runtime/commit-steps.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
-import type { LoadedQr, StoredOperation } from '../transaction/records.ts';
+import type { LoadedPayment, StoredOperation } from '../transaction/records.ts';
 import { unansweredRefunds } from '../transaction/unanswered-refunds.ts';
-import { refOf } from './query-provider.ts';
+import { providerPaymentRef } from './query-provider.ts';
 
 /** The maximum number of status calls in one request; the operator repeats it for the rest. */
-const askedMax = 8;
+const queriesMax = 8;
 
 /** @returns whether the provider gave a usable answer about the refund */
-async function askOne(
+async function queryRefund(
   deps: QrDeps,
-  found: LoadedQr,
+  payment: LoadedPayment,
   { operationId, amount }: StoredOperation,
   actor: string,
 ): Promise<boolean> {
-  const answer = await deps.providers.refundStatus(refOf(found), operationId);
+  const answer = await deps.providers.refundStatus(providerPaymentRef(payment), operationId);
   if (answer.outcome === 'NotFound') {
-    await settleRefund(deps, found, operationId, { said: 'Forgotten' }, { actor });
+    await commitRefundReport(deps, payment, operationId, { status: 'Forgotten' }, { actor });
     return true;
   }
   if (answer.outcome !== 'Answered') return false;
-  const { status, failure, providerRefundId, amount: told } = answer;
-  const { currency } = found.row.position;
-  if (told !== undefined && (told.amount !== amount || told.currency !== currency)) {
-    deps.alarms.raise('amount_differs', found.row);
-    const data = { reason: 'AmountDiffers', amount: told.amount, currency: told.currency, actor };
-    await settle(deps, found, () => ({
+  const { status, failure, providerRefundId, amount: reportedAmount } = answer;
+  const { currency } = payment.row.position;
+  if (
+    reportedAmount !== undefined &&
+    (reportedAmount.amount !== amount || reportedAmount.currency !== currency)
+  ) {
+    deps.alarms.raise('amount_differs', payment.row);
+    const data = {
+      reason: 'AmountDiffers',
+      amount: reportedAmount.amount,
+      currency: reportedAmount.currency,
+      actor,
+    };
+    await commitWithRetry(deps, payment, () => ({
       at: deps.clock.now(),
       type: 'qr.noted',
       changes: {},
@@ -35,8 +43,8 @@ async function askOne(
     }));
     return true;
   }
-  await settleRefund(
-    ...([deps, found, operationId, { said: status, failure, providerRefundId }] as const),
+  await commitRefundReport(
+    ...([deps, payment, operationId, { status, failure, providerRefundId }] as const),
     { actor },
   );
   return true;
@@ -45,22 +53,24 @@ async function askOne(
 /**
  * Returns the payment after the answers. It stays on hold if the provider does not know the refund.
  *
- * @throws Refusal provider_timeout if the provider gives no usable answer
+ * @throws ProblemError provider_timeout if the provider gives no usable answer
  */
-export async function askHeldRefunds(
+export async function queryUnansweredRefunds(
   deps: QrDeps,
-  found: LoadedQr,
+  payment: LoadedPayment,
   actor: string,
-): Promise<LoadedQr> {
-  const asked = unansweredRefunds(found).slice(0, askedMax);
-  const heard = await Promise.all(asked.map((each) => askOne(deps, found, each, actor)));
-  if (!heard.includes(true)) {
+): Promise<LoadedPayment> {
+  const refunds = unansweredRefunds(payment).slice(0, queriesMax);
+  const hasAnswers = await Promise.all(
+    refunds.map((each) => queryRefund(deps, payment, each, actor)),
+  );
+  if (!hasAnswers.includes(true)) {
     throwProblem(
       'provider_timeout',
-      'The provider does not say how the refund stands; it stays held.',
+      'The provider does not report the status of the refund. The payment stays under review.',
     );
   }
-  const standing = await deps.store.find(found.row);
-  if (standing === undefined) throw new Error('a QR payment has vanished');
-  return standing;
+  const current = await deps.store.find(payment.row);
+  if (current === undefined) throw new Error('a stored QR payment was not found');
+  return current;
 }

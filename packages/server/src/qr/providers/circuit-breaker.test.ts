@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createCircuit } from './circuit-breaker.ts';
+import { createCircuitBreaker } from './circuit-breaker.ts';
 
 function opening() {
   const world = { at: 1_000_000, changes: [] as string[] };
   const clock = { now: () => world.at };
-  const circuit = createCircuit({
+  const circuit = createCircuitBreaker({
     clock,
     limits: { pauseFirstMs: 1000, pauseMaxMs: 3000 },
     onChange: (state) => world.changes.push(state),
   });
   function call(isGood: boolean, isLook = false): boolean {
-    const entry = isLook ? circuit.look(world.at) : circuit.enter(world.at);
+    const entry = isLook ? circuit.enterHealthCheck(world.at) : circuit.enterCall(world.at);
     if (entry.isOpen) return false;
     entry.end(isGood);
     return true;
@@ -31,7 +31,7 @@ test('five failures open it, four do not', () => {
   const { state, circuit, world, call } = failing(5);
   assert.equal(state(), 'open');
   assert.equal(circuit.failures(), 5);
-  const entry = circuit.enter(world.at);
+  const entry = circuit.enterCall(world.at);
   assert.ok(entry.isOpen && entry.retryAfterMs === 1000);
   assert.equal(call(true), false);
 });
@@ -58,10 +58,10 @@ test('after the pause one call tries; the others are not let through meanwhile',
   const { circuit, world, state, call } = failing();
   world.at += 1000;
   assert.equal(state(), 'half_open');
-  const trial = circuit.enter(world.at);
+  const trial = circuit.enterCall(world.at);
   assert.ok(!trial.isOpen);
-  assert.ok(circuit.enter(world.at).isOpen);
-  assert.ok(circuit.look(world.at).isOpen);
+  assert.ok(circuit.enterCall(world.at).isOpen);
+  assert.ok(circuit.enterHealthCheck(world.at).isOpen);
   trial.end(true);
   assert.equal(state(), 'closed');
   assert.ok(call(true));
@@ -99,8 +99,8 @@ test('a look that goes well lets one call try, and does not close it', () => {
 
 test('answers to calls of before it opened change nothing, and an end counts once', () => {
   const { circuit, world, call, state } = opening();
-  const slow = circuit.enter(world.at);
-  const twice = circuit.enter(world.at);
+  const slow = circuit.enterCall(world.at);
+  const twice = circuit.enterCall(world.at);
   assert.ok(!slow.isOpen && !twice.isOpen);
   for (let time = 0; time < 4; time += 1) twice.end(false);
   assert.equal(state(), 'closed');

@@ -2,53 +2,53 @@
 import type { CircuitState } from './provider-types.ts';
 
 /** The circuit judges the last calls within one minute. */
-const remembered = 20;
+const callsRemembered = 20;
 const rememberedMs = 60_000;
-const failuresLeast = 5;
+const failuresMin = 5;
 const failedShare = 0.5;
 const pauseFirstMs = 5_000;
 const pauseMaxMs = 120_000;
 
-export type CircuitLimits = { readonly pauseFirstMs?: number; readonly pauseMaxMs?: number };
+export type CircuitBreakerLimits = { readonly pauseFirstMs?: number; readonly pauseMaxMs?: number };
 
-type Call = { readonly at: number; readonly isGood: boolean };
+type Call = { readonly at: number; readonly isSuccess: boolean };
 
 /** A permitted call, or the time until the next permitted call. */
-export type Entry =
-  | { readonly isOpen: false; end(isGood: boolean): void }
+export type CircuitEntry =
+  | { readonly isOpen: false; end(isSuccess: boolean): void }
   | { readonly isOpen: true; readonly retryAfterMs: number };
 
-export type Circuit = {
+export type CircuitBreaker = {
   /** A call for a payment. */
-  enter(now: number): Entry;
+  enterCall(now: number): CircuitEntry;
   /** A health check. Success ends the pause, but only a payment call closes the circuit. */
-  look(now: number): Entry;
+  enterHealthCheck(now: number): CircuitEntry;
   state(now: number): CircuitState;
   failures(): number;
   /** The time until the next health check or trial call. */
   retryAfterMs(now: number): number;
 };
 
-/** @example const circuit = createCircuit({ clock, onChange }); const entry = circuit.enter(clock.now()); */
-export function createCircuit(deps: {
+/** @example const circuit = createCircuitBreaker({ clock, onChange }); const entry = circuit.enterCall(clock.now()); */
+export function createCircuitBreaker(deps: {
   readonly clock: { now(): number };
   readonly onChange: (state: CircuitState) => void;
-  readonly limits?: CircuitLimits;
-}): Circuit {
-  const first = deps.limits?.pauseFirstMs ?? pauseFirstMs;
-  const longest = deps.limits?.pauseMaxMs ?? pauseMaxMs;
+  readonly limits?: CircuitBreakerLimits;
+}): CircuitBreaker {
+  const firstPauseMs = deps.limits?.pauseFirstMs ?? pauseFirstMs;
+  const longestPauseMs = deps.limits?.pauseMaxMs ?? pauseMaxMs;
   let calls: Call[] = [];
-  let inRow = 0;
+  let consecutiveFailures = 0;
   let pauses = 0;
   let openUntil: number | undefined;
-  let isTrying = false;
+  let isTrialRunning = false;
   /** Counts the state changes, so that the circuit ignores answers to earlier calls. */
-  let round = 0;
+  let stateRound = 0;
 
   function open(now: number): void {
-    openUntil = now + Math.min(longest, first * 2 ** pauses);
+    openUntil = now + Math.min(longestPauseMs, firstPauseMs * 2 ** pauses);
     pauses += 1;
-    round += 1;
+    stateRound += 1;
     calls = [];
     deps.onChange('open');
   }
@@ -56,69 +56,70 @@ export function createCircuit(deps: {
   function close(): void {
     openUntil = undefined;
     pauses = 0;
-    round += 1;
+    stateRound += 1;
     calls = [];
     deps.onChange('closed');
   }
 
-  function counted(isGood: boolean): void {
+  function recordCall(isSuccess: boolean): void {
     const now = deps.clock.now();
-    inRow = isGood ? 0 : inRow + 1;
-    calls = [...calls.filter(({ at }) => now - at < rememberedMs).slice(1 - remembered)];
-    calls.push({ at: now, isGood });
-    const failed = calls.filter((call) => !call.isGood).length;
-    if (failed >= failuresLeast && failed >= calls.length * failedShare) open(now);
+    consecutiveFailures = isSuccess ? 0 : consecutiveFailures + 1;
+    calls = [...calls.filter(({ at }) => now - at < rememberedMs).slice(1 - callsRemembered)];
+    calls.push({ at: now, isSuccess });
+    const failed = calls.filter((call) => !call.isSuccess).length;
+    if (failed >= failuresMin && failed >= calls.length * failedShare) open(now);
   }
 
-  function judged(isGood: boolean, isLook: boolean): void {
-    isTrying = false;
-    inRow = isGood ? 0 : inRow + 1;
+  function applyTrialResult(isSuccess: boolean, isHealthCheck: boolean): void {
+    isTrialRunning = false;
+    consecutiveFailures = isSuccess ? 0 : consecutiveFailures + 1;
     const now = deps.clock.now();
-    if (!isGood) open(now);
-    else if (!isLook) close();
+    if (!isSuccess) open(now);
+    else if (!isHealthCheck) close();
     else {
       openUntil = now;
       deps.onChange('half_open');
     }
   }
 
-  function once(act: (isGood: boolean) => void): Entry {
+  function permittedCall(onEnd: (isSuccess: boolean) => void): CircuitEntry {
     let isEnded = false;
     return {
       isOpen: false,
-      end(isGood) {
+      end(isSuccess) {
         if (isEnded) return;
         isEnded = true;
-        act(isGood);
+        onEnd(isSuccess);
       },
     };
   }
 
-  const shut = (now: number): Entry => ({
+  const rejectedCall = (now: number): CircuitEntry => ({
     isOpen: true,
     retryAfterMs: Math.max(1000, (openUntil ?? now) - now),
   });
 
-  function trial(now: number, isLook: boolean): Entry {
-    if (isTrying || now < (openUntil ?? now)) return shut(now);
-    isTrying = true;
-    return once((isGood) => judged(isGood, isLook));
+  function trial(now: number, isHealthCheck: boolean): CircuitEntry {
+    if (isTrialRunning || now < (openUntil ?? now)) return rejectedCall(now);
+    isTrialRunning = true;
+    return permittedCall((isSuccess) => applyTrialResult(isSuccess, isHealthCheck));
   }
 
   return {
-    enter(now) {
+    enterCall(now) {
       if (openUntil !== undefined) return trial(now, false);
-      const mine = round;
-      return once((isGood) => {
-        if (mine === round) counted(isGood);
+      const startedRound = stateRound;
+      return permittedCall((isSuccess) => {
+        if (startedRound === stateRound) recordCall(isSuccess);
       });
     },
-    look: (now) => (openUntil === undefined ? once(() => {}) : trial(now, true)),
+    enterHealthCheck: (now) =>
+      openUntil === undefined ? permittedCall(() => {}) : trial(now, true),
     state(now) {
       if (openUntil === undefined) return 'closed';
       return now < openUntil ? 'open' : 'half_open';
     },
-    failures: () => inRow,
+    failures: () => consecutiveFailures,
     retryAfterMs: (now) => Math.max(0, (openUntil ?? now) - now),
   };
 }

@@ -2,17 +2,22 @@
 import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { type Clock, type Log, lruCacheOptions, type Metrics } from '../../platform/index.ts';
-import { type Circuit, type CircuitLimits, createCircuit, type Entry } from './circuit-breaker.ts';
+import {
+  type CircuitBreaker,
+  type CircuitBreakerLimits,
+  type CircuitEntry,
+  createCircuitBreaker,
+} from './circuit-breaker.ts';
 import type { CircuitState, ProviderHealth } from './provider-types.ts';
 
 const circuitsMax = 10_000;
 /** A scrape shows only open and half-open circuits, because the number of services is unlimited. */
-const shownMax = 100;
+const listedMax = 100;
 const levels: Readonly<Record<CircuitState, number>> = { closed: 0, half_open: 0.5, open: 1 };
 
-export type Circuits = {
-  enter(serviceId: string, isLook: boolean): Entry;
-  troubled(): ProviderHealth[];
+export type CircuitBreakers = {
+  enter(serviceId: string, isHealthCheck: boolean): CircuitEntry;
+  listFailing(): ProviderHealth[];
   stop(): void;
 };
 
@@ -21,33 +26,39 @@ type Deps = {
   readonly log: Pick<Log, 'info' | 'warn'>;
   readonly metrics: Metrics;
   /** Checks the health of a service; never throws. */
-  readonly look: (serviceId: string) => Promise<unknown>;
-  readonly limits?: CircuitLimits;
+  readonly checkHealth: (serviceId: string) => Promise<unknown>;
+  readonly limits?: CircuitBreakerLimits;
 };
 
-/** @example const circuits = createCircuits({ clock, log, metrics, look }); */
-export function createCircuits({ clock, log, metrics, look, limits }: Deps): Circuits {
+/** @example const circuits = createCircuitBreakers({ clock, log, metrics, checkHealth }); */
+export function createCircuitBreakers({
+  clock,
+  log,
+  metrics,
+  checkHealth,
+  limits,
+}: Deps): CircuitBreakers {
   const timers = new Map<string, NodeJS.Timeout>();
   let isStopped = false;
-  const circuits = new LRUCache<string, Circuit>({
+  const circuits = new LRUCache<string, CircuitBreaker>({
     ...lruCacheOptions(circuitsMax),
-    dispose: (_circuit, serviceId) => endLook(serviceId),
+    dispose: (_circuit, serviceId) => cancelHealthCheck(serviceId),
   });
 
-  function endLook(serviceId: string): void {
+  function cancelHealthCheck(serviceId: string): void {
     clearTimeout(timers.get(serviceId));
     timers.delete(serviceId);
   }
 
   /** Checks the health after the pause, so that a consumer's payment is not the first trial. */
-  function lookLater(serviceId: string, circuit: Circuit): void {
-    endLook(serviceId);
+  function scheduleHealthCheck(serviceId: string, circuit: CircuitBreaker): void {
+    cancelHealthCheck(serviceId);
     if (isStopped) return;
     const timer = setTimeout(() => {
       timers.delete(serviceId);
-      void look(serviceId).then(() => {
+      void checkHealth(serviceId).then(() => {
         if (circuit.state(clock.now()) === 'open' && !timers.has(serviceId)) {
-          lookLater(serviceId, circuit);
+          scheduleHealthCheck(serviceId, circuit);
         }
       });
     }, circuit.retryAfterMs(clock.now()));
@@ -55,41 +66,41 @@ export function createCircuits({ clock, log, metrics, look, limits }: Deps): Cir
     timers.set(serviceId, timer);
   }
 
-  function circuitOf(serviceId: string): Circuit {
-    const known = circuits.get(serviceId);
-    if (known !== undefined) return known;
-    const circuit: Circuit = createCircuit({
+  function findOrCreateCircuit(serviceId: string): CircuitBreaker {
+    const existing = circuits.get(serviceId);
+    if (existing !== undefined) return existing;
+    const circuit: CircuitBreaker = createCircuitBreaker({
       clock,
       ...defined({ limits }),
       onChange(state) {
         if (state === 'open') {
-          log.warn({ serviceId }, 'a provider fails: it is not called for a while');
-          lookLater(serviceId, circuit);
+          log.warn({ serviceId }, 'a provider fails: the server does not call it for a while');
+          scheduleHealthCheck(serviceId, circuit);
           return;
         }
-        endLook(serviceId);
-        log.info({ serviceId, state }, 'a provider is called again');
+        cancelHealthCheck(serviceId);
+        log.info({ serviceId, state }, 'the server calls a provider again');
       },
     });
     circuits.set(serviceId, circuit);
     return circuit;
   }
 
-  function troubled(): ProviderHealth[] {
+  function listFailing(): ProviderHealth[] {
     const now = clock.now();
-    const found: ProviderHealth[] = [];
+    const failing: ProviderHealth[] = [];
     for (const [serviceId, circuit] of circuits.entries()) {
       const state = circuit.state(now);
       if (state === 'closed') continue;
-      if (found.length === shownMax) break;
-      found.push({
+      if (failing.length === listedMax) break;
+      failing.push({
         serviceId,
         circuit: state,
         consecutiveFailures: circuit.failures(),
         retryAfterMs: circuit.retryAfterMs(now),
       });
     }
-    return found;
+    return failing;
   }
 
   metrics.gauge({
@@ -98,21 +109,21 @@ export function createCircuits({ clock, log, metrics, look, limits }: Deps): Cir
     labelNames: ['service'],
     collect() {
       this.reset();
-      for (const { serviceId, circuit } of troubled()) {
+      for (const { serviceId, circuit } of listFailing()) {
         this.set({ service: serviceId }, levels[circuit]);
       }
     },
   });
 
   return {
-    enter(serviceId, isLook) {
-      const circuit = circuitOf(serviceId);
-      return isLook ? circuit.look(clock.now()) : circuit.enter(clock.now());
+    enter(serviceId, isHealthCheck) {
+      const circuit = findOrCreateCircuit(serviceId);
+      return isHealthCheck ? circuit.enterHealthCheck(clock.now()) : circuit.enterCall(clock.now());
     },
-    troubled,
+    listFailing,
     stop() {
       isStopped = true;
-      for (const serviceId of [...timers.keys()]) endLook(serviceId);
+      for (const serviceId of [...timers.keys()]) cancelHealthCheck(serviceId);
     },
   };
 }

@@ -11,7 +11,13 @@ import { hideCardNumbers } from '@switchyard/emv';
 import fc from 'fast-check';
 import { Value } from 'typebox/value';
 import { redactText } from '../../platform/index.ts';
-import { cancelOf, createdOf, healthOf, refundOf, statusOf } from './read-answers.ts';
+import {
+  readCancelAnswer,
+  readCreateAnswer,
+  readHealthAnswer,
+  readRefundAnswer,
+  readStatusAnswer,
+} from './read-answers.ts';
 
 const now = Date.parse('2026-03-01T12:00:00.000Z');
 const begins = { expiresAt: new Date(now + 180_000) };
@@ -140,18 +146,18 @@ test('an answer of any kind becomes an outcome, and nothing else', () => {
     fc.property(status, bodies, header, (code, body, retryAfter) => {
       const headers = defined({ 'retry-after': retryAfter });
       const heard = { status: code, headers, body, ms: 1 };
-      const created = createdOf(heard, { begins }, now);
-      const known = statusOf(heard, { providerTransactionId: 'P-1' }, now);
+      const created = readCreateAnswer(heard, { newPayment: begins }, now);
+      const known = readStatusAnswer(heard, { providerTransactionId: 'P-1' }, now);
       for (const outcome of [created, known]) demandPayment(outcome);
       if (known.outcome === 'Answered') assert.equal(known.providerTransactionId, 'P-1');
       if (created.outcome === 'Answered' && created.expiresAt !== undefined) {
         assert.ok(created.expiresAt <= begins.expiresAt);
       }
-      const refund = refundOf(heard, { refundId }, now);
+      const refund = readRefundAnswer(heard, { refundId }, now);
       assert.ok(refund.outcome !== 'Answered' || Value.Check(ProviderRefundStatus, refund.status));
-      const cancel = cancelOf(heard, { providerTransactionId: 'P-1' }, now);
+      const cancel = readCancelAnswer(heard, { providerTransactionId: 'P-1' }, now);
       assert.ok(cancel.outcome !== 'Answered' || Value.Check(ProviderPaymentStatus, cancel.status));
-      for (const outcome of [created, known, refund, cancel, healthOf(heard, now)]) {
+      for (const outcome of [created, known, refund, cancel, readHealthAnswer(heard, now)]) {
         demandBounded(outcome);
       }
     }),

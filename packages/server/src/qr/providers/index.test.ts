@@ -15,7 +15,7 @@ import {
   systemIds,
 } from '../../platform/index.ts';
 import { createProviders } from './index.ts';
-import { pickService } from './select-service.ts';
+import { selectService } from './select-service.ts';
 
 const serviceId = '0198c0de-0000-7000-8000-0000000000aa';
 const organizationId = '0198c0de-0000-7000-8000-0000000000bb';
@@ -53,7 +53,7 @@ const calls = createOutgoingCalls({ allowsLoopback: true });
 after(() => calls.close());
 
 const contract = { currencies: ['EUR'], acquirerMerchantId: '4711' };
-const standing = {
+const current = {
   organizationName: 'Demo Acquirer',
   merchant: {
     merchantId: systemIds.uuid(),
@@ -99,7 +99,7 @@ function opening(spiUrl: string | undefined, more: { at?: () => number; timeoutM
       activeServices: async () => [],
       callable: async (id) => (id === serviceId ? service : undefined),
     },
-    provisioning: { resolveWithoutAcquirer: async () => standing as never },
+    provisioning: { resolveWithoutAcquirer: async () => current as never },
     clock,
     dueClock: clock,
     ids: systemIds,
@@ -136,7 +136,7 @@ test('a payment goes out enriched and signed, as the public package verifies it'
   const server = await serving(answering({ providerTransactionId: 'P-1', status: 'Pending' }));
   const { providers, lines } = opening(server.url);
   try {
-    const place = await providers.place(organizationId, { deviceId, currency: 'EUR' });
+    const place = await providers.merchantDetails(organizationId, { deviceId, currency: 'EUR' });
     const answer = await providers.create(place, payment);
     assert.equal(answer.outcome, 'Answered');
     const [sent] = server.seen;
@@ -152,7 +152,7 @@ test('a payment goes out enriched and signed, as the public package verifies it'
       assert.deepEqual(
         { merchantId, acquirerId, terminalId, mcc, country },
         {
-          merchantId: standing.merchant.merchantId,
+          merchantId: current.merchant.merchantId,
           acquirerId: organizationId,
           terminalId: deviceId,
           mcc: '5462',
@@ -173,7 +173,7 @@ test('a payment goes out enriched and signed, as the public package verifies it'
 
 test('the acquirer’s number is told where its contract has the currency', async () => {
   const { providers } = opening(undefined);
-  const place = await providers.place(organizationId, { deviceId, currency: 'JPY' });
+  const place = await providers.merchantDetails(organizationId, { deviceId, currency: 'JPY' });
   assert.equal(place.acquirerMerchantId, undefined);
   assert.equal(place.externalId, 'B-1');
 });
@@ -286,7 +286,7 @@ test('a provider that fails is left alone, looked at, and called again', async (
     assert.ok(refused.outcome === 'NotSent' && refused.reason === 'circuit_open');
     const sent = server.seen.filter(({ url }) => url.includes('/qr-payments')).length;
     assert.equal(sent, 5);
-    assert.equal(providers.troubled()[0]?.serviceId, serviceId);
+    assert.equal(providers.listFailing()[0]?.serviceId, serviceId);
     assert.match(String(await shown()), new RegExp(`service="${serviceId}"} (?:1|0\\.5)`));
     isWell = true;
     const deadline = performance.now() + 30_000;
@@ -294,7 +294,7 @@ test('a provider that fails is left alone, looked at, and called again', async (
       if ((await providers.status(of)).outcome === 'Answered') break;
       await new Promise((resolve) => setImmediate(resolve));
     }
-    assert.equal(providers.troubled().length, 0);
+    assert.equal(providers.listFailing().length, 0);
     assert.equal(await shown(), null);
     const text = await metrics.registry.metrics();
     assert.match(text, /switchyard_provider_calls_total\{call="status",outcome="NotSent"\} [1-9]/);
@@ -313,7 +313,7 @@ test('a provider that hangs holds so many calls and no more, and those that end 
   });
   const { providers } = opening(server.url);
   try {
-    const place = await providers.place(organizationId, { deviceId, currency: 'EUR' });
+    const place = await providers.merchantDetails(organizationId, { deviceId, currency: 'EUR' });
     const creates = Array.from({ length: 193 }, () => providers.create(place, payment));
     const last = await creates[192];
     assert.deepEqual(last, { outcome: 'NotSent', reason: 'busy', retryAfterMs: 1000 });
@@ -344,8 +344,8 @@ test('the service of a payment type is picked by its scenario, the older one in 
     service('a', ['MerchantScan']),
     service('0', [], ['other']),
   ];
-  assert.equal(pickService(services, 'demopay', 'consumerscan')?.serviceId, 'b');
-  assert.equal(pickService(services, 'demopay', 'merchantscan')?.serviceId, 'a');
-  assert.equal(pickService(services.slice(0, 1), 'demopay', 'merchantscan')?.serviceId, 'c');
-  assert.equal(pickService(services, 'none', 'consumerscan'), undefined);
+  assert.equal(selectService(services, 'demopay', 'consumerscan')?.serviceId, 'b');
+  assert.equal(selectService(services, 'demopay', 'merchantscan')?.serviceId, 'a');
+  assert.equal(selectService(services.slice(0, 1), 'demopay', 'merchantscan')?.serviceId, 'c');
+  assert.equal(selectService(services, 'none', 'consumerscan'), undefined);
 });

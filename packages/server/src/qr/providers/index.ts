@@ -15,12 +15,23 @@ import {
   type Metrics,
   type OutgoingCalls,
 } from '../../platform/index.ts';
-import type { CircuitLimits } from './circuit-breaker.ts';
-import { createCircuits } from './circuit-breakers.ts';
-import { type PlaceDeps, placeFrom } from './merchant-details.ts';
-import type { NewProviderPayment, Place, ProviderPaymentRef, Providers } from './provider-types.ts';
-import { cancelOf, createdOf, healthOf, refundOf, statusOf } from './read-answers.ts';
-import { pickService } from './select-service.ts';
+import type { CircuitBreakerLimits } from './circuit-breaker.ts';
+import { createCircuitBreakers } from './circuit-breakers.ts';
+import { type MerchantDetailsDeps, readMerchantDetails } from './merchant-details.ts';
+import type {
+  MerchantDetails,
+  NewProviderPayment,
+  ProviderPaymentRef,
+  Providers,
+} from './provider-types.ts';
+import {
+  readCancelAnswer,
+  readCreateAnswer,
+  readHealthAnswer,
+  readRefundAnswer,
+  readStatusAnswer,
+} from './read-answers.ts';
+import { selectService } from './select-service.ts';
 import { createSignedCalls } from './signed-calls.ts';
 
 export type * from './provider-types.ts';
@@ -28,7 +39,7 @@ export type * from './provider-types.ts';
 export type ProvidersDeps = {
   readonly calls: Pick<OutgoingCalls, 'call'>;
   readonly catalog: Pick<Catalog, 'activeServices' | 'callable'>;
-  readonly provisioning: PlaceDeps;
+  readonly provisioning: MerchantDetailsDeps;
   readonly clock: Clock;
   readonly dueClock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
@@ -36,7 +47,7 @@ export type ProvidersDeps = {
   readonly metrics: Metrics;
   /** The base URL to which providers send their events. */
   readonly baseUrl: string;
-  readonly circuitLimits?: CircuitLimits;
+  readonly circuitLimits?: CircuitBreakerLimits;
   /** Receives each finished call, so that the provider can see it. */
   readonly onCall?: (call: NotedCall) => void;
 };
@@ -47,7 +58,11 @@ const healthTimeoutMs = 5_000;
 export const eventsUrlOf = (baseUrl: string, transactionId: string): string =>
   `${baseUrl}/qrcode-payment/v1/transactions/${transactionId}/events`;
 
-function beginning(baseUrl: string, place: Place, payment: NewProviderPayment): CreateQrPayment {
+function createPaymentMessage(
+  baseUrl: string,
+  merchant: MerchantDetails,
+  payment: NewProviderPayment,
+): CreateQrPayment {
   const { transactionId, amount, currency, scannedPaymentId, order } = payment;
   return {
     platformTransactionId: transactionId,
@@ -58,29 +73,29 @@ function beginning(baseUrl: string, place: Place, payment: NewProviderPayment): 
     ...defined({ scannedPaymentId }),
     amount: { amount, currency },
     ...defined({ order }),
-    merchant: place,
+    merchant: merchant,
     createdAt: isoTime(payment.createdAt.getTime()),
     expiresAt: isoTime(payment.expiresAt.getTime()),
     eventsUrl: eventsUrlOf(baseUrl, transactionId),
   };
 }
 
-const named = ({ transactionId, providerTransactionId }: ProviderPaymentRef) => ({
+const paymentIdentifiers = ({ transactionId, providerTransactionId }: ProviderPaymentRef) => ({
   platformTransactionId: transactionId,
   ...defined({ providerTransactionId }),
 });
 
-const knownOf = ({ providerTransactionId }: ProviderPaymentRef) =>
+const expectedIdentifiers = ({ providerTransactionId }: ProviderPaymentRef) =>
   defined({ providerTransactionId });
 
 /** @example const providers = createProviders({ calls, catalog, provisioning, clock, dueClock, ids, log, metrics, baseUrl }); */
 export function createProviders(deps: ProvidersDeps): Providers {
   const { catalog, provisioning, clock, log, metrics, baseUrl } = deps;
-  const circuits = createCircuits({
+  const circuits = createCircuitBreakers({
     clock: deps.dueClock,
     log,
     metrics,
-    look: (serviceId) => look(serviceId),
+    checkHealth: (serviceId) => checkHealth(serviceId),
     ...defined({ limits: deps.circuitLimits }),
   });
   const send = createSignedCalls({ ...deps, find: catalog.callable, circuits });
@@ -92,79 +107,84 @@ export function createProviders(deps: ProvidersDeps): Providers {
       serviceId,
       path: providerPaths.health,
       timeoutMs: healthTimeoutMs,
-      read: healthOf,
+      read: readHealthAnswer,
     });
 
   /** If the database fails too, the server repeats the health check after another pause. */
-  const look = (serviceId: string) =>
+  const checkHealth = (serviceId: string) =>
     health(serviceId).catch((error: unknown) =>
-      log.warn({ err: error, serviceId }, 'the health of a provider was not asked for'),
+      log.warn({ err: error, serviceId }, 'the server could not check the health of a provider'),
     );
 
   return {
-    async pick(organizationId, { deviceId, paymentType, scenario }) {
+    async selectService(organizationId, { deviceId, paymentType, scenario }) {
       const services = await catalog.activeServices(organizationId, deviceId);
-      return pickService(services, paymentType, scenario);
+      return selectService(services, paymentType, scenario);
     },
 
-    place: (organizationId, asked) => placeFrom(provisioning, organizationId, asked),
+    merchantDetails: (organizationId, terminal) =>
+      readMerchantDetails(provisioning, organizationId, terminal),
 
-    create(place, payment) {
-      const asked = { begins: { expiresAt: payment.expiresAt } };
+    create(merchant, payment) {
+      const expected = { newPayment: { expiresAt: payment.expiresAt } };
       return send({
         name: 'create',
         serviceId: payment.serviceId,
         path: providerPaths.payments,
-        message: beginning(baseUrl, place, payment),
-        read: (heard, now) => createdOf(heard, asked, now),
+        message: createPaymentMessage(baseUrl, merchant, payment),
+        read: (response, now) => readCreateAnswer(response, expected, now),
       });
     },
 
-    status: (of) =>
+    status: (payment) =>
       send({
         name: 'status',
-        serviceId: of.serviceId,
-        path: providerPaths.payment(of.transactionId),
-        read: (heard, now) => statusOf(heard, knownOf(of), now),
+        serviceId: payment.serviceId,
+        path: providerPaths.payment(payment.transactionId),
+        read: (response, now) => readStatusAnswer(response, expectedIdentifiers(payment), now),
       }),
 
-    cancel: (of, reason) =>
+    cancel: (payment, reason) =>
       send({
         name: 'cancel',
-        serviceId: of.serviceId,
-        path: providerPaths.cancel(of.transactionId),
-        message: { ...named(of), reason, requestedAt: at() } satisfies CancelQrPayment,
-        read: (heard, now) => cancelOf(heard, knownOf(of), now),
+        serviceId: payment.serviceId,
+        path: providerPaths.cancel(payment.transactionId),
+        message: {
+          ...paymentIdentifiers(payment),
+          reason,
+          requestedAt: at(),
+        } satisfies CancelQrPayment,
+        read: (response, now) => readCancelAnswer(response, expectedIdentifiers(payment), now),
       }),
 
-    refund(of, { refundId, amount, currency, reason }) {
-      const money = { amount, currency };
-      const why = defined({ reason });
+    refund(payment, { refundId, amount, currency, reason }) {
+      const refundAmount = { amount, currency };
+      const reasonMember = defined({ reason });
       return send({
         name: 'refund',
-        serviceId: of.serviceId,
-        path: providerPaths.refunds(of.transactionId),
+        serviceId: payment.serviceId,
+        path: providerPaths.refunds(payment.transactionId),
         message: {
           refundId,
-          ...named(of),
-          amount: money,
-          ...why,
+          ...paymentIdentifiers(payment),
+          amount: refundAmount,
+          ...reasonMember,
           requestedAt: at(),
         } satisfies RefundQrPayment,
-        read: (heard, now) => refundOf(heard, { refundId }, now),
+        read: (response, now) => readRefundAnswer(response, { refundId }, now),
       });
     },
 
-    refundStatus: (of, refundId) =>
+    refundStatus: (payment, refundId) =>
       send({
         name: 'refund_status',
-        serviceId: of.serviceId,
-        path: providerPaths.refund(of.transactionId, refundId),
-        read: (heard, now) => refundOf(heard, { refundId }, now),
+        serviceId: payment.serviceId,
+        path: providerPaths.refund(payment.transactionId, refundId),
+        read: (response, now) => readRefundAnswer(response, { refundId }, now),
       }),
 
     health,
-    troubled: circuits.troubled,
+    listFailing: circuits.listFailing,
     stop: circuits.stop,
   };
 }

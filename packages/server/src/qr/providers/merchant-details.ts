@@ -1,23 +1,23 @@
 // Reads the merchant, acquirer and store of a terminal for the request to the provider.
 import { defined } from '@switchyard/contract';
 import type { Provisioning } from '../../provisioning/index.ts';
-import type { Place } from './provider-types.ts';
+import type { MerchantDetails } from './provider-types.ts';
 
 const nameMaxChars = 200;
 
-export type PlaceDeps = Pick<Provisioning, 'resolveWithoutAcquirer'>;
+export type MerchantDetailsDeps = Pick<Provisioning, 'resolveWithoutAcquirer'>;
 
-/** @example const place = await placeFrom(provisioning, organizationId, { deviceId, currency: 'EUR' }); */
-export async function placeFrom(
-  provisioning: PlaceDeps,
+/** @example const merchant = await readMerchantDetails(provisioning, organizationId, { deviceId, currency: 'EUR' }); */
+export async function readMerchantDetails(
+  provisioning: MerchantDetailsDeps,
   organizationId: string,
-  asked: { readonly deviceId: string; readonly currency: string; readonly merchantId?: string },
-): Promise<Place> {
-  const { deviceId, currency, merchantId } = asked;
-  const within = defined({ merchantId });
-  const found = await provisioning.resolveWithoutAcquirer(organizationId, { deviceId }, within);
-  const { merchant, store, contracts, organizationName } = found;
-  if (store === undefined) throw new Error('a device stands in a store');
+  terminal: { readonly deviceId: string; readonly currency: string; readonly merchantId?: string },
+): Promise<MerchantDetails> {
+  const { deviceId, currency, merchantId } = terminal;
+  const scope = defined({ merchantId });
+  const place = await provisioning.resolveWithoutAcquirer(organizationId, { deviceId }, scope);
+  const { merchant, store, contracts, organizationName } = place;
+  if (store === undefined) throw new Error('the device has no store');
   const contract = contracts.find(({ currencies }) => currencies.includes(currency));
   const city = store.address?.city;
   return {

@@ -130,10 +130,10 @@ export type RefundAnswered = More & {
 export type HealthAnswered = { readonly outcome: 'Answered'; readonly status: 'Up' | 'Down' };
 
 /** The merchant and store of a payment, for the provider. */
-export type Place = ProviderMerchant;
+export type MerchantDetails = ProviderMerchant;
 
 /** The service that takes a payment of a device. */
-export type PickedService = {
+export type SelectedService = {
   readonly serviceId: string;
   /** The organisation that provides the service; only it may send the events. */
   readonly providerId: string;
@@ -152,20 +152,20 @@ export type ProviderHealth = {
 
 export type Providers = {
   /** The active service for a payment type at a device, or undefined. */
-  pick(
+  selectService(
     organizationId: string,
     asked: {
       readonly deviceId: string;
       readonly paymentType: string;
       readonly scenario: CreateQrPayment['paymentScenario'];
     },
-  ): Promise<PickedService | undefined>;
+  ): Promise<SelectedService | undefined>;
   /** The merchant and store of the payment; refuses unknown or disabled ones. */
-  place(
+  merchantDetails(
     organizationId: string,
     asked: { readonly deviceId: string; readonly currency: string; readonly merchantId?: string },
-  ): Promise<Place>;
-  create(place: Place, payment: NewProviderPayment): Promise<PaymentAnswer | Failed>;
+  ): Promise<MerchantDetails>;
+  create(place: MerchantDetails, payment: NewProviderPayment): Promise<PaymentAnswer | Failed>;
   status(of: ProviderPaymentRef): Promise<PaymentAnswer | NotFound | Failed>;
   cancel(of: ProviderPaymentRef, reason: CancelReason): Promise<CancelAnswered | NotFound | Failed>;
   refund(
@@ -179,7 +179,7 @@ export type Providers = {
   /** Asks the provider of a service whether it takes payments. */
   health(serviceId: string): Promise<HealthAnswered | Failed>;
   /** The open and half-open circuits of this process. */
-  troubled(): readonly ProviderHealth[];
+  listFailing(): readonly ProviderHealth[];
   /** Stops the scheduled health checks. */
   stop(): void;
 };

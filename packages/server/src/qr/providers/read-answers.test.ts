@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { cancelOf, createdOf, faultOf, healthOf, refundOf, statusOf } from './read-answers.ts';
+import {
+  outcomeOfFault,
+  readCancelAnswer,
+  readCreateAnswer,
+  readHealthAnswer,
+  readRefundAnswer,
+  readStatusAnswer,
+} from './read-answers.ts';
 
 const now = Date.parse('2026-03-01T12:00:00.000Z');
 const expiresAt = new Date(now + 180_000);
@@ -24,7 +31,7 @@ const heard = (status: number, body: unknown, headers: Record<string, string> = 
 });
 
 const created = (status: number, body: unknown, headers?: Record<string, string>) =>
-  createdOf(heard(status, body, headers), { begins }, now);
+  readCreateAnswer(heard(status, body, headers), { newPayment: begins }, now);
 
 test('an answer is read, and what may be shown is kept', () => {
   const answer = created(200, {
@@ -100,7 +107,7 @@ test('whatever cannot be read, or contradicts the question, leaves the outcome u
   const contradicts = { outcome: 'Unknown', fault: 'answer_contradicts' };
   assert.deepEqual(created(200, { ...fine, status: 'Refunded' }), contradicts);
   const other = { providerTransactionId: 'P-2' };
-  assert.deepEqual(statusOf(heard(200, fine), other, now), contradicts);
+  assert.deepEqual(readStatusAnswer(heard(200, fine), other, now), contradicts);
 });
 
 test('what may not be shown is found out at once; once it is paid, nobody shows anything', () => {
@@ -115,7 +122,7 @@ test('what may not be shown is found out at once; once it is paid, nobody shows 
     providerTransactionId: 'P-1',
     status: 'Completed',
   });
-  assert.deepEqual(statusOf(heard(200, { ...fine, display }), {}, now), {
+  assert.deepEqual(readStatusAnswer(heard(200, { ...fine, display }), {}, now), {
     outcome: 'Answered',
     providerTransactionId: 'P-1',
     status: 'Pending',
@@ -180,10 +187,10 @@ test('faults of a server, redirects and what stands between leave the outcome un
 
 test('a payment is missing only where the provider says so: any server can say 404', () => {
   const missing = { status: 404, code: 'payment_not_found' };
-  assert.deepEqual(statusOf(heard(404, missing), {}, now), { outcome: 'NotFound' });
-  assert.deepEqual(cancelOf(heard(404, missing), {}, now), { outcome: 'NotFound' });
+  assert.deepEqual(readStatusAnswer(heard(404, missing), {}, now), { outcome: 'NotFound' });
+  assert.deepEqual(readCancelAnswer(heard(404, missing), {}, now), { outcome: 'NotFound' });
   for (const status of [404, 405, 410]) {
-    const answer = statusOf(heard(status, '<h1>Not Found</h1>'), {}, now);
+    const answer = readStatusAnswer(heard(status, '<h1>Not Found</h1>'), {}, now);
     assert.deepEqual(answer, { outcome: 'Unknown', fault: 'answer_unreadable' });
   }
   assert.equal(created(404, missing).outcome, 'Refused');
@@ -192,38 +199,44 @@ test('a payment is missing only where the provider says so: any server can say 4
 test('a cancel that came too late is an answer, told with 200 or with 409', () => {
   const late = { outcome: 'Answered', status: 'Completed', providerTransactionId: 'P-1' };
   const known = { providerTransactionId: 'P-1' };
-  assert.deepEqual(cancelOf(heard(200, { ...fine, status: 'Completed' }), known, now), late);
+  assert.deepEqual(
+    readCancelAnswer(heard(200, { ...fine, status: 'Completed' }), known, now),
+    late,
+  );
   const problem = { ...known, code: 'already_final', paymentStatus: 'Completed', status: 409 };
-  const { more, ...answer } = cancelOf(heard(409, problem), known, now) as Record<string, unknown>;
+  const { more, ...answer } = readCancelAnswer(heard(409, problem), known, now) as Record<
+    string,
+    unknown
+  >;
   assert.deepEqual(answer, late);
   assert.deepEqual(more, { code: 'already_final' });
-  assert.deepEqual(cancelOf(heard(200, { status: 'Cancelled' }), {}, now), {
+  assert.deepEqual(readCancelAnswer(heard(200, { status: 'Cancelled' }), {}, now), {
     outcome: 'Answered',
     status: 'Cancelled',
   });
-  assert.equal(cancelOf(heard(409, { code: 'busy' }), {}, now).outcome, 'Refused');
-  assert.equal(cancelOf(heard(409, { paymentStatus: 'Gone' }), {}, now).outcome, 'Unknown');
-  assert.equal(cancelOf(heard(200, ''), {}, now).outcome, 'Unknown');
+  assert.equal(readCancelAnswer(heard(409, { code: 'busy' }), {}, now).outcome, 'Refused');
+  assert.equal(readCancelAnswer(heard(409, { paymentStatus: 'Gone' }), {}, now).outcome, 'Unknown');
+  assert.equal(readCancelAnswer(heard(200, ''), {}, now).outcome, 'Unknown');
 });
 
 test('a refund is told by its own name', () => {
   const refundId = '0198c0de-0000-7000-8000-00000000000a';
   const answer = { refundId, status: 'Pending', providerRefundId: 'R-1' };
-  assert.deepEqual(refundOf(heard(200, answer), { refundId }, now), {
+  assert.deepEqual(readRefundAnswer(heard(200, answer), { refundId }, now), {
     outcome: 'Answered',
     status: 'Pending',
     providerRefundId: 'R-1',
   });
   const other = { ...answer, refundId: '0198c0de-0000-7000-8000-00000000000b' };
-  assert.deepEqual(refundOf(heard(200, other), { refundId }, now), {
+  assert.deepEqual(readRefundAnswer(heard(200, other), { refundId }, now), {
     outcome: 'Unknown',
     fault: 'answer_contradicts',
   });
   for (const body of ['', { ...answer, status: 'Refunded' }, { status: 'Completed' }]) {
-    assert.equal(refundOf(heard(200, body), { refundId }, now).outcome, 'Unknown');
+    assert.equal(readRefundAnswer(heard(200, body), { refundId }, now).outcome, 'Unknown');
   }
   const missing = heard(404, { code: 'refund_not_found' });
-  assert.deepEqual(refundOf(missing, { refundId }, now), { outcome: 'NotFound' });
+  assert.deepEqual(readRefundAnswer(missing, { refundId }, now), { outcome: 'NotFound' });
 });
 
 test('unknown members are kept within limits, without card data and without secrets', () => {
@@ -269,38 +282,38 @@ test('a name of a payer that looks whole is masked here', () => {
 
 test('what never left did nothing; what may have left is unknown', () => {
   const ms = 1;
-  assert.deepEqual(faultOf({ fault: 'unreachable', ms, possiblySent: false }), {
+  assert.deepEqual(outcomeOfFault({ fault: 'unreachable', ms, possiblySent: false }), {
     outcome: 'NotSent',
     reason: 'unreachable',
   });
-  assert.deepEqual(faultOf({ fault: 'unreachable', ms, possiblySent: true }), {
+  assert.deepEqual(outcomeOfFault({ fault: 'unreachable', ms, possiblySent: true }), {
     outcome: 'Unknown',
     fault: 'unreachable',
   });
-  assert.deepEqual(faultOf({ fault: 'address_refused', ms, possiblySent: false }), {
+  assert.deepEqual(outcomeOfFault({ fault: 'address_refused', ms, possiblySent: false }), {
     outcome: 'NotSent',
     reason: 'address_refused',
   });
-  assert.deepEqual(faultOf({ fault: 'address_refused', ms, possiblySent: true }), {
+  assert.deepEqual(outcomeOfFault({ fault: 'address_refused', ms, possiblySent: true }), {
     outcome: 'Unknown',
     fault: 'unreachable',
   });
-  assert.deepEqual(faultOf({ fault: 'timed_out', ms, possiblySent: true }), {
+  assert.deepEqual(outcomeOfFault({ fault: 'timed_out', ms, possiblySent: true }), {
     outcome: 'Unknown',
     fault: 'timed_out',
   });
 });
 
 test('whoever answers a look is there; who says Down, or fails, is not', () => {
-  assert.deepEqual(healthOf(heard(200, { status: 'Up' }), now), {
+  assert.deepEqual(readHealthAnswer(heard(200, { status: 'Up' }), now), {
     outcome: 'Answered',
     status: 'Up',
   });
-  assert.deepEqual(healthOf(heard(200, { status: 'Down' }), now), {
+  assert.deepEqual(readHealthAnswer(heard(200, { status: 'Down' }), now), {
     outcome: 'Answered',
     status: 'Down',
   });
-  assert.deepEqual(healthOf(heard(404, ''), now), { outcome: 'Answered', status: 'Up' });
-  assert.equal(healthOf(heard(200, 'ok'), now).outcome, 'Unknown');
-  assert.equal(healthOf(heard(503, ''), now).outcome, 'Unknown');
+  assert.deepEqual(readHealthAnswer(heard(404, ''), now), { outcome: 'Answered', status: 'Up' });
+  assert.equal(readHealthAnswer(heard(200, 'ok'), now).outcome, 'Unknown');
+  assert.equal(readHealthAnswer(heard(503, ''), now).outcome, 'Unknown');
 });

@@ -15,11 +15,11 @@ import type {
 import * as read from './read-members.ts';
 
 /** The identifiers in the call; a response with other ones is a contradiction. */
-export type Asked = {
+export type ExpectedIdentifiers = {
   readonly providerTransactionId?: string;
   readonly refundId?: string;
   /** Set for a call that creates a payment. */
-  readonly begins?: { readonly expiresAt: Date };
+  readonly newPayment?: { readonly expiresAt: Date };
 };
 
 const hourMs = 3_600_000;
@@ -49,7 +49,7 @@ const unknown = (fault: Unknown['fault']): Unknown => ({ outcome: 'Unknown', fau
 const unreadable = unknown('answer_unreadable');
 const contradicts = unknown('answer_contradicts');
 
-const isFine = (status: number) => status >= 200 && status <= 202;
+const isSuccess = (status: number) => status >= 200 && status <= 202;
 
 /** Retry-After as seconds or a date (RFC 9110), at most one hour. */
 function retryAfter(header: unknown, now: number): { retryAfterMs?: number } {
@@ -59,7 +59,7 @@ function retryAfter(header: unknown, now: number): { retryAfterMs?: number } {
 }
 
 /** The outcome of a call without a response. */
-export function faultOf(result: Extract<CallResult, { fault: string }>): Unknown | NotSent {
+export function outcomeOfFault(result: Extract<CallResult, { fault: string }>): Unknown | NotSent {
   const { fault, possiblySent } = result;
   // The call was sent, but a retry was refused because the host name now resolves elsewhere.
   if (fault === 'address_refused') {
@@ -69,33 +69,35 @@ export function faultOf(result: Extract<CallResult, { fault: string }>): Unknown
   return { outcome: 'NotSent', reason: fault };
 }
 
-function refusedFor(status: number): Refused['reason'] {
+function refusalReason(status: number): Refused['reason'] {
   if (status === 401 || status === 403) return 'signature';
   if (status === 409) return 'conflict';
   return status === 400 || status === 422 ? 'invalid' : 'refused';
 }
 
 /** Codes for an unknown payment or refund; a 404 alone may come from another server. */
-const missing = new Set(['payment_not_found', 'refund_not_found']);
+const notFoundCodes = new Set(['payment_not_found', 'refund_not_found']);
 /** A proxy can send these statuses too, so the provider may have processed the call. */
-const uncertain = new Set([408, 425, 499]);
+const uncertainStatuses = new Set([408, 425, 499]);
 
-function problemOf(
+function outcomeOfProblem(
   { status, headers, body }: Extract<CallResult, { status: number }>,
   now: number,
 ): NotFound | Failed {
   if (status < 200 || (status >= 300 && status < 400)) return unknown('redirected');
-  const wait = retryAfter(headers['retry-after'], now);
-  if (status === 429) return { outcome: 'NotSent', reason: 'too_many_requests', ...wait };
-  if (status >= 500 || uncertain.has(status)) return { ...unknown('server_fault'), ...wait };
+  const retryTime = retryAfter(headers['retry-after'], now);
+  if (status === 429) return { outcome: 'NotSent', reason: 'too_many_requests', ...retryTime };
+  if (status >= 500 || uncertainStatuses.has(status))
+    return { ...unknown('server_fault'), ...retryTime };
   if (status < 400) return unreadable;
-  const problem = read.parsed(body) ?? {};
-  const code = read.code(problem['code']);
-  if (status === 404 && code !== undefined && missing.has(code)) return { outcome: 'NotFound' };
-  const text = read.line(problem['detail']) ?? read.line(problem['title']);
+  const problem = read.parseObject(body) ?? {};
+  const code = read.reasonCode(problem['code']);
+  if (status === 404 && code !== undefined && notFoundCodes.has(code))
+    return { outcome: 'NotFound' };
+  const text = read.textLine(problem['detail']) ?? read.textLine(problem['title']);
   return {
     outcome: 'Refused',
-    reason: refusedFor(status),
+    reason: refusalReason(status),
     status,
     ...(code !== undefined && /^[a-z][a-z0-9_]{0,63}$/.test(code) ? { code } : {}),
     ...defined({ text }),
@@ -103,141 +105,167 @@ function problemOf(
 }
 
 /** A 404 without the provider's code does not prove that the payment does not exist. */
-function settled(problem: NotFound | Failed): NotFound | Failed {
-  const isNobody = problem.outcome === 'Refused' && [404, 405, 410].includes(problem.status);
-  return isNobody ? unreadable : problem;
+function withoutUnprovenNotFound(problem: NotFound | Failed): NotFound | Failed {
+  const isOtherServer = problem.outcome === 'Refused' && [404, 405, 410].includes(problem.status);
+  return isOtherServer ? unreadable : problem;
 }
 
 /** Only a different identifier contradicts; a missing one does not. */
-const differs = (told: string | undefined, known: string | undefined) =>
-  told !== undefined && known !== undefined && told !== known;
+const isOtherIdentifier = (presentMembers: string | undefined, expected: string | undefined) =>
+  presentMembers !== undefined && expected !== undefined && presentMembers !== expected;
 
-const showable = new Set(['Created', 'Pending', 'Scanned']);
-const neverAtFirst = new Set(['PartiallyRefunded', 'Refunded']);
+const statusesWithDisplay = new Set(['Created', 'Pending', 'Scanned']);
+const statusesNeverFirst = new Set(['PartiallyRefunded', 'Refunded']);
 
-function shown(members: read.Members, status: string) {
-  if (!showable.has(status)) return undefined;
+function readDisplay(members: read.Members, status: string) {
+  if (!statusesWithDisplay.has(status)) return undefined;
   return read.display(members['display']);
 }
 
-function expiry(members: read.Members, begins: Asked['begins']): { expiresAt?: Date } {
-  const at = read.time(members['expiresAt']);
+function readExpiry(
+  members: read.Members,
+  newPayment: ExpectedIdentifiers['newPayment'],
+): { expiresAt?: Date } {
+  const at = read.timestamp(members['expiresAt']);
   if (at === undefined) return {};
-  const isLater = begins !== undefined && at.getTime() > begins.expiresAt.getTime();
-  return { expiresAt: isLater ? begins.expiresAt : at };
+  const isLater = newPayment !== undefined && at.getTime() > newPayment.expiresAt.getTime();
+  return { expiresAt: isLater ? newPayment.expiresAt : at };
 }
 
 /** The members that are present and readable. */
-function told<Values extends Record<string, unknown>>(values: Values) {
+function presentMembers<Values extends Record<string, unknown>>(values: Values) {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
     [Name in keyof Values]?: Exclude<Values[Name], undefined>;
   };
 }
 
-function paymentIn(body: string, asked: Asked): PaymentAnswer | Unknown {
-  const members = read.parsed(body);
+function parsePaymentAnswer(
+  body: string,
+  expectedIdentifiers: ExpectedIdentifiers,
+): PaymentAnswer | Unknown {
+  const members = read.parseObject(body);
   if (members === undefined) return unreadable;
   const providerTransactionId = read.identifier(members['providerTransactionId']);
   const status = read.paymentStatus(members['status']);
-  const money = read.amount(members['amount']);
+  const amount = read.amount(members['amount']);
   if (providerTransactionId === undefined || status === undefined) return unreadable;
-  if (money === 'unreadable') return unreadable;
-  if (differs(providerTransactionId, asked.providerTransactionId)) return contradicts;
-  if (asked.begins !== undefined && neverAtFirst.has(status)) return contradicts;
-  const display = shown(members, status);
+  if (amount === 'unreadable') return unreadable;
+  if (isOtherIdentifier(providerTransactionId, expectedIdentifiers.providerTransactionId))
+    return contradicts;
+  if (expectedIdentifiers.newPayment !== undefined && statusesNeverFirst.has(status))
+    return contradicts;
+  const display = readDisplay(members, status);
   // A display that the terminal cannot show fails at creation, before the consumer waits for it.
-  if (display === 'refused' && asked.begins !== undefined) return unknown('display_refused');
+  if (display === 'refused' && expectedIdentifiers.newPayment !== undefined)
+    return unknown('display_refused');
   return {
     outcome: 'Answered',
     providerTransactionId,
     status,
-    ...(money ?? {}),
-    ...told({
+    ...(amount ?? {}),
+    ...presentMembers({
       display: display === 'refused' ? undefined : display,
-      pollAfterMs: read.pollAfter(members['pollAfterMs']),
+      pollAfterMs: read.pollInterval(members['pollAfterMs']),
       payer: read.payer(members['payer']),
       failure: read.failure(members['failure']),
     }),
-    ...expiry(members, asked.begins),
-    ...read.moreOf(members, paymentMembers),
+    ...readExpiry(members, expectedIdentifiers.newPayment),
+    ...read.unknownMembers(members, paymentMembers),
   };
 }
 
-type Heard = Extract<CallResult, { status: number }>;
+type ProviderResponse = Extract<CallResult, { status: number }>;
 
 /** The outcome of a call that creates a payment. */
-export function createdOf(heard: Heard, asked: Asked, now: number): PaymentAnswer | Failed {
-  if (isFine(heard.status)) return paymentIn(heard.body, asked);
-  const problem = problemOf(heard, now);
+export function readCreateAnswer(
+  response: ProviderResponse,
+  expectedIdentifiers: ExpectedIdentifiers,
+  now: number,
+): PaymentAnswer | Failed {
+  if (isSuccess(response.status)) return parsePaymentAnswer(response.body, expectedIdentifiers);
+  const problem = outcomeOfProblem(response, now);
   // A new payment cannot be missing, so the address of the provider is wrong.
   return problem.outcome === 'NotFound'
-    ? { outcome: 'Refused', reason: 'refused', status: heard.status }
+    ? { outcome: 'Refused', reason: 'refused', status: response.status }
     : problem;
 }
 
-export function statusOf(heard: Heard, asked: Asked, now: number) {
-  return isFine(heard.status) ? paymentIn(heard.body, asked) : settled(problemOf(heard, now));
+export function readStatusAnswer(
+  response: ProviderResponse,
+  expectedIdentifiers: ExpectedIdentifiers,
+  now: number,
+) {
+  return isSuccess(response.status)
+    ? parsePaymentAnswer(response.body, expectedIdentifiers)
+    : withoutUnprovenNotFound(outcomeOfProblem(response, now));
 }
 
-function cancelIn(members: read.Members, asked: Asked, member: string): CancelAnswered | Unknown {
+function parseCancelAnswer(
+  members: read.Members,
+  expectedIdentifiers: ExpectedIdentifiers,
+  member: string,
+): CancelAnswered | Unknown {
   const status = read.paymentStatus(members[member]);
   const providerTransactionId = read.identifier(members['providerTransactionId']);
   if (status === undefined) return unreadable;
-  if (differs(providerTransactionId, asked.providerTransactionId)) return contradicts;
+  if (isOtherIdentifier(providerTransactionId, expectedIdentifiers.providerTransactionId))
+    return contradicts;
   return {
     outcome: 'Answered',
     status,
-    ...told({ providerTransactionId, failure: read.failure(members['failure']) }),
-    ...read.moreOf(members, [...cancelMembers, member]),
+    ...presentMembers({ providerTransactionId, failure: read.failure(members['failure']) }),
+    ...read.unknownMembers(members, [...cancelMembers, member]),
   };
 }
 
 /** A 409 with `paymentStatus` gives the status in place of a cancel, so it is an answer. */
-export function cancelOf(
-  heard: Heard,
-  asked: Asked,
+export function readCancelAnswer(
+  response: ProviderResponse,
+  expectedIdentifiers: ExpectedIdentifiers,
   now: number,
 ): CancelAnswered | NotFound | Failed {
-  const members = read.parsed(heard.body);
-  if (isFine(heard.status)) {
-    return members === undefined ? unreadable : cancelIn(members, asked, 'status');
+  const members = read.parseObject(response.body);
+  if (isSuccess(response.status)) {
+    return members === undefined
+      ? unreadable
+      : parseCancelAnswer(members, expectedIdentifiers, 'status');
   }
-  const isFinal = heard.status === 409 && members?.['paymentStatus'] !== undefined;
-  if (isFinal) return cancelIn(members, asked, 'paymentStatus');
-  return settled(problemOf(heard, now));
+  const isFinal = response.status === 409 && members?.['paymentStatus'] !== undefined;
+  if (isFinal) return parseCancelAnswer(members, expectedIdentifiers, 'paymentStatus');
+  return withoutUnprovenNotFound(outcomeOfProblem(response, now));
 }
 
-export function refundOf(
-  heard: Heard,
-  asked: Asked,
+export function readRefundAnswer(
+  response: ProviderResponse,
+  expectedIdentifiers: ExpectedIdentifiers,
   now: number,
 ): RefundAnswered | NotFound | Failed {
-  if (!isFine(heard.status)) return settled(problemOf(heard, now));
-  const members = read.parsed(heard.body);
+  if (!isSuccess(response.status)) return withoutUnprovenNotFound(outcomeOfProblem(response, now));
+  const members = read.parseObject(response.body);
   if (members === undefined) return unreadable;
   const status = read.refundStatus(members['status']);
-  const money = read.amount(members['amount']);
-  if (status === undefined || money === 'unreadable') return unreadable;
+  const amount = read.amount(members['amount']);
+  if (status === undefined || amount === 'unreadable') return unreadable;
   const { refundId } = members;
   if (typeof refundId !== 'string') return unreadable;
-  if (refundId.toLowerCase() !== asked.refundId) return contradicts;
+  if (refundId.toLowerCase() !== expectedIdentifiers.refundId) return contradicts;
   return {
     outcome: 'Answered',
     status,
-    ...told({
+    ...presentMembers({
       providerRefundId: read.identifier(members['providerRefundId']),
-      amount: money,
+      amount: amount,
       failure: read.failure(members['failure']),
     }),
-    ...read.moreOf(members, refundMembers),
+    ...read.unknownMembers(members, refundMembers),
   };
 }
 
 /** A refusal also shows that the provider runs; it may have no health endpoint. */
-export function healthOf(heard: Heard, now: number): HealthAnswered | Failed {
-  const problem = isFine(heard.status) ? undefined : problemOf(heard, now);
+export function readHealthAnswer(response: ProviderResponse, now: number): HealthAnswered | Failed {
+  const problem = isSuccess(response.status) ? undefined : outcomeOfProblem(response, now);
   if (problem === undefined) {
-    const status = read.parsed(heard.body)?.['status'];
+    const status = read.parseObject(response.body)?.['status'];
     return status === 'Up' || status === 'Down' ? { outcome: 'Answered', status } : unreadable;
   }
   return problem.outcome === 'NotFound' || problem.outcome === 'Refused'

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { redactText } from '../../platform/index.ts';
-import { line } from './read-members.ts';
+import { textLine } from './read-members.ts';
 
 test('what stands for a secret is never cut in two', () => {
   for (const secret of ['cvc=123', 'cvc="123"', 'cvc: 123', 'cvc=>123', "cvc='123'"]) {
     for (let at = 36; at <= 64; at += 1) {
-      const told = line(`${'a'.repeat(at)} ${secret} and more`, 64) ?? '';
+      const told = textLine(`${'a'.repeat(at)} ${secret} and more`, 64) ?? '';
       assert.ok(!told.includes('123'), told);
       assert.equal(redactText(told), told);
     }
   }
-  assert.equal(line(`cvc=123 ${'a'.repeat(64)}`, 64), `cvc=[redacted] ${'a'.repeat(49)}`);
+  assert.equal(textLine(`cvc=123 ${'a'.repeat(64)}`, 64), `cvc=[redacted] ${'a'.repeat(49)}`);
 });

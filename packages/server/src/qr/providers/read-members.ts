@@ -18,15 +18,15 @@ export type Members = Readonly<Record<string, unknown>>;
 
 const textMaxChars = 500;
 const payerMaxChars = 64;
-const moreDepthMax = 4;
-const moreMembersMax = 20;
-const pollLeastMs = 500;
-const pollMostMs = 60_000;
-const amountMost = 999_999_999_999;
+const unknownDepthMax = 4;
+const unknownMembersMax = 20;
+const pollMinMs = 500;
+const pollMaxMs = 60_000;
+const amountMax = 999_999_999_999;
 const codePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
 /** A JSON object, or undefined. */
-export function parsed(body: string): Members | undefined {
+export function parseObject(body: string): Members | undefined {
   try {
     const value: unknown = JSON.parse(body);
     return isMembers(value) ? value : undefined;
@@ -45,16 +45,16 @@ const isClean = (text: string) => redactText(text) === text && hideCardNumbers(t
 /**
  * Removes a redaction placeholder that the cut has split, because half of it looks like a secret.
  */
-function cutTo(maxChars: number, text: string): string {
+function shorten(maxChars: number, text: string): string {
   const cut = text.slice(0, maxChars).toWellFormed();
   const last = cut.lastIndexOf('[');
-  const isTorn =
+  const isPlaceholderCut =
     cut.length < text.length && last >= 0 && redactedPlaceholder.startsWith(cut.slice(last));
-  return (isTorn ? cut.slice(0, last) : cut).trimEnd();
+  return (isPlaceholderCut ? cut.slice(0, last) : cut).trimEnd();
 }
 
 /** One line of text that the database can store, without card data. */
-export function line(value: unknown, maxChars = textMaxChars): string | undefined {
+export function textLine(value: unknown, maxChars = textMaxChars): string | undefined {
   if (typeof value !== 'string') return undefined;
   const text = value
     .slice(0, 2 * maxChars)
@@ -62,7 +62,7 @@ export function line(value: unknown, maxChars = textMaxChars): string | undefine
     // biome-ignore lint/suspicious/noControlCharactersInRegex: what a line of text cannot hold
     .replace(/[\s\u0000-\u001f\u007f]+/g, ' ')
     .trim();
-  const clean = cutTo(maxChars, hideCardNumbers(redactText(text)));
+  const clean = shorten(maxChars, hideCardNumbers(redactText(text)));
   return clean === '' ? undefined : clean;
 }
 
@@ -72,7 +72,7 @@ export function identifier(value: unknown): string | undefined {
 }
 
 /** A reason or type code; undefined if it is malformed or contains a card number. */
-export function code(value: unknown): string | undefined {
+export function reasonCode(value: unknown): string | undefined {
   return typeof value === 'string' && codePattern.test(value) && isClean(value) ? value : undefined;
 }
 
@@ -90,7 +90,7 @@ export function amount(value: unknown): ProviderAmount | 'unreadable' | undefine
   if (!isMembers(value)) return 'unreadable';
   const { amount: minor, currency } = value;
   if (typeof minor !== 'number' || !Number.isInteger(minor)) return 'unreadable';
-  if (minor < 1 || minor > amountMost) return 'unreadable';
+  if (minor < 1 || minor > amountMax) return 'unreadable';
   if (typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)) return 'unreadable';
   return { amount: minor, currency };
 }
@@ -105,9 +105,9 @@ export function display(value: unknown): QrDisplay | 'refused' | undefined {
 
 export function failure(value: unknown): ProviderFailure | undefined {
   if (!isMembers(value)) return undefined;
-  const text = line(value['text']);
+  const text = textLine(value['text']);
   return {
-    code: code(value['code']) ?? 'provider_failure',
+    code: reasonCode(value['code']) ?? 'provider_failure',
     ...defined({ text }),
   };
 }
@@ -117,7 +117,7 @@ export function failure(value: unknown): ProviderFailure | undefined {
  */
 export function payer(value: unknown): ProviderPayer | undefined {
   if (!isMembers(value)) return undefined;
-  const text = line(value['maskedId'], payerMaxChars);
+  const text = textLine(value['maskedId'], payerMaxChars);
   if (text === undefined) return undefined;
   return {
     maskedId: text.replace(/\d(?=(?:[\s-]?\d){4})/g, (digit, at: number) =>
@@ -135,12 +135,12 @@ function masked(text: string, digit: string, at: number): string {
 }
 
 /** Limits the interval, so that the server polls neither too often nor too rarely. */
-export function pollAfter(value: unknown): number | undefined {
+export function pollInterval(value: unknown): number | undefined {
   if (typeof value !== 'number' || !Number.isFinite(value)) return undefined;
-  return Math.min(pollMostMs, Math.max(pollLeastMs, Math.round(value)));
+  return Math.min(pollMaxMs, Math.max(pollMinMs, Math.round(value)));
 }
 
-export function time(value: unknown): Date | undefined {
+export function timestamp(value: unknown): Date | undefined {
   if (
     typeof value !== 'string' ||
     !/^\d{4}-\d\d-\d\dT[\d:.]{5,20}(?:Z|[+-]\d\d:\d\d)$/.test(value)
@@ -151,33 +151,36 @@ export function time(value: unknown): Date | undefined {
   return Number.isNaN(at.getTime()) ? undefined : at;
 }
 
-function kept(value: unknown, depth: number): unknown {
-  if (typeof value === 'string') return line(value) ?? '';
+function cleanValue(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return textLine(value) ?? '';
   if (typeof value === 'boolean' || value === null) return value;
   if (typeof value === 'number') return isClean(String(value)) ? value : null;
-  if (depth >= moreDepthMax) return null;
+  if (depth >= unknownDepthMax) return null;
   if (Array.isArray(value)) {
-    return value.slice(0, moreMembersMax).map((each) => kept(each, depth + 1));
+    return value.slice(0, unknownMembersMax).map((each) => cleanValue(each, depth + 1));
   }
-  return isMembers(value) ? keptMembers(value, [], depth + 1) : null;
+  return isMembers(value) ? cleanMembers(value, [], depth + 1) : null;
 }
 
 /** A member name can contain card data, as a value can. */
-const isHarmless = (name: string) => code(name) !== undefined && !isSecretMember(name);
+const isSafeName = (name: string) => reasonCode(name) !== undefined && !isSecretMember(name);
 
-function keptMembers(members: Members, known: readonly string[], depth: number): Members {
+function cleanMembers(members: Members, knownNames: readonly string[], depth: number): Members {
   const rest = Object.entries(members)
-    .filter(([name]) => !known.includes(name) && isHarmless(name))
-    .slice(0, moreMembersMax)
-    .map(([name, value]): [string, unknown] => [name, kept(value, depth)]);
+    .filter(([name]) => !knownNames.includes(name) && isSafeName(name))
+    .slice(0, unknownMembersMax)
+    .map(([name, value]): [string, unknown] => [name, cleanValue(value, depth)]);
   return Object.fromEntries(rest);
 }
 
-const moreMaxChars = 4096;
+const unknownMaxChars = 4096;
 
 /** Unknown members, stored within limits and without card data, and never used. */
-export function moreOf(members: Members, known: readonly string[]): { more?: Members } {
-  const more = keptMembers(members, known, 0);
-  if (Object.keys(more).length === 0 || JSON.stringify(more).length > moreMaxChars) return {};
+export function unknownMembers(
+  members: Members,
+  knownNames: readonly string[],
+): { more?: Members } {
+  const more = cleanMembers(members, knownNames, 0);
+  if (Object.keys(more).length === 0 || JSON.stringify(more).length > unknownMaxChars) return {};
   return { more };
 }

@@ -15,14 +15,14 @@ import {
   type Metrics,
   type OutgoingCalls,
 } from '../../platform/index.ts';
-import type { Circuits } from './circuit-breakers.ts';
+import type { CircuitBreakers } from './circuit-breakers.ts';
 import type { Failed } from './provider-types.ts';
-import { faultOf } from './read-answers.ts';
+import { outcomeOfFault } from './read-answers.ts';
 
 export type CallsDeps = {
   readonly calls: Pick<OutgoingCalls, 'call'>;
   readonly find: (serviceId: string) => Promise<CallableService | undefined>;
-  readonly circuits: Circuits;
+  readonly circuits: CircuitBreakers;
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Pick<Log, 'warn'>;
@@ -47,8 +47,8 @@ export type ProviderCall<Outcome> = {
  * Limits the running calls of a service. Creates have a lower limit, so that calls that end
  * payments still get a connection.
  */
-const underWayMax = 256;
-const createsMax = 192;
+const runningCallsMax = 256;
+const runningCreatesMax = 192;
 const busyRetryMs = 1000;
 const bucketsSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
@@ -60,7 +60,7 @@ export function addressOf(spiUrl: string, path: string): string {
 }
 
 /** Whether the outcome counts as success for the circuit; a refusal does. */
-function isGood({ outcome, ...rest }: { outcome: string; status?: unknown; reason?: unknown }) {
+function isSuccess({ outcome, ...rest }: { outcome: string; status?: unknown; reason?: unknown }) {
   if (outcome === 'Unknown' || rest.status === 'Down') return false;
   if (outcome === 'NotSent') return rest.reason === 'too_many_requests';
   return true;
@@ -77,20 +77,20 @@ function faultNameOf(outcome: object): string {
 /** @example const send = createSignedCalls({ calls, find, circuits, clock, ids, log, metrics }); */
 export function createSignedCalls(deps: CallsDeps) {
   const { calls, find, circuits, clock, ids, log } = deps;
-  const underWay = new Map<string, number>();
-  const ended = deps.metrics.counter<'call' | 'outcome'>({
+  const runningCalls = new Map<string, number>();
+  const callCounter = deps.metrics.counter<'call' | 'outcome'>({
     name: 'switchyard_provider_calls_total',
     help: 'Calls to providers of QR payments by their outcome',
     labelNames: ['call', 'outcome'],
   });
-  const seconds = deps.metrics.histogram<'call'>({
+  const durationHistogram = deps.metrics.histogram<'call'>({
     name: 'switchyard_provider_call_duration_seconds',
     help: 'Time from the request to a provider until its response or an error',
     labelNames: ['call'],
     buckets: bucketsSeconds,
   });
 
-  async function exchange<Outcome extends { outcome: string }>(
+  async function sendSigned<Outcome extends { outcome: string }>(
     service: CallableService,
     url: string,
     call: ProviderCall<Outcome>,
@@ -111,26 +111,29 @@ export function createSignedCalls(deps: CallsDeps) {
       isIdempotent: true,
       ...defined({ body }),
     });
-    seconds.observe({ call: call.name }, result.ms / 1000);
-    return result.fault === undefined ? call.read(result, clock.now()) : faultOf(result);
+    durationHistogram.observe({ call: call.name }, result.ms / 1000);
+    return result.fault === undefined ? call.read(result, clock.now()) : outcomeOfFault(result);
   }
 
-  function told(call: ProviderCall<unknown>, outcome: object, name: string): void {
-    ended.inc({ call: call.name, outcome: name });
+  function logOutcome(call: ProviderCall<unknown>, outcome: object, name: string): void {
+    callCounter.inc({ call: call.name, outcome: name });
     if (name === 'Answered' || name === 'NotFound') return;
     const { reason, fault, status, code } = outcome as Record<string, unknown>;
-    const why = { reason, fault, status, code };
-    log.warn({ serviceId: call.serviceId, call: call.name, ...why }, 'a provider did not do it');
+    const details = { reason, fault, status, code };
+    log.warn(
+      { serviceId: call.serviceId, call: call.name, ...details },
+      'a call to a provider failed',
+    );
   }
 
-  async function placed<Outcome extends { outcome: string }>(
+  async function sendWithinLimits<Outcome extends { outcome: string }>(
     service: CallableService,
     url: string,
     call: ProviderCall<Outcome>,
   ): Promise<Outcome | Failed> {
     const { serviceId } = call;
-    const busy = underWay.get(serviceId) ?? 0;
-    if (busy >= (call.name === 'create' ? createsMax : underWayMax)) {
+    const running = runningCalls.get(serviceId) ?? 0;
+    if (running >= (call.name === 'create' ? runningCreatesMax : runningCallsMax)) {
       return { outcome: 'NotSent', reason: 'busy', retryAfterMs: busyRetryMs };
     }
     const entry = circuits.enter(serviceId, call.name === 'health');
@@ -138,21 +141,21 @@ export function createSignedCalls(deps: CallsDeps) {
       const { retryAfterMs } = entry;
       return { outcome: 'NotSent', reason: 'circuit_open', retryAfterMs };
     }
-    underWay.set(serviceId, busy + 1);
-    let good = false;
+    runningCalls.set(serviceId, running + 1);
+    let isSuccessful = false;
     const since = clock.now();
     try {
-      const outcome = await exchange(service, url, call);
-      good = isGood(outcome);
-      const fault = good ? {} : { fault: faultNameOf(outcome) };
+      const outcome = await sendSigned(service, url, call);
+      isSuccessful = isSuccess(outcome);
+      const fault = isSuccessful ? {} : { fault: faultNameOf(outcome) };
       const ms = clock.now() - since;
-      deps.onCall?.({ serviceId, call: call.name, isAnswered: good, ms, ...fault });
+      deps.onCall?.({ serviceId, call: call.name, isAnswered: isSuccessful, ms, ...fault });
       return outcome;
     } finally {
-      entry.end(good);
-      const left = (underWay.get(serviceId) ?? 1) - 1;
-      if (left === 0) underWay.delete(serviceId);
-      else underWay.set(serviceId, left);
+      entry.end(isSuccessful);
+      const remaining = (runningCalls.get(serviceId) ?? 1) - 1;
+      if (remaining === 0) runningCalls.delete(serviceId);
+      else runningCalls.set(serviceId, remaining);
     }
   }
 
@@ -164,8 +167,8 @@ export function createSignedCalls(deps: CallsDeps) {
     const outcome: Outcome | Failed =
       service === undefined || url === undefined
         ? { outcome: 'NotSent', reason: service === undefined ? 'no_service' : 'no_address' }
-        : await placed(service, url, call);
-    told(call, outcome, outcome.outcome);
+        : await sendWithinLimits(service, url, call);
+    logOutcome(call, outcome, outcome.outcome);
     return outcome;
   };
 }

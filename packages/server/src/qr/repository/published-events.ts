@@ -2,7 +2,7 @@
 import { defined, type QrEventType } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
 import type { OutboxEventData, OutboxEventMapper } from '../../platform/index.ts';
-import type { EventData, QrFacts } from '../transaction/records.ts';
+import type { QrEventData, QrFacts } from '../transaction/records.ts';
 
 /** These types appear only in the event list of the payment and are not published. */
 const unpublished: ReadonlySet<QrEventType> = new Set<QrEventType>([
@@ -26,10 +26,10 @@ type Row = {
   amount: number;
   currency: string;
   facts: QrFacts;
-  data: EventData;
+  data: QrEventData;
 };
 
-const text = `SELECT r.outbox_id, t.transaction_id, t.client_transaction_id, t.merchant_id, t.store_id,
+const readEventDataText = `SELECT r.outbox_id, t.transaction_id, t.client_transaction_id, t.merchant_id, t.store_id,
     t.device_id, t.service_id, t.provider_transaction_id, t.amount, t.currency, t.facts,
     e.data - 'display' AS data
   FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::integer[])
@@ -40,12 +40,12 @@ const text = `SELECT r.outbox_id, t.transaction_id, t.client_transaction_id, t.m
     AND e.transaction_id = r.transaction_id AND e.sequence = r.sequence`;
 
 /** The amount that the consumer paid; a refund event has `refundAmount` in its place. */
-function paidBy({ amount, currency, changes }: EventData) {
+function paidAmountOf({ amount, currency, changes }: QrEventData) {
   if (amount === undefined || changes.paid === undefined) return {};
   return { paidAmount: amount, ...defined({ paidCurrency: currency }) };
 }
 
-function factsOf({ merchant_id: merchantId, data, facts, ...row }: Row): OutboxEventData {
+function eventDataOf({ merchant_id: merchantId, data, facts, ...row }: Row): OutboxEventData {
   const { operation, failure, reason, payer } = data;
   const isRefund = operation?.kind === 'Refund';
   return {
@@ -64,14 +64,14 @@ function factsOf({ merchant_id: merchantId, data, facts, ...row }: Row): OutboxE
         ? {}
         : { providerTransactionId: row.provider_transaction_id }),
       ...(isRefund ? { refundId: operation.operationId, refundAmount: operation.amount } : {}),
-      ...paidBy(data),
+      ...paidAmountOf(data),
       ...defined({ failure, payer, reason }),
     },
   };
 }
 
 /** Reads the facts of a batch with one query. */
-export const qrEventSource: OutboxEventMapper = {
+export const qrEvents: OutboxEventMapper = {
   prefix: 'qr.',
   async read(rows, trx) {
     const values = [
@@ -80,7 +80,7 @@ export const qrEventSource: OutboxEventMapper = {
       rows.map((row) => row.outboxId),
       rows.map((row) => row.sequence),
     ];
-    const found = await trx.executeQuery<Row>(CompiledQuery.raw(text, values));
-    return new Map(found.rows.map((row) => [row.outbox_id, factsOf(row)]));
+    const result = await trx.executeQuery<Row>(CompiledQuery.raw(readEventDataText, values));
+    return new Map(result.rows.map((row) => [row.outbox_id, eventDataOf(row)]));
   },
 };

@@ -1,7 +1,7 @@
 // Turns rows of the QR tables into the records of the model.
 import { isoTime } from '../../platform/index.ts';
 import type {
-  LoadedQr,
+  LoadedPayment,
   OperationDetails,
   OperationKind,
   OperationStatus,
@@ -10,7 +10,12 @@ import type {
   StoredEvent,
   StoredOperation,
 } from '../transaction/records.ts';
-import type { EndCause, HoldReason, Phase, Status } from '../transaction/state-machine.ts';
+import type {
+  EndCause,
+  PaymentPhase,
+  PaymentStatus,
+  ReviewReason,
+} from '../transaction/state-machine.ts';
 
 type OperationJson = {
   number: number;
@@ -24,7 +29,7 @@ type OperationJson = {
   updated_at: string;
 };
 
-export type LoadedRow = {
+export type PaymentRow = {
   organization_id: string;
   transaction_id: string;
   merchant_id: string;
@@ -34,8 +39,8 @@ export type LoadedRow = {
   service_id: string;
   provider_id: string;
   provider_transaction_id: string | null;
-  status: Status;
-  phase: Phase;
+  status: PaymentStatus;
+  phase: PaymentPhase;
   amount: number;
   currency: string;
   paid: number;
@@ -43,7 +48,7 @@ export type LoadedRow = {
   refund_reserved: number;
   settled: number;
   ending: EndCause | null;
-  hold: HoldReason | null;
+  hold: ReviewReason | null;
   provider_sequence: number;
   provider_events: number;
   version: number;
@@ -109,7 +114,7 @@ function toOperation(json: OperationJson): StoredOperation {
   };
 }
 
-function toRow(row: LoadedRow, fromDue: (dueAt: number) => number): QrRow {
+function toRow(row: PaymentRow, fromDue: (dueAt: number) => number): QrRow {
   const { phase, amount, currency, paid, refunded, settled, ending, hold } = row;
   return {
     organizationId: row.organization_id,
@@ -137,7 +142,7 @@ function toRow(row: LoadedRow, fromDue: (dueAt: number) => number): QrRow {
     version: row.version,
     operationCount: row.operation_count,
     providerEvents: row.provider_events,
-    looks: row.looks,
+    pollAttempts: row.looks,
     expiresAt: row.expires_at.getTime(),
     dueAt: row.due_at === null ? undefined : fromDue(row.due_at.getTime()),
     facts: row.facts,
@@ -147,10 +152,10 @@ function toRow(row: LoadedRow, fromDue: (dueAt: number) => number): QrRow {
 }
 
 /** @param fromDue converts the due time to the process clock, if the caller needs it */
-export function toLoaded(
-  row: LoadedRow,
+export function toLoadedPayment(
+  row: PaymentRow,
   fromDue: (dueAt: number) => number = (dueAt) => dueAt,
-): LoadedQr {
+): LoadedPayment {
   return { row: toRow(row, fromDue), operations: (row.operations ?? []).map(toOperation) };
 }
 

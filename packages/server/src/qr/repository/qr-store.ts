@@ -8,9 +8,15 @@ import {
   isoTime,
   type Numbering,
 } from '../../platform/index.ts';
-import type { Change, LoadedQr, QrKey, QrRow, StoredEvent } from '../transaction/records.ts';
+import type {
+  LoadedPayment,
+  PaymentChange,
+  QrKey,
+  QrRow,
+  StoredEvent,
+} from '../transaction/records.ts';
 import { isPublished } from './published-events.ts';
-import { type EventRow, type LoadedRow, toEvent, toLoaded } from './qr-rows.ts';
+import { type EventRow, type PaymentRow, toEvent, toLoadedPayment } from './qr-rows.ts';
 import * as statements from './statements-sql.ts';
 
 export type DueKey = QrKey & { providerId: string };
@@ -19,22 +25,25 @@ export type QrStore = {
   /** Stores the intent. Returns false if the client's identifier is taken. */
   begin(row: QrRow, event: StoredEvent): Promise<boolean>;
   /** Stores one change. Returns false after a concurrent change. @throws OperationIdTaken */
-  commit(change: Change): Promise<boolean>;
-  /** Stores the change and runs `beside` in one transaction. */
-  commitBeside(change: Change, beside: (trx: Kysely<unknown>) => Promise<void>): Promise<boolean>;
-  find(key: QrKey): Promise<LoadedQr | undefined>;
+  commit(change: PaymentChange): Promise<boolean>;
+  /** Stores the change and runs `work` in one transaction. */
+  commitWith(
+    change: PaymentChange,
+    work: (trx: Kysely<unknown>) => Promise<void>,
+  ): Promise<boolean>;
+  find(key: QrKey): Promise<LoadedPayment | undefined>;
   /** Returns a few payments at most: each merchant can use a client identifier once. */
   findByClientId(
     organizationId: string,
     clientTransactionId: string,
     merchantId?: string,
-  ): Promise<LoadedQr[]>;
+  ): Promise<LoadedPayment[]>;
   /** Finds a payment by its provider, with whether the event is already stored. */
   findForProvider(
     providerId: string,
     transactionId: string,
     eventId: string,
-  ): Promise<(LoadedQr & { isKnown: boolean }) | undefined>;
+  ): Promise<(LoadedPayment & { isKnown: boolean }) | undefined>;
   findOperation(key: {
     organizationId: string;
     merchantId: string;
@@ -43,15 +52,15 @@ export type QrStore = {
   }): Promise<{ transactionId: string; number: number } | undefined>;
   eventsAfter(key: QrKey, after: number, limit: number): Promise<StoredEvent[]>;
   /** The events that the view of a payment needs. */
-  shownEvents(key: QrKey): Promise<StoredEvent[]>;
-  list(query: ListQuery, page: { limit: number; after?: string }): Promise<LoadedQr[]>;
+  eventsForView(key: QrKey): Promise<StoredEvent[]>;
+  list(query: ListQuery, page: { limit: number; after?: string }): Promise<LoadedPayment[]>;
   /** The same for many payments, without displays. */
-  shownEventsOf(
+  eventsForViews(
     organizationId: string,
     transactionIds: readonly string[],
   ): Promise<ReadonlyMap<string, StoredEvent[]>>;
   /** The versions that are newer than the given ones. */
-  versions(asked: VersionsAsked): Promise<(QrKey & { version: number })[]>;
+  newerVersions(asked: VersionQuery): Promise<(QrKey & { version: number })[]>;
   /** Claims due payments for `forMs`; `busy` are the excluded providers. */
   claim(forMs: number, limit: number, busy: readonly string[]): Promise<DueKey[]>;
   /** Sets the next poll of an unchanged payment. */
@@ -62,7 +71,7 @@ export type QrStore = {
 };
 
 /** Encoded PostgreSQL arrays of the same length: the keys of payments and their known versions. */
-export type VersionsAsked = { organizations: string; payments: string; versions: string };
+export type VersionQuery = { organizations: string; payments: string; newerVersions: string };
 
 export type ListQuery = {
   organizationId: string;
@@ -72,9 +81,9 @@ export type ListQuery = {
 };
 
 /** Another operation or event already has the identifier. */
-export class OperationIdTaken extends Error {}
+export class OperationIdTakenError extends Error {}
 
-type Wanted = {
+type ReadKey = {
   organizationId: string;
   transactionId: string | null;
   clientTransactionId: string | null;
@@ -116,98 +125,111 @@ export function createQrStore({
   }
 
   /** Rows use the process clock; the table uses the clock of the due comparison. */
-  const dueText = ({ dueAt }: QrRow): string | null =>
+  const dueAtText = ({ dueAt }: QrRow): string | null =>
     dueAt === undefined ? null : isoTime(dueClock.toDue(dueAt));
-  const loadedOf = (row: LoadedRow): LoadedQr => toLoaded(row, dueClock.fromDue);
+  const loadRow = (row: PaymentRow): LoadedPayment => toLoadedPayment(row, dueClock.fromDue);
 
-  const begins = createGroupCommit<{ row: QrRow; event: StoredEvent }, boolean>({
+  const insertBatches = createGroupCommit<{ row: QrRow; event: StoredEvent }, boolean>({
     name: 'qr-begin',
     queueLimit: queueMax,
     key: ({ row }) => `${row.organizationId}${row.clientTransactionId}${row.merchantId}`,
     run: async (rows) => {
-      const batch = rows.map(({ row, event }) => statements.beginRow(row, event, dueText(row)));
+      const batch = rows.map(({ row, event }) =>
+        statements.paymentInsertRow(row, event, dueAtText(row)),
+      );
       const onCommitted = numbering.beginWrite();
-      const made = await database.hot<{ id: string }>(statements.begin, [JSON.stringify(batch)]);
-      const inserted = new Set(made.map(({ id }) => id));
+      const result = await database.hot<{ id: string }>(statements.insertPayment, [
+        JSON.stringify(batch),
+      ]);
+      const inserted = new Set(result.map(({ id }) => id));
       acknowledge(onCommitted, rows.find(({ row }) => inserted.has(row.transactionId))?.row);
       return rows.map(({ row }) => inserted.has(row.transactionId));
     },
   });
 
-  function rowOf(change: Change, i: number): Record<string, unknown> {
+  function toChangeRow(change: PaymentChange, i: number): Record<string, unknown> {
     const outboxId = isPublished(change.event.type) ? ids.uuid() : undefined;
-    return statements.commitRow(change, i, { outboxId, dueAt: dueText(change.after) });
+    return statements.changeRow(change, i, { outboxId, dueAt: dueAtText(change.after) });
   }
 
-  const commits = createGroupCommit<Change, boolean>({
+  const commitBatches = createGroupCommit<PaymentChange, boolean>({
     name: 'qr-commit',
     queueLimit: queueMax,
     key: ({ after }) => sortKey(after),
     run: async (changes) => {
-      const batch = changes.map(rowOf);
+      const batch = changes.map(toChangeRow);
       const onCommitted = numbering.beginWrite();
-      const made = await database.hot<{ i: number }>(statements.commit, [JSON.stringify(batch)]);
-      const done = new Set(made.map(({ i }) => i));
+      const result = await database.hot<{ i: number }>(statements.commitChange, [
+        JSON.stringify(batch),
+      ]);
+      const done = new Set(result.map(({ i }) => i));
       acknowledge(onCommitted, changes.find((_, i) => done.has(i))?.after);
       return changes.map((_, i) => done.has(i));
     },
   });
 
-  const reads = createGroupCommit<Wanted, LoadedQr | undefined>({
+  const readBatches = createGroupCommit<ReadKey, LoadedPayment | undefined>({
     name: 'qr-read',
     key: ({ organizationId, transactionId, clientTransactionId }) =>
       organizationId + (transactionId ?? clientTransactionId),
     allowsSameKey: true,
     run: async (all) => {
-      const found: (LoadedQr | undefined)[] = all.map(() => undefined);
-      const rows = await database.hot<LoadedRow & { i: number }>(statements.find, [
+      const payments: (LoadedPayment | undefined)[] = all.map(() => undefined);
+      const rows = await database.hot<PaymentRow & { i: number }>(statements.findPayment, [
         all.map((each) => each.organizationId),
         all.map((each) => each.transactionId),
         all.map((each) => each.clientTransactionId),
         all.map((each) => each.merchantId),
       ]);
-      for (const row of rows) found[row.i - 1] = loadedOf(row);
-      return found;
+      for (const row of rows) payments[row.i - 1] = loadRow(row);
+      return payments;
     },
   });
 
   return {
-    begin: (row, event) => begins.submit({ row, event }),
+    begin: (row, event) => insertBatches.submit({ row, event }),
     async commit(change) {
       try {
-        return await commits.submit(change);
+        return await commitBatches.submit(change);
       } catch (error) {
-        if (isUniqueViolation(error)) throw new OperationIdTaken();
+        if (isUniqueViolation(error)) throw new OperationIdTakenError();
         throw error;
       }
     },
-    commitBeside: (change, beside) =>
+    commitWith: (change, work) =>
       database.transaction(async (trx) => {
-        const values = [JSON.stringify([rowOf(change, 0)])];
-        const done = await trx.executeQuery(CompiledQuery.raw(statements.commit.text, values));
+        const values = [JSON.stringify([toChangeRow(change, 0)])];
+        const done = await trx.executeQuery(
+          CompiledQuery.raw(statements.commitChange.text, values),
+        );
         if (done.rows.length === 0) return false;
-        await beside(trx);
+        await work(trx);
         return true;
       }),
     find: ({ organizationId, transactionId }) =>
-      reads.submit({ organizationId, transactionId, clientTransactionId: null, merchantId: null }),
+      readBatches.submit({
+        organizationId,
+        transactionId,
+        clientTransactionId: null,
+        merchantId: null,
+      }),
     async findByClientId(organizationId, clientTransactionId, merchantId) {
       if (merchantId !== undefined) {
         const one = { organizationId, transactionId: null, clientTransactionId, merchantId };
-        return [await reads.submit(one)].filter((each) => each !== undefined);
+        return [await readBatches.submit(one)].filter((each) => each !== undefined);
       }
       const values = [organizationId, clientTransactionId, matchesMax];
-      return (await database.hot<LoadedRow>(statements.findByClientId, values)).map(loadedOf);
+      return (await database.hot<PaymentRow>(statements.findByClientId, values)).map(loadRow);
     },
     async findForProvider(providerId, transactionId, eventId) {
       const values = [providerId, transactionId, eventId];
-      type Found = LoadedRow & { is_known: boolean };
-      const [row] = await database.hot<Found>(statements.findForProvider, values);
-      return row === undefined ? undefined : { ...loadedOf(row), isKnown: row.is_known };
+      type FoundRow = PaymentRow & { is_known: boolean };
+      const [row] = await database.hot<FoundRow>(statements.findForProvider, values);
+      return row === undefined ? undefined : { ...loadRow(row), isKnown: row.is_known };
     },
     async findOperation({ organizationId, merchantId, kind, clientOperationId }) {
-      type Found = { transaction_id: string; number: number };
-      const [row] = await database.hot<Found>(statements.findOperation, [
+      type FoundRow = { transaction_id: string; number: number };
+      const [row] = await database.hot<FoundRow>(statements.findOperation, [
         organizationId,
         clientOperationId,
         merchantId,
@@ -219,32 +241,32 @@ export function createQrStore({
       const values = [organizationId, transactionId, after, limit];
       return (await database.hot<EventRow>(statements.eventsAfter, values)).map(toEvent);
     },
-    async shownEvents({ organizationId, transactionId }) {
+    async eventsForView({ organizationId, transactionId }) {
       const values = [organizationId, transactionId];
-      return (await database.hot<EventRow>(statements.shownEvents, values)).map(toEvent);
+      return (await database.hot<EventRow>(statements.eventsForView, values)).map(toEvent);
     },
     async list({ organizationId, merchantId, storeId, held }, { limit, after }) {
       const kind = held === undefined ? 'any' : held ? 'held' : 'free';
-      const statement = statements.listOf(kind, merchantId !== undefined);
+      const statement = statements.listPayments(kind, merchantId !== undefined);
       const filters = [storeId ?? null, merchantId ?? null];
       const values = [organizationId, after ?? null, limit, ...filters];
-      return (await database.hot<LoadedRow>(statement, values)).map(loadedOf);
+      return (await database.hot<PaymentRow>(statement, values)).map(loadRow);
     },
-    async shownEventsOf(organizationId, transactionIds) {
-      type Found = EventRow & { transaction_id: string };
+    async eventsForViews(organizationId, transactionIds) {
+      type FoundRow = EventRow & { transaction_id: string };
       const values = [organizationId, transactionIds];
-      const rows = await database.hot<Found>(statements.shownEventsOf, values);
-      const found = new Map<string, StoredEvent[]>();
+      const rows = await database.hot<FoundRow>(statements.eventsForViews, values);
+      const payments = new Map<string, StoredEvent[]>();
       for (const row of rows) {
-        const events = found.get(row.transaction_id) ?? [];
-        found.set(row.transaction_id, [...events, toEvent(row)]);
+        const events = payments.get(row.transaction_id) ?? [];
+        payments.set(row.transaction_id, [...events, toEvent(row)]);
       }
-      return found;
+      return payments;
     },
-    async versions({ organizations, payments, versions }) {
-      type Found = { organization_id: string; transaction_id: string; version: number };
+    async newerVersions({ organizations, payments, newerVersions: versions }) {
+      type FoundRow = { organization_id: string; transaction_id: string; version: number };
       const values = [organizations, payments, versions];
-      const rows = await database.hot<Found>(statements.versions, values);
+      const rows = await database.hot<FoundRow>(statements.newerVersions, values);
       return rows.map((row) => ({
         organizationId: row.organization_id,
         transactionId: row.transaction_id,
@@ -253,9 +275,9 @@ export function createQrStore({
     },
     async claim(forMs, limit, busy) {
       const now = dueClock.now();
-      type Found = { organization_id: string; transaction_id: string; provider_id: string };
+      type FoundRow = { organization_id: string; transaction_id: string; provider_id: string };
       const values = [isoTime(now), isoTime(now + forMs), limit, busy];
-      const rows = await database.hot<Found>(statements.claim, values);
+      const rows = await database.hot<FoundRow>(statements.claimDuePayments, values);
       return rows.map((row) => ({
         organizationId: row.organization_id,
         transactionId: row.transaction_id,
@@ -272,9 +294,9 @@ export function createQrStore({
       ];
       await database.hot(statements.postpone, values);
     },
-    pressure: () => Math.max(begins.waiting(), commits.waiting()) / queueMax,
+    pressure: () => Math.max(insertBatches.waiting(), commitBatches.waiting()) / queueMax,
     async drain() {
-      await Promise.all([begins.drain(), commits.drain(), reads.drain()]);
+      await Promise.all([insertBatches.drain(), commitBatches.drain(), readBatches.drain()]);
     },
   };
 }

@@ -2,14 +2,14 @@
 import type { QrTransactionWithEvents } from '@switchyard/contract';
 import { encodeSimpleArray, isoTime } from '../../platform/index.ts';
 import { viewWithEvents } from '../transaction/payment-views.ts';
-import type { LoadedQr, StoredEvent } from '../transaction/records.ts';
-import { type LoadedRow, loadedColumns, toLoaded } from './qr-rows.ts';
+import type { LoadedPayment, StoredEvent } from '../transaction/records.ts';
+import { loadedColumns, type PaymentRow, toLoadedPayment } from './qr-rows.ts';
 
 type RunQuery = <Of extends object>(text: string, values: readonly unknown[]) => Promise<Of[]>;
 
 /** A payment with its events and the time zone of its store, or else of its merchant. */
-export type ReportedQr = {
-  readonly loaded: LoadedQr;
+export type ReportedQrPayment = {
+  readonly loaded: LoadedPayment;
   readonly events: readonly StoredEvent[];
   readonly timeZone: string;
 };
@@ -30,11 +30,11 @@ const textOf = (data: string) => `SELECT ${loadedColumns},
   CROSS JOIN LATERAL (SELECT * FROM qr_transactions WHERE organization_id = $1
     AND transaction_id = r.transaction_id LIMIT 1) t`;
 
-export const readQrText = textOf("e.data - 'display'");
+export const readQrPaymentsText = textOf("e.data - 'display'");
 const readWholeText = textOf('e.data');
 
 type EventJson = Omit<StoredEvent, 'at'> & { at: string };
-type Row = LoadedRow & { time_zone: string | null; events: EventJson[] | null };
+type Row = PaymentRow & { time_zone: string | null; events: EventJson[] | null };
 
 /** Returns the payments in no defined order, and leaves out unknown identifiers. */
 export async function readQrPayments(
@@ -42,12 +42,12 @@ export async function readQrPayments(
   organizationId: string,
   transactionIds: readonly string[],
   options: { isWhole?: boolean } = {},
-): Promise<ReportedQr[]> {
+): Promise<ReportedQrPayment[]> {
   if (transactionIds.length === 0) return [];
-  const text = options.isWhole === true ? readWholeText : readQrText;
+  const text = options.isWhole === true ? readWholeText : readQrPaymentsText;
   const rows = await run<Row>(text, [organizationId, encodeSimpleArray(transactionIds)]);
   return rows.map((row) => ({
-    loaded: toLoaded(row),
+    loaded: toLoadedPayment(row),
     events: (row.events ?? []).map((event) => ({
       ...event,
       at: isoTime(Date.parse(event.at)),
@@ -56,24 +56,28 @@ export async function readQrPayments(
   }));
 }
 
-export const walkQrText = `SELECT transaction_id FROM qr_transactions
+export const listQrPaymentIdsText = `SELECT transaction_id FROM qr_transactions
   WHERE organization_id = $1 AND transaction_id > $2 ORDER BY transaction_id LIMIT $3`;
 
 /** Returns identifiers after a given one, in order of time. */
-export async function walkQrPayments(
+export async function listQrPaymentIds(
   run: RunQuery,
   organizationId: string,
   after: string,
   limit: number,
 ): Promise<string[]> {
-  const rows = await run<{ transaction_id: string }>(walkQrText, [organizationId, after, limit]);
+  const rows = await run<{ transaction_id: string }>(listQrPaymentIdsText, [
+    organizationId,
+    after,
+    limit,
+  ]);
   return rows.map((row) => row.transaction_id);
 }
 
 const matchesMax = 20;
 
 /** Finds by the client's identifier or the server's; $3 is null if it cannot be the server's. */
-export const namedQrText = `(SELECT transaction_id, created_at FROM qr_transactions
+export const findQrPaymentsText = `(SELECT transaction_id, created_at FROM qr_transactions
     WHERE organization_id = $1 AND client_transaction_id = $2 LIMIT ${matchesMax})
   UNION ALL
   (SELECT transaction_id, created_at FROM qr_transactions
@@ -84,19 +88,21 @@ const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**
  * The payments that an identifier can mean: one per merchant by the client's, one by the server's.
  */
-export async function namedQrPayments(
+export async function findQrPaymentsByIdentifier(
   run: RunQuery,
   organizationId: string,
   name: string,
 ): Promise<{ paymentId: string; createdAt: string }[]> {
   const id = uuidForm.test(name) ? name.toLowerCase() : null;
   type Row = { transaction_id: string; created_at: Date };
-  const rows = await run<Row>(namedQrText, [organizationId, name, id]);
+  const rows = await run<Row>(findQrPaymentsText, [organizationId, name, id]);
   return rows.map((row) => ({
     paymentId: row.transaction_id,
     createdAt: isoTime(row.created_at.getTime()),
   }));
 }
 
-export const showQrPayment = ({ loaded, events }: ReportedQr): QrTransactionWithEvents =>
-  viewWithEvents(loaded, events);
+export const viewReportedQrPayment = ({
+  loaded,
+  events,
+}: ReportedQrPayment): QrTransactionWithEvents => viewWithEvents(loaded, events);

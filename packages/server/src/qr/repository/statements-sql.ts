@@ -1,10 +1,10 @@
 // Defines the SQL of the frequent QR payment statements, and their JSON input rows.
 import { isoTime } from '../../platform/index.ts';
-import type { Change, QrRow, StoredEvent } from '../transaction/records.ts';
+import type { PaymentChange, QrRow, StoredEvent } from '../transaction/records.ts';
 import { loadedColumns } from './qr-rows.ts';
 
 /** Inserts intents; an existing row stays unchanged and is not returned. */
-export const begin = {
+export const insertPayment = {
   name: 'qr-begin',
   text: `WITH r AS MATERIALIZED (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
@@ -30,7 +30,7 @@ export const begin = {
   SELECT transaction_id AS id FROM tx`,
 };
 
-export function beginRow(
+export function paymentInsertRow(
   row: QrRow,
   event: StoredEvent,
   dueAt: string | null,
@@ -59,7 +59,7 @@ export function beginRow(
  * Inserts events and operations only for updated rows, so a late change leaves nothing. The refund
  * amounts are in the same guarded row, so two refunds cannot reserve the same money.
  */
-export const commit = {
+export const commitChange = {
   name: 'qr-commit',
   text: `WITH r AS (
     SELECT * FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, transaction_id uuid,
@@ -101,8 +101,8 @@ export const commit = {
   SELECT i FROM tx`,
 };
 
-export function commitRow(
-  { before, after, event, operations }: Change,
+export function changeRow(
+  { before, after, event, operations }: PaymentChange,
   i: number,
   { outboxId, dueAt }: { outboxId: string | undefined; dueAt: string | null },
 ): Record<string, unknown> {
@@ -124,7 +124,7 @@ export function commitRow(
     provider_events: after.providerEvents,
     provider_transaction_id: after.providerTransactionId ?? null,
     operation_count: after.operationCount,
-    looks: after.looks,
+    looks: after.pollAttempts,
     expires_at: isoTime(after.expiresAt),
     due_at: dueAt,
     at: event.at,
@@ -148,7 +148,7 @@ export function commitRow(
 }
 
 /** Each row has the server's identifier, or the client's identifier with its merchant. */
-export const find = {
+export const findPayment = {
   name: 'qr-find',
   text: `SELECT r.i, ${loadedColumns}
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[]) WITH ORDINALITY
@@ -188,7 +188,7 @@ export const eventsAfter = {
 };
 
 /** Events with a display, the first answer, a failure, a payer or a hold. */
-export const shownEvents = {
+export const eventsForView = {
   name: 'qr-shown-events',
   text: `SELECT sequence, type, at, data FROM qr_events
     WHERE organization_id = $1 AND transaction_id = $2
@@ -201,7 +201,7 @@ export const shownEvents = {
  * Claims due payments for a limited time; after a crash another process claims them. It leaves out
  * the providers in $4, which have enough running polls.
  */
-export const claim = {
+export const claimDuePayments = {
   name: 'qr-claim',
   text: `UPDATE qr_transactions t SET due_at = $2
     FROM (
@@ -220,26 +220,30 @@ export const postpone = {
     WHERE organization_id = $1 AND transaction_id = $2 AND version = $3`,
 };
 
-const last = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-const heldTexts = { any: '', held: 'AND t.hold IS NOT NULL', free: 'AND t.hold IS NULL' } as const;
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+const reviewFilters = {
+  any: '',
+  held: 'AND t.hold IS NOT NULL',
+  free: 'AND t.hold IS NULL',
+} as const;
 
 /**
  * Newest first, after the cursor $2, with one statement per index. $4 is the store, $5 the
  * merchant.
  */
-export function listOf(held: keyof typeof heldTexts, ofMerchant: boolean) {
+export function listPayments(review: keyof typeof reviewFilters, ofMerchant: boolean) {
   const merchant = ofMerchant ? 't.merchant_id = $5 AND t.amount > 0' : '$5::uuid IS NULL';
   return {
-    name: `qr-list-${held}${ofMerchant ? '-merchant' : ''}`,
+    name: `qr-list-${review}${ofMerchant ? '-merchant' : ''}`,
     text: `SELECT ${loadedColumns} FROM qr_transactions t
-    WHERE t.organization_id = $1 AND t.transaction_id < coalesce($2::uuid, '${last}')
-      AND ${merchant} AND ($4::uuid IS NULL OR t.store_id = $4) ${heldTexts[held]}
+    WHERE t.organization_id = $1 AND t.transaction_id < coalesce($2::uuid, '${lastId}')
+      AND ${merchant} AND ($4::uuid IS NULL OR t.store_id = $4) ${reviewFilters[review]}
     ORDER BY t.transaction_id DESC LIMIT $3`,
   };
 }
 
-/** Like `shownEvents` for many payments, without displays. */
-export const shownEventsOf = {
+/** Like `eventsForView` for many payments, without displays. */
+export const eventsForViews = {
   name: 'qr-shown-events-of',
   text: `SELECT transaction_id, sequence, type, at, data - 'display' AS data FROM qr_events
     WHERE organization_id = $1 AND transaction_id = ANY ($2::uuid[])
@@ -248,7 +252,7 @@ export const shownEventsOf = {
 };
 
 /** The versions that are newer than the given ones, for requests that wait. */
-export const versions = {
+export const newerVersions = {
   name: 'qr-versions',
   text: `SELECT t.organization_id, t.transaction_id, t.version
     FROM unnest($1::uuid[], $2::uuid[], $3::integer[])

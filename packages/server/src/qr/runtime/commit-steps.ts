@@ -1,107 +1,114 @@
 // Commits a step despite concurrent changes of the payment, and notifies subscribers.
 import { throwProblem } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
-import { type Context, reportStep, type Told } from '../transaction/apply-payment-report.ts';
+import {
+  type PaymentReport,
+  paymentReportStep,
+  type ReportContext,
+} from '../transaction/apply-payment-report.ts';
 import {
   type RefundContext,
-  type RefundSaid,
-  refundStep,
+  type RefundReport,
+  refundReportStep,
 } from '../transaction/apply-refund-report.ts';
-import { after, changeOf, type Step } from '../transaction/build-change.ts';
-import { rivalsMax } from '../transaction/limits.ts';
-import type { Change, LoadedQr } from '../transaction/records.ts';
+import { afterChange, buildChange, type PaymentStep } from '../transaction/build-change.ts';
+import { concurrentChangesMax } from '../transaction/limits.ts';
+import type { LoadedPayment, PaymentChange } from '../transaction/records.ts';
 import { isLive } from '../transaction/state-machine.ts';
 import type { QrDeps } from './qr-dependencies.ts';
-import { topicOf } from './running-payments.ts';
+import { paymentTopic } from './running-payments.ts';
 
 /** After the commit: notifies streams, counts final statuses and starts a poll that is due. */
-export function announce(deps: QrDeps, change: Change): void {
+export function publishChange(deps: QrDeps, change: PaymentChange): void {
   const { before, after: row } = change;
-  deps.live.publish(topicOf(row), row.version);
-  if (isLive(before.position) && !isLive(row.position)) deps.alarms.count(row.status);
-  if (row.dueAt !== undefined && row.dueAt <= deps.clock.now()) deps.poke();
+  deps.live.publish(paymentTopic(row), row.version);
+  if (isLive(before.position) && !isLive(row.position)) deps.alarms.countOutcome(row.status);
+  if (row.dueAt !== undefined && row.dueAt <= deps.clock.now()) deps.wakePoller();
 }
 
 /** Work in the same transaction as the change: the audit record of the decision. */
-export type Beside = (trx: Kysely<unknown>, change: Change) => Promise<void>;
+export type WorkInTransaction = (trx: Kysely<unknown>, change: PaymentChange) => Promise<void>;
 
 /** Commits one step on the state that was read. @returns undefined after a concurrent change */
-export async function commit(
+export async function commitStep(
   deps: QrDeps,
-  loaded: LoadedQr,
-  step: Step,
-  beside?: Beside,
-): Promise<LoadedQr | undefined> {
-  const change = changeOf(loaded, step);
+  loaded: LoadedPayment,
+  step: PaymentStep,
+  workInTransaction?: WorkInTransaction,
+): Promise<LoadedPayment | undefined> {
+  const change = buildChange(loaded, step);
   const { store } = deps;
-  const isDone =
-    beside === undefined
+  const isCommitted =
+    workInTransaction === undefined
       ? await store.commit(change)
-      : await store.commitBeside(change, (trx) => beside(trx, change));
-  if (!isDone) return undefined;
-  announce(deps, change);
-  return after(loaded, change);
+      : await store.commitWith(change, (trx) => workInTransaction(trx, change));
+  if (!isCommitted) return undefined;
+  publishChange(deps, change);
+  return afterChange(loaded, change);
 }
 
 /**
  * Commits the step that `make` returns, and repeats both after a concurrent change. If `make`
- * returns undefined, nothing is left to do. `beside` runs in the same transaction.
+ * returns undefined, nothing is left to do. `workInTransaction` runs in the same transaction.
  */
-export async function settle(
+export async function commitWithRetry(
   deps: QrDeps,
-  loaded: LoadedQr,
-  make: (standing: LoadedQr) => Step | undefined,
-  beside?: Beside,
-): Promise<LoadedQr> {
-  let standing = loaded;
-  for (let attempt = 0; attempt < rivalsMax; attempt += 1) {
-    const step = make(standing);
-    if (step === undefined) return standing;
-    const done = await commit(deps, standing, step, beside);
-    if (done !== undefined) return done;
-    const read = await deps.store.find(standing.row);
-    if (read === undefined) throw new Error('a QR payment has vanished');
-    standing = read;
+  loaded: LoadedPayment,
+  make: (current: LoadedPayment) => PaymentStep | undefined,
+  workInTransaction?: WorkInTransaction,
+): Promise<LoadedPayment> {
+  let current = loaded;
+  for (let attempt = 0; attempt < concurrentChangesMax; attempt += 1) {
+    const step = make(current);
+    if (step === undefined) return current;
+    const committed = await commitStep(deps, current, step, workInTransaction);
+    if (committed !== undefined) return committed;
+    const reloaded = await deps.store.find(current.row);
+    if (reloaded === undefined) throw new Error('a stored QR payment was not found');
+    current = reloaded;
   }
-  return throwProblem('concurrent_modification', 'Too many work on this payment; try again.');
+  return throwProblem(
+    'concurrent_modification',
+    'Too many requests changed this payment at the same time. Retry the request.',
+  );
 }
 
 /** Applies a provider's report on a payment. */
-export async function settleReport(
+export async function commitPaymentReport(
   deps: QrDeps,
-  loaded: LoadedQr,
-  told: Told,
-  context: Pick<Context, 'provider' | 'answered'> = {},
-): Promise<LoadedQr> {
+  loaded: LoadedPayment,
+  report: PaymentReport,
+  context: Pick<ReportContext, 'provider' | 'answered'> = {},
+): Promise<LoadedPayment> {
   let alarm: Parameters<QrDeps['alarms']['raise']>[0] | undefined;
-  const settled = await settle(deps, loaded, (standing) => {
+  const committed = await commitWithRetry(deps, loaded, (current) => {
     const at = deps.clock.now();
-    const reported = reportStep(standing, told, {
+    const outcome = paymentReportStep(current, report, {
       at,
       newId: deps.ids.uuid,
       payWithinMs: deps.payWithinMs,
       ...context,
     });
-    alarm = reported?.alarm;
-    return reported?.step;
+    alarm = outcome?.alarm;
+    return outcome?.step;
   });
   if (alarm !== undefined) deps.alarms.raise(alarm, loaded.row);
-  return settled;
+  return committed;
 }
 
 /** Applies a provider's report on a refund. */
-export async function settleRefund(
+export async function commitRefundReport(
   deps: QrDeps,
-  loaded: LoadedQr,
+  loaded: LoadedPayment,
   operationId: string,
-  said: RefundSaid,
-  of: Pick<RefundContext, 'sequence' | 'provider' | 'actor'> = {},
-): Promise<LoadedQr> {
-  const settled = await settle(deps, loaded, (standing) =>
-    refundStep(standing, operationId, said, { at: deps.clock.now(), ...of }),
+  report: RefundReport,
+  origin: Pick<RefundContext, 'sequence' | 'provider' | 'actor'> = {},
+): Promise<LoadedPayment> {
+  const committed = await commitWithRetry(deps, loaded, (current) =>
+    refundReportStep(current, operationId, report, { at: deps.clock.now(), ...origin }),
   );
-  const { hold } = settled.row.position;
+  const { hold } = committed.row.position;
   const isNewHold = hold === 'RefundDeclined' && loaded.row.position.hold !== hold;
   if (isNewHold) deps.alarms.raise('refund_declined', loaded.row);
-  return settled;
+  return committed;
 }

@@ -12,17 +12,17 @@ import type {
 } from '../../platform/index.ts';
 import type { Providers } from '../providers/index.ts';
 import type { QrStore } from '../repository/qr-store.ts';
-import type { Alarms } from './review-alarms.ts';
-import type { Running } from './running-payments.ts';
+import type { ReviewAlarms } from './review-alarms.ts';
+import type { RunningPayments } from './running-payments.ts';
 
 /** The caller of a request, and the identifier of the request. */
-export type Asked = { readonly caller: Caller; readonly id: string };
+export type RequestIdentity = { readonly caller: Caller; readonly id: string };
 
 /** Writes a decision to the audit log, in the transaction of the change. */
-export type Tell = (
+export type RecordAudit = (
   trx: Kysely<unknown>,
   change: {
-    asked: Asked;
+    request: RequestIdentity;
     organizationId: string;
     action: string;
     entity: { type: string; id: string; merchantId: string };
@@ -33,15 +33,15 @@ export type Tell = (
 
 export type QrDeps = {
   store: QrStore;
-  running: Running;
+  runningPayments: RunningPayments;
   providers: Providers;
   live: Pick<ChangeNotifier, 'publish' | 'subscribe'>;
-  alarms: Alarms;
-  tell: Tell;
+  alarms: ReviewAlarms;
+  recordAudit: RecordAudit;
   /** Starts the next poll at once, because a payment is due. */
-  poke: () => void;
+  wakePoller: () => void;
   /** A keyed digest (HMAC) of text that the server must not store in clear. */
-  markOf: (text: string) => string;
+  digestOf: (text: string) => string;
   clock: Clock;
   dueClock: DueClock;
   ids: Ids;

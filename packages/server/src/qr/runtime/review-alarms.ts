@@ -9,16 +9,16 @@ export type AlarmReason =
   | 'refund_unanswered'
   | 'cancel_unanswered';
 
-export type Alarms = {
-  raise(reason: AlarmReason, of: QrKey): void;
+export type ReviewAlarms = {
+  raise(reason: AlarmReason, payment: QrKey): void;
   /** Counts a payment that has reached a final status. */
-  count(outcome: string): void;
+  countOutcome(outcome: string): void;
 };
 
-const heldText = 'SELECT count(*)::int AS held FROM qr_transactions WHERE hold IS NOT NULL';
+const underReviewText = 'SELECT count(*)::int AS held FROM qr_transactions WHERE hold IS NOT NULL';
 
-/** @example const alarms = createAlarms({ database, log, metrics }); */
-export function createAlarms({
+/** @example const alarms = createReviewAlarms({ database, log, metrics }); */
+export function createReviewAlarms({
   database,
   log,
   metrics,
@@ -26,13 +26,13 @@ export function createAlarms({
   database: Database;
   log: Log;
   metrics: Metrics;
-}): Alarms {
-  const alarms = metrics.counter({
+}): ReviewAlarms {
+  const reviewCounter = metrics.counter({
     name: 'switchyard_qr_manual_review_total',
     help: 'QR payments that were sent to manual review, by reason',
     labelNames: ['reason'],
   });
-  const payments = metrics.counter({
+  const outcomeCounter = metrics.counter({
     name: 'switchyard_qr_payments_total',
     help: 'QR payments by outcome',
     labelNames: ['outcome'],
@@ -41,16 +41,16 @@ export function createAlarms({
     name: 'switchyard_qr_manual_review',
     help: 'QR payments that wait for manual review',
     async collect() {
-      const rows = await database.query<{ held: number }>(heldText).catch(() => []);
+      const rows = await database.query<{ held: number }>(underReviewText).catch(() => []);
       const [row] = rows;
       if (row !== undefined) this.set(row.held);
     },
   });
   return {
     raise(reason, { organizationId, transactionId }) {
-      alarms.inc({ reason });
-      log.error({ reason, organizationId, transactionId }, 'a QR payment needs somebody');
+      reviewCounter.inc({ reason });
+      log.error({ reason, organizationId, transactionId }, 'a QR payment needs manual review');
     },
-    count: (outcome) => payments.inc({ outcome }),
+    countOutcome: (outcome) => outcomeCounter.inc({ outcome }),
   };
 }

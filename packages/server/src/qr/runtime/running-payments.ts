@@ -5,32 +5,32 @@ import {
   type KeyedTasks,
   pause,
 } from '../../platform/index.ts';
-import type { LoadedQr, QrKey } from '../transaction/records.ts';
+import type { LoadedPayment, QrKey } from '../transaction/records.ts';
 
-export type Running = Omit<KeyedTasks<LoadedQr>, 'runExclusive'> & {
+export type RunningPayments = Omit<KeyedTasks<LoadedPayment>, 'runExclusive'> & {
   /** Runs work on the same payment in sequence, so that concurrent requests do not conflict. */
-  inTurn<T>(key: QrKey, work: () => Promise<T>): Promise<T>;
+  runInSequence<T>(key: QrKey, work: () => Promise<T>): Promise<T>;
 };
 
 const keyOf = ({ organizationId, transactionId }: QrKey) => `${organizationId}/${transactionId}`;
 
-export const topicOf = (key: QrKey) => ({ kind: 'qr', key: keyOf(key) });
+export const paymentTopic = (key: QrKey) => ({ kind: 'qr', key: keyOf(key) });
 
-/** @example const running = createRunning(); */
-export function createRunning(): Running {
-  const works = createKeyedTasks<LoadedQr>();
-  return { ...works, inTurn: (of, work) => works.runExclusive(keyOf(of), work) };
+/** @example const runningPayments = createRunningPayments(); */
+export function createRunningPayments(): RunningPayments {
+  const tasks = createKeyedTasks<LoadedPayment>();
+  return { ...tasks, runInSequence: (key, work) => tasks.runExclusive(keyOf(key), work) };
 }
 
 /** Resolves after a change beyond the version, or after the time limit. */
-export async function nextChange(
+export async function waitForChange(
   live: Pick<ChangeNotifier, 'subscribe'>,
-  of: QrKey,
+  key: QrKey,
   version: number,
   limitMs: number,
 ): Promise<void> {
   const limit = new AbortController();
-  const subscription = live.subscribe(topicOf(of), version, () => limit.abort());
+  const subscription = live.subscribe(paymentTopic(key), version, () => limit.abort());
   try {
     await pause(limitMs, limit.signal);
   } finally {

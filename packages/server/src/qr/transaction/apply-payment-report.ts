@@ -1,21 +1,27 @@
 // Builds the step for a provider's report on a payment, from an event or an answer. Pure.
 import { defined, type QrDisplay, type QrEventType } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import { ended, openCancels, type Step } from './build-change.ts';
+import { openCancels, type PaymentStep, withStatus } from './build-change.ts';
 import { displayEventsMax } from './limits.ts';
-import type { EventData, Failure, LoadedQr, OperationCause, StoredOperation } from './records.ts';
+import type {
+  Failure,
+  LoadedPayment,
+  OperationCause,
+  QrEventData,
+  StoredOperation,
+} from './records.ts';
 import {
-  apply,
-  type Changes,
+  applyChanges,
+  decideReport,
   isLive,
-  judgeReport,
-  type Report,
-  type Said,
-  type Verdict,
+  type PositionChanges,
+  type ReportDecision,
+  type ReportedStatus,
+  type StatusReport,
 } from './state-machine.ts';
 
 /** A report with its additional members. */
-export type Told = Report & {
+export type PaymentReport = StatusReport & {
   providerTransactionId?: string | undefined;
   display?: QrDisplay | undefined;
   /** Epoch ms. */
@@ -25,31 +31,31 @@ export type Told = Report & {
   payer?: { maskedId?: string } | undefined;
 };
 
-export type Context = {
+export type ReportContext = {
   at: number;
   newId: () => string;
   /** The maximum time to pay, from the creation of the payment. */
   payWithinMs: number;
   /** Set for an event: the server stores every event. */
-  provider?: NonNullable<EventData['provider']>;
+  provider?: NonNullable<QrEventData['provider']>;
   /** The first caller waits for this answer, so the server stores it. */
   answered?: true;
 };
 
-export type Reported = { step: Step; alarm?: 'amount_differs' | 'contradiction' };
+export type ReportOutcome = { step: PaymentStep; alarm?: 'amount_differs' | 'contradiction' };
 
-const overWords: ReadonlySet<Said> = new Set<Said>([
+const finalStatuses: ReadonlySet<ReportedStatus> = new Set<ReportedStatus>([
   ...(['Completed', 'Declined', 'Cancelled', 'Expired', 'Failed'] as const),
   ...(['PartiallyRefunded', 'Refunded'] as const),
 ]);
 
 /** Whether the status means that the consumer can no longer pay. */
-export const isEnd = (said: Said): boolean => overWords.has(said);
+export const isFinalStatus = (status: ReportedStatus): boolean => finalStatuses.has(status);
 
-export function newOperation(
-  { row }: LoadedQr,
+export function createOperation(
+  { row }: LoadedPayment,
   kind: StoredOperation['kind'],
-  of: {
+  values: {
     at: number;
     newId: () => string;
     amount: number;
@@ -60,18 +66,18 @@ export function newOperation(
     actor?: string | undefined;
   },
 ): StoredOperation {
-  const iso = isoTime(of.at);
+  const iso = isoTime(values.at);
   return {
-    number: of.number ?? row.operationCount + 1,
-    operationId: of.newId(),
+    number: values.number ?? row.operationCount + 1,
+    operationId: values.newId(),
     kind,
     status: 'Pending',
-    amount: of.amount,
-    clientOperationId: of.clientOperationId,
+    amount: values.amount,
+    clientOperationId: values.clientOperationId,
     details: {
-      cause: of.cause,
-      request: of.request ?? {},
-      ...defined({ actor: of.actor }),
+      cause: values.cause,
+      request: values.request ?? {},
+      ...defined({ actor: values.actor }),
     },
     createdAt: iso,
     updatedAt: iso,
@@ -79,101 +85,119 @@ export function newOperation(
 }
 
 /** Ends the open cancels: as declined if the payment is paid or on hold, otherwise as succeeded. */
-function closedCancels(loaded: LoadedQr, changes: Changes, at: number): StoredOperation[] {
-  const { phase, hold } = apply(loaded.row.position, changes);
+function closeOpenCancels(
+  loaded: LoadedPayment,
+  changes: PositionChanges,
+  at: number,
+): StoredOperation[] {
+  const { phase, hold } = applyChanges(loaded.row.position, changes);
   const status = phase === 'Completed' || hold !== null ? 'Declined' : 'Succeeded';
-  return openCancels(loaded).map((each) => ended(each, status, at));
+  return openCancels(loaded).map((each) => withStatus(each, status, at));
 }
 
-function typeOf(loaded: LoadedQr, verdict: Verdict): QrEventType {
+function eventTypeOf(loaded: LoadedPayment, decision: ReportDecision): QrEventType {
   const { position } = loaded.row;
-  if (verdict.kind === 'Nothing') return 'qr.noted';
-  if (verdict.kind === 'Hold') return 'qr.held';
-  if (verdict.kind === 'Retract' && !isLive(position)) return 'qr.resolved';
-  if (verdict.kind === 'TakeBack' && !isLive(position)) return 'qr.late_completion';
-  const { phase } = apply(position, verdict.changes);
+  if (decision.kind === 'Nothing') return 'qr.noted';
+  if (decision.kind === 'Hold') return 'qr.held';
+  if (decision.kind === 'Retract' && !isLive(position)) return 'qr.resolved';
+  if (decision.kind === 'RefundLatePayment' && !isLive(position)) return 'qr.late_completion';
+  const { phase } = applyChanges(position, decision.changes);
   return `qr.${phase.toLowerCase()}` as QrEventType;
 }
 
-function dataOf({ row }: LoadedQr, verdict: Verdict, told: Told): Step['data'] {
-  const { failure, payer } = told;
-  const paid = Math.max(0, verdict.changes.paid ?? 0);
-  const isOther = told.currency !== undefined && told.currency !== row.position.currency;
-  const amount = verdict.kind === 'Hold' ? (told.amount ?? paid) : paid;
+function eventDataOf(
+  { row }: LoadedPayment,
+  decision: ReportDecision,
+  report: PaymentReport,
+): PaymentStep['data'] {
+  const { failure, payer } = report;
+  const paid = Math.max(0, decision.changes.paid ?? 0);
+  const isOtherCurrency =
+    report.currency !== undefined && report.currency !== row.position.currency;
+  const amount = decision.kind === 'Hold' ? (report.amount ?? paid) : paid;
   return {
     ...defined({ failure, payer }),
     ...(amount > 0 ? { amount } : {}),
-    ...(isOther ? { currency: told.currency } : {}),
-    ...(verdict.kind === 'Nothing' ? { reason: verdict.why } : {}),
-    ...(verdict.kind === 'Hold' ? { reason: verdict.changes.hold ?? 'AmountDiffers' } : {}),
-    ...(verdict.kind === 'Retract' ? { reason: 'Retracted' } : {}),
+    ...(isOtherCurrency ? { currency: report.currency } : {}),
+    ...(decision.kind === 'Nothing' ? { reason: decision.cause } : {}),
+    ...(decision.kind === 'Hold' ? { reason: decision.changes.hold ?? 'AmountDiffers' } : {}),
+    ...(decision.kind === 'Retract' ? { reason: 'Retracted' } : {}),
   };
 }
 
-function alarmOf(verdict: Verdict): Pick<Reported, 'alarm'> {
-  if (verdict.kind === 'Hold') return { alarm: 'amount_differs' };
-  if (verdict.kind === 'Retract') return { alarm: 'contradiction' };
-  const contradicts = verdict.kind === 'Nothing' && verdict.why === 'Contradicts';
+function alarmOf(decision: ReportDecision): Pick<ReportOutcome, 'alarm'> {
+  if (decision.kind === 'Hold') return { alarm: 'amount_differs' };
+  if (decision.kind === 'Retract') return { alarm: 'contradiction' };
+  const contradicts = decision.kind === 'Nothing' && decision.cause === 'Contradicts';
   return contradicts ? { alarm: 'contradiction' } : {};
 }
 
 /** Whether the provider still offers an ended payment; then the server cancels it again. */
-function isStillOffered(loaded: LoadedQr, verdict: Verdict, told: Told): boolean {
+function isStillOffered(
+  loaded: LoadedPayment,
+  decision: ReportDecision,
+  report: PaymentReport,
+): boolean {
   const { position } = loaded.row;
   return (
-    verdict.kind === 'Nothing' &&
-    verdict.why === 'AfterEnd' &&
+    decision.kind === 'Nothing' &&
+    decision.cause === 'AfterEnd' &&
     position.phase !== 'Completed' &&
     // A paid payment is no longer offered: the answer is older than the completion.
     position.paid === 0 &&
-    told.sequence === undefined &&
-    !isEnd(told.said) &&
+    report.sequence === undefined &&
+    !isFinalStatus(report.status) &&
     openCancels(loaded).length === 0
   );
 }
 
-function operationsOf(
-  loaded: LoadedQr,
-  verdict: Verdict,
-  told: Told,
-  context: Context,
+function changedOperations(
+  loaded: LoadedPayment,
+  decision: ReportDecision,
+  report: PaymentReport,
+  context: ReportContext,
 ): StoredOperation[] {
   const { at, newId } = context;
-  const after = apply(loaded.row.position, verdict.changes);
-  const isOver = isEnd(told.said) && !(verdict.kind === 'Nothing' && verdict.why === 'Older');
-  const closes = (isOver && !isLive(after)) || verdict.kind === 'Hold';
-  const closed = closes ? closedCancels(loaded, verdict.changes, at) : [];
-  if (verdict.kind === 'TakeBack') {
-    const { amount } = verdict;
+  const after = applyChanges(loaded.row.position, decision.changes);
+  const isFinal =
+    isFinalStatus(report.status) && !(decision.kind === 'Nothing' && decision.cause === 'Older');
+  const closes = (isFinal && !isLive(after)) || decision.kind === 'Hold';
+  const closedCancels = closes ? closeOpenCancels(loaded, decision.changes, at) : [];
+  if (decision.kind === 'RefundLatePayment') {
+    const { amount } = decision;
     return [
-      newOperation(loaded, 'Refund', { at, newId, amount, cause: 'LateCompletion' }),
-      ...closed,
+      createOperation(loaded, 'Refund', { at, newId, amount, cause: 'LateCompletion' }),
+      ...closedCancels,
     ];
   }
-  if (!isStillOffered(loaded, verdict, told)) return closed;
-  return [newOperation(loaded, 'Cancel', { at, newId, amount: 0, cause: 'Expiry' })];
+  if (!isStillOffered(loaded, decision, report)) return closedCancels;
+  return [createOperation(loaded, 'Cancel', { at, newId, amount: 0, cause: 'Expiry' })];
 }
 
 /** Limits the provider's expiry: not after the requested one, and not before the creation. */
-function expiryOf(
-  { row }: LoadedQr,
-  { expiresAt }: Told,
-  { payWithinMs }: Context,
+function limitedExpiry(
+  { row }: LoadedPayment,
+  { expiresAt }: PaymentReport,
+  { payWithinMs }: ReportContext,
 ): number | undefined {
   if (expiresAt === undefined) return undefined;
-  const begun = Date.parse(row.createdAt);
-  return Math.min(begun + payWithinMs, Math.max(begun, expiresAt));
+  const createdAt = Date.parse(row.createdAt);
+  return Math.min(createdAt + payWithinMs, Math.max(createdAt, expiresAt));
 }
 
 /** The new display, only while the consumer can pay and within the limit of stored displays. */
-function newDisplay(loaded: LoadedQr, verdict: Verdict, told: Told): QrDisplay | undefined {
-  if (verdict.kind === 'Nothing' && verdict.why !== 'Known') return undefined;
+function newDisplay(
+  loaded: LoadedPayment,
+  decision: ReportDecision,
+  report: PaymentReport,
+): QrDisplay | undefined {
+  if (decision.kind === 'Nothing' && decision.cause !== 'Known') return undefined;
   if (loaded.row.version >= displayEventsMax) return undefined;
-  return isLive(apply(loaded.row.position, verdict.changes)) ? told.display : undefined;
+  return isLive(applyChanges(loaded.row.position, decision.changes)) ? report.display : undefined;
 }
 
 /** Replaces `qr.noted` by a more specific type if the step has a display or ends a cancel. */
-function finalType(type: QrEventType, display: unknown, operations: StoredOperation[]) {
+function eventTypeWithDetails(type: QrEventType, display: unknown, operations: StoredOperation[]) {
   if (type !== 'qr.noted') return type;
   if (display !== undefined) return 'qr.display';
   const isConfirmed = operations.some(({ status }) => status !== 'Pending');
@@ -183,38 +207,47 @@ function finalType(type: QrEventType, display: unknown, operations: StoredOperat
 /**
  * The step of a report. An event always gives a step, an answer only if it brings something new.
  */
-export function reportStep(loaded: LoadedQr, told: Told, context: Context): Reported | undefined {
+export function paymentReportStep(
+  loaded: LoadedPayment,
+  report: PaymentReport,
+  context: ReportContext,
+): ReportOutcome | undefined {
   const { position, providerTransactionId } = loaded.row;
   const { at, provider, answered } = context;
-  const verdict = judgeReport(position, told);
-  const display = newDisplay(loaded, verdict, told);
-  const operations = operationsOf(loaded, verdict, told, context);
-  const isNamed = told.providerTransactionId !== undefined && providerTransactionId === undefined;
-  const isNews =
-    verdict.kind !== 'Nothing' ||
-    verdict.why === 'Contradicts' ||
-    isNamed ||
+  const decision = decideReport(position, report);
+  const display = newDisplay(loaded, decision, report);
+  const operations = changedOperations(loaded, decision, report, context);
+  const bringsIdentifier =
+    report.providerTransactionId !== undefined && providerTransactionId === undefined;
+  const hasNews =
+    decision.kind !== 'Nothing' ||
+    decision.cause === 'Contradicts' ||
+    bringsIdentifier ||
     display !== undefined ||
     operations.length > 0;
-  if (!isNews && provider === undefined && answered === undefined) return undefined;
-  const live = isLive(apply(position, verdict.changes));
-  const opens = operations.some(({ status }) => status === 'Pending');
-  const { pollAfterMs } = told;
-  const expiresAt = expiryOf(loaded, told, context);
-  const step: Step = {
+  if (!hasNews && provider === undefined && answered === undefined) return undefined;
+  const isLiveAfter = isLive(applyChanges(position, decision.changes));
+  const hasOpenOperation = operations.some(({ status }) => status === 'Pending');
+  const { pollAfterMs } = report;
+  const expiresAt = limitedExpiry(loaded, report, context);
+  const step: PaymentStep = {
     at,
-    type: finalType(typeOf(loaded, verdict), display, operations),
-    changes: verdict.changes,
+    type: eventTypeWithDetails(eventTypeOf(loaded, decision), display, operations),
+    changes: decision.changes,
     data: {
-      ...dataOf(loaded, verdict, told),
+      ...eventDataOf(loaded, decision, report),
       ...defined({ display }),
-      ...(live && expiresAt !== undefined ? { expiresAt: isoTime(expiresAt) } : {}),
+      ...(isLiveAfter && expiresAt !== undefined ? { expiresAt: isoTime(expiresAt) } : {}),
       ...defined({ provider, answered }),
     },
     operations,
-    providerTransactionId: told.providerTransactionId,
-    ...(live && expiresAt !== undefined ? { expiresAt } : {}),
-    ...(opens ? { askAt: at } : pollAfterMs === undefined ? {} : { askAt: at + pollAfterMs }),
+    providerTransactionId: report.providerTransactionId,
+    ...(isLiveAfter && expiresAt !== undefined ? { expiresAt } : {}),
+    ...(hasOpenOperation
+      ? { pollAt: at }
+      : pollAfterMs === undefined
+        ? {}
+        : { pollAt: at + pollAfterMs }),
   };
-  return { step, ...alarmOf(verdict) };
+  return { step, ...alarmOf(decision) };
 }

@@ -1,41 +1,44 @@
 // Builds the problem members of a refusal: the transaction and its allowed operations. Pure.
 import type { AllowedOperation } from '@switchyard/contract';
 import { operationsMax } from './limits.ts';
-import type { LoadedQr, QrRow } from './records.ts';
-import { judgeVerb, type Verb } from './state-machine.ts';
+import type { LoadedPayment, QrRow } from './records.ts';
+import { decideOperation, type PaymentOperation } from './state-machine.ts';
 
-const verbs: readonly Verb[] = ['Cancel', 'Refund'];
+const operations: readonly PaymentOperation[] = ['Cancel', 'Refund'];
 
-function allowedOf({ position, operationCount }: QrRow, operation: Verb): AllowedOperation {
+function allowedOperationOf(
+  { position, operationCount }: QrRow,
+  operation: PaymentOperation,
+): AllowedOperation {
   const { amount, currency } = position;
-  const refused = (reason: string) => ({
+  const rejected = (reason: string) => ({
     operation,
     allowed: false,
     maxAmount: 0,
     currency,
     reason,
   });
-  const verdict = judgeVerb(position, operation);
-  if (!verdict.allowed) return refused(verdict.reason);
+  const decision = decideOperation(position, operation);
+  if (!decision.allowed) return rejected(decision.reason);
   // A cancel would succeed and change nothing.
-  if (verdict.mode === 'Nothing') return refused('already_cancelled');
-  if (operationCount >= operationsMax) return refused('event_limit_reached');
+  if (decision.mode === 'Nothing') return rejected('already_cancelled');
+  if (operationCount >= operationsMax) return rejected('event_limit_reached');
   // A cancel is always for the full amount.
-  if (verdict.mode === 'Send') return { operation, allowed: true, maxAmount: amount, currency };
-  const { maxAmount } = verdict;
-  if (maxAmount === 0) return refused('already_refunded');
+  if (decision.mode === 'Send') return { operation, allowed: true, maxAmount: amount, currency };
+  const { maxAmount } = decision;
+  if (maxAmount === 0) return rejected('already_refunded');
   return { operation, allowed: true, maxAmount, currency };
 }
 
 /** The `transaction` member of a problem. */
-export const transactionOf = ({ row }: LoadedQr) => ({
+export const transactionDetails = ({ row }: LoadedPayment) => ({
   transactionId: row.transactionId,
   clientTransactionId: row.clientTransactionId,
   state: row.status,
 });
 
 /** The members of a problem that the state of the payment causes. */
-export const conflictOf = (loaded: LoadedQr) => ({
-  transaction: transactionOf(loaded),
-  allowedOperations: verbs.map((verb) => allowedOf(loaded.row, verb)),
+export const conflictDetails = (loaded: LoadedPayment) => ({
+  transaction: transactionDetails(loaded),
+  allowedOperations: operations.map((verb) => allowedOperationOf(loaded.row, verb)),
 });

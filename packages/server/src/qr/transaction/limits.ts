@@ -1,19 +1,19 @@
 // Defines the time limits and the maximum counts of QR payments.
 
 /** The maximum answer time of a provider, ms; after it the outcome is unknown. */
-export const answerMs = 10_000;
+export const providerTimeoutMs = 10_000;
 /** Additional time in which a process makes the answer durable, ms. */
-export const graceMs = 5000;
+export const storeGraceMs = 5000;
 /** Additional time in which a duplicate waits for the first answer, ms. */
 export const duplicateWaitMs = 2000;
 /** How long a provider can report on an expired payment before the server ends it, ms. */
-export const endGraceMs = 60_000;
+export const expiryGraceMs = 60_000;
 /** How long the server repeats the cancel of an ended payment to its provider, ms. */
-export const cancelForMs = 86_400_000;
+export const cancelRetryMs = 86_400_000;
 /** How long the server retries an unanswered refund before an operator must decide, ms. */
-export const refundForMs = 86_400_000;
+export const refundRetryMs = 86_400_000;
 /** The same limit for an acknowledged refund, ms. Some providers refund with the next bank file. */
-export const refundWorkForMs = 14 * 86_400_000;
+export const acknowledgedRefundRetryMs = 14 * 86_400_000;
 /** The maximum number of provider events that the server stores for one payment. */
 export const providerEventsMax = 200;
 /**
@@ -24,4 +24,4 @@ export const displayEventsMax = 32;
 /** The maximum number of cancels and refunds of one payment, including declined ones. */
 export const operationsMax = 200;
 /** How often the server repeats a step after a concurrent change of the payment. */
-export const rivalsMax = 50;
+export const concurrentChangesMax = 50;

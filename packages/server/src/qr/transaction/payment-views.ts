@@ -7,11 +7,11 @@ import {
   type QrTransactionWithEvents,
 } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import type { LoadedQr, StoredEvent, StoredOperation } from './records.ts';
-import { isLive, leftOf, type Status } from './state-machine.ts';
+import type { LoadedPayment, StoredEvent, StoredOperation } from './records.ts';
+import { isLive, type PaymentStatus, refundableAmount } from './state-machine.ts';
 import { unansweredSum } from './unanswered-refunds.ts';
 
-const last = <Name extends keyof StoredEvent['data']>(
+const lastValue = <Name extends keyof StoredEvent['data']>(
   events: readonly StoredEvent[],
   name: Name,
 ): StoredEvent['data'][Name] | undefined =>
@@ -41,12 +41,12 @@ export function viewOperation(operation: StoredOperation, currency: string): QrO
   };
 }
 
-function holdOf({ row, operations }: LoadedQr, events: readonly StoredEvent[]) {
+function holdView({ row, operations }: LoadedPayment, events: readonly StoredEvent[]) {
   const { hold, paid, currency } = row.position;
   if (hold === null) return {};
   const data = events.findLast(({ type }) => type === 'qr.held')?.data;
   if (hold === 'RefundDeclined')
-    return { hold: { reason: hold, amount: leftOf(row.position), currency } };
+    return { hold: { reason: hold, amount: refundableAmount(row.position), currency } };
   if (hold === 'RefundUnanswered')
     return { hold: { reason: hold, amount: unansweredSum({ operations }), currency } };
   return {
@@ -62,21 +62,24 @@ export const isAnswered = (events: readonly StoredEvent[]): boolean =>
   firstAnswer(events) !== undefined;
 
 /** The status in the first answer; Created while the server still waits for the provider. */
-function answeredOf(row: LoadedQr['row'], events: readonly StoredEvent[]): Status {
+function answeredStatusOf(
+  row: LoadedPayment['row'],
+  events: readonly StoredEvent[],
+): PaymentStatus {
   return firstAnswer(events)?.data.status ?? (row.version === 1 ? row.status : 'Created');
 }
 
 /** @param events those with a display, a failure, a payer, a hold or the first answer */
-export function viewPayment(loaded: LoadedQr, events: readonly StoredEvent[]): QrTransaction {
+export function viewPayment(loaded: LoadedPayment, events: readonly StoredEvent[]): QrTransaction {
   const { row, operations } = loaded;
   const { amount, currency, paid, refunded, settled } = row.position;
-  const display = isLive(row.position) ? last(events, 'display') : undefined;
-  const payer = last(events, 'payer');
+  const display = isLive(row.position) ? lastValue(events, 'display') : undefined;
+  const payer = lastValue(events, 'payer');
   return {
     transactionId: row.transactionId,
     clientTransactionId: row.clientTransactionId,
     status: row.status,
-    answeredStatus: answeredOf(row, events),
+    answeredStatus: answeredStatusOf(row, events),
     merchantId: row.merchantId,
     storeId: row.storeId,
     deviceId: row.deviceId,
@@ -91,8 +94,8 @@ export function viewPayment(loaded: LoadedQr, events: readonly StoredEvent[]): Q
     ...defined({ display }),
     expiresAt: isoTime(row.expiresAt),
     ...defined({ order: row.facts.order, providerTransactionId: row.providerTransactionId, payer }),
-    ...failureOf(last(events, 'failure')),
-    ...holdOf(loaded, events),
+    ...failureOf(lastValue(events, 'failure')),
+    ...holdView(loaded, events),
     operations: operations.map((each) => viewOperation(each, currency)),
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
@@ -131,7 +134,7 @@ export function viewEvent({ sequence, type, at, data }: StoredEvent): QrEvent {
 }
 
 export function viewWithEvents(
-  loaded: LoadedQr,
+  loaded: LoadedPayment,
   events: readonly StoredEvent[],
 ): QrTransactionWithEvents {
   return { ...viewPayment(loaded, events), events: events.map(viewEvent) };

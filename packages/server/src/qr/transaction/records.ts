@@ -1,15 +1,15 @@
 // Defines the records of the QR payments module as plain data.
 import type { QrDisplay, QrEventType } from '@switchyard/contract';
-import type { Changes, Position, Status } from './state-machine.ts';
+import type { PaymentPosition, PaymentStatus, PositionChanges } from './state-machine.ts';
 
-export type Scenario = 'consumerscan' | 'merchantscan';
+export type ScanScenario = 'consumerscan' | 'merchantscan';
 
 /** Facts that the platform needs to continue a payment; it stores them once, with the intent. */
 export type QrFacts = {
   paymentType: string;
   /** The value from the terminal's request, unchanged. */
   paymentScenario: string;
-  scenario: Scenario;
+  scenario: ScanScenario;
   order?: { orderId?: string; orderDescription?: string };
   /**
    * The fingerprint that detects another request with the same identifier. It contains the scanned
@@ -30,8 +30,8 @@ export type QrRow = {
   /** The organisation that provides the service. */
   providerId: string;
   providerTransactionId: string | undefined;
-  position: Position;
-  status: Status;
+  position: PaymentPosition;
+  status: PaymentStatus;
   /**
    * The number of events; each change adds one and is guarded by the version that it is based on.
    */
@@ -40,7 +40,7 @@ export type QrRow = {
   /** The number of stored provider events. */
   providerEvents: number;
   /** The number of consecutive polls without a result. */
-  looks: number;
+  pollAttempts: number;
   /** Epoch ms after which the consumer can no longer pay. */
   expiresAt: number;
   /** Epoch ms of the next poll; undefined if nothing is left to do. */
@@ -53,15 +53,15 @@ export type QrRow = {
 
 export type Failure = { code?: string; text?: string };
 
-export type EventData = {
-  status: Status;
-  changes: Changes;
+export type QrEventData = {
+  status: PaymentStatus;
+  changes: PositionChanges;
   /** The display for the terminal from now on. */
   display?: QrDisplay;
   expiresAt?: string;
   failure?: Failure;
   payer?: { maskedId?: string };
-  operation?: OperationSeen;
+  operation?: OperationSummary;
   amount?: number;
   currency?: string;
   reason?: string;
@@ -80,7 +80,7 @@ export type EventData = {
   };
 };
 
-export type OperationSeen = {
+export type OperationSummary = {
   operationId: string;
   number: number;
   kind: OperationKind;
@@ -88,7 +88,7 @@ export type OperationSeen = {
   amount: number;
 };
 
-export type StoredEvent = { sequence: number; type: QrEventType; at: string; data: EventData };
+export type StoredEvent = { sequence: number; type: QrEventType; at: string; data: QrEventData };
 
 export type OperationKind = 'Cancel' | 'Refund';
 
@@ -133,15 +133,15 @@ export type StoredOperation = {
 };
 
 /** A payment with its operations: the input of every decision. */
-export type LoadedQr = {
+export type LoadedPayment = {
   row: QrRow;
   operations: StoredOperation[];
   /** All events after the intent, if this process made them; saves a database read. */
-  news?: readonly StoredEvent[];
+  newEvents?: readonly StoredEvent[];
 };
 
 /** One step of a payment: one event and its operations in one commit, guarded by the version. */
-export type Change = {
+export type PaymentChange = {
   before: QrRow;
   after: QrRow;
   event: StoredEvent;

@@ -5,30 +5,30 @@ import { ProblemError } from '@switchyard/contract';
 import fc from 'fast-check';
 import { systemIds } from '../../platform/index.ts';
 import { resolveStep } from '../operations/resolve-review.ts';
-import { newOperation, reportStep } from './apply-payment-report.ts';
-import { refundStep } from './apply-refund-report.ts';
-import { after, changeOf, isOpen, type Step } from './build-change.ts';
-import type { EventData, LoadedQr, QrRow } from './records.ts';
-import { type Resolution, resolutionsOf, resolutionTable } from './review-decisions.ts';
+import { createOperation, paymentReportStep } from './apply-payment-report.ts';
+import { refundReportStep } from './apply-refund-report.ts';
+import { afterChange, buildChange, isOpen, type PaymentStep } from './build-change.ts';
+import type { LoadedPayment, QrEventData, QrRow } from './records.ts';
+import { allowedResolutions, type Resolution, resolutionTable } from './review-decisions.ts';
 import {
-  apply,
-  type Changes,
-  type HoldReason,
-  heldTable,
+  applyChanges,
+  decideOperation,
   isLive,
-  judgeVerb,
-  leftOf,
-  type Phase,
-  type Position,
-  type Report,
-  type Said,
+  type PaymentPhase,
+  type PaymentPosition,
+  type PositionChanges,
+  type ReportedStatus,
+  type ReviewReason,
+  refundableAmount,
+  reviewTransitions,
+  type StatusReport,
 } from './state-machine.ts';
-import { unansweredStep, unansweredSum } from './unanswered-refunds.ts';
+import { unansweredRefundStep, unansweredSum } from './unanswered-refunds.ts';
 
 const at = Date.parse('2026-03-01T12:00:00.000Z');
 const newId = systemIds.uuid;
 const payWithinMs = 180_000;
-const fresh: Position = {
+const fresh: PaymentPosition = {
   phase: 'Pending',
   amount: 1000,
   currency: 'EUR',
@@ -41,7 +41,7 @@ const fresh: Position = {
   sequence: 0,
 };
 
-function payment(position: Partial<Position> = {}): LoadedQr {
+function payment(position: Partial<PaymentPosition> = {}): LoadedPayment {
   const iso = new Date(at).toISOString();
   const row: QrRow = {
     organizationId: newId(),
@@ -58,7 +58,7 @@ function payment(position: Partial<Position> = {}): LoadedQr {
     version: 2,
     operationCount: 0,
     providerEvents: 0,
-    looks: 0,
+    pollAttempts: 0,
     expiresAt: at + 180_000,
     dueAt: undefined,
     facts: {
@@ -73,22 +73,22 @@ function payment(position: Partial<Position> = {}): LoadedQr {
   return { row, operations: [] };
 }
 
-type Played = { loaded: LoadedQr; changes: Changes[]; accepted: boolean };
+type Played = { loaded: LoadedPayment; changes: PositionChanges[]; accepted: boolean };
 
-function taken(played: Played, step: Step | undefined): Played {
+function taken(played: Played, step: PaymentStep | undefined): Played {
   if (step === undefined) return played;
-  const change = changeOf(played.loaded, step);
-  const loaded = after(played.loaded, change);
+  const change = buildChange(played.loaded, step);
+  const loaded = afterChange(played.loaded, change);
   return { ...played, loaded, changes: [...played.changes, step.changes] };
 }
 
 /** Sequence numbers grow as from an ordered provider, or repeat earlier ones. */
 type Act =
-  | { act: 'Event'; said: Said; amount?: number; currency?: string; isOld: boolean }
-  | { act: 'Answer'; said: Said; amount?: number }
+  | { act: 'Event'; status: ReportedStatus; amount?: number; currency?: string; isOld: boolean }
+  | { act: 'Answer'; status: ReportedStatus; amount?: number }
   | { act: 'Cancel' | 'Expiry' }
   | { act: 'Refund'; amount: number }
-  | { act: 'RefundEnds'; pick: number; said: 'Completed' | 'Declined' | 'Pending' | 'Forgotten' }
+  | { act: 'RefundEnds'; pick: number; status: 'Completed' | 'Declined' | 'Pending' | 'Forgotten' }
   | { act: 'Unanswered'; pick: number }
   | { act: 'Resolve'; resolution: Decided };
 
@@ -96,7 +96,7 @@ type Decided = Exclude<Resolution, 'Ask'>;
 const decided: readonly Decided[] = ['Accept', 'Refund', 'Settle', 'Settle', 'Retry'];
 const saidOfRefunds = ['Completed', 'Completed', 'Declined', 'Pending', 'Forgotten'] as const;
 
-const words: readonly Said[] = [
+const words: readonly ReportedStatus[] = [
   ...(['Pending', 'Scanned', 'Authorized', 'Completed', 'Completed', 'Completed'] as const),
   ...(['Declined', 'Cancelled', 'Expired', 'Failed', 'Refunded'] as const),
 ];
@@ -108,24 +108,24 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
       arbitrary: fc.record(
         {
           act: fc.constant('Event' as const),
-          said: fc.constantFrom(...words),
+          status: fc.constantFrom(...words),
           amount,
           currency: fc.constantFrom('EUR', 'EUR', 'USD'),
           isOld: fc.boolean(),
         },
-        { requiredKeys: ['act', 'said', 'isOld'] },
+        { requiredKeys: ['act', 'status', 'isOld'] },
       ),
     },
     fc.record(
-      { act: fc.constant('Answer' as const), said: fc.constantFrom(...words), amount },
-      { requiredKeys: ['act', 'said'] },
+      { act: fc.constant('Answer' as const), status: fc.constantFrom(...words), amount },
+      { requiredKeys: ['act', 'status'] },
     ),
     fc.constantFrom<Act>({ act: 'Cancel' }, { act: 'Expiry' }),
     fc.record({ act: fc.constant('Refund' as const), amount: fc.integer({ min: 1, max: 2000 }) }),
     fc.record({
       act: fc.constant('RefundEnds' as const),
       pick: fc.nat(9),
-      said: fc.constantFrom(...saidOfRefunds),
+      status: fc.constantFrom(...saidOfRefunds),
     }),
     fc.record({ act: fc.constant('Unanswered' as const), pick: fc.nat(9) }),
     fc.record({
@@ -136,24 +136,24 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
   { maxLength: 30 },
 );
 
-const providerOf = (sequence: number): NonNullable<EventData['provider']> => ({
+const providerOf = (sequence: number): NonNullable<QrEventData['provider']> => ({
   eventId: newId(),
   type: 'payment.completed',
   sequence,
   occurredAt: new Date(at).toISOString(),
 });
 
-function ending(loaded: LoadedQr, cause: 'Merchant' | 'Expiry'): Step {
-  const operation = newOperation(loaded, 'Cancel', { at, newId, amount: 0, cause });
+function ending(loaded: LoadedPayment, cause: 'Merchant' | 'Expiry'): PaymentStep {
+  const operation = createOperation(loaded, 'Cancel', { at, newId, amount: 0, cause });
   return { at, type: 'qr.cancel_pending', changes: { ending: cause }, operations: [operation] };
 }
 
-function report(played: Played, told: Report): Played {
+function report(played: Played, told: StatusReport): Played {
   const { sequence } = told;
   const provider = sequence === undefined ? {} : { provider: providerOf(sequence) };
   return taken(
     played,
-    reportStep(played.loaded, told, { at, newId, payWithinMs, ...provider })?.step,
+    paymentReportStep(played.loaded, told, { at, newId, payWithinMs, ...provider })?.step,
   );
 }
 
@@ -170,7 +170,7 @@ function play(played: Played, one: Act): Played {
       return report(played, told);
     }
     case 'Cancel': {
-      const verdict = judgeVerb(position, 'Cancel');
+      const verdict = decideOperation(position, 'Cancel');
       if (!verdict.allowed || verdict.mode !== 'Send') return played;
       return taken(played, ending(loaded, 'Merchant'));
     }
@@ -178,10 +178,10 @@ function play(played: Played, one: Act): Played {
       if (!isLive(position) || position.ending !== null || position.hold !== null) return played;
       return taken(played, ending(loaded, 'Expiry'));
     case 'Refund': {
-      const verdict = judgeVerb(position, 'Refund');
+      const verdict = decideOperation(position, 'Refund');
       if (!verdict.allowed || verdict.maxAmount < one.amount) return played;
       const of = { at, newId, amount: one.amount, cause: 'Merchant' as const };
-      const operations = [newOperation(loaded, 'Refund', of)];
+      const operations = [createOperation(loaded, 'Refund', of)];
       const changes = { refundReserved: one.amount };
       return taken(played, { at, type: 'qr.refund_pending', changes, operations });
     }
@@ -189,17 +189,17 @@ function play(played: Played, one: Act): Played {
       const refunds = loaded.operations.filter(({ kind }) => kind === 'Refund');
       const refund = refunds[one.pick % Math.max(1, refunds.length)];
       if (refund === undefined) return played;
-      const { said } = one;
-      return taken(played, refundStep(loaded, refund.operationId, { said }, { at }));
+      const { status } = one;
+      return taken(played, refundReportStep(loaded, refund.operationId, { status }, { at }));
     }
     case 'Unanswered': {
       const open = loaded.operations.filter((each) => each.kind === 'Refund' && isOpen(each));
       const refund = open[one.pick % Math.max(1, open.length)];
       if (refund === undefined) return played;
-      return taken(played, unansweredStep(loaded, refund.operationId, at));
+      return taken(played, unansweredRefundStep(loaded, refund.operationId, at));
     }
     default: {
-      if (!resolutionsOf(position).includes(one.resolution)) {
+      if (!allowedResolutions(position).includes(one.resolution)) {
         const refused = () => resolveStep(loaded, one, { at, newId, actor: 'somebody' });
         assert.throws(refused, ProblemError);
         return played;
@@ -221,9 +221,9 @@ function check({ loaded: { row, operations }, accepted }: Played): void {
   assert.deepEqual([undecided, sumOf('Succeeded')], [refundReserved, refunded]);
   const isUnanswered = hold === 'RefundUnanswered';
   assert.equal(unansweredSum({ operations }) > 0, isUnanswered, 'whatever nobody answers is held');
-  assert.ok(settled >= 0 && leftOf(position) >= 0, 'no more goes back than was paid');
+  assert.ok(settled >= 0 && refundableAmount(position) >= 0, 'no more goes back than was paid');
   if (hold !== null) {
-    assert.ok(resolutionsOf(position).includes('Settle'), 'whoever looks at it can end it');
+    assert.ok(allowedResolutions(position).includes('Settle'), 'whoever looks at it can end it');
     assert.ok(paid > 0);
     if (isUnanswered) return;
     assert.ok(!operations.some(isOpen), 'nothing else is under way');
@@ -233,7 +233,7 @@ function check({ loaded: { row, operations }, accepted }: Played): void {
   if (isLive(position)) assert.equal(paid, 0, 'what is paid is completed, or held');
   else if (phase === 'Completed') assert.ok(accepted || paid === 1000);
   // The full amount that was paid for an ended payment is refunded, reserved or settled.
-  else assert.equal(leftOf(position), 0, `${phase} keeps ${leftOf(position)}`);
+  else assert.equal(refundableAmount(position), 0, `${phase} keeps ${refundableAmount(position)}`);
 }
 
 test('whatever crosses a hold, no money for an ended payment is kept without a word for it', () => {
@@ -251,35 +251,35 @@ test('whatever crosses a hold, no money for an ended payment is kept without a w
         if (!isLive(before)) assert.equal(position.phase, before.phase, 'an end keeps its name');
         if (before.hold !== position.hold) seen.add(`${before.hold} ${position.hold}`);
       }
-      assert.deepEqual(played.changes.reduce(apply, fresh), played.loaded.row.position);
+      assert.deepEqual(played.changes.reduce(applyChanges, fresh), played.loaded.row.position);
     }),
     { numRuns: 20_000, seed },
   );
-  for (const hold of Object.keys(heldTable)) {
+  for (const hold of Object.keys(reviewTransitions)) {
     assert.ok(seen.has(`null ${hold}`) && seen.has(`${hold} null`), `${hold} comes and goes`);
   }
 });
 
-const ends: readonly Phase[] = ['Declined', 'Cancelled', 'Expired', 'Failed'];
-const reasons = Object.keys(heldTable) as HoldReason[];
+const ends: readonly PaymentPhase[] = ['Declined', 'Cancelled', 'Expired', 'Failed'];
+const reasons = Object.keys(reviewTransitions) as ReviewReason[];
 
 test('a provider that takes its completion back ends a payment that is held', () => {
   for (const said of ends) {
     const held = payment({ hold: 'AmountDiffers', paid: 999, sequence: 3 });
     const { loaded } = report(
       { loaded: held, changes: [], accepted: false },
-      { said, sequence: 4 },
+      { status: said, sequence: 4 },
     );
     const { phase, paid, hold } = loaded.row.position;
     assert.deepEqual([phase, paid, hold], [said, 0, null]);
-    const told = reportStep(
+    const told = paymentReportStep(
       held,
-      { said, sequence: 4 },
+      { status: said, sequence: 4 },
       { at, newId, payWithinMs, provider: providerOf(4) },
     );
     assert.deepEqual([told?.step.data?.reason, told?.alarm], ['Retracted', 'contradiction']);
     // An answer may be older than the event, so the operator decides.
-    const answer = reportStep(held, { said }, { at, newId, payWithinMs });
+    const answer = paymentReportStep(held, { status: said }, { at, newId, payWithinMs });
     assert.deepEqual([answer?.step.data?.reason, answer?.alarm], ['Contradicts', 'contradiction']);
     assert.deepEqual(answer?.step.changes, {});
   }
@@ -289,17 +289,17 @@ test('whoever has refused to give money back cannot say that there was none', ()
   for (const said of ends) {
     const held = payment({ phase: 'Cancelled', hold: 'RefundDeclined', paid: 1000, sequence: 3 });
     const context = { at, newId, payWithinMs, provider: providerOf(4) };
-    const told = reportStep(held, { said, sequence: 4 }, context);
+    const told = paymentReportStep(held, { status: said, sequence: 4 }, context);
     assert.deepEqual([told?.step.changes, told?.alarm], [{ sequence: 4 }, 'contradiction']);
   }
 });
 
 test('the newest sum is what somebody decides about', () => {
   const held = payment({ hold: 'AmountDiffers', paid: 999, sequence: 3 });
-  const told = { said: 'Completed', sequence: 4, amount: 900, currency: 'EUR' } as const;
+  const told = { status: 'Completed', sequence: 4, amount: 900, currency: 'EUR' } as const;
   const { loaded } = report({ loaded: held, changes: [], accepted: false }, told);
   assert.deepEqual([loaded.row.position.paid, loaded.row.position.hold], [900, 'AmountDiffers']);
-  const abroad = reportStep(
+  const abroad = paymentReportStep(
     ...([
       held,
       { ...told, currency: 'USD' },

@@ -1,5 +1,11 @@
 // Defines the decisions for a payment on hold and their effect on its amounts. Pure.
-import { type Changes, type HoldReason, isLive, leftOf, type Position } from './state-machine.ts';
+import {
+  isLive,
+  type PaymentPosition,
+  type PositionChanges,
+  type ReviewReason,
+  refundableAmount,
+} from './state-machine.ts';
 
 /**
  * `Accept` keeps the paid amount, `Refund` refunds it, `Settle` records a settlement outside the
@@ -7,23 +13,23 @@ import { type Changes, type HoldReason, isLive, leftOf, type Position } from './
  */
 export type Resolution = 'Accept' | 'Refund' | 'Settle' | 'Ask' | 'Retry';
 
-const ofRefund: readonly Resolution[] = ['Ask', 'Retry', 'Settle'];
+const refundResolutions: readonly Resolution[] = ['Ask', 'Retry', 'Settle'];
 
 /**
  * The allowed decisions. `Accept` needs a terminal that still waits, because no sale follows an
  * ended payment. An amount in another currency cannot be accepted.
  */
 export const resolutionTable: Readonly<
-  Record<HoldReason, Readonly<Record<'Live' | 'Ended', readonly Resolution[]>>>
+  Record<ReviewReason, Readonly<Record<'Live' | 'Ended', readonly Resolution[]>>>
 > = {
   AmountDiffers: { Live: ['Accept', 'Refund', 'Settle'], Ended: ['Refund', 'Settle'] },
   CurrencyDiffers: { Live: ['Refund', 'Settle'], Ended: ['Refund', 'Settle'] },
   RefundDeclined: { Live: ['Refund', 'Settle'], Ended: ['Refund', 'Settle'] },
-  RefundUnanswered: { Live: ofRefund, Ended: ofRefund },
+  RefundUnanswered: { Live: refundResolutions, Ended: refundResolutions },
 };
 
 /** @returns an empty list if the payment is not on hold */
-export function resolutionsOf(position: Position): readonly Resolution[] {
+export function allowedResolutions(position: PaymentPosition): readonly Resolution[] {
   if (position.hold === null) return [];
   return resolutionTable[position.hold][isLive(position) ? 'Live' : 'Ended'];
 }
@@ -32,15 +38,15 @@ export function resolutionsOf(position: Position): readonly Resolution[] {
  * The changes of a decision. A payment that is not accepted becomes Cancelled, or keeps its final
  * status. The server refunds the whole paid amount, or records it as settled.
  */
-export function resolved(
-  position: Position,
+export function changesOfResolution(
+  position: PaymentPosition,
   resolution: Exclude<Resolution, 'Ask' | 'Retry'>,
-): { changes: Changes; refund: number } {
-  const live = isLive(position);
+): { changes: PositionChanges; refund: number } {
+  const wasLive = isLive(position);
   if (resolution === 'Accept') return { changes: { phase: 'Completed', hold: null }, refund: 0 };
-  const left = leftOf(position);
-  const changes: Changes = { ...(live ? { phase: 'Cancelled' } : {}), hold: null };
+  const refundable = refundableAmount(position);
+  const changes: PositionChanges = { ...(wasLive ? { phase: 'Cancelled' } : {}), hold: null };
   return resolution === 'Settle'
-    ? { changes: { ...changes, settled: left }, refund: 0 }
-    : { changes: { ...changes, refundReserved: left }, refund: left };
+    ? { changes: { ...changes, settled: refundable }, refund: 0 }
+    : { changes: { ...changes, refundReserved: refundable }, refund: refundable };
 }

@@ -3,22 +3,22 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { qrStatuses } from '@switchyard/contract';
 import fc from 'fast-check';
-import { type Resolution, resolutionsOf, resolved } from './review-decisions.ts';
+import { allowedResolutions, changesOfResolution, type Resolution } from './review-decisions.ts';
 import {
-  apply,
-  endAlone,
+  applyChanges,
+  decideOperation,
+  decideReport,
+  endWithoutAnswer,
   isLive,
-  judgeReport,
-  judgeVerb,
-  moveTable,
-  type Position,
-  type Report,
-  type Said,
+  operationTable,
+  type PaymentPosition,
+  type ReportedStatus,
+  reportTransitions,
+  type StatusReport,
   statusOf,
-  verbTable,
 } from './state-machine.ts';
 
-const fresh: Position = {
+const fresh: PaymentPosition = {
   phase: 'Created',
   amount: 1000,
   currency: 'EUR',
@@ -32,21 +32,21 @@ const fresh: Position = {
 };
 
 type Act =
-  | { act: 'Said'; report: Report }
+  | { act: 'Said'; report: StatusReport }
   | { act: 'Cancel' | 'Expiry' | 'NotFound' | 'EndAlone' }
   | { act: 'Refund'; share: number }
   | { act: 'RefundEnds'; isDone: boolean }
   | { act: 'Resolve'; resolution: Exclude<Resolution, 'Ask' | 'Retry'> };
 
-const said = fc.constantFrom<Said>(...(qrStatuses as readonly Said[]));
-const report: fc.Arbitrary<Report> = fc.record(
+const status = fc.constantFrom<ReportedStatus>(...(qrStatuses as readonly ReportedStatus[]));
+const report: fc.Arbitrary<StatusReport> = fc.record(
   {
-    said,
+    status,
     sequence: fc.integer({ min: 1, max: 12 }),
     amount: fc.constantFrom(1000, 1000, 1000, 999),
     currency: fc.constantFrom('EUR', 'EUR', 'EUR', 'USD'),
   },
-  { requiredKeys: ['said'] },
+  { requiredKeys: ['status'] },
 );
 const acts: fc.Arbitrary<Act[]> = fc.array(
   fc.oneof(
@@ -73,48 +73,48 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
 /** The observed facts, independent of the tables under test. */
 type World = { takenBack: number; accepted: boolean; wasTold: string[] };
 
-function step(position: Position, world: World, one: Act): Position {
+function step(position: PaymentPosition, world: World, one: Act): PaymentPosition {
   switch (one.act) {
     case 'Said': {
-      const verdict = judgeReport(position, one.report);
-      if (verdict.kind === 'TakeBack') {
+      const verdict = decideReport(position, one.report);
+      if (verdict.kind === 'RefundLatePayment') {
         assert.equal(verdict.amount, verdict.changes.refundReserved);
         world.takenBack += 1;
       }
-      return apply(position, verdict.changes);
+      return applyChanges(position, verdict.changes);
     }
     case 'Cancel': {
-      const verdict = judgeVerb(position, 'Cancel');
+      const verdict = decideOperation(position, 'Cancel');
       const sends = verdict.allowed && verdict.mode === 'Send';
-      return sends ? apply(position, { ending: 'Merchant' }) : position;
+      return sends ? applyChanges(position, { ending: 'Merchant' }) : position;
     }
     case 'Expiry':
     case 'NotFound': {
       const lapses = isLive(position) && position.ending === null && position.hold === null;
       const ending = one.act === 'Expiry' ? 'Expiry' : 'Unknown';
-      return lapses ? apply(position, { ending }) : position;
+      return lapses ? applyChanges(position, { ending }) : position;
     }
     case 'EndAlone':
       if (!isLive(position) || position.ending === null) return position;
-      return apply(position, endAlone(position));
+      return applyChanges(position, endWithoutAnswer(position));
     case 'Refund': {
-      const verdict = judgeVerb(position, 'Refund');
+      const verdict = decideOperation(position, 'Refund');
       const refundReserved = Math.floor((verdict.maxAmount * one.share) / 100);
-      return verdict.allowed ? apply(position, { refundReserved }) : position;
+      return verdict.allowed ? applyChanges(position, { refundReserved }) : position;
     }
     case 'RefundEnds': {
       const { refundReserved } = position;
       const refunded = one.isDone ? refundReserved : 0;
-      return apply(position, { refunded, refundReserved: -refundReserved });
+      return applyChanges(position, { refunded, refundReserved: -refundReserved });
     }
     default:
-      if (!resolutionsOf(position).includes(one.resolution)) return position;
+      if (!allowedResolutions(position).includes(one.resolution)) return position;
       if (one.resolution === 'Accept') world.accepted = true;
-      return apply(position, resolved(position, one.resolution).changes);
+      return applyChanges(position, changesOfResolution(position, one.resolution).changes);
   }
 }
 
-function checkMoney(position: Position): void {
+function checkMoney(position: PaymentPosition): void {
   const { paid, refunded, refundReserved, settled } = position;
   assert.ok(refunded >= 0 && refundReserved >= 0 && paid >= 0 && settled >= 0);
   assert.ok(refunded + refundReserved + settled <= paid, JSON.stringify(position));
@@ -122,7 +122,7 @@ function checkMoney(position: Position): void {
   else assert.equal(position.ending, null);
 }
 
-const isEnd = (position: Position) => !isLive(position);
+const isEnd = (position: PaymentPosition) => !isLive(position);
 
 test('whatever a provider says in whatever order, money is never lost nor given back twice', () => {
   const seed = Number(process.env['SWITCHYARD_TEST_SEED'] ?? Date.now() % 2 ** 31);
@@ -151,17 +151,17 @@ test('whatever a provider says in whatever order, money is never lost nor given 
 });
 
 test('the same events in any order end alike where one of them is an end', () => {
-  const sequence: Report[] = [
-    { said: 'Pending', sequence: 1 },
-    { said: 'Scanned', sequence: 2 },
-    { said: 'Authorized', sequence: 3 },
-    { said: 'Completed', sequence: 4, amount: 1000, currency: 'EUR' },
+  const sequence: StatusReport[] = [
+    { status: 'Pending', sequence: 1 },
+    { status: 'Scanned', sequence: 2 },
+    { status: 'Authorized', sequence: 3 },
+    { status: 'Completed', sequence: 4, amount: 1000, currency: 'EUR' },
   ];
   fc.assert(
     fc.property(fc.shuffledSubarray(sequence, { minLength: 4 }), (shuffled) => {
       const twice = [...shuffled, ...shuffled];
       const end = twice.reduce(
-        (position, each) => apply(position, judgeReport(position, each).changes),
+        (position, each) => applyChanges(position, decideReport(position, each).changes),
         fresh,
       );
       assert.deepEqual([end.phase, end.paid, end.sequence], ['Completed', 1000, 4]);
@@ -170,38 +170,38 @@ test('the same events in any order end alike where one of them is an end', () =>
 });
 
 test('every status has its row, and every phase knows what each word means', () => {
-  assert.deepEqual(Object.keys(verbTable).sort(), [...qrStatuses].sort());
-  const phases = Object.keys(moveTable);
-  for (const row of Object.values(moveTable))
+  assert.deepEqual(Object.keys(operationTable).sort(), [...qrStatuses].sort());
+  const phases = Object.keys(reportTransitions);
+  for (const row of Object.values(reportTransitions))
     assert.deepEqual(Object.keys(row).sort(), phases.sort());
 });
 
 test('a completion after an end is taken back once, and an end after a completion changes nothing', () => {
   for (const phase of ['Declined', 'Cancelled', 'Expired', 'Failed'] as const) {
-    const ended: Position = { ...fresh, phase, sequence: 3 };
-    const late = judgeReport(ended, { said: 'Completed', sequence: 4 });
-    assert.equal(late.kind, 'TakeBack');
-    const after = apply(ended, late.changes);
+    const ended: PaymentPosition = { ...fresh, phase, sequence: 3 };
+    const late = decideReport(ended, { status: 'Completed', sequence: 4 });
+    assert.equal(late.kind, 'RefundLatePayment');
+    const after = applyChanges(ended, late.changes);
     assert.deepEqual([after.phase, after.paid, after.refundReserved], [phase, 1000, 1000]);
-    assert.equal(judgeReport(after, { said: 'Completed', sequence: 5 }).kind, 'Nothing');
-    const paid: Position = { ...fresh, phase: 'Completed', paid: 1000 };
-    const contradiction = judgeReport(paid, { said: phase, sequence: 4 });
+    assert.equal(decideReport(after, { status: 'Completed', sequence: 5 }).kind, 'Nothing');
+    const paid: PaymentPosition = { ...fresh, phase: 'Completed', paid: 1000 };
+    const contradiction = decideReport(paid, { status: phase, sequence: 4 });
     assert.deepEqual(
-      [contradiction.kind, 'why' in contradiction && contradiction.why],
+      [contradiction.kind, 'cause' in contradiction && contradiction.cause],
       ['Nothing', 'Contradicts'],
     );
   }
 });
 
 test('a second completion of an ended payment is its first one, or contradicts it', () => {
-  const late = { said: 'Completed', sequence: 4, amount: 500, currency: 'EUR' } as const;
-  const fall: Position = { ...fresh, phase: 'Expired', sequence: 3 };
-  const after = apply(fall, judgeReport(fall, late).changes);
+  const late = { status: 'Completed', sequence: 4, amount: 500, currency: 'EUR' } as const;
+  const fall: PaymentPosition = { ...fresh, phase: 'Expired', sequence: 3 };
+  const after = applyChanges(fall, decideReport(fall, late).changes);
   assert.deepEqual([after.paid, after.refundReserved], [500, 500]);
-  const why = (told: Partial<Report>) => {
-    const verdict = judgeReport(after, { ...late, sequence: 5, ...told });
+  const why = (told: Partial<StatusReport>) => {
+    const verdict = decideReport(after, { ...late, sequence: 5, ...told });
     assert.deepEqual([verdict.kind, verdict.changes], ['Nothing', { sequence: 5 }]);
-    return 'why' in verdict && verdict.why;
+    return 'cause' in verdict && verdict.cause;
   };
   assert.equal(why({}), 'AfterEnd');
   assert.equal(why({ amount: 1000 }), 'Contradicts');
@@ -209,7 +209,7 @@ test('a second completion of an ended payment is its first one, or contradicts i
 });
 
 test('the name of a paid one is told by what was given back', () => {
-  const paid: Position = { ...fresh, phase: 'Completed', paid: 1000 };
+  const paid: PaymentPosition = { ...fresh, phase: 'Completed', paid: 1000 };
   assert.equal(statusOf(paid), 'Completed');
   assert.equal(statusOf({ ...paid, refunded: 1 }), 'PartiallyRefunded');
   assert.equal(statusOf({ ...paid, refunded: 1000 }), 'Refunded');

@@ -2,7 +2,7 @@
 import { defined } from '@switchyard/contract';
 
 /** The progress of the payment itself; refunds change the amounts and not the phase. */
-export type Phase =
+export type PaymentPhase =
   | 'Created'
   | 'Pending'
   | 'Scanned'
@@ -13,27 +13,27 @@ export type Phase =
   | 'Expired'
   | 'Failed';
 
-export type Status = Phase | 'PartiallyRefunded' | 'Refunded';
+export type PaymentStatus = PaymentPhase | 'PartiallyRefunded' | 'Refunded';
 
 /** Why a payment ends: a cancel at the till, the expiry, or a provider that does not know it. */
 export type EndCause = 'Merchant' | 'Expiry' | 'Unknown';
 
 /** The final phase for each cause. */
-const endNames: Readonly<Record<EndCause, Phase>> = {
+const endPhases: Readonly<Record<EndCause, PaymentPhase>> = {
   Merchant: 'Cancelled',
   Expiry: 'Expired',
   Unknown: 'Failed',
 };
 
 /** Why a payment needs a decision by an operator. */
-export type HoldReason =
+export type ReviewReason =
   | 'AmountDiffers'
   | 'CurrencyDiffers'
   | 'RefundDeclined'
   | 'RefundUnanswered';
 
-export type Position = {
-  phase: Phase;
+export type PaymentPosition = {
+  phase: PaymentPhase;
   /** The requested amount in minor units of `currency`. */
   amount: number;
   currency: string;
@@ -46,29 +46,29 @@ export type Position = {
   settled: number;
   /** The cause of a stored cancel that has no answer yet. */
   ending: EndCause | null;
-  hold: HoldReason | null;
+  hold: ReviewReason | null;
   /** The sequence number of the newest judged provider event. */
   sequence: number;
 };
 
 /** The changes of an event: new values, and differences to add to the amounts. */
-export type Changes = {
-  phase?: Phase;
+export type PositionChanges = {
+  phase?: PaymentPhase;
   paid?: number;
   refunded?: number;
   refundReserved?: number;
   settled?: number;
   ending?: EndCause | null;
-  hold?: HoldReason | null;
+  hold?: ReviewReason | null;
   sequence?: number;
 };
 
 /** Applies an event's changes; replaying all events of a payment gives its stored position. */
-export function apply(position: Position, changes: Changes): Position {
-  const { paid = 0, refunded = 0, refundReserved = 0, settled = 0, ...words } = changes;
+export function applyChanges(position: PaymentPosition, changes: PositionChanges): PaymentPosition {
+  const { paid = 0, refunded = 0, refundReserved = 0, settled = 0, ...newValues } = changes;
   return {
     ...position,
-    ...words,
+    ...newValues,
     paid: position.paid + paid,
     refunded: position.refunded + refunded,
     refundReserved: position.refundReserved + refundReserved,
@@ -77,75 +77,91 @@ export function apply(position: Position, changes: Changes): Position {
 }
 
 /** The paid amount less the refunded, reserved and settled amounts. */
-export const leftOf = ({ paid, refunded, refundReserved, settled }: Position): number =>
-  paid - refunded - refundReserved - settled;
+export const refundableAmount = ({
+  paid,
+  refunded,
+  refundReserved,
+  settled,
+}: PaymentPosition): number => paid - refunded - refundReserved - settled;
 
 /** The status of a position. An ended payment keeps its status when late money arrives. */
-export function statusOf({ phase, paid, refunded }: Position): Status {
+export function statusOf({ phase, paid, refunded }: PaymentPosition): PaymentStatus {
   if (phase !== 'Completed' || refunded === 0) return phase;
   return refunded === paid ? 'Refunded' : 'PartiallyRefunded';
 }
 
-const livePhases: ReadonlySet<Phase> = new Set(['Created', 'Pending', 'Scanned', 'Authorized']);
+const livePhases: ReadonlySet<PaymentPhase> = new Set([
+  'Created',
+  'Pending',
+  'Scanned',
+  'Authorized',
+]);
 
 /** Whether the consumer may still pay. */
-export const isLive = ({ phase }: Pick<Position, 'phase'>): boolean => livePhases.has(phase);
+export const isLive = ({ phase }: Pick<PaymentPosition, 'phase'>): boolean => livePhases.has(phase);
 
 /** The statuses that a provider can report. */
-export type Said = Phase | 'PartiallyRefunded' | 'Refunded';
+export type ReportedStatus = PaymentPhase | 'PartiallyRefunded' | 'Refunded';
 
 /**
- * The effect of a provider's report. `Go` changes the phase, and `Stay` is already known.
- * `TakeBack` refunds money for an ended payment. `Ignore` comes after the end. `Contradict` is
+ * The effect of a provider's report. `Advance` changes the phase, and `Stay` is already known.
+ * `RefundLatePayment` refunds money for an ended payment. `Ignore` comes after the end. `Contradict` is
  * impossible and raises an alarm.
  */
-export type Move = 'Go' | 'Stay' | 'TakeBack' | 'Ignore' | 'Contradict';
+export type ReportTransition = 'Advance' | 'Stay' | 'RefundLatePayment' | 'Ignore' | 'Contradict';
 
-const ends = { Declined: 'Go', Cancelled: 'Go', Expired: 'Go', Failed: 'Go' } as const;
-const over: Readonly<Record<Phase, Move>> = {
+const finalTransitions = {
+  Declined: 'Advance',
+  Cancelled: 'Advance',
+  Expired: 'Advance',
+  Failed: 'Advance',
+} as const;
+const afterEndTransitions: Readonly<Record<PaymentPhase, ReportTransition>> = {
   Created: 'Ignore',
   Pending: 'Ignore',
   Scanned: 'Ignore',
   Authorized: 'Ignore',
-  Completed: 'TakeBack',
+  Completed: 'RefundLatePayment',
   Declined: 'Ignore',
   Cancelled: 'Ignore',
   Expired: 'Ignore',
   Failed: 'Ignore',
 };
 
-export const moveTable: Readonly<Record<Phase, Readonly<Record<Phase, Move>>>> = {
+export const reportTransitions: Readonly<
+  Record<PaymentPhase, Readonly<Record<PaymentPhase, ReportTransition>>>
+> = {
   Created: {
     Created: 'Stay',
-    Pending: 'Go',
-    Scanned: 'Go',
-    Authorized: 'Go',
-    Completed: 'Go',
-    ...ends,
+    Pending: 'Advance',
+    Scanned: 'Advance',
+    Authorized: 'Advance',
+    Completed: 'Advance',
+    ...finalTransitions,
   },
   Pending: {
     Created: 'Stay',
     Pending: 'Stay',
-    Scanned: 'Go',
-    Authorized: 'Go',
-    Completed: 'Go',
-    ...ends,
+    Scanned: 'Advance',
+    Authorized: 'Advance',
+    Completed: 'Advance',
+    ...finalTransitions,
   },
   Scanned: {
     Created: 'Stay',
     Pending: 'Stay',
     Scanned: 'Stay',
-    Authorized: 'Go',
-    Completed: 'Go',
-    ...ends,
+    Authorized: 'Advance',
+    Completed: 'Advance',
+    ...finalTransitions,
   },
   Authorized: {
     Created: 'Stay',
     Pending: 'Stay',
     Scanned: 'Stay',
     Authorized: 'Stay',
-    Completed: 'Go',
-    ...ends,
+    Completed: 'Advance',
+    ...finalTransitions,
   },
   Completed: {
     Created: 'Ignore',
@@ -158,51 +174,51 @@ export const moveTable: Readonly<Record<Phase, Readonly<Record<Phase, Move>>>> =
     Expired: 'Contradict',
     Failed: 'Contradict',
   },
-  Declined: over,
-  Cancelled: over,
-  Expired: over,
-  Failed: over,
+  Declined: afterEndTransitions,
+  Cancelled: afterEndTransitions,
+  Expired: afterEndTransitions,
+  Failed: afterEndTransitions,
 };
 
 /** A provider's report on the status of a payment. */
-export type Report = {
-  said: Said;
+export type StatusReport = {
+  status: ReportedStatus;
   /** The sequence number of an event; an answer to a call has none. */
   sequence?: number;
   amount?: number;
   currency?: string;
 };
 
-export type Verdict =
+export type ReportDecision =
   | {
       kind: 'Nothing';
-      why: 'Older' | 'Known' | 'AfterEnd' | 'Held' | 'Contradicts';
-      changes: Changes;
+      cause: 'Older' | 'Known' | 'AfterEnd' | 'Held' | 'Contradicts';
+      changes: PositionChanges;
     }
-  | { kind: 'Move'; changes: Changes }
+  | { kind: 'Move'; changes: PositionChanges }
   /** The paid amount or currency differs from the requested one. */
-  | { kind: 'Hold'; changes: Changes }
+  | { kind: 'Hold'; changes: PositionChanges }
   /** The provider reports that nothing was paid, and the hold ends. */
-  | { kind: 'Retract'; changes: Changes }
+  | { kind: 'Retract'; changes: PositionChanges }
   /** The server refunds the money; the changes reserve the amount. */
-  | { kind: 'TakeBack'; changes: Changes; amount: number };
+  | { kind: 'RefundLatePayment'; changes: PositionChanges; amount: number };
 
 /**
  * A full refund by the provider itself means that nothing was paid, unless the phase is Completed.
  */
-function meantBy(said: Said, { phase }: Position): Phase {
-  if (said === 'PartiallyRefunded') return 'Completed';
-  if (said !== 'Refunded') return said;
+function effectivePhase(status: ReportedStatus, { phase }: PaymentPosition): PaymentPhase {
+  if (status === 'PartiallyRefunded') return 'Completed';
+  if (status !== 'Refunded') return status;
   return phase === 'Completed' ? 'Completed' : 'Cancelled';
 }
 
-type Paid = { paid: number; fits: boolean; reason: HoldReason };
+type PaidAmount = { paid: number; fits: boolean; reason: ReviewReason };
 
 /**
  * The paid amount. A report without an amount means the requested one. An amount in another
  * currency is unknown in ours, so the requested one replaces it.
  */
-function paidBy(position: Position, { amount, currency }: Report): Paid {
+function paidAmountOf(position: PaymentPosition, { amount, currency }: StatusReport): PaidAmount {
   const sameCurrency = currency === undefined || currency === position.currency;
   const paid = amount === undefined || !sameCurrency ? position.amount : amount;
   const reason = sameCurrency ? 'AmountDiffers' : 'CurrencyDiffers';
@@ -210,58 +226,71 @@ function paidBy(position: Position, { amount, currency }: Report): Paid {
 }
 
 /** Whether the report names another amount for a payment that is already paid. */
-function isOtherSum(position: Position, { amount, currency }: Report): boolean {
+function isDifferentAmount(position: PaymentPosition, { amount, currency }: StatusReport): boolean {
   if (position.paid === 0 || amount === undefined) return false;
   return amount !== position.paid || (currency ?? position.currency) !== position.currency;
 }
 
-function takenBack(position: Position, report: Report, changes: Changes): Verdict {
+function decideLatePayment(
+  position: PaymentPosition,
+  report: StatusReport,
+  changes: PositionChanges,
+): ReportDecision {
   // The provider repeats its report: the server already refunds the same money.
   if (position.paid > 0) {
-    const why = isOtherSum(position, report) ? 'Contradicts' : 'AfterEnd';
-    return { kind: 'Nothing', why, changes };
+    const why = isDifferentAmount(position, report) ? 'Contradicts' : 'AfterEnd';
+    return { kind: 'Nothing', cause: why, changes };
   }
-  const { paid, reason } = paidBy(position, report);
-  const changed: Changes = { ...changes, paid, ending: null };
+  const { paid, reason } = paidAmountOf(position, report);
+  const changed: PositionChanges = { ...changes, paid, ending: null };
   if (reason === 'CurrencyDiffers') return { kind: 'Hold', changes: { ...changed, hold: reason } };
-  return { kind: 'TakeBack', changes: { ...changed, refundReserved: paid }, amount: paid };
+  return { kind: 'RefundLatePayment', changes: { ...changed, refundReserved: paid }, amount: paid };
 }
 
-function completed(position: Position, report: Report, changes: Changes): Verdict {
+function decideCompletion(
+  position: PaymentPosition,
+  report: StatusReport,
+  changes: PositionChanges,
+): ReportDecision {
   // The merchant has cancelled and gives no goods, so the server refunds the payment.
   if (position.ending === 'Merchant') {
-    return takenBack(position, report, { ...changes, phase: 'Cancelled' });
+    return decideLatePayment(position, report, { ...changes, phase: 'Cancelled' });
   }
-  const { paid, fits, reason } = paidBy(position, report);
+  const { paid, fits, reason } = paidAmountOf(position, report);
   if (!fits) return { kind: 'Hold', changes: { ...changes, paid, ending: null, hold: reason } };
   return { kind: 'Move', changes: { ...changes, phase: 'Completed', paid, ending: null } };
 }
 
 /** The final phase of a payment with an open cancel; a decline or a failure takes priority. */
-function endOf(phase: Phase, { ending }: Position): Phase {
+function finalPhase(phase: PaymentPhase, { ending }: PaymentPosition): PaymentPhase {
   if (phase === 'Declined' || phase === 'Failed' || ending === null) return phase;
-  return endNames[ending];
+  return endPhases[ending];
 }
 
 /**
- * The effect of a newer report on a payment on hold. `Keep` changes nothing, and `Sum` takes the
+ * The effect of a newer report on a payment on hold. `Keep` changes nothing, and `UpdateAmount` takes the
  * newest amount. `Retract` means that nothing was paid, and ends the hold. `Contradict` raises an
  * alarm: the provider did not make a refund and now reports no payment.
  */
-export type HeldMove = 'Keep' | 'Sum' | 'Retract' | 'Contradict';
+export type ReviewTransition = 'Keep' | 'UpdateAmount' | 'Retract' | 'Contradict';
 
-const keeps = { Created: 'Keep', Pending: 'Keep', Scanned: 'Keep', Authorized: 'Keep' } as const;
-const differs: Readonly<Record<Phase, HeldMove>> = {
-  ...keeps,
-  Completed: 'Sum',
+const liveTransitions = {
+  Created: 'Keep',
+  Pending: 'Keep',
+  Scanned: 'Keep',
+  Authorized: 'Keep',
+} as const;
+const amountTransitions: Readonly<Record<PaymentPhase, ReviewTransition>> = {
+  ...liveTransitions,
+  Completed: 'UpdateAmount',
   Declined: 'Retract',
   Cancelled: 'Retract',
   Expired: 'Retract',
   Failed: 'Retract',
 };
 
-const paidFor: Readonly<Record<Phase, HeldMove>> = {
-  ...keeps,
+const refundTransitions: Readonly<Record<PaymentPhase, ReviewTransition>> = {
+  ...liveTransitions,
   Completed: 'Keep',
   Declined: 'Contradict',
   Cancelled: 'Contradict',
@@ -269,79 +298,85 @@ const paidFor: Readonly<Record<Phase, HeldMove>> = {
   Failed: 'Contradict',
 };
 
-export const heldTable: Readonly<Record<HoldReason, Readonly<Record<Phase, HeldMove>>>> = {
-  AmountDiffers: differs,
-  CurrencyDiffers: differs,
-  RefundDeclined: paidFor,
-  RefundUnanswered: paidFor,
+export const reviewTransitions: Readonly<
+  Record<ReviewReason, Readonly<Record<PaymentPhase, ReviewTransition>>>
+> = {
+  AmountDiffers: amountTransitions,
+  CurrencyDiffers: amountTransitions,
+  RefundDeclined: refundTransitions,
+  RefundUnanswered: refundTransitions,
 };
 
 /** During a hold the provider's events still count; an answer may be older than they are. */
-function judgeHeld(
-  position: Position & { hold: HoldReason },
-  report: Report,
-  changes: Changes,
-): Verdict {
+function decideUnderReview(
+  position: PaymentPosition & { hold: ReviewReason },
+  report: StatusReport,
+  changes: PositionChanges,
+): ReportDecision {
   const { hold, paid } = position;
-  const meant = meantBy(report.said, position);
-  const move = heldTable[hold][meant];
-  const told = paidBy(position, report);
-  const isOther = report.amount !== undefined && (told.paid !== paid || told.reason !== hold);
+  const phaseNow = effectivePhase(report.status, position);
+  const move = reviewTransitions[hold][phaseNow];
+  const paidAmount = paidAmountOf(position, report);
+  const isDifferent =
+    report.amount !== undefined && (paidAmount.paid !== paid || paidAmount.reason !== hold);
   const isNumbered = report.sequence !== undefined;
   const contradicts = {
-    Keep: meant === 'Completed' && isOtherSum(position, report),
-    Sum: isOther && !isNumbered,
+    Keep: phaseNow === 'Completed' && isDifferentAmount(position, report),
+    UpdateAmount: isDifferent && !isNumbered,
     Retract: !isNumbered,
     Contradict: true,
   }[move];
-  if (contradicts) return { kind: 'Nothing', why: 'Contradicts', changes };
+  if (contradicts) return { kind: 'Nothing', cause: 'Contradicts', changes };
   if (move === 'Retract') {
-    const live = isLive(position);
-    const end: Changes = live ? { phase: endOf(meant, position) } : {};
+    const wasLive = isLive(position);
+    const end: PositionChanges = wasLive ? { phase: finalPhase(phaseNow, position) } : {};
     return { kind: 'Retract', changes: { ...changes, ...end, paid: -paid, hold: null } };
   }
-  if (move === 'Keep' || !isOther) return { kind: 'Nothing', why: 'Held', changes };
-  const sum = told.paid - paid;
-  return { kind: 'Hold', changes: { ...changes, paid: sum, hold: told.reason } };
+  if (move === 'Keep' || !isDifferent) return { kind: 'Nothing', cause: 'Held', changes };
+  const difference = paidAmount.paid - paid;
+  return { kind: 'Hold', changes: { ...changes, paid: difference, hold: paidAmount.reason } };
 }
 
 /** Judges a provider's report on a payment. Pure. */
-export function judgeReport(position: Position, report: Report): Verdict {
+export function decideReport(position: PaymentPosition, report: StatusReport): ReportDecision {
   const { sequence } = report;
   if (sequence !== undefined && sequence <= position.sequence) {
-    return { kind: 'Nothing', why: 'Older', changes: {} };
+    return { kind: 'Nothing', cause: 'Older', changes: {} };
   }
-  const changes: Changes = defined({ sequence });
+  const changes: PositionChanges = defined({ sequence });
   const { hold } = position;
-  if (hold !== null) return judgeHeld({ ...position, hold }, report, changes);
-  const meant = meantBy(report.said, position);
-  switch (moveTable[position.phase][meant]) {
+  if (hold !== null) return decideUnderReview({ ...position, hold }, report, changes);
+  const phaseNow = effectivePhase(report.status, position);
+  switch (reportTransitions[position.phase][phaseNow]) {
     case 'Stay':
       return {
         kind: 'Nothing',
-        why: isOtherSum(position, report) ? 'Contradicts' : 'Known',
+        cause: isDifferentAmount(position, report) ? 'Contradicts' : 'Known',
         changes,
       };
     case 'Ignore':
-      return { kind: 'Nothing', why: 'AfterEnd', changes };
+      return { kind: 'Nothing', cause: 'AfterEnd', changes };
     case 'Contradict':
-      return { kind: 'Nothing', why: 'Contradicts', changes };
-    case 'TakeBack':
-      return takenBack(position, report, changes);
+      return { kind: 'Nothing', cause: 'Contradicts', changes };
+    case 'RefundLatePayment':
+      return decideLatePayment(position, report, changes);
     default:
   }
-  if (meant === 'Completed') return completed(position, report, changes);
-  if (meant === 'Authorized' && !paidBy(position, report).fits) {
+  if (phaseNow === 'Completed') return decideCompletion(position, report, changes);
+  if (phaseNow === 'Authorized' && !paidAmountOf(position, report).fits) {
     // Nothing is paid yet; the completion has its own amount, and the server judges it then.
-    return { kind: 'Nothing', why: 'Contradicts', changes };
+    return { kind: 'Nothing', cause: 'Contradicts', changes };
   }
-  if (livePhases.has(meant)) return { kind: 'Move', changes: { ...changes, phase: meant } };
-  return { kind: 'Move', changes: { ...changes, phase: endOf(meant, position), ending: null } };
+  if (livePhases.has(phaseNow)) return { kind: 'Move', changes: { ...changes, phase: phaseNow } };
+  return {
+    kind: 'Move',
+    changes: { ...changes, phase: finalPhase(phaseNow, position), ending: null },
+  };
 }
 
-export type Verb = 'Cancel' | 'Refund';
+export type PaymentOperation = 'Cancel' | 'Refund';
 
-export type RefusalCode =
+export type RejectionCode =
   | 'already_completed'
   | 'already_refunded'
   | 'not_completed'
@@ -350,12 +385,14 @@ export type RefusalCode =
   | 'transaction_in_progress';
 
 /**
- * The effect of a verb in a status. `Send` calls the provider, `Refundable` allows amounts up to a
+ * The effect of an operation in a status. `Send` calls the provider, `Refundable` allows amounts up to a
  * limit, and `Nothing` succeeds without a change. All others are refusal codes.
  */
-export type Rule = 'Send' | 'Refundable' | 'Nothing' | RefusalCode;
+export type OperationRule = 'Send' | 'Refundable' | 'Nothing' | RejectionCode;
 
-export const verbTable: Readonly<Record<Status, Readonly<Record<Verb, Rule>>>> = {
+export const operationTable: Readonly<
+  Record<PaymentStatus, Readonly<Record<PaymentOperation, OperationRule>>>
+> = {
   Created: { Cancel: 'Send', Refund: 'transaction_in_progress' },
   Pending: { Cancel: 'Send', Refund: 'not_completed' },
   Scanned: { Cancel: 'Send', Refund: 'not_completed' },
@@ -370,29 +407,34 @@ export const verbTable: Readonly<Record<Status, Readonly<Record<Verb, Rule>>>> =
 };
 
 /** Replaces the row of the status while the payment is on hold. */
-export const heldRules: Readonly<Record<Verb, Rule>> = {
+export const underReviewRules: Readonly<Record<PaymentOperation, OperationRule>> = {
   Cancel: 'payment_held',
   Refund: 'payment_held',
 };
 
-export type VerbVerdict =
+export type OperationDecision =
   | { allowed: true; mode: 'Send' | 'Nothing'; maxAmount: 0 }
   | { allowed: true; mode: 'Refundable'; maxAmount: number }
-  | { allowed: false; reason: RefusalCode; maxAmount: 0 };
+  | { allowed: false; reason: RejectionCode; maxAmount: 0 };
 
-export function rulesOf(position: Position): Readonly<Record<Verb, Rule>> {
-  return position.hold === null ? verbTable[statusOf(position)] : heldRules;
+export function operationRulesOf(
+  position: PaymentPosition,
+): Readonly<Record<PaymentOperation, OperationRule>> {
+  return position.hold === null ? operationTable[statusOf(position)] : underReviewRules;
 }
 
 /** Whether a verb is allowed now, and up to which amount. */
-export function judgeVerb(position: Position, verb: Verb): VerbVerdict {
-  const rule = rulesOf(position)[verb];
+export function decideOperation(
+  position: PaymentPosition,
+  operation: PaymentOperation,
+): OperationDecision {
+  const rule = operationRulesOf(position)[operation];
   if (rule === 'Send' || rule === 'Nothing') return { allowed: true, mode: rule, maxAmount: 0 };
   if (rule !== 'Refundable') return { allowed: false, reason: rule, maxAmount: 0 };
-  return { allowed: true, mode: 'Refundable', maxAmount: leftOf(position) };
+  return { allowed: true, mode: 'Refundable', maxAmount: refundableAmount(position) };
 }
 
 /** Ends a payment whose provider does not answer; the server refunds money that comes later. */
-export function endAlone({ ending }: Position): Changes {
-  return { phase: endNames[ending ?? 'Expiry'], ending: null };
+export function endWithoutAnswer({ ending }: PaymentPosition): PositionChanges {
+  return { phase: endPhases[ending ?? 'Expiry'], ending: null };
 }

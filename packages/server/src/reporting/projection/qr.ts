@@ -1,5 +1,5 @@
 // Derives the report entries of a QR payment: a payment is authorised and captured at once.
-import type { ReportedQr } from '../../qr/index.ts';
+import type { ReportedQrPayment } from '../../qr/index.ts';
 import { localTimeAt } from './local-time.ts';
 import type { Ending, Entry, Group, PaymentLine, Reported, Sums } from './model.ts';
 
@@ -18,7 +18,7 @@ const answers: Readonly<Record<string, Pick<Group, 'category' | 'reason'>>> = {
   Failed: { category: 'TechnicalFailure', reason: 'FailedAtProvider' },
 };
 
-type QrEvent = ReportedQr['events'][number];
+type QrEvent = ReportedQrPayment['events'][number];
 
 const isOutcome = ({ data }: QrEvent): boolean =>
   data.changes.phase !== undefined && data.changes.phase in endings;
@@ -47,7 +47,7 @@ function sumsOf({ data }: QrEvent, before: Paid, after: Paid): Sums {
   };
 }
 
-function entriesOf({ loaded, events, timeZone }: ReportedQr): Map<number, Entry> {
+function entriesOf({ loaded, events, timeZone }: ReportedQrPayment): Map<number, Entry> {
   const entries = new Map<number, Entry>();
   const outcome = events.find(isOutcome);
   const made = Date.parse(loaded.row.createdAt);
@@ -66,7 +66,7 @@ function entriesOf({ loaded, events, timeZone }: ReportedQr): Map<number, Entry>
   return entries;
 }
 
-function lineOf({ loaded, events, timeZone }: ReportedQr): PaymentLine {
+function lineOf({ loaded, events, timeZone }: ReportedQrPayment): PaymentLine {
   const { row } = loaded;
   const { amount, currency, refunded, settled } = row.position;
   const last = events.reduce((paid, event) => paidAfter(event, paid), nothingPaid);
@@ -106,6 +106,6 @@ function lineOf({ loaded, events, timeZone }: ReportedQr): PaymentLine {
 }
 
 /** @example const { line, entries } = reportedQr(payment); */
-export function reportedQr(payment: ReportedQr): Reported {
+export function reportedQr(payment: ReportedQrPayment): Reported {
   return { line: lineOf(payment), entries: entriesOf(payment), moves: new Map() };
 }

@@ -6,7 +6,7 @@ import {
   readClearingTotals,
 } from '../../payments/index.ts';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
-import { walkQrPayments } from '../../qr/index.ts';
+import { listQrPaymentIds } from '../../qr/index.ts';
 import { nil, type RunQuery, runIn } from '../run.ts';
 import type { Dictionaries, Numbering } from './dictionary.ts';
 import { notToldOf, project, type Subjects } from './projector.ts';
@@ -87,7 +87,7 @@ async function walk(held: Held, { stage, place }: Position): Promise<Walked> {
       return goOn(cards, eventsAtOnce);
     }
     case 'Qr': {
-      const qr = await walkQrPayments(run, organizationId, place, eventsAtOnce);
+      const qr = await listQrPaymentIds(run, organizationId, place, eventsAtOnce);
       await project(run, held, { cards: notToldOf([]), qr });
       return goOn(qr, eventsAtOnce);
     }

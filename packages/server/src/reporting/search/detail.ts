@@ -2,7 +2,7 @@
 import { type ReportedPaymentDetail, throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 import { readTransactions, viewTransactionWithEvents } from '../../payments/index.ts';
-import { readQrPayments, showQrPayment } from '../../qr/index.ts';
+import { readQrPayments, viewReportedQrPayment } from '../../qr/index.ts';
 import type { RunQuery } from '../run.ts';
 import { scopeOf } from '../scope.ts';
 
@@ -31,7 +31,7 @@ export async function paymentDetail(
   }
   const [payment] = await readQrPayments(run, organizationId, [id], { isWhole: true });
   if (payment !== undefined && mayBeSeen(payment.loaded.row)) {
-    return { kind: 'Qr', qr: showQrPayment(payment) };
+    return { kind: 'Qr', qr: viewReportedQrPayment(payment) };
   }
   return throwProblem('transaction_not_found', 'There is no payment with this identifier.');
 }

@@ -1,6 +1,6 @@
 // Finds one page of payments, with the fastest statement for the filters.
 import { findTransactionsByIdentifier } from '../../payments/index.ts';
-import { namedQrPayments } from '../../qr/index.ts';
+import { findQrPaymentsByIdentifier } from '../../qr/index.ts';
 import type { RunQuery } from '../run.ts';
 import { type Classes, matches, type PaymentClass } from './classes.ts';
 import { hasWords, type Search } from './filters.ts';
@@ -134,7 +134,7 @@ async function byText(task: Task, text: string): Promise<Rows> {
   const { organizationId } = search;
   const named = [
     ...(await findTransactionsByIdentifier(run, organizationId, text)),
-    ...(await namedQrPayments(run, organizationId, text)),
+    ...(await findQrPaymentsByIdentifier(run, organizationId, text)),
   ];
   const walked = { search, classIds, cut: more(cut) };
   return exactly(task, referenceStatement(walked, placesOfText(text), named));

@@ -3,15 +3,15 @@ import { ProblemError } from '@switchyard/contract';
 import { Secret, TOTP } from 'otpauth';
 import type { Identity } from '../identity/index.ts';
 import type { Clock, Ids } from '../platform/index.ts';
-import { demoMerchants } from './catalogue.ts';
+import { demoMerchants } from './demo-data.ts';
 import {
-  type DemoPerson,
-  demoPeople,
-  entityOf,
-  groupOf,
-  homeOf,
-  providerPeople,
-} from './people.ts';
+  type DemoUserAccount,
+  demoUsers,
+  entityIdOf,
+  groupIdOf,
+  providerUsers,
+  userDomainOf,
+} from './demo-users.ts';
 
 /** The secrets with which a user signs in. */
 export type UserSecrets = {
@@ -21,7 +21,7 @@ export type UserSecrets = {
 };
 
 /** The keys are user names. */
-export type KnownUsers = ReadonlyMap<string, UserSecrets>;
+export type UserSecretsByName = ReadonlyMap<string, UserSecrets>;
 
 type Deps = {
   readonly identity: Pick<Identity, 'accounts'>;
@@ -35,7 +35,7 @@ const passwordAlphabet = 'abcdefghjkmnpqrstuvwxyz023456789';
 const passwordGroups = 4;
 const passwordGroupLength = 5;
 /** A placeholder, because the seed has no client address. */
-const origin = { address: '127.0.0.1' };
+const requestOrigin = { address: '127.0.0.1' };
 
 function newPassword(ids: Ids): string {
   const bytes = Buffer.from(ids.secret(), 'base64url');
@@ -56,7 +56,7 @@ function newOtpSecret(ids: Ids): string {
 export const oneTimePasswordAt = (otpSecret: string, timestamp: number): string =>
   new TOTP({ secret: Secret.fromBase32(otpSecret) }).generate({ timestamp });
 
-function addressOf({ merchantId }: DemoPerson) {
+function addressOf({ merchantId }: DemoUserAccount) {
   const merchant = demoMerchants.find((one) => one.merchantId === merchantId);
   if (merchant === undefined) return undefined;
   const { line1, city, postalCode } = merchant.address;
@@ -68,26 +68,26 @@ function addressOf({ merchantId }: DemoPerson) {
   };
 }
 
-function newUserOf(person: DemoPerson, secrets: UserSecrets) {
-  const { username, givenName, familyName, merchantId } = person;
-  const { locale, zoneinfo, phoneNumber, hasOneTimePassword } = person;
-  const { organizationId, userDomainId } = homeOf(person);
+function createUserInput(account: DemoUserAccount, secrets: UserSecrets) {
+  const { username, givenName, familyName, merchantId } = account;
+  const { locale, zoneinfo, phoneNumber, hasOneTimePassword } = account;
+  const { organizationId, userDomainId } = userDomainOf(account);
   return {
     organizationId,
     userDomainId,
     username,
     entityType: merchantId === undefined ? ('tenant' as const) : ('merchant' as const),
-    entityId: entityOf(person),
+    entityId: entityIdOf(account),
     email: `${username}@${userDomainId}.example`,
     emailVerified: true,
     givenName,
     familyName,
     phoneNumber,
-    address: addressOf(person),
+    address: addressOf(account),
     locale,
     zoneinfo,
     datetimeFormat: locale === 'fr-FR' ? 'dd/MM/yyyy HH:mm' : 'd MMM yyyy HH:mm',
-    groups: [groupOf(person)],
+    groups: [groupIdOf(account)],
     secondFactor: hasOneTimePassword ? ('On' as const) : ('Off' as const),
     password: secrets.password,
     passwordIsRandom: true,
@@ -96,53 +96,63 @@ function newUserOf(person: DemoPerson, secrets: UserSecrets) {
 }
 
 /** Creates the missing users; known secrets do not change. */
-export async function seedUsers(deps: Deps, known: KnownUsers): Promise<KnownUsers> {
+export async function seedUsers(
+  deps: Deps,
+  earlierSecrets: UserSecretsByName,
+): Promise<UserSecretsByName> {
   const users = new Map<string, UserSecrets>();
-  for (const person of [...demoPeople, ...providerPeople]) {
-    users.set(person.username, await seedUser(deps, person, known.get(person.username)));
+  for (const account of [...demoUsers, ...providerUsers]) {
+    users.set(
+      account.username,
+      await seedUser(deps, account, earlierSecrets.get(account.username)),
+    );
   }
   return users;
 }
 
 async function seedUser(
   deps: Deps,
-  person: DemoPerson,
-  known: UserSecrets | undefined,
+  account: DemoUserAccount,
+  earlierSecrets: UserSecrets | undefined,
 ): Promise<UserSecrets> {
   const { identity, ids } = deps;
   // This check comes first, because a refused creation costs a hash and the word list checks.
-  const isKnown = known !== undefined && (await isThere(deps, person));
-  if (isKnown) return known;
-  const secrets = known ?? {
+  const isComplete = earlierSecrets !== undefined && (await exists(deps, account));
+  if (isComplete) return earlierSecrets;
+  const secrets = earlierSecrets ?? {
     password: newPassword(ids),
-    ...(person.hasOneTimePassword ? { otpSecret: newOtpSecret(ids) } : {}),
+    ...(account.hasOneTimePassword ? { otpSecret: newOtpSecret(ids) } : {}),
   };
   try {
-    await identity.accounts.create(newUserOf(person, secrets));
+    await identity.accounts.create(createUserInput(account, secrets));
     return secrets;
   } catch (error) {
     if (!(error instanceof ProblemError) || error.code !== 'already_exists') throw error;
   }
   // The database stores only a hash, so a lost demo.json requires a new password.
-  return known ?? renewSecrets(deps, person, secrets.password);
+  return earlierSecrets ?? renewSecrets(deps, account, secrets.password);
 }
 
-async function isThere({ identity }: Deps, person: DemoPerson): Promise<boolean> {
-  const { organizationId } = homeOf(person);
-  return (await identity.accounts.findByName(organizationId, person.username)) !== undefined;
+async function exists({ identity }: Deps, account: DemoUserAccount): Promise<boolean> {
+  const { organizationId } = userDomainOf(account);
+  return (await identity.accounts.findByName(organizationId, account.username)) !== undefined;
 }
 
 async function renewSecrets(
   { identity: { accounts }, clock }: Deps,
-  person: DemoPerson,
+  account: DemoUserAccount,
   password: string,
 ): Promise<UserSecrets> {
-  const { organizationId } = homeOf(person);
-  const user = await accounts.findByName(organizationId, person.username);
-  if (user === undefined) throw new Error(`${person.username} exists and cannot be found`);
+  const { organizationId } = userDomainOf(account);
+  const user = await accounts.findByName(organizationId, account.username);
+  if (user === undefined) throw new Error(`${account.username} exists and cannot be found`);
   await accounts.setPassword(organizationId, user.userId, password);
-  if (!person.hasOneTimePassword) return { password };
+  if (!account.hasOneTimePassword) return { password };
   const { secret: otpSecret } = await accounts.beginOtpEnrolment(user);
-  await accounts.confirmOtpEnrolment(user, oneTimePasswordAt(otpSecret, clock.now()), origin);
+  await accounts.confirmOtpEnrolment(
+    user,
+    oneTimePasswordAt(otpSecret, clock.now()),
+    requestOrigin,
+  );
   return { password, otpSecret };
 }

@@ -8,8 +8,8 @@ import {
   demoSubscriptionId,
   organizationId,
   providerServices,
-} from './catalogue.ts';
-import { seedTerminalParameters, terminalParameters } from './terminal-parameters.ts';
+} from './demo-data.ts';
+import { seedTerminalParameters, terminalParameters } from './seed-terminal-parameters.ts';
 
 const by = byPlatform(organizationId);
 const byProvider = byPlatform(demoServiceProvider.organizationId);

@@ -49,7 +49,7 @@ test('one that still stops is there, though nobody tells of its health any more'
     const gone = once(other, 'exit');
     other.kill('SIGKILL');
     await gone;
-    assert.equal(readLastStart(dataDir).isElsewhere, false, 'another demo may have its port');
+    assert.equal(readLastStart(dataDir).isRunning, false, 'another demo may have its port');
   } finally {
     other.kill('SIGKILL');
     await rm(dataDir, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import { ProblemError } from '@switchyard/contract';
 import type { Identity } from '../identity/index.ts';
 import type { Clock } from '../platform/index.ts';
 import { formatTsn } from '../provisioning/index.ts';
-import { type DemoDevice, demoMerchants, organizationId } from './catalogue.ts';
+import { type DemoDevice, demoMerchants, organizationId } from './demo-data.ts';
 
 const renewBeforeMs = 30 * 86_400_000;
 const scope = { organizationId };
@@ -16,7 +16,7 @@ type Deps = { readonly certificates: Certificates; readonly clock: Clock };
 
 export type DeviceFiles = { readonly certFile: string; readonly keyFile: string };
 
-export function deviceFilesIn(dataDir: string, device: DemoDevice): DeviceFiles {
+export function deviceFilesOf(dataDir: string, device: DemoDevice): DeviceFiles {
   const name = formatTsn(device);
   const directory = join(dataDir, 'devices');
   return {
@@ -31,24 +31,26 @@ export function deviceFilesIn(dataDir: string, device: DemoDevice): DeviceFiles 
 export async function seedDeviceCertificates(deps: Deps, dataDir: string): Promise<void> {
   const devices = demoMerchants.flatMap(({ stores }) => stores.flatMap((store) => store.devices));
   await mkdir(join(dataDir, 'devices'), { recursive: true, mode: 0o755 });
-  for (const device of devices) await seedOne(deps, device, deviceFilesIn(dataDir, device));
+  for (const device of devices) await seedCertificate(deps, device, deviceFilesOf(dataDir, device));
 }
 
-async function seedOne(deps: Deps, device: DemoDevice, files: DeviceFiles): Promise<void> {
+async function seedCertificate(deps: Deps, device: DemoDevice, files: DeviceFiles): Promise<void> {
   try {
-    if (await isCertified(deps, device, files)) return;
-    const { makeDeviceRequest } = await import('./device-request.ts');
+    if (await hasValidCertificate(deps, device, files)) return;
+    const { createCertificateRequest: makeDeviceRequest } = await import(
+      './create-certificate-request.ts'
+    );
     const { privateKey, certificateRequest } = await makeDeviceRequest(formatTsn(device));
     const { certificateChain } = await enrol(deps.certificates, device, certificateRequest);
-    await writeWhole(files.keyFile, privateKey, 0o600);
-    await writeWhole(files.certFile, certificateChain, 0o644);
+    await writeAtomically(files.keyFile, privateKey, 0o600);
+    await writeAtomically(files.certFile, certificateChain, 0o644);
   } catch (error) {
     // A user deleted the device, and it stays deleted.
     if (!(error instanceof ProblemError) || error.code !== 'device_not_found') throw error;
   }
 }
 
-async function isCertified(
+async function hasValidCertificate(
   { certificates, clock }: Deps,
   { physicalDeviceId }: DemoDevice,
   { certFile, keyFile }: DeviceFiles,
@@ -74,9 +76,10 @@ async function enrol(
   { physicalDeviceId }: DemoDevice,
   certificateRequest: string,
 ) {
-  const ask = () => certificates.enrol(scope, physicalDeviceId, { certificateRequest });
+  const requestCertificate = () =>
+    certificates.enrol(scope, physicalDeviceId, { certificateRequest });
   try {
-    return await ask();
+    return await requestCertificate();
   } catch (error) {
     if (!(error instanceof ProblemError) || error.code !== 'certificate_limit_reached') throw error;
   }
@@ -84,7 +87,7 @@ async function enrol(
   const oldest = items.find(({ status }) => status === 'Active');
   if (oldest === undefined) throw new Error('a limit of certificates without a certificate');
   await certificates.revoke(scope, physicalDeviceId, oldest.thumbprint, 'Superseded');
-  return ask();
+  return requestCertificate();
 }
 
 async function readText(file: string): Promise<string | undefined> {
@@ -97,9 +100,9 @@ async function readText(file: string): Promise<string | undefined> {
 }
 
 /** The rename is atomic: a killed start leaves the old file or the new one. */
-async function writeWhole(file: string, text: string, mode: number): Promise<void> {
-  const draft = `${file}.${process.pid}.new`;
-  await writeFile(draft, text, { mode, flush: true });
-  await chmod(draft, mode);
-  await rename(draft, file);
+async function writeAtomically(file: string, text: string, mode: number): Promise<void> {
+  const temporaryFile = `${file}.${process.pid}.new`;
+  await writeFile(temporaryFile, text, { mode, flush: true });
+  await chmod(temporaryFile, mode);
+  await rename(temporaryFile, file);
 }

@@ -1,8 +1,12 @@
 // Runs the acquirer host simulator as a child process, with delays that fit the platform timeout.
 import type { Clock, Log } from '../platform/index.ts';
-import { programOf, type Simulator, startSupervised } from './supervised.ts';
+import {
+  type SupervisedProcess,
+  simulatorFile,
+  startSupervisedProcess,
+} from './supervised-process.ts';
 
-export type SimulatorOptions = {
+export type AcquirerSimulatorOptions = {
   /** 0 selects a free port. */
   readonly port: number;
   readonly ledgerDir: string;
@@ -17,32 +21,34 @@ export type SimulatorOptions = {
 };
 
 const lateByMs = 5000;
-const slowMs = 8000;
+const slowAnswerMaxMs = 8000;
 /** A slow answer still comes before the timeout. */
-const slowShare = 0.8;
+const slowAnswerShare = 0.8;
 
 /** @throws SimulatorFault if the simulator cannot start */
-export function startSimulator(options: SimulatorOptions): Promise<Simulator> {
+export function startAcquirerSimulator(
+  options: AcquirerSimulatorOptions,
+): Promise<SupervisedProcess> {
   const { port, ledgerDir, acquirerTimeoutMs: timeoutMs, keysFile, clock, log } = options;
-  const slow = Math.min(slowMs, Math.floor(timeoutMs * slowShare));
+  const slowAnswerMs = Math.min(slowAnswerMaxMs, Math.floor(timeoutMs * slowAnswerShare));
   const keys = keysFile === undefined ? [] : ['--keys', keysFile];
-  return startSupervised({
+  return startSupervisedProcess({
     name: 'acquirer host simulator',
-    main: programOf('acquirer-host/main.ts'),
+    file: simulatorFile('acquirer-host/main.ts'),
     port,
     clock,
     log,
-    portSetting: 'SWITCHYARD_ACQUIRER_PORT',
-    args: (taken) => [
+    portSettingName: 'SWITCHYARD_ACQUIRER_PORT',
+    args: (usedPort) => [
       'serve',
       '--data',
       ledgerDir,
       '--port',
-      String(taken),
+      String(usedPort),
       '--late-ms',
       String(timeoutMs + lateByMs),
       '--slow-ms',
-      String(slow),
+      String(slowAnswerMs),
       ...keys,
     ],
   });

@@ -7,7 +7,7 @@ import {
   testCaKeyValues,
 } from '@switchyard/emv';
 import { byPlatform, type Catalog } from '../catalog/index.ts';
-import { demoMerchants, organizationId, terminalParameterService } from './catalogue.ts';
+import { demoMerchants, organizationId, terminalParameterService } from './demo-data.ts';
 
 const { name, description, ...identifiers } = terminalParameterService;
 

@@ -7,26 +7,29 @@ import { posClientId } from '../provisioning/index.ts';
 export const demoUserDomainId = 'demo';
 
 /** Has the form of UUID version 7, and is easy to see in a log. */
-const idOf = (number: number) => `01990000-0000-7000-8000-${String(number).padStart(12, '0')}`;
+const demoId = (number: number) => `01990000-0000-7000-8000-${String(number).padStart(12, '0')}`;
 
-export const organizationId = idOf(1);
+export const organizationId = demoId(1);
 
 /** An organisation, and the user domain of its users and applications. */
-export type DemoHome = { readonly organizationId: string; readonly userDomainId: string };
+export type DemoUserDomain = { readonly organizationId: string; readonly userDomainId: string };
 
-export const acquirerHome: DemoHome = { organizationId, userDomainId: demoUserDomainId };
+export const acquirerUserDomain: DemoUserDomain = {
+  organizationId,
+  userDomainId: demoUserDomainId,
+};
 
 /** A service provider with its own organisation, which users of the acquirer cannot see. */
 export const demoServiceProvider = {
-  organizationId: idOf(70),
+  organizationId: demoId(70),
   userDomainId: 'lumen',
   name: 'Lumen Pay',
 } as const;
-export const acquirerLinkId = idOf(2);
+export const acquirerLinkId = demoId(2);
 
 /** The reference provider serves it; the service gets its address when the provider listens. */
 export const demoQrService = {
-  serviceId: idOf(51),
+  serviceId: demoId(51),
   name: 'QR',
   description: 'Payments by QR code, shown by the device or by the consumer.',
   domain: 'QR payments',
@@ -38,21 +41,21 @@ export const demoQrService = {
 /** The services that every device of the demo can use, with their package and subscription. */
 export const demoServices = [
   {
-    serviceId: idOf(50),
+    serviceId: demoId(50),
     name: 'Cloud Connector',
     description: 'A connection between a till and a device, over the cloud.',
     domain: 'Retail API',
   },
   demoQrService,
 ] as const;
-export const demoPackageId = idOf(52);
-export const demoSubscriptionId = idOf(53);
+export const demoPackageId = demoId(52);
+export const demoSubscriptionId = demoId(53);
 
 /** The card parameters of terminals: a separate service in a separate package. */
 export const terminalParameterService = {
-  serviceId: idOf(54),
-  packageId: idOf(55),
-  subscriptionId: idOf(56),
+  serviceId: demoId(54),
+  packageId: demoId(55),
+  subscriptionId: demoId(56),
   name: 'EMV terminal parameters',
   description: 'Applications, limits and CA keys for terminals; with the keys of the test sets.',
 } as const;
@@ -81,9 +84,9 @@ const loyaltySchema = {
  */
 export const providerServices = {
   pay: {
-    serviceId: idOf(71),
-    packageId: idOf(74),
-    subscriptionId: idOf(75),
+    serviceId: demoId(71),
+    packageId: demoId(74),
+    subscriptionId: demoId(75),
     name: 'Lumen QR',
     description: 'Payments from the wallet of Lumen, by a code that the consumer scans or shows.',
     domain: 'QR payments',
@@ -92,7 +95,7 @@ export const providerServices = {
     events: Object.keys(providerEventStatuses),
   },
   points: {
-    serviceId: idOf(72),
+    serviceId: demoId(72),
     name: 'Lumen Points',
     description: 'Points for each purchase, redeemed at the next one.',
     domain: 'Loyalty',
@@ -122,7 +125,7 @@ export const providerServices = {
     defaults: { pointsPerUnit: 1, receiptLine: 'Thank you for your loyalty' },
   },
   later: {
-    serviceId: idOf(73),
+    serviceId: demoId(73),
     name: 'Lumen Later',
     description: 'Pay in three parts. Still being written.',
     domain: 'Instalments',
@@ -164,8 +167,8 @@ const axium = { make: 'AXIUM', model: 'DX8000', family: 'axium' } as const;
 const tetra = { make: 'TETRA', model: 'LANE3000', family: 'tetra' } as const;
 
 const cafe: DemoMerchant = {
-  merchantId: idOf(10),
-  contractId: idOf(11),
+  merchantId: demoId(10),
+  contractId: demoId(11),
   name: 'Café Lumière',
   country: 'FR',
   mcc: '5814',
@@ -175,13 +178,13 @@ const cafe: DemoMerchant = {
   terminalIdRange: { from: 'LUMI0001', to: 'LUMI9999' },
   stores: [
     {
-      storeId: idOf(20),
+      storeId: demoId(20),
       name: 'Saint-Martin',
       address: { line1: '12 quai de Valmy', city: 'Paris', postalCode: '75010' },
       devices: [
         {
-          logicalDeviceId: idOf(30),
-          physicalDeviceId: idOf(40),
+          logicalDeviceId: demoId(30),
+          physicalDeviceId: demoId(40),
           name: 'Counter',
           ...axium,
           serialNumber: '10000001',
@@ -189,13 +192,13 @@ const cafe: DemoMerchant = {
       ],
     },
     {
-      storeId: idOf(21),
+      storeId: demoId(21),
       name: 'Gare de Lyon',
       address: { line1: '20 boulevard Diderot', city: 'Paris', postalCode: '75012' },
       devices: [
         {
-          logicalDeviceId: idOf(31),
-          physicalDeviceId: idOf(41),
+          logicalDeviceId: demoId(31),
+          physicalDeviceId: demoId(41),
           name: 'Kiosk',
           ...tetra,
           serialNumber: '20000001',
@@ -206,8 +209,8 @@ const cafe: DemoMerchant = {
 };
 
 const outfitter: DemoMerchant = {
-  merchantId: idOf(12),
-  contractId: idOf(13),
+  merchantId: demoId(12),
+  contractId: demoId(13),
   name: 'Harbour & Pine',
   country: 'NL',
   mcc: '5655',
@@ -217,13 +220,13 @@ const outfitter: DemoMerchant = {
   terminalIdRange: { from: 'PINE0001', to: 'PINE9999' },
   stores: [
     {
-      storeId: idOf(22),
+      storeId: demoId(22),
       name: 'Herengracht',
       address: { line1: 'Herengracht 210', city: 'Amsterdam', postalCode: '1016 BS' },
       devices: [
         {
-          logicalDeviceId: idOf(32),
-          physicalDeviceId: idOf(42),
+          logicalDeviceId: demoId(32),
+          physicalDeviceId: demoId(42),
           name: 'Till 1',
           ...axium,
           serialNumber: '10000002',
@@ -231,13 +234,13 @@ const outfitter: DemoMerchant = {
       ],
     },
     {
-      storeId: idOf(23),
+      storeId: demoId(23),
       name: 'Utrecht Centraal',
       address: { line1: 'Stationshal 9', city: 'Utrecht', postalCode: '3511 CE' },
       devices: [
         {
-          logicalDeviceId: idOf(33),
-          physicalDeviceId: idOf(43),
+          logicalDeviceId: demoId(33),
+          physicalDeviceId: demoId(43),
           name: 'Till 1',
           ...tetra,
           serialNumber: '20000002',
@@ -250,8 +253,8 @@ const outfitter: DemoMerchant = {
 export const demoMerchants: readonly [DemoMerchant, DemoMerchant] = [cafe, outfitter];
 
 /** The first store of the first merchant, where the till of the demo is. */
-const tillStore = { storeId: idOf(20), storeName: 'Saint-Martin' };
-const pointOfSaleId = idOf(60);
+const tillStore = { storeId: demoId(20), storeName: 'Saint-Martin' };
+const pointOfSaleId = demoId(60);
 
 export type DemoApplication = {
   /** The name of the application in demo.json. */
@@ -283,28 +286,28 @@ export type DemoApplication = {
   readonly merchantId?: string;
   readonly storeId?: string;
   /** The text of the printed table. */
-  readonly actsFor: string;
+  readonly description: string;
   /** The default is the acquirer. */
-  readonly home?: DemoHome;
+  readonly userDomain?: DemoUserDomain;
 };
 
 /** The server of the provider that is a separate organisation. */
-export const providerServer: DemoApplication = {
+export const serviceProviderApplication: DemoApplication = {
   key: 'provider',
   clientId: 'lumen-server',
   name: 'Server of Lumen Pay',
   role: 'ServiceProvider',
-  actsFor: 'the provider',
-  home: demoServiceProvider,
+  description: 'the provider',
+  userDomain: demoServiceProvider,
 };
 
 /** The application of the reference provider. */
-export const demoProvider: DemoApplication = {
+export const qrProviderApplication: DemoApplication = {
   key: 'provider',
   clientId: 'demo-provider',
   name: 'Reference provider',
   role: 'ServiceProvider',
-  actsFor: 'a provider',
+  description: 'a provider',
 };
 
 export const demoApplications: readonly DemoApplication[] = [
@@ -313,14 +316,14 @@ export const demoApplications: readonly DemoApplication[] = [
     clientId: 'demo-operator',
     name: 'Platform operator',
     role: 'PlatformOperator',
-    actsFor: 'the platform',
+    description: 'the platform',
   },
   {
     key: 'acquirer',
     clientId: 'demo-acquirer',
     name: 'Acquirer back office',
     role: 'AcquirerAdministrator',
-    actsFor: 'the acquirer',
+    description: 'the acquirer',
   },
   {
     key: 'merchant',
@@ -328,7 +331,7 @@ export const demoApplications: readonly DemoApplication[] = [
     name: 'Café Lumière payments',
     role: 'Merchant',
     merchantId: cafe.merchantId,
-    actsFor: cafe.name,
+    description: cafe.name,
   },
   {
     key: 'otherMerchant',
@@ -336,7 +339,7 @@ export const demoApplications: readonly DemoApplication[] = [
     name: 'Harbour & Pine payments',
     role: 'Merchant',
     merchantId: outfitter.merchantId,
-    actsFor: outfitter.name,
+    description: outfitter.name,
   },
   {
     key: 'merchantDeveloper',
@@ -344,7 +347,7 @@ export const demoApplications: readonly DemoApplication[] = [
     name: 'Café Lumière developer',
     role: 'MerchantDeveloper',
     merchantId: cafe.merchantId,
-    actsFor: cafe.name,
+    description: cafe.name,
   },
   {
     key: 'pos',
@@ -353,7 +356,7 @@ export const demoApplications: readonly DemoApplication[] = [
     name: 'Till at Saint-Martin',
     merchantId: cafe.merchantId,
     storeId: tillStore.storeId,
-    actsFor: tillStore.storeName,
+    description: tillStore.storeName,
   },
   {
     key: 'cloud',
@@ -361,7 +364,7 @@ export const demoApplications: readonly DemoApplication[] = [
     name: 'Cloud API application',
     role: 'PointOfSaleTerminal',
     type: 'CloudApiApplication',
-    actsFor: 'the acquirer',
+    description: 'the acquirer',
   },
   {
     key: 'device',
@@ -369,7 +372,7 @@ export const demoApplications: readonly DemoApplication[] = [
     name: 'Device application',
     securityFlow: 'Password',
     isPublic: true,
-    actsFor: 'people at devices',
+    description: 'people at devices',
   },
   {
     key: 'web',
@@ -377,7 +380,7 @@ export const demoApplications: readonly DemoApplication[] = [
     name: 'Portal',
     securityFlow: 'AuthorizationCode',
     redirectPath: portalCallbackPath,
-    actsFor: 'people on pages',
+    description: 'people on pages',
   },
-  demoProvider,
+  qrProviderApplication,
 ];

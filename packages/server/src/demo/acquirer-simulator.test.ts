@@ -9,8 +9,8 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { freePorts } from '../../test/support/free-ports.ts';
 import { createLog, pause } from '../platform/index.ts';
-import { type SimulatorOptions, startSimulator } from './simulator.ts';
-import { SimulatorFault } from './supervised.ts';
+import { type AcquirerSimulatorOptions, startAcquirerSimulator } from './acquirer-simulator.ts';
+import { SimulatorStartError } from './supervised-process.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
@@ -46,7 +46,7 @@ function isAlive(pid: number): boolean {
 describe('the acquirer host simulator', () => {
   let dataDir: string;
   let now = 0;
-  const options = (facts: Partial<SimulatorOptions> = {}): SimulatorOptions => ({
+  const options = (facts: Partial<AcquirerSimulatorOptions> = {}): AcquirerSimulatorOptions => ({
     port: 0,
     ledgerDir: join(dataDir, 'acquirer'),
     acquirerTimeoutMs: 10_000,
@@ -62,7 +62,7 @@ describe('the acquirer host simulator', () => {
 
   test('listens when it has started, comes back on its port, and ends with us', async () => {
     const [port = 0] = await freePorts(1);
-    const simulator = await startSimulator(options({ port }));
+    const simulator = await startAcquirerSimulator(options({ port }));
     try {
       assert.ok(await accepts(simulator.port));
       const first = simulator.pid() ?? 0;
@@ -76,7 +76,7 @@ describe('the acquirer host simulator', () => {
   });
 
   test('leads a process group of its own, which Ctrl-C on ours does not reach', async () => {
-    const simulator = await startSimulator(options());
+    const simulator = await startAcquirerSimulator(options());
     try {
       assert.ok(isAlive(-(simulator.pid() ?? 0)));
     } finally {
@@ -92,8 +92,8 @@ describe('the acquirer host simulator', () => {
     // The clock moves in large steps, so that the waiting time is over after the first attempt.
     const clock = { now: () => (now += 60_000) };
     try {
-      await assert.rejects(startSimulator(options({ port, clock })), (error) => {
-        assert.ok(error instanceof SimulatorFault);
+      await assert.rejects(startAcquirerSimulator(options({ port, clock })), (error) => {
+        assert.ok(error instanceof SimulatorStartError);
         assert.match(error.message, new RegExp(`Port ${port} is in use by another program`));
         assert.match(error.message, /SWITCHYARD_ACQUIRER_PORT/);
         return true;

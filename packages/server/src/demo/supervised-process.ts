@@ -7,21 +7,21 @@ import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { type Clock, type Log, pause } from '../platform/index.ts';
 
-export type SupervisedOptions = {
+export type SupervisedProcessOptions = {
   /** The name in log lines and errors. */
   readonly name: string;
-  readonly main: string;
+  readonly file: string;
   /** The arguments after the name of the program. */
   args(port: number): readonly string[];
   /** 0 selects a free port. */
   readonly port: number;
   /** The variable that sets the port; without it a free port replaces a port that is in use. */
-  readonly portSetting?: string;
+  readonly portSettingName?: string;
   readonly clock: Clock;
   readonly log: Log;
 };
 
-export type Simulator = {
+export type SupervisedProcess = {
   readonly port: number;
   /** The current process, for tests that end it. */
   pid(): number | undefined;
@@ -29,7 +29,7 @@ export type Simulator = {
 };
 
 /** The simulator did not start, for a reason that the operator can fix. */
-export class SimulatorFault extends Error {
+export class SimulatorStartError extends Error {
   override name = 'SimulatorFault';
 }
 
@@ -38,36 +38,36 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 const startLimitMs = 45_000;
 const stopLimitMs = 5000;
 /** The simulator of a killed platform ends by itself within this time. */
-const patienceMs = 5000;
+const portWaitMs = 5000;
 const retryPauseMs = 100;
 const firstPauseMs = 250;
 const longestPauseMs = 10_000;
-const tailChars = 2000;
+const outputMaxChars = 2000;
 /**
  * The attempts before the server takes a free port, because a previous process may be about to end.
  */
-const triesMax = 3;
+const attemptsMax = 3;
 
 /** Returns the file of a simulator program. */
-export const programOf = (path: string): string =>
+export const simulatorFile = (path: string): string =>
   fileURLToPath(new URL(path, import.meta.resolve('@switchyard/simulators')));
 
-const preload = new URL('stop-with-parent.ts', import.meta.url).href;
+const exitWithParent = new URL('exit-with-parent.ts', import.meta.url).href;
 
 /**
  * The child inherits no variables, because they may contain secrets; it shares the compile cache.
  */
-function environment(): Record<string, string> {
+function childEnvironment(): Record<string, string> {
   // Node uses a folder of its version, below the folder that the variable names.
   const folder = getCompileCacheDir();
   return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
 
-function launch({ main, args: argsOf }: SupervisedOptions, port: number): Child {
-  const args = ['--import', preload, main, ...argsOf(port)];
+function startChild({ file, args: createArgs }: SupervisedProcessOptions, port: number): Child {
+  const args = ['--import', exitWithParent, file, ...createArgs(port)];
   const child = spawn(process.execPath, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: environment(),
+    env: childEnvironment(),
     // Ctrl-C reaches the whole process group, but the simulator must outlive the sales in progress.
     detached: true,
   });
@@ -77,46 +77,48 @@ function launch({ main, args: argsOf }: SupervisedOptions, port: number): Child 
 }
 
 /** Waits for the output line that names the port. */
-async function listening(child: Child, name: string): Promise<number> {
-  let said = '';
+async function waitForPort(child: Child, name: string): Promise<number> {
+  let output = '';
   const limit = new AbortController();
-  const told = new Promise<number | undefined>((resolve) => {
-    const hear = (chunk: Buffer): void => {
-      said = (said + chunk.toString()).slice(-tailChars);
-      const port = /listening on \S*:(\d+)/.exec(said)?.[1];
+  const portFound = new Promise<number | undefined>((resolve) => {
+    const readOutput = (chunk: Buffer): void => {
+      output = (output + chunk.toString()).slice(-outputMaxChars);
+      const port = /listening on \S*:(\d+)/.exec(output)?.[1];
       if (port !== undefined) resolve(Number(port));
     };
-    child.stdout.on('data', hear);
-    child.stderr.on('data', hear);
+    child.stdout.on('data', readOutput);
+    child.stderr.on('data', readOutput);
     child.once('exit', () => resolve(undefined));
     child.once('error', () => resolve(undefined));
     void pause(startLimitMs, limit.signal).then(() => resolve(undefined));
   });
-  const port = await told;
+  const port = await portFound;
   limit.abort();
   if (port !== undefined) return port;
   child.kill('SIGKILL');
-  throw new SimulatorFault(`The ${name} did not start: ${said.trim()}`);
+  throw new SimulatorStartError(`The ${name} did not start: ${output.trim()}`);
 }
 
-const isPortTaken = (error: unknown) =>
-  error instanceof SimulatorFault && error.message.includes('EADDRINUSE');
+const isPortInUse = (error: unknown) =>
+  error instanceof SimulatorStartError && error.message.includes('EADDRINUSE');
 
 /** Never uses a process that already listens on the port, because it may be any program. */
-async function firstStart(options: SupervisedOptions): Promise<{ child: Child; port: number }> {
-  const { name, port, portSetting, clock } = options;
-  const giveUpAt = clock.now() + patienceMs;
-  for (let tries = 1; ; tries += 1) {
-    const isElsewhere = portSetting === undefined && tries > triesMax;
-    const child = launch(options, isElsewhere ? 0 : port);
+async function startFirst(
+  options: SupervisedProcessOptions,
+): Promise<{ child: Child; port: number }> {
+  const { name, port, portSettingName, clock } = options;
+  const endOfWait = clock.now() + portWaitMs;
+  for (let attempt = 1; ; attempt += 1) {
+    const usesFreePort = portSettingName === undefined && attempt > attemptsMax;
+    const child = startChild(options, usesFreePort ? 0 : port);
     try {
-      return { child, port: await listening(child, name) };
+      return { child, port: await waitForPort(child, name) };
     } catch (error) {
-      if (!isPortTaken(error)) throw error;
-      if (portSetting !== undefined && clock.now() > giveUpAt) {
-        throw new SimulatorFault(
+      if (!isPortInUse(error)) throw error;
+      if (portSettingName !== undefined && clock.now() > endOfWait) {
+        throw new SimulatorStartError(
           `Port ${port} is in use by another program, and the ${name} needs it. ` +
-            `Stop that program, or set ${portSetting} to a free port.`,
+            `Stop that program, or set ${portSettingName} to a free port.`,
           { cause: error },
         );
       }
@@ -126,39 +128,41 @@ async function firstStart(options: SupervisedOptions): Promise<{ child: Child; p
 }
 
 /** @throws SimulatorFault if the simulator cannot start */
-export async function startSupervised(options: SupervisedOptions): Promise<Simulator> {
+export async function startSupervisedProcess(
+  options: SupervisedProcessOptions,
+): Promise<SupervisedProcess> {
   const { log, name } = options;
-  const first = await firstStart(options);
+  const first = await startFirst(options);
   const { port } = first;
   const stopping = new AbortController();
   let child = first.child;
-  const watched = watch();
-  relayWarnings();
+  const watching = watchChild();
+  logWarnings();
 
   /** Restarts an ended simulator on the same port with the same ledger. */
-  async function watch(): Promise<void> {
+  async function watchChild(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await ended(child);
+      await waitForExit(child);
       if (stopping.signal.aborted) return;
       log.error({ exitCode: child.exitCode }, `the ${name} has died`);
-      await startAgain();
+      await restart();
     }
   }
 
-  function relayWarnings(): void {
+  function logWarnings(): void {
     child.stderr.on('data', (chunk: Buffer) => {
       log.warn({ said: chunk.toString().trim() }, `the ${name} warns`);
     });
   }
 
-  async function startAgain(): Promise<void> {
+  async function restart(): Promise<void> {
     for (let waitMs = firstPauseMs; ; waitMs = Math.min(waitMs * 2, longestPauseMs)) {
       await pause(waitMs, stopping.signal);
       if (stopping.signal.aborted) return;
-      child = launch(options, port);
+      child = startChild(options, port);
       try {
-        await listening(child, name);
-        relayWarnings();
+        await waitForPort(child, name);
+        logWarnings();
         log.info({ port }, `the ${name} is back`);
         return;
       } catch (error) {
@@ -171,10 +175,10 @@ export async function startSupervised(options: SupervisedOptions): Promise<Simul
     port,
     pid: () => child.pid,
     async stop() {
-      if (stopping.signal.aborted) return watched;
+      if (stopping.signal.aborted) return watching;
       stopping.abort();
-      await endChild(child);
-      await watched;
+      await stopChild(child);
+      await watching;
     },
   };
 }
@@ -183,16 +187,16 @@ export async function startSupervised(options: SupervisedOptions): Promise<Simul
 const hasEnded = ({ exitCode, signalCode, pid }: Child) =>
   exitCode !== null || signalCode !== null || pid === undefined;
 
-async function ended(child: Child): Promise<void> {
+async function waitForExit(child: Child): Promise<void> {
   if (!hasEnded(child)) await once(child, 'exit');
 }
 
-async function endChild(child: Child): Promise<void> {
-  const patience = new AbortController();
+async function stopChild(child: Child): Promise<void> {
+  const limit = new AbortController();
   child.kill('SIGTERM');
-  void pause(stopLimitMs, patience.signal).then(() => {
+  void pause(stopLimitMs, limit.signal).then(() => {
     if (!hasEnded(child)) child.kill('SIGKILL');
   });
-  await ended(child);
-  patience.abort();
+  await waitForExit(child);
+  limit.abort();
 }

@@ -4,16 +4,16 @@ import type { Identity } from '../identity/index.ts';
 import type { Ids } from '../platform/index.ts';
 import type { PointsOfSale } from '../provisioning/index.ts';
 import {
-  acquirerHome,
+  acquirerUserDomain,
   type DemoApplication,
   demoApplications,
   demoServiceProvider,
   organizationId,
-  providerServer,
-} from './catalogue.ts';
+  serviceProviderApplication,
+} from './demo-data.ts';
 
 /** The keys are client identifiers. */
-export type Secrets = ReadonlyMap<string, string>;
+export type ClientSecrets = ReadonlyMap<string, string>;
 
 type Deps = {
   readonly identity: Pick<
@@ -31,29 +31,39 @@ type Deps = {
 };
 
 /** Creates the user domains and the missing applications; known secrets do not change. */
-export async function seedApplications(deps: Deps, known: Secrets): Promise<Secrets> {
-  await deps.identity.createUserDomain(acquirerHome);
+export async function seedApplications(
+  deps: Deps,
+  earlierSecret: ClientSecrets,
+): Promise<ClientSecrets> {
+  await deps.identity.createUserDomain(acquirerUserDomain);
   const { userDomainId, organizationId: providerId } = demoServiceProvider;
   await deps.identity.createUserDomain({ userDomainId, organizationId: providerId });
   const secrets = new Map<string, string>();
-  for (const application of [...demoApplications, providerServer]) {
+  for (const application of [...demoApplications, serviceProviderApplication]) {
     const { clientId } = application;
-    const secret = await seedApplication(deps, application, known.get(clientId));
+    const secret = await seedApplication(deps, application, earlierSecret.get(clientId));
     if (secret !== undefined) secrets.set(clientId, secret);
   }
   return secrets;
 }
 
-function newApplicationOf(application: DemoApplication, baseUrl: string) {
-  const { clientId, name, merchantId, storeId, role, home = acquirerHome } = application;
+function createApplicationInput(application: DemoApplication, baseUrl: string) {
+  const {
+    clientId,
+    name,
+    merchantId,
+    storeId,
+    role,
+    userDomain = acquirerUserDomain,
+  } = application;
   const redirectUri = redirectUriOf(application, baseUrl);
   return {
-    organizationId: home.organizationId,
-    userDomainId: home.userDomainId,
+    organizationId: userDomain.organizationId,
+    userDomainId: userDomain.userDomainId,
     clientId,
     name,
     entityType: merchantId === undefined ? ('tenant' as const) : ('merchant' as const),
-    entityId: merchantId ?? home.organizationId,
+    entityId: merchantId ?? userDomain.organizationId,
     merchantId,
     storeId,
     roles: role === undefined ? [] : [role],
@@ -75,40 +85,41 @@ async function seedPointOfSale(
   { pointsOfSale, ids }: Deps,
   { name, storeId }: DemoApplication,
   pointOfSaleId: string,
-  known: string | undefined,
+  earlierSecret: string | undefined,
 ): Promise<string> {
   const scope = { organizationId };
-  const clientSecret = known ?? ids.secret();
+  const clientSecret = earlierSecret ?? ids.secret();
   const input = { storeId, name };
   if (await pointsOfSale.createIfNew(scope, input, pointOfSaleId, clientSecret))
     return clientSecret;
-  return known ?? (await pointsOfSale.rotateSecret(scope, pointOfSaleId)).view.clientSecret;
+  return earlierSecret ?? (await pointsOfSale.rotateSecret(scope, pointOfSaleId)).view.clientSecret;
 }
 
 /** Returns the secret of the application, if it has one. */
 async function seedApplication(
   deps: Deps,
   application: DemoApplication,
-  known: string | undefined,
+  earlierSecret: string | undefined,
 ): Promise<string | undefined> {
   const { clientId, isPublic, pointOfSaleId } = application;
-  if (pointOfSaleId !== undefined) return seedPointOfSale(deps, application, pointOfSaleId, known);
+  if (pointOfSaleId !== undefined)
+    return seedPointOfSale(deps, application, pointOfSaleId, earlierSecret);
   const { identity, ids, baseUrl } = deps;
-  const wanted = newApplicationOf(application, baseUrl);
+  const input = createApplicationInput(application, baseUrl);
   try {
     if (isPublic) {
-      await identity.createPublicApplication(wanted);
+      await identity.createPublicApplication(input);
       return undefined;
     }
-    const clientSecret = known ?? ids.secret();
-    return (await identity.createApplication({ ...wanted, clientSecret })).clientSecret;
+    const clientSecret = earlierSecret ?? ids.secret();
+    return (await identity.createApplication({ ...input, clientSecret })).clientSecret;
   } catch (error) {
     if (!(error instanceof ProblemError) || error.code !== 'already_exists') throw error;
   }
   // The redirect URI follows the port in the settings, unless a user has changed the URI.
-  const { organizationId: owner } = wanted;
-  for (const uri of wanted.redirectUris) await identity.updateCallbackPort(owner, clientId, uri);
+  const { organizationId: ownerId } = input;
+  for (const uri of input.redirectUris) await identity.updateCallbackPort(ownerId, clientId, uri);
   if (isPublic) return undefined;
   // The database stores only a hash, so a lost demo.json requires a new secret.
-  return known ?? (await identity.rotateSecret(owner, clientId)).clientSecret;
+  return earlierSecret ?? (await identity.rotateSecret(ownerId, clientId)).clientSecret;
 }

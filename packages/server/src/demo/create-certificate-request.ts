@@ -5,7 +5,7 @@ import { Name, PemConverter, Pkcs10CertificateRequestGenerator } from '@peculiar
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-export async function makeDeviceRequest(
+export async function createCertificateRequest(
   name: string,
 ): Promise<{ privateKey: string; certificateRequest: string }> {
   const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);

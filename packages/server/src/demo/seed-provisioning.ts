@@ -7,7 +7,7 @@ import {
   demoMerchants,
   demoServiceProvider,
   organizationId,
-} from './catalogue.ts';
+} from './demo-data.ts';
 
 const scope: CallerScope = { organizationId };
 const simulatorHost = '127.0.0.1';
@@ -48,20 +48,21 @@ async function seedLink({ acquirerLinks }: Provisioning, port: number): Promise<
   };
   if (await acquirerLinks.createIfNew(scope, link, acquirerLinkId)) return;
   const { items } = await acquirerLinks.list(scope, { name: link.name }, { limit: 1 });
-  const [standing] = items;
-  if (standing === undefined || standing.acquirerLinkId !== acquirerLinkId) return;
-  if (standing.host !== simulatorHost) return;
+  const [existingLink] = items;
+  if (existingLink === undefined || existingLink.acquirerLinkId !== acquirerLinkId) return;
+  if (existingLink.host !== simulatorHost) return;
   // A data directory from before PIN support has a link without keys.
-  const isOld = standing.zonePinKey === undefined;
-  if (standing.port === port && !isOld) return;
+  const hasNoKeys = existingLink.zonePinKey === undefined;
+  if (existingLink.port === port && !hasNoKeys) return;
   const { zonePinKey: zone_pin_key, zoneMasterKey: zone_master_key } = linkKeys;
-  const columns = { port, ...(isOld ? { zone_pin_key, zone_master_key } : {}) };
+  const columns = { port, ...(hasNoKeys ? { zone_pin_key, zone_master_key } : {}) };
   await acquirerLinks.change(scope, acquirerLinkId, undefined, async () => columns);
 }
 
 async function seedMerchant(provisioning: Provisioning, merchant: DemoMerchant): Promise<void> {
-  const { merchantId, contractId, stores, acquirerMerchantId, terminalIdRange, ...own } = merchant;
-  await provisioning.merchants.createIfNew(scope, own, merchantId);
+  const { merchantId, contractId, stores, acquirerMerchantId, terminalIdRange, ...merchantInput } =
+    merchant;
+  await provisioning.merchants.createIfNew(scope, merchantInput, merchantId);
   await provisioning.acquirerContracts.createIfNew(
     scope,
     {
@@ -96,16 +97,20 @@ async function seedStore(
   for (const device of devices) {
     const { logicalDeviceId, physicalDeviceId, make, model, family, serialNumber } = device;
     const hardware = { merchantId, make, model, family, serialNumber };
-    const isMade = await provisioning.physicalDevices.createIfNew(
+    const isNewTerminal = await provisioning.physicalDevices.createIfNew(
       scope,
       hardware,
       physicalDeviceId,
     );
-    if (isMade) {
+    if (isNewTerminal) {
       await provisioning.terminalClaims.claimByOperator(organizationId, physicalDeviceId);
     }
-    const place = { storeId, name: device.name };
-    const isNew = await provisioning.logicalDevices.createIfNew(scope, place, logicalDeviceId);
+    const logicalDevice = { storeId, name: device.name };
+    const isNew = await provisioning.logicalDevices.createIfNew(
+      scope,
+      logicalDevice,
+      logicalDeviceId,
+    );
     if (isNew)
       await provisioning.logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [
         physicalDeviceId,

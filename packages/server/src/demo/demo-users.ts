@@ -1,8 +1,13 @@
 // Defines the users of the demo: one of each group, and one manager with only a password.
 import type { GroupName } from '@switchyard/contract';
-import { acquirerHome, type DemoHome, demoMerchants, demoServiceProvider } from './catalogue.ts';
+import {
+  acquirerUserDomain,
+  type DemoUserDomain,
+  demoMerchants,
+  demoServiceProvider,
+} from './demo-data.ts';
 
-export type DemoPerson = {
+export type DemoUserAccount = {
   readonly username: string;
   readonly givenName: string;
   readonly familyName: string;
@@ -11,68 +16,68 @@ export type DemoPerson = {
   readonly group: GroupName;
   readonly hasOneTimePassword: boolean;
   /** The employer in the printed table. */
-  readonly worksFor: string;
+  readonly employer: string;
   readonly locale: string;
   readonly zoneinfo: string;
   readonly phoneNumber?: string;
   /** The default is the acquirer, also for users of its merchants. */
-  readonly home?: DemoHome;
+  readonly userDomain?: DemoUserDomain;
 };
 
 const [cafe, outfitter] = demoMerchants;
 
-const ofAcquirer = {
-  worksFor: 'the acquirer',
+const acquirerUser = {
+  employer: 'the acquirer',
   hasOneTimePassword: true,
   locale: 'en-GB',
   zoneinfo: 'Europe/London',
 } as const;
-const ofCafe = {
+const cafeUser = {
   merchantId: cafe.merchantId,
-  worksFor: cafe.name,
+  employer: cafe.name,
   hasOneTimePassword: true,
   locale: 'fr-FR',
   zoneinfo: cafe.timeZone,
 } as const;
-const ofOutfitter = {
+const outfitterUser = {
   merchantId: outfitter.merchantId,
-  worksFor: outfitter.name,
+  employer: outfitter.name,
   hasOneTimePassword: true,
   locale: 'en-NL',
   zoneinfo: outfitter.timeZone,
 } as const;
 
-export const demoPeople: readonly DemoPerson[] = [
+export const demoUsers: readonly DemoUserAccount[] = [
   {
-    ...ofAcquirer,
+    ...acquirerUser,
     username: 'admin',
     givenName: 'Ada',
     familyName: 'Whitfield',
     group: 'org_admin',
   },
   {
-    ...ofAcquirer,
+    ...acquirerUser,
     username: 'care',
     givenName: 'Colin',
     familyName: 'Marsh',
     group: 'org_custcare',
   },
   {
-    ...ofAcquirer,
+    ...acquirerUser,
     username: 'fleet',
     givenName: 'Freya',
     familyName: 'Dunn',
     group: 'org_dfo',
   },
   {
-    ...ofAcquirer,
+    ...acquirerUser,
     username: 'developer',
     givenName: 'Devi',
     familyName: 'Rao',
     group: 'org_dev',
   },
   {
-    ...ofCafe,
+    ...cafeUser,
     username: 'manager',
     givenName: 'Margaux',
     familyName: 'Lefèvre',
@@ -81,7 +86,7 @@ export const demoPeople: readonly DemoPerson[] = [
     phoneNumber: '+33639980010',
   },
   {
-    ...ofCafe,
+    ...cafeUser,
     username: 'demo',
     givenName: 'Denis',
     familyName: 'Moreau',
@@ -89,28 +94,28 @@ export const demoPeople: readonly DemoPerson[] = [
     hasOneTimePassword: false,
   },
   {
-    ...ofCafe,
+    ...cafeUser,
     username: 'merchant-developer',
     givenName: 'Mina',
     familyName: 'Roche',
     group: 'merchant_dev',
   },
   {
-    ...ofCafe,
+    ...cafeUser,
     username: 'supervisor',
     givenName: 'Sonia',
     familyName: 'Petit',
     group: 'org_supervisor',
   },
   {
-    ...ofCafe,
+    ...cafeUser,
     username: 'operator',
     givenName: 'Omar',
     familyName: 'Benali',
     group: 'org_operator',
   },
   {
-    ...ofOutfitter,
+    ...outfitterUser,
     username: 'other-manager',
     givenName: 'Otto',
     familyName: 'Visser',
@@ -119,23 +124,25 @@ export const demoPeople: readonly DemoPerson[] = [
 ];
 
 /** These users sign in to the provider portal with only a password. */
-export const providerPeople: readonly DemoPerson[] = [
+export const providerUsers: readonly DemoUserAccount[] = [
   {
     username: 'provider',
     givenName: 'Priya',
     familyName: 'Nair',
     group: 'org_admin',
     hasOneTimePassword: false,
-    worksFor: demoServiceProvider.name,
+    employer: demoServiceProvider.name,
     locale: 'en-GB',
     zoneinfo: 'Europe/London',
-    home: demoServiceProvider,
+    userDomain: demoServiceProvider,
   },
 ];
 
-export const homeOf = ({ home = acquirerHome }: Pick<DemoPerson, 'home'>): DemoHome => home;
+export const userDomainOf = ({
+  userDomain = acquirerUserDomain,
+}: Pick<DemoUserAccount, 'userDomain'>): DemoUserDomain => userDomain;
 
-export const entityOf = (person: DemoPerson): string =>
-  person.merchantId ?? homeOf(person).organizationId;
+export const entityIdOf = (user: DemoUserAccount): string =>
+  user.merchantId ?? userDomainOf(user).organizationId;
 
-export const groupOf = (person: DemoPerson): string => `${entityOf(person)}_${person.group}`;
+export const groupIdOf = (user: DemoUserAccount): string => `${entityIdOf(user)}_${user.group}`;
