@@ -95,12 +95,12 @@ describe('the page of terminal conflicts', { skip: withoutChromium }, () => {
     const given = await openConflict(tsnAt(1));
     await stage.look(admin, path, async (page) => {
       for (const [tsn, label, state] of [
-        [tsnAt(0), / keeps the terminal$/, 'Holder keeps it'],
-        [tsnAt(1), /^Second acquirer gets the terminal$/, 'Given to claimant'],
+        [tsnAt(0), / keeps the terminal$/, 'Holder keeps the terminal'],
+        [tsnAt(1), /^Second acquirer gets the terminal$/, 'Claimant gets the terminal'],
       ] as const) {
         await page.getByRole('button', { name: `Decide about ${tsn}` }).click();
         const dialogue = page.getByRole('dialog', { name: `Decide about ${tsn}` });
-        await dialogue.getByText('Second acquirer (code of the terminal)').waitFor();
+        await dialogue.getByText('Second acquirer (claim code)').waitFor();
         const save = dialogue.getByRole('button', { name: 'Save the decision' });
         assert.equal(await save.isDisabled(), true, 'no decision is the default');
         await dialogue.getByRole('radio', { name: label }).check();
