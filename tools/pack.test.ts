@@ -399,6 +399,13 @@ function installInto(cwd: string, type: 'module' | 'commonjs', files: readonly s
   assert.equal(status, 0, stderr);
 }
 
+test('npm 8, which packs the folder of a package, packs no sources', () => {
+  for (const name of publishedPackages) {
+    const manifest = JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'));
+    assert.deepEqual(manifest.files, [], name);
+  }
+});
+
 describe('npm pack in the folder of a package', skipWithoutNpm, () => {
   for (const name of publishedPackages) {
     test(`npm pack is refused and names npm run pack: ${name}`, () => {

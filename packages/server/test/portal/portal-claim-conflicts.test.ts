@@ -95,12 +95,12 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
     const given = await openConflict(tsnAt(1));
     await stage.look(admin, path, async (page) => {
       for (const [tsn, label, state] of [
-        [tsnAt(0), / keeps the terminal$/, 'Current owner keeps it'],
-        [tsnAt(1), /^Second acquirer gets the terminal$/, 'Moved to the claimant'],
+        [tsnAt(0), / keeps the terminal$/, 'Holder keeps the terminal'],
+        [tsnAt(1), /^Second acquirer gets the terminal$/, 'Claimant gets the terminal'],
       ] as const) {
         await page.getByRole('button', { name: `Decide on ${tsn}` }).click();
         const dialogue = page.getByRole('dialog', { name: `Decide on ${tsn}` });
-        await dialogue.getByText('Second acquirer (terminal code)').waitFor();
+        await dialogue.getByText('Second acquirer (claim code)').waitFor();
         const save = dialogue.getByRole('button', { name: 'Save the decision' });
         assert.equal(await save.isDisabled(), true, 'no decision is the default');
         await dialogue.getByRole('radio', { name: label }).check();
@@ -147,7 +147,7 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
     await stage.usable(admin, path);
     await stage.usable(admin, path, async (page) => {
       await page.setViewportSize(wide);
-      await page.getByRole('button', { name: /^Decide about/ }).click();
+      await page.getByRole('button', { name: /^Decide on/ }).click();
       await page.getByRole('dialog').getByRole('radio').first().waitFor();
     });
     assert.equal(await claimStatusOf(physicalDevice), 'Unclaimed');

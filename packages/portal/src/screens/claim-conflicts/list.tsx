@@ -1,4 +1,4 @@
-/** Terminals that two organisations have proved to have; the operator of the platform decides. */
+/** Terminals that two organisations claim with a proof; the operator of the platform settles the conflict. */
 import { Button, Radio, Stack } from '@mantine/core';
 import type { ClaimConflict, ClaimSettlement } from '@switchyard/contract';
 import { useState } from 'react';
@@ -25,9 +25,9 @@ type Party = ClaimConflict['holder'];
 /** A removed organisation has no name any more. */
 const nameOf = ({ organizationName, organizationId }: Party) => organizationName ?? organizationId;
 
-function columnsOf(
+function createColumns(
   t: Translate,
-  decide: (conflict: ClaimConflict) => void,
+  openDialog: (conflict: ClaimConflict) => void,
 ): Column<ClaimConflict>[] {
   return [
     {
@@ -76,7 +76,7 @@ function columnsOf(
             variant="default"
             size="compact-xs"
             aria-label={t('decide.of', { tsn: conflict.tsn })}
-            onClick={() => decide(conflict)}
+            onClick={() => openDialog(conflict)}
           >
             {t('decide.open')}
           </Button>
@@ -87,7 +87,7 @@ function columnsOf(
 
 export default function ClaimConflicts() {
   const t = useTranslate('claim-conflicts');
-  const [values, change] = useFilters(['status'] as const);
+  const [filters, setFilters] = useFilters(['status'] as const);
   const [conflict, setConflict] = useState<ClaimConflict | undefined>(undefined);
   // Another key after a decision, so that the table reads the list again.
   const [decisionCount, setDecisionCount] = useState(0);
@@ -102,19 +102,19 @@ export default function ClaimConflicts() {
             options: statuses.map((value) => ({ value, label: t(`statuses.${value}`) })),
           },
         ]}
-        values={values}
-        onChange={change}
+        values={filters}
+        onChange={setFilters}
       />
       <DataTable
         label={t('title')}
-        listKey={['claim-conflicts', values, decisionCount]}
+        listKey={['claim-conflicts', filters, decisionCount]}
         read={(cursor, signal) =>
           api.get<RowsPage<ClaimConflict>>(address, {
-            query: { ...values, cursor, limit: 200 },
+            query: { ...filters, cursor, limit: 200 },
             signal,
           })
         }
-        columns={columnsOf(t, setConflict)}
+        columns={createColumns(t, setConflict)}
         rowKey={({ conflictId }) => conflictId}
         empty={
           <EmptyState icon="device" title={t('empty.title')}>
@@ -123,7 +123,7 @@ export default function ClaimConflicts() {
         }
       />
       {conflict !== undefined && (
-        <Settle
+        <SettleConflictDialog
           conflict={conflict}
           onClose={() => setConflict(undefined)}
           onDone={() => {
@@ -137,7 +137,7 @@ export default function ClaimConflicts() {
   );
 }
 
-function Settle({
+function SettleConflictDialog({
   conflict,
   onClose,
   onDone,
@@ -149,7 +149,7 @@ function Settle({
   const t = useTranslate('claim-conflicts');
   const [decision, setDecision] = useState<ClaimSettlement['decision'] | undefined>(undefined);
   const { conflictId, tsn, holder, claimant } = conflict;
-  const factOf = (party: Party) =>
+  const describeParty = (party: Party) =>
     t('party', { name: nameOf(party), method: t(`methods.${party.method}`) });
   return (
     <ConfirmAction
@@ -168,8 +168,8 @@ function Settle({
       <p className="sy-dialogue-text">{t('decide.text')}</p>
       <Facts
         items={[
-          [t('holder'), factOf(holder)],
-          [t('claimant'), factOf(claimant)],
+          [t('holder'), describeParty(holder)],
+          [t('claimant'), describeParty(claimant)],
         ]}
       />
       <Radio.Group
