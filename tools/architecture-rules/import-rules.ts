@@ -94,6 +94,14 @@ export const layerTable: Record<string, string[][]> = {
     ['login-pages'],
   ],
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
+  catalog: [
+    ['parameters'],
+    ['infrastructure'],
+    ['services', 'subscriptions', 'provider-calls'],
+    ['activations'],
+    ['configuration', 'provider-dashboard'],
+    ['delivery'],
+  ],
 };
 
 const baseModuleTable: Record<string, string[]> = { platform: [], http: ['platform'] };

@@ -1,34 +1,40 @@
 // The interface of the catalogue: services, packages, subscriptions, activations, configuration.
 import type { FastifyInstance } from 'fastify';
 import { platformAuthor } from '../audit/index.ts';
-import { registerActivations } from './activation-routes.ts';
-import { type Activations, createActivations } from './activations.ts';
-import { type CallBook, createCallBook } from './call-book.ts';
-import { type CallableServices, createCallableServices } from './callable.ts';
-import { createDefaultsCheck } from './configuration/defaults.ts';
-import { type Configuration, createConfiguration } from './configuration/index.ts';
-import { registerConfiguration } from './configuration/routes.ts';
-import { createDelivery } from './delivery/delivery.ts';
-import { registerDelivery } from './delivery/routes.ts';
-import type { By, CatalogDeps } from './deps.ts';
-import { createHandshake } from './handshake.ts';
-import { registerOffers } from './offer-routes.ts';
-import { createOffers, type Offers } from './offers.ts';
-import { createParameters } from './parameters.ts';
-import { createSecretBox } from './secret-box.ts';
-import { registerServices } from './service-routes.ts';
-import { createServices, type Services } from './services.ts';
-import { createSigningSecrets } from './signing-secrets.ts';
-import { createStanding, type Standing } from './standing.ts';
-import { createStandingBelow } from './standing-below.ts';
-import { createWatch } from './watch.ts';
-import { registerWatch } from './watch-routes.ts';
+import { registerActivations } from './activations/activation-routes.ts';
+import { type Activations, createActivations } from './activations/activations.ts';
+import { createStanding, type Standing } from './activations/active-services.ts';
+import { createStandingBelow } from './activations/list-service-states.ts';
+import { createHandshake } from './activations/provider-handshake.ts';
+import { registerServiceStates } from './activations/service-state-routes.ts';
+import { type Configuration, createConfiguration } from './configuration/configuration.ts';
+import { registerConfiguration } from './configuration/configuration-routes.ts';
+import { createDefaultsCheck } from './configuration/validate-defaults.ts';
+import { createDelivery } from './delivery/configuration-delivery.ts';
+import { registerDelivery } from './delivery/delivery-routes.ts';
+import type { By } from './infrastructure/caller-scope.ts';
+import type { CatalogDeps } from './infrastructure/catalog-deps.ts';
+import { createParameters } from './parameters/parameter-validator.ts';
+import { createSecretBox } from './parameters/secret-encryption.ts';
+import { type CallBook, createCallBook } from './provider-calls/call-counter.ts';
+import { createWatch } from './provider-dashboard/provider-dashboard.ts';
+import { registerWatch } from './provider-dashboard/provider-dashboard-routes.ts';
+import {
+  type CallableServices,
+  createCallableServices,
+} from './services/provider-endpoint-cache.ts';
+import { registerServices } from './services/service-routes.ts';
+import { createServices, type Services } from './services/services.ts';
+import { createSigningSecrets } from './services/signing-secrets.ts';
+import { registerOffers } from './subscriptions/package-and-subscription-routes.ts';
+import { createOffers, type Offers } from './subscriptions/packages-and-subscriptions.ts';
 
-export type { NotedCall } from './call-book.ts';
-export type { CallableService } from './callable.ts';
-export type { By, CatalogDeps } from './deps.ts';
-export { emvValueRules } from './emv-parameters.ts';
-export type { ActiveService } from './standing.ts';
+export type { ActiveService } from './activations/active-services.ts';
+export type { By } from './infrastructure/caller-scope.ts';
+export type { CatalogDeps } from './infrastructure/catalog-deps.ts';
+export { emvValueRules } from './parameters/emv-parameters.ts';
+export type { NotedCall } from './provider-calls/call-counter.ts';
+export type { CallableService } from './services/provider-endpoint-cache.ts';
 
 export type Catalog = Pick<Standing, 'isActive' | 'activeServices' | 'activeAt' | 'explain'> & {
   register(app: FastifyInstance): void;
@@ -94,7 +100,8 @@ export function createCatalog(deps: CatalogDeps): Catalog {
       registerActivations(app, activations, standing);
       registerConfiguration(app, configuration);
       registerDelivery(app, delivery);
-      registerWatch(app, createWatch(deps), createStandingBelow(deps));
+      registerServiceStates(app, createStandingBelow(deps));
+      registerWatch(app, createWatch(deps));
     },
   };
 }

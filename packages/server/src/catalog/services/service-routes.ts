@@ -1,0 +1,221 @@
+// HTTP routes for services: providers declare them, and every organisation reads them.
+import {
+  DeclaredService,
+  pageOf,
+  RenewedSigningSecret,
+  Service,
+  ServiceInput,
+  ServiceRelease,
+  ServiceReplacement,
+  serviceFilters,
+} from '@switchyard/contract';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { Type } from 'typebox';
+import {
+  entityTag,
+  pageQuery,
+  pageResponse,
+  readIfMatch,
+  readPageRequest,
+  route,
+} from '../../http/index.ts';
+import { byOf, scopeOf } from '../infrastructure/caller-scope.ts';
+import type { Services } from './services.ts';
+
+const base = '/service-catalog/v1/services';
+const tags = ['Service catalogue'] as const;
+const readers = ['svc.read', 'sub.read', 'conf.read'] as const;
+const ofService = Type.Object({
+  serviceId: Type.String({ maxLength: 64, description: 'The service.' }),
+});
+/** A release number, which is the cursor of the list of releases. */
+const releaseForm = /^[1-9][0-9]{0,8}$/;
+
+function send(reply: FastifyReply, found: { view: Service; version: number }): Service {
+  reply.header('etag', entityTag(found.version));
+  return found.view;
+}
+
+export function registerServices(app: FastifyInstance, services: Services): void {
+  registerReads(app, services);
+  registerDeclaration(app, services);
+  registerSteps(app, services);
+}
+
+function registerReads(app: FastifyInstance, services: Services): void {
+  route(app, {
+    method: 'GET',
+    url: base,
+    operationId: 'listServices',
+    summary: 'List the services',
+    description: 'Everybody’s published services and one’s own drafts, without logos and defaults.',
+    tags,
+    permission: readers,
+    query: Type.Object({ ...pageQuery, ...serviceFilters }, { additionalProperties: false }),
+    response: { 200: pageOf(Service) },
+    errors: ['cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, query }) {
+      const page = readPageRequest(query, 'listServices');
+      return pageResponse(await services.list(scopeOf(caller), query, page), query, 'listServices');
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${base}/:serviceId`,
+    operationId: 'getService',
+    summary: 'Get a service',
+    description: 'Its provider sees the draft, others what was published last.',
+    tags,
+    permission: readers,
+    params: ofService,
+    response: { 200: Service },
+    responseHeaders: { 200: ['ETag'] },
+    errors: ['service_not_found'],
+    async handler({ caller, params }, reply) {
+      return send(reply, await services.get(scopeOf(caller), params.serviceId));
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${base}/:serviceId/releases`,
+    operationId: 'listServiceReleases',
+    summary: 'List the releases of a service',
+    description: 'The newest first.',
+    tags,
+    permission: readers,
+    params: ofService,
+    query: Type.Object(pageQuery, { additionalProperties: false }),
+    response: { 200: pageOf(ServiceRelease) },
+    errors: ['service_not_found', 'cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, params, query }) {
+      const list = `releases of ${params.serviceId}`;
+      const page = readPageRequest(query, list, releaseForm);
+      return pageResponse(
+        await services.releases(scopeOf(caller), params.serviceId, page),
+        query,
+        list,
+      );
+    },
+  });
+}
+
+function registerDeclaration(app: FastifyInstance, services: Services): void {
+  route(app, {
+    method: 'POST',
+    url: base,
+    operationId: 'createService',
+    summary: 'Create a service',
+    description:
+      'A draft. The answer holds the secret that signs calls to the provider, this once.',
+    tags,
+    permission: 'svc.write',
+    takesIdempotencyKey: true,
+    body: ServiceInput,
+    response: { 201: DeclaredService },
+    responseHeaders: { 201: ['ETag'] },
+    errors: [],
+    async handler(request, reply) {
+      const made = await services.declare(byOf(request), request.body);
+      reply.code(201).header('location', `${base}/${made.view.serviceId}`);
+      reply.header('cache-control', 'no-store');
+      const { signingSecret, verificationKey } = made;
+      return { ...send(reply, made), signingSecret, verificationKey };
+    },
+  });
+
+  route(app, {
+    method: 'PUT',
+    url: `${base}/:serviceId`,
+    operationId: 'updateService',
+    summary: 'Update a service',
+    description: 'Changes the draft; others see it once it is published. If-Match takes the ETag.',
+    tags,
+    permission: 'svc.write',
+    params: ofService,
+    body: ServiceReplacement,
+    response: { 200: Service },
+    responseHeaders: { 200: ['ETag'] },
+    errors: ['service_not_found', 'service_state', 'field_read_only', 'precondition_failed'],
+    async handler(request, reply) {
+      const { params, body, headers } = request;
+      const by = byOf(request);
+      return send(reply, await services.replace(by, params.serviceId, body, readIfMatch(headers)));
+    },
+  });
+
+  route(app, {
+    method: 'DELETE',
+    url: `${base}/:serviceId`,
+    operationId: 'deleteService',
+    summary: 'Delete a service',
+    description: 'A draft alone; what was published is retired.',
+    tags,
+    permission: 'svc.write',
+    params: ofService,
+    bodyOptional: true,
+    response: { 204: Type.Null() },
+    errors: ['service_not_found', 'service_state', 'precondition_failed'],
+    async handler(request, reply) {
+      await services.remove(byOf(request), request.params.serviceId, readIfMatch(request.headers));
+      return reply.code(204).send();
+    },
+  });
+}
+
+const steps = {
+  publish: {
+    summary: 'Publish a service',
+    description: 'Makes the draft the release that every organisation sees.',
+  },
+  retire: {
+    summary: 'Retire a service',
+    description: 'It is not offered and activated any more; what is active stays so.',
+  },
+} as const;
+
+function registerSteps(app: FastifyInstance, services: Services): void {
+  for (const step of ['publish', 'retire'] as const) {
+    route(app, {
+      method: 'POST',
+      url: `${base}/:serviceId/${step}`,
+      operationId: `${step}Service`,
+      ...steps[step],
+      tags,
+      permission: 'svc.write',
+      params: ofService,
+      response: { 200: Service },
+      responseHeaders: { 200: ['ETag'] },
+      errors: ['service_not_found', 'service_state', 'precondition_failed'],
+      async handler(request, reply) {
+        const { params, headers } = request;
+        const by = byOf(request);
+        return send(reply, await services[step](by, params.serviceId, readIfMatch(headers)));
+      },
+    });
+  }
+
+  route(app, {
+    method: 'POST',
+    url: `${base}/:serviceId/secret`,
+    operationId: 'rotateServiceSecret',
+    summary: 'Rotate the signing secret of a service',
+    description:
+      'Calls carry the signatures of both secrets for 24 hours, and of three secrets before the new one at the most.',
+    tags,
+    permission: 'svc.write',
+    takesIdempotencyKey: true,
+    params: ofService,
+    response: { 200: RenewedSigningSecret },
+    errors: ['service_not_found', 'keys_renewed_often'],
+    async handler(request, reply) {
+      const { serviceId } = request.params;
+      const handedOut = await services.renewSecret(byOf(request), serviceId);
+      reply.header('cache-control', 'no-store');
+      return { serviceId, ...handedOut };
+    },
+  });
+}
