@@ -478,7 +478,7 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
       await cards?.start();
       modules.allJobs.start();
       modules.live.start();
-      catalog.callBook.start();
+      catalog.providerCallCounter.start();
       connector?.start();
       retail?.start();
       if (runsJobs) {
@@ -507,7 +507,7 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
       await reporting.stop();
       await idempotency.stop();
       modules.calls.close();
-      await catalog.callBook.stop();
+      await catalog.providerCallCounter.stop();
       await logs.stop();
       await portal.stop();
       await identity.close();

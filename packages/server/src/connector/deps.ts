@@ -64,7 +64,10 @@ export type ConnectorDeps = {
   readonly provisioning: Pick<Provisioning, 'terminals'> & {
     readonly terminalClaims: Pick<Provisioning['terminalClaims'], 'rememberCode'>;
   };
-  readonly catalog: Pick<Catalog, 'activeServices' | 'activeAt' | 'explain'>;
+  readonly catalog: Pick<
+    Catalog,
+    'listActiveServices' | 'findDevicesWithService' | 'explainDeviceServices'
+  >;
   readonly audit: Pick<AuditRecorder, 'record'>;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -51,7 +51,7 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
 
   async function whyNotActive(device: PlacedTerminal): Promise<Fault> {
     const { organizationId, logicalDeviceId } = device;
-    const { items } = await catalog.explain({ organizationId }, logicalDeviceId);
+    const { items } = await catalog.explainDeviceServices({ organizationId }, logicalDeviceId);
     const found = items.find(isService);
     const level = found?.levels.find(({ active }) => !active)?.level;
     return level === undefined ? new Fault('not_subscribed') : new Fault('not_enabled', { level });
@@ -71,7 +71,7 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
     const own = ownFault(terminal);
     if (own !== undefined || !isPlaced(terminal)) return own;
     const { organizationId, logicalDeviceId } = terminal;
-    const active = await catalog.activeServices(organizationId, logicalDeviceId);
+    const active = await catalog.listActiveServices(organizationId, logicalDeviceId);
     return active.some(isService) ? undefined : whyNotActive(terminal);
   }
 
@@ -101,7 +101,7 @@ export function createDevices({ settings, provisioning, catalog }: Deps) {
       const found = await terminals.ofHardware(asked);
       const byId = new Map(found.map((terminal) => [terminal.physicalDeviceId, terminal]));
       const placed = found.filter(isPlaced);
-      const active = await catalog.activeAt(service, placed);
+      const active = await catalog.findDevicesWithService(service, placed);
       const faults = new Map<Asked, ConnectorFaultCode | 'moved'>();
       for (const one of asked) {
         const terminal = byId.get(one.physicalDeviceId);

@@ -12,16 +12,16 @@ import {
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
-import { byOf, scopeOf } from '../infrastructure/caller-scope.ts';
+import { readAuthoredScope, readCallerScope } from '../infrastructure/caller-scope.ts';
 import type { Activations } from './activations.ts';
-import type { Standing } from './active-services.ts';
+import type { ActiveServices } from './active-services.ts';
 
 const base = '/service-catalog/v1';
 const tags = ['Service catalogue'] as const;
-const readers = ['sub.read', 'conf.read'] as const;
-const writers = ['sub.write', 'conf.write'] as const;
-const identifier = (description: string) => Type.String({ maxLength: 64, description });
-const targets = [
+const readPermissions = ['sub.read', 'conf.read'] as const;
+const writePermissions = ['sub.write', 'conf.write'] as const;
+const identifierSchema = (description: string) => Type.String({ maxLength: 64, description });
+const targetErrors = [
   'organization_not_found',
   'merchant_not_found',
   'store_not_found',
@@ -29,17 +29,21 @@ const targets = [
   'service_not_found',
 ] as const;
 
-export function registerActivations(
+export function registerActivationRoutes(
   app: FastifyInstance,
   activations: Activations,
-  standing: Standing,
+  activeServices: ActiveServices,
 ): void {
-  registerReads(app, activations, standing);
-  registerSwitches(app, activations);
+  registerReads(app, activations, activeServices);
+  registerChanges(app, activations);
   registerAnswer(app, activations);
 }
 
-function registerReads(app: FastifyInstance, activations: Activations, standing: Standing): void {
+function registerReads(
+  app: FastifyInstance,
+  activations: Activations,
+  activeServices: ActiveServices,
+): void {
   route(app, {
     method: 'GET',
     url: `${base}/activations`,
@@ -47,14 +51,14 @@ function registerReads(app: FastifyInstance, activations: Activations, standing:
     summary: 'List the service activations',
     description: 'What somebody decided about; what came along with a level above has no entry.',
     tags,
-    permission: readers,
+    permission: readPermissions,
     query: Type.Object({ ...pageQuery, ...activationFilters }, { additionalProperties: false }),
     response: { 200: pageOf(ServiceActivation) },
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
       const page = readPageRequest(query, 'listServiceActivations');
-      const found = await activations.list(scopeOf(caller), query, page);
+      const found = await activations.list(readCallerScope(caller), query, page);
       return pageResponse(found, query, 'listServiceActivations');
     },
   });
@@ -65,12 +69,12 @@ function registerReads(app: FastifyInstance, activations: Activations, standing:
     operationId: 'getServiceActivation',
     summary: 'Get a service activation',
     tags,
-    permission: readers,
-    params: Type.Object({ activationId: identifier('The activation.') }),
+    permission: readPermissions,
+    params: Type.Object({ activationId: identifierSchema('The activation.') }),
     response: { 200: ServiceActivation },
     errors: ['resource_not_found'],
     async handler({ caller, params }) {
-      return activations.get(scopeOf(caller), params.activationId);
+      return activations.get(readCallerScope(caller), params.activationId);
     },
   });
 
@@ -81,17 +85,17 @@ function registerReads(app: FastifyInstance, activations: Activations, standing:
     summary: 'List the services of a device',
     description: 'Which services are active at the device, and how each level above it stands.',
     tags,
-    permission: readers,
-    params: Type.Object({ logicalDeviceId: identifier('The logical device.') }),
+    permission: readPermissions,
+    params: Type.Object({ logicalDeviceId: identifierSchema('The logical device.') }),
     response: { 200: DeviceServiceList },
     errors: ['device_not_found'],
     async handler({ caller, params }) {
-      return standing.explain(scopeOf(caller), params.logicalDeviceId);
+      return activeServices.explainDeviceServices(readCallerScope(caller), params.logicalDeviceId);
     },
   });
 }
 
-function registerSwitches(app: FastifyInstance, activations: Activations): void {
+function registerChanges(app: FastifyInstance, activations: Activations): void {
   route(app, {
     method: 'POST',
     url: `${base}/activations`,
@@ -101,15 +105,15 @@ function registerSwitches(app: FastifyInstance, activations: Activations): void 
       'A service with a provider’s address is `Requested` until the provider has answered, others ' +
       'are `Active` at once. A device uses it once every level above is active too.',
     tags,
-    permission: writers,
+    permission: writePermissions,
     takesIdempotencyKey: true,
     body: ServiceActivationInput,
     response: { 201: ServiceActivation },
-    errors: [...targets, 'service_state', 'service_not_subscribed', 'activation_state'],
+    errors: [...targetErrors, 'service_state', 'service_not_subscribed', 'activation_state'],
     async handler(request, reply) {
-      const made = await activations.activate(byOf(request), request.body);
-      reply.code(201).header('location', `${base}/activations/${made.activationId}`);
-      return made;
+      const activation = await activations.activate(readAuthoredScope(request), request.body);
+      reply.code(201).header('location', `${base}/activations/${activation.activationId}`);
+      return activation;
     },
   });
 
@@ -122,12 +126,12 @@ function registerSwitches(app: FastifyInstance, activations: Activations): void 
       'Takes effect at once, for all below too. An entity that came along with a level above is ' +
       'switched off the same way. The provider is told.',
     tags,
-    permission: writers,
+    permission: writePermissions,
     body: Deactivation,
     response: { 200: ServiceActivation },
-    errors: [...targets, 'service_state', 'activation_state'],
+    errors: [...targetErrors, 'service_state', 'activation_state'],
     async handler(request) {
-      return activations.deactivate(byOf(request), request.body);
+      return activations.deactivate(readAuthoredScope(request), request.body);
     },
   });
 }
@@ -144,8 +148,8 @@ function registerAnswer(app: FastifyInstance, activations: Activations): void {
     tags,
     permission: ['spi.events', 'svc.write'],
     params: Type.Object({
-      organizationId: identifier('The organisation that asked.'),
-      activationId: identifier('The activation.'),
+      organizationId: identifierSchema('The organisation that asked.'),
+      activationId: identifierSchema('The activation.'),
     }),
     body: ActivationAnswer,
     response: { 200: AnsweredActivation },
@@ -153,7 +157,7 @@ function registerAnswer(app: FastifyInstance, activations: Activations): void {
     async handler(request) {
       const { params, body } = request;
       const { activationId, organizationId, serviceId, status } = await activations.answer(
-        byOf(request),
+        readAuthoredScope(request),
         params.organizationId,
         params.activationId,
         body,

@@ -1,9 +1,9 @@
 // SQL for activations, and for the state of services at a device.
-import type { ActivationLevel, ActivationState } from '@switchyard/contract';
-import type { Scope } from '../infrastructure/caller-scope.ts';
-import type { Run } from '../infrastructure/statement-runner.ts';
 
-export type Values = Readonly<Record<string, unknown>>;
+import type { ActivationLevel, ActivationState } from '@switchyard/contract';
+import type { CallerScope } from '../infrastructure/caller-scope.ts';
+import type { StatementRunner } from '../infrastructure/statement-runner.ts';
+import type { ParameterValues } from '../parameters/types.ts';
 
 export type ActivationRow = {
   organization_id: string;
@@ -18,11 +18,11 @@ export type ActivationRow = {
   handshake_id: string;
   includes_existing: boolean;
   covers_at: Date | null;
-  parameters: Values;
+  parameters: ParameterValues;
   /** JSON pointers to the secret parameters; `secrets_sealed` holds their encrypted values. */
   secret_pointers: readonly string[];
   secrets_sealed: Buffer | null;
-  provider_parameters: Values | null;
+  provider_parameters: ParameterValues | null;
   reason: string | null;
   requested_at: Date;
   decided_at: Date | null;
@@ -31,7 +31,7 @@ export type ActivationRow = {
 };
 
 /** The position of an entity in its organisation. */
-export type Place = {
+export type EntityPath = {
   readonly level: ActivationLevel;
   readonly entityId: string;
   readonly merchantId?: string;
@@ -43,18 +43,18 @@ const columns = `organization_id, activation_id, service_id, level, entity_id, m
   secrets_sealed, provider_parameters, reason, requested_at, decided_at, created_at, updated_at`;
 
 /** Inserts an inactive row if none exists, so that a row can always be locked. */
-export async function insertOnce(
-  run: Run,
+export async function insertActivationIfAbsent(
+  run: StatementRunner,
   row: {
     organizationId: string;
     activationId: string;
     serviceId: string;
     release: number;
-    place: Place;
+    entity: EntityPath;
     now: string;
   },
 ): Promise<void> {
-  const { organizationId, activationId, serviceId, release, place, now } = row;
+  const { organizationId, activationId, serviceId, release, entity, now } = row;
   await run(
     `INSERT INTO service_activations (organization_id, activation_id, service_id, level, entity_id,
        merchant_id, store_id, status, release, handshake_id, includes_existing, parameters,
@@ -65,18 +65,18 @@ export async function insertOnce(
       organizationId,
       activationId,
       serviceId,
-      place.level,
-      place.entityId,
-      place.merchantId ?? null,
-      place.storeId ?? null,
+      entity.level,
+      entity.entityId,
+      entity.merchantId ?? null,
+      entity.storeId ?? null,
       release,
       now,
     ],
   );
 }
 
-export async function lockByEntity(
-  run: Run,
+export async function lockActivationOfEntity(
+  run: StatementRunner,
   organizationId: string,
   entityId: string,
   serviceId: string,
@@ -90,8 +90,8 @@ export async function lockByEntity(
 }
 
 export async function findActivation(
-  run: Run,
-  { organizationId, merchantId }: Scope,
+  run: StatementRunner,
+  { organizationId, merchantId }: CallerScope,
   activationId: string,
   lock = '',
 ): Promise<ActivationRow | undefined> {
@@ -112,8 +112,8 @@ export type ActivationQuery = {
 };
 
 export async function listActivations(
-  run: Run,
-  { organizationId, merchantId }: Scope,
+  run: StatementRunner,
+  { organizationId, merchantId }: CallerScope,
   query: ActivationQuery,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<ActivationRow[]> {
@@ -140,8 +140,8 @@ export async function listActivations(
 }
 
 /** Writes the new values of a locked row. */
-export async function writeActivation(
-  run: Run,
+export async function updateActivation(
+  run: StatementRunner,
   row: ActivationRow,
   now: string,
 ): Promise<ActivationRow> {
@@ -173,15 +173,15 @@ export async function writeActivation(
   return written as ActivationRow;
 }
 
-type OwnColumns<Head extends string> = {
+type LevelColumns<Head extends string> = {
   [Name in `${Head}_id` | `${Head}_status`]: string | null;
 } & { [Name in `${Head}_decided` | `${Head}_covers`]: Date | null };
 
 /** A service at a device: the activation at each level, with the creation times of the levels. */
-export type StandingRow = OwnColumns<'o'> &
-  OwnColumns<'m'> &
-  OwnColumns<'s'> &
-  OwnColumns<'d'> & {
+export type DeviceServiceRow = LevelColumns<'o'> &
+  LevelColumns<'m'> &
+  LevelColumns<'s'> &
+  LevelColumns<'d'> & {
     service_id: string;
     provider_id: string;
     release: number;
@@ -196,73 +196,77 @@ export type StandingRow = OwnColumns<'o'> &
     device_at: Date;
   };
 
-const own = (
-  head: string,
-) => `${head}.activation_id AS ${head}_id, ${head}.status AS ${head}_status,
-  ${head}.decided_at AS ${head}_decided, ${head}.covers_at AS ${head}_covers`;
+const selectLevelColumns = (
+  alias: string,
+) => `${alias}.activation_id AS ${alias}_id, ${alias}.status AS ${alias}_status,
+  ${alias}.decided_at AS ${alias}_decided, ${alias}.covers_at AS ${alias}_covers`;
 
-const below = (head: string, entity: string, of = '$1') => `LEFT JOIN service_activations ${head}
-  ON ${head}.organization_id = ${of} AND ${head}.entity_id = ${entity} AND ${head}.service_id = o.service_id`;
+const joinLevelActivation = (
+  alias: string,
+  entityColumn: string,
+  organizationColumn = '$1',
+) => `LEFT JOIN service_activations ${alias}
+  ON ${alias}.organization_id = ${organizationColumn} AND ${alias}.entity_id = ${entityColumn} AND ${alias}.service_id = o.service_id`;
 
 /**
  * The statement omits services without an activation of the organisation itself: they are inactive.
  */
-const standingText = `SELECT o.service_id, c.organization_id AS provider_id, c.release, c.name, c.domain,
+const deviceServicesSql = `SELECT o.service_id, c.organization_id AS provider_id, c.release, c.name, c.domain,
     c.published->'methods' AS methods, c.published->'paymentTypes' AS payment_types,
     pd.merchant_id, pd.store_id, pm.created_at AS merchant_at, ps.created_at AS store_at,
-    pd.created_at AS device_at, ${['o', 'm', 's', 'd'].map(own).join(', ')}
+    pd.created_at AS device_at, ${['o', 'm', 's', 'd'].map(selectLevelColumns).join(', ')}
   FROM logical_devices pd
   JOIN stores ps ON ps.organization_id = $1 AND ps.store_id = pd.store_id
   JOIN merchants pm ON pm.organization_id = $1 AND pm.merchant_id = pd.merchant_id
   JOIN service_activations o ON o.organization_id = $1 AND o.entity_id = $1
   JOIN catalogue_services c ON c.service_id = o.service_id
-  ${below('m', 'pd.merchant_id')}
-  ${below('s', 'pd.store_id')}
-  ${below('d', 'pd.logical_device_id')}
+  ${joinLevelActivation('m', 'pd.merchant_id')}
+  ${joinLevelActivation('s', 'pd.store_id')}
+  ${joinLevelActivation('d', 'pd.logical_device_id')}
   WHERE pd.organization_id = $1 AND pd.logical_device_id = $2 AND pd.removed_at IS NULL
   ORDER BY o.service_id`;
 
-const whose = 'asked.organization_id';
+const requestedOrganizationId = 'asked.organization_id';
 
-const standingAtText = `SELECT asked.organization_id, asked.logical_device_id, pd.merchant_id,
+const serviceAtDevicesSql = `SELECT asked.organization_id, asked.logical_device_id, pd.merchant_id,
     pd.store_id, pm.created_at AS merchant_at, ps.created_at AS store_at,
-    pd.created_at AS device_at, ${['o', 'm', 's', 'd'].map(own).join(', ')}
+    pd.created_at AS device_at, ${['o', 'm', 's', 'd'].map(selectLevelColumns).join(', ')}
   FROM unnest($1::uuid[], $2::uuid[]) AS asked (organization_id, logical_device_id)
-  JOIN logical_devices pd ON pd.organization_id = ${whose}
+  JOIN logical_devices pd ON pd.organization_id = ${requestedOrganizationId}
     AND pd.logical_device_id = asked.logical_device_id AND pd.removed_at IS NULL
-  JOIN stores ps ON ps.organization_id = ${whose} AND ps.store_id = pd.store_id
-  JOIN merchants pm ON pm.organization_id = ${whose} AND pm.merchant_id = pd.merchant_id
-  JOIN service_activations o ON o.organization_id = ${whose} AND o.entity_id = ${whose}
+  JOIN stores ps ON ps.organization_id = ${requestedOrganizationId} AND ps.store_id = pd.store_id
+  JOIN merchants pm ON pm.organization_id = ${requestedOrganizationId} AND pm.merchant_id = pd.merchant_id
+  JOIN service_activations o ON o.organization_id = ${requestedOrganizationId} AND o.entity_id = ${requestedOrganizationId}
   JOIN catalogue_services c ON c.service_id = o.service_id AND c.name = $3 AND c.domain = $4
-  ${below('m', 'pd.merchant_id', whose)}
-  ${below('s', 'pd.store_id', whose)}
-  ${below('d', 'pd.logical_device_id', whose)}`;
+  ${joinLevelActivation('m', 'pd.merchant_id', requestedOrganizationId)}
+  ${joinLevelActivation('s', 'pd.store_id', requestedOrganizationId)}
+  ${joinLevelActivation('d', 'pd.logical_device_id', requestedOrganizationId)}`;
 
 /** The state of services with one name at many devices. */
-export type StandingAtRow = Omit<
-  StandingRow,
+export type DeviceActivationRow = Omit<
+  DeviceServiceRow,
   'service_id' | 'provider_id' | 'release' | 'name' | 'domain' | 'methods' | 'payment_types'
 > & { organization_id: string; logical_device_id: string };
 
-export async function readStandingAt(
-  run: Run,
+export async function readServiceAtDevices(
+  run: StatementRunner,
   devices: readonly { readonly organizationId: string; readonly logicalDeviceId: string }[],
   { name, domain }: { readonly name: string; readonly domain: string },
-): Promise<StandingAtRow[]> {
-  const rows = await run(standingAtText, [
+): Promise<DeviceActivationRow[]> {
+  const rows = await run(serviceAtDevicesSql, [
     devices.map(({ organizationId }) => organizationId),
     devices.map(({ logicalDeviceId }) => logicalDeviceId),
     name,
     domain,
   ]);
-  return rows as StandingAtRow[];
+  return rows as DeviceActivationRow[];
 }
 
-export async function readStanding(
-  run: Run,
+export async function readDeviceServices(
+  run: StatementRunner,
   organizationId: string,
   logicalDeviceId: string,
-): Promise<StandingRow[]> {
-  const rows = await run(standingText, [organizationId, logicalDeviceId]);
-  return rows as StandingRow[];
+): Promise<DeviceServiceRow[]> {
+  const rows = await run(deviceServicesSql, [organizationId, logicalDeviceId]);
+  return rows as DeviceServiceRow[];
 }

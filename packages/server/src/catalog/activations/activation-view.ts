@@ -5,7 +5,7 @@ import type { ActivationRow } from './activation-sql.ts';
 
 const timeOf = (at: Date) => isoTime(at.getTime());
 
-export function activationView(row: ActivationRow): ServiceActivation {
+export function toActivationView(row: ActivationRow): ServiceActivation {
   return {
     activationId: row.activation_id,
     organizationId: row.organization_id,
@@ -33,8 +33,8 @@ export function activationView(row: ActivationRow): ServiceActivation {
 /**
  * Parameters may contain accounts and keys of the provider, so the audit records only their names.
  */
-export function auditedActivation(row: ActivationRow): object {
-  const { parameters, providerParameters, secrets, ...view } = activationView(row);
+export function toActivationAuditEntry(row: ActivationRow): object {
+  const { parameters, providerParameters, secrets, ...view } = toActivationView(row);
   const names = Object.keys({ ...parameters, ...providerParameters });
   return { ...view, parameterNames: names, ...defined({ sealed: secrets }) };
 }

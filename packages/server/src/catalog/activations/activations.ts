@@ -8,143 +8,169 @@ import {
 } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
-import type { By, Scope } from '../infrastructure/caller-scope.ts';
+import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import {
-  demandOrganization,
   isUuid,
-  refuseDevices,
-  refuseField,
+  requireNoDevice,
+  requireOrganizationScope,
+  throwMemberProblem,
 } from '../infrastructure/request-checks.ts';
-import { type Run, runIn, runOn } from '../infrastructure/statement-runner.ts';
-import type { ParameterSchema, Parameters } from '../parameters/parameter-validator.ts';
-import type { SecretBox } from '../parameters/secret-encryption.ts';
+import {
+  runInTransaction,
+  runOnDatabase,
+  type StatementRunner,
+} from '../infrastructure/statement-runner.ts';
+import type { ParameterSchema, ParameterValidator } from '../parameters/parameter-validator.ts';
+import type { SecretCipher } from '../parameters/secret-encryption.ts';
 import { splitSecrets } from '../parameters/split-secrets.ts';
 import { findService, type ServiceRow } from '../services/service-sql.ts';
 import type { Services } from '../services/services.ts';
-import { holdSubscription } from '../subscriptions/package-and-subscription-sql.ts';
+import { lockSubscription } from '../subscriptions/package-and-subscription-sql.ts';
 import {
   type ActivationQuery,
   type ActivationRow,
+  type EntityPath,
   findActivation,
-  insertOnce,
+  insertActivationIfAbsent,
   listActivations,
-  lockByEntity,
-  type Place,
+  lockActivationOfEntity,
 } from './activation-sql.ts';
-import { activationView } from './activation-view.ts';
-import { findPlace } from './find-entity.ts';
-import type { Handshake } from './provider-handshake.ts';
+import { toActivationView } from './activation-view.ts';
+import { findEntity } from './find-entity.ts';
+import type { ProviderHandshake } from './provider-handshake.ts';
 import { readParameters, readReason } from './read-provider-answer.ts';
 import { nextState } from './state-machine.ts';
 
-type Target = Pick<ServiceActivationInput, 'serviceId' | 'level' | 'entityId'>;
+type ActivationTarget = Pick<ServiceActivationInput, 'serviceId' | 'level' | 'entityId'>;
 
 export type Activations = {
-  activate(by: By, input: ServiceActivationInput): Promise<ServiceActivation>;
-  deactivate(by: By, target: Target): Promise<ServiceActivation>;
+  activate(by: AuthoredScope, input: ServiceActivationInput): Promise<ServiceActivation>;
+  deactivate(by: AuthoredScope, target: ActivationTarget): Promise<ServiceActivation>;
   list(
-    scope: Scope,
+    scope: CallerScope,
     query: ActivationQuery,
     page: PageRequest,
   ): Promise<FoundPage<ServiceActivation>>;
-  get(scope: Scope, activationId: string): Promise<ServiceActivation>;
+  get(scope: CallerScope, activationId: string): Promise<ServiceActivation>;
   /** The provider of the service answers about an activation of any organisation. */
   answer(
-    by: By,
+    by: AuthoredScope,
     organizationId: string,
     activationId: string,
     answer: ActivationAnswer,
   ): Promise<ServiceActivation>;
 };
 
-type Parts = {
-  readonly services: Pick<Services, 'demandPublished'>;
-  readonly parameters: Parameters;
-  readonly handshake: Handshake;
-  readonly box: SecretBox;
+type ActivationParts = {
+  readonly services: Pick<Services, 'requirePublished'>;
+  readonly parameterValidator: ParameterValidator;
+  readonly handshake: ProviderHandshake;
+  readonly secretCipher: SecretCipher;
   onChange(organizationId: string): void;
 };
 
-function refuseUnknown(): never {
+function throwActivationNotFound(): never {
   return throwProblem('resource_not_found', 'No activation in your scope has this identifier.');
 }
 
-function refuseState(detail: string): never {
+function throwActivationStateProblem(detail: string): never {
   return throwProblem('activation_state', detail);
 }
 
 /** @example const activations = createActivations(deps, parts); */
-export function createActivations(deps: CatalogDeps, parts: Parts): Activations {
+export function createActivations(deps: CatalogDeps, parts: ActivationParts): Activations {
   return {
-    ...createSwitches(deps, parts),
-    ...createReads(deps),
-    answer: createAnswers(deps, parts),
+    ...createActivationChanges(deps, parts),
+    ...createActivationReads(deps),
+    answer: createAnswerOperation(deps, parts),
   };
 }
 
-function createSwitches(
+function createActivationChanges(
   deps: CatalogDeps,
-  parts: Parts,
+  parts: ActivationParts,
 ): Pick<Activations, 'activate' | 'deactivate'> {
   const { database, clock, ids, provisioning, jobs } = deps;
-  const { services, parameters, handshake, box, onChange } = parts;
+  const { services, parameterValidator, handshake, secretCipher, onChange } = parts;
 
-  async function lock(
-    run: Run,
-    { organizationId }: Scope,
+  async function lockActivation(
+    run: StatementRunner,
+    { organizationId }: CallerScope,
     service: ServiceRow,
-    place: Place,
+    entity: EntityPath,
   ): Promise<ActivationRow> {
     const { service_id: serviceId, release } = service;
     const now = isoTime(clock.now());
     const activationId = ids.uuid();
-    await insertOnce(run, { organizationId, activationId, serviceId, release, place, now });
-    const row = await lockByEntity(run, organizationId, place.entityId, serviceId);
+    await insertActivationIfAbsent(run, {
+      organizationId,
+      activationId,
+      serviceId,
+      release,
+      entity,
+      now,
+    });
+    const row = await lockActivationOfEntity(run, organizationId, entity.entityId, serviceId);
     if (row === undefined) throw new Error('an activation is gone between two statements');
     return row;
   }
 
-  const activate: Activations['activate'] = async (by, input) => {
+  const activate: Activations['activate'] = async (scope, input) => {
     const { serviceId, parameters: values = {}, includesExisting = true } = input;
-    const service = await services.demandPublished(runOn(database), by, serviceId);
+    const service = await services.requirePublished(runOnDatabase(database), scope, serviceId);
     const { published, release } = service;
     const schema = published?.['activationParameters'] as ParameterSchema | undefined;
-    parameters.demandValues('/parameters', schema, `${service.service_id}:${release}`, values);
-    const own = splitSecrets(schema, values, {});
-    const place = await findPlace(provisioning, by, input);
-    const made = await database.transaction(async (trx) => {
-      const run = runIn(trx);
-      if (!(await holdSubscription(run, by.organizationId, service.service_id))) {
+    parameterValidator.requireValidValues(
+      '/parameters',
+      schema,
+      `${service.service_id}:${release}`,
+      values,
+    );
+    const split = splitSecrets(schema, values, {});
+    const entity = await findEntity(provisioning, scope, input);
+    const activation = await database.transaction(async (trx) => {
+      const run = runInTransaction(trx);
+      if (!(await lockSubscription(run, scope.organizationId, service.service_id))) {
         throwProblem('service_not_subscribed', 'No package of a subscription holds the service.');
       }
-      const row = await lock(run, by, service, place);
-      const asked: ActivationRow = {
+      const row = await lockActivation(run, scope, service, entity);
+      const newRequest: ActivationRow = {
         ...row,
         release,
         handshake_id: ids.uuid(),
         includes_existing: includesExisting,
-        parameters: own.values ?? {},
-        secret_pointers: Object.keys(own.secrets),
-        secrets_sealed: box.close(row, own.secrets),
+        parameters: split.values ?? {},
+        secret_pointers: Object.keys(split.secrets),
+        secrets_sealed: secretCipher.encrypt(row, split.secrets),
         requested_at: new Date(clock.now()),
       };
-      const requested = await handshake.settle(trx, asked, { step: 'request' }, by.author);
-      if (requested === undefined) return refuseState(`The activation is ${row.status}.`);
+      const requested = await handshake.applyStep(
+        trx,
+        newRequest,
+        { step: 'request' },
+        scope.author,
+      );
+      if (requested === undefined)
+        return throwActivationStateProblem(`The activation is ${row.status}.`);
       if (published?.['spiUrl'] === undefined) {
-        const active = await handshake.settle(trx, requested, { step: 'accept' }, by.author);
+        const active = await handshake.applyStep(trx, requested, { step: 'accept' }, scope.author);
         return active ?? requested;
       }
-      await handshake.request(trx, requested);
+      await handshake.enqueueRequest(trx, requested);
       return requested;
     });
     jobs.wake();
-    onChange(by.organizationId);
-    return activationView(made);
+    onChange(scope.organizationId);
+    return toActivationView(activation);
   };
 
-  const deactivate: Activations['deactivate'] = async (by, target) => {
-    const service = await findService(runOn(database), by.organizationId, target.serviceId);
+  const deactivate: Activations['deactivate'] = async (scope, target) => {
+    const service = await findService(
+      runOnDatabase(database),
+      scope.organizationId,
+      target.serviceId,
+    );
     if (service === undefined) {
       return throwProblem(
         'service_not_found',
@@ -152,80 +178,85 @@ function createSwitches(
       );
     }
     if (service.release === 0) throwProblem('service_state', 'The service was never published.');
-    const place = await findPlace(provisioning, by, target);
+    const entity = await findEntity(provisioning, scope, target);
     const after = await database.transaction(async (trx) => {
-      const row = await lock(runIn(trx), by, service, place);
-      const ended = await handshake.settle(trx, row, { step: 'deactivate' }, by.author);
-      if (ended === undefined) return refuseState(`The activation is ${row.status}.`);
-      const wasKnown = ['Requested', 'Pending', 'Active'].includes(row.status);
-      if (wasKnown && service.published?.['spiUrl'] !== undefined) {
-        await handshake.notify(trx, ended);
+      const row = await lockActivation(runInTransaction(trx), scope, service, entity);
+      const deactivated = await handshake.applyStep(trx, row, { step: 'deactivate' }, scope.author);
+      if (deactivated === undefined)
+        return throwActivationStateProblem(`The activation is ${row.status}.`);
+      const wasSentToProvider = ['Requested', 'Pending', 'Active'].includes(row.status);
+      if (wasSentToProvider && service.published?.['spiUrl'] !== undefined) {
+        await handshake.enqueueDeactivationNotice(trx, deactivated);
       }
-      return ended;
+      return deactivated;
     });
     jobs.wake();
-    onChange(by.organizationId);
-    return activationView(after);
+    onChange(scope.organizationId);
+    return toActivationView(after);
   };
 
   return { activate, deactivate };
 }
 
-function createReads({ database }: CatalogDeps): Pick<Activations, 'list' | 'get'> {
+function createActivationReads({ database }: CatalogDeps): Pick<Activations, 'list' | 'get'> {
   return {
     async list(scope, query, page) {
-      refuseDevices(scope);
+      requireNoDevice(scope);
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listActivations(runOn(database), scope, query, read);
-      const shown = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? shown.at(-1)?.activation_id : undefined;
-      return { items: shown.map(activationView), next };
+      const rows = await listActivations(runOnDatabase(database), scope, query, read);
+      const pageRows = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? pageRows.at(-1)?.activation_id : undefined;
+      return { items: pageRows.map(toActivationView), next };
     },
     async get(scope, activationId) {
-      refuseDevices(scope);
+      requireNoDevice(scope);
       const row = isUuid(activationId)
-        ? await findActivation(runOn(database), scope, activationId)
+        ? await findActivation(runOnDatabase(database), scope, activationId)
         : undefined;
-      return row === undefined ? refuseUnknown() : activationView(row);
+      return row === undefined ? throwActivationNotFound() : toActivationView(row);
     },
   };
 }
 
-function createAnswers(
+function createAnswerOperation(
   { database }: CatalogDeps,
-  { handshake, onChange }: Parts,
+  { handshake, onChange }: ActivationParts,
 ): Activations['answer'] {
-  return async (by, organizationId, activationId, { handshakeId, ...answer }) => {
-    demandOrganization(by, 'answers for its services');
-    if (!isUuid(organizationId) || !isUuid(activationId)) return refuseUnknown();
+  return async (scope, organizationId, activationId, { handshakeId, ...answer }) => {
+    requireOrganizationScope(scope, 'answers for its services');
+    if (!isUuid(organizationId) || !isUuid(activationId)) return throwActivationNotFound();
     const parameters =
       answer.parameters === undefined ? undefined : readParameters(answer.parameters);
     if (answer.parameters !== undefined && parameters === undefined) {
-      refuseField('/parameters', 'is too long');
+      throwMemberProblem('/parameters', 'is too long');
     }
-    const settlement =
+    const decision =
       answer.status === 'Accepted'
         ? ({ step: 'accept', ...defined({ parameters }) } as const)
         : ({ step: 'refuse', reason: readReason(answer.reason) } as const);
     const after = await database.transaction(async (trx) => {
-      const run = runIn(trx);
+      const run = runInTransaction(trx);
       const row = await findActivation(run, { organizationId }, activationId, 'FOR UPDATE');
       const service =
-        row === undefined ? undefined : await findService(run, by.organizationId, row.service_id);
+        row === undefined
+          ? undefined
+          : await findService(run, scope.organizationId, row.service_id);
       // A provider gets the same error for another provider's service as for an unknown activation.
-      if (row === undefined || service?.organization_id !== by.organizationId) {
-        return refuseUnknown();
+      if (row === undefined || service?.organization_id !== scope.organizationId) {
+        return throwActivationNotFound();
       }
       if (row.handshake_id !== handshakeId.toLowerCase()) {
-        return refuseState('Another request was made since the one that is answered.');
+        return throwActivationStateProblem(
+          'Another request was made since the one that is answered.',
+        );
       }
-      const wanted = nextState('Requested', settlement.step);
+      const answeredStatus = nextState('Requested', decision.step);
       // A repeated answer changes nothing.
-      if (row.status === wanted) return row;
-      const settled = await handshake.settle(trx, row, settlement, by.author);
-      return settled ?? refuseState(`The activation is ${row.status}.`);
+      if (row.status === answeredStatus) return row;
+      const changed = await handshake.applyStep(trx, row, decision, scope.author);
+      return changed ?? throwActivationStateProblem(`The activation is ${row.status}.`);
     });
     onChange(organizationId);
-    return activationView(after);
+    return toActivationView(after);
   };
 }

@@ -2,21 +2,21 @@
 import { type DeviceServiceList, defined, throwProblem } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { lruCacheOptions } from '../../platform/index.ts';
-import type { Scope } from '../infrastructure/caller-scope.ts';
+import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import { isUuid } from '../infrastructure/request-checks.ts';
-import { runPrepared } from '../infrastructure/statement-runner.ts';
+import { createPreparedRunner } from '../infrastructure/statement-runner.ts';
 import {
-  readStanding,
-  readStandingAt,
-  type StandingAtRow,
-  type StandingRow,
+  type DeviceActivationRow,
+  type DeviceServiceRow,
+  readDeviceServices,
+  readServiceAtDevices,
 } from './activation-sql.ts';
-import { type LevelFacts, standingOf } from './state-machine.ts';
+import { evaluateLevels, type LevelActivation } from './state-machine.ts';
 
-const rememberedMax = 10_000;
+const cachedDevicesMax = 10_000;
 /** A change in another process becomes visible after at most this time; a local change at once. */
-const rememberedMs = 5_000;
+const cacheTtlMs = 5_000;
 
 /** A service that a device can use. */
 export type ActiveService = {
@@ -31,9 +31,9 @@ export type ActiveService = {
   readonly paymentTypes: readonly string[];
 };
 
-export type Standing = {
+export type ActiveServices = {
   isActive(organizationId: string, logicalDeviceId: string, serviceId: string): Promise<boolean>;
-  activeServices(
+  listActiveServices(
     organizationId: string,
     logicalDeviceId: string,
   ): Promise<readonly ActiveService[]>;
@@ -41,67 +41,79 @@ export type Standing = {
    * Returns those devices at which a service with this name is active: one query, without the
    * cache.
    */
-  activeAt(
+  findDevicesWithService(
     service: { readonly name: string; readonly domain: string },
     devices: readonly { readonly organizationId: string; readonly logicalDeviceId: string }[],
   ): Promise<ReadonlySet<string>>;
   /** Lists every service with its state at each level; the device must be in the caller's scope. */
-  explain(scope: Scope, logicalDeviceId: string): Promise<DeviceServiceList>;
+  explainDeviceServices(scope: CallerScope, logicalDeviceId: string): Promise<DeviceServiceList>;
   /**
    * Clears the cache of one organisation after its change, or the whole cache without an argument.
    */
-  forget(organizationId?: string): void;
+  clearCache(organizationId?: string): void;
 };
 
-const heads = ['o', 'm', 's', 'd'] as const;
-const names = {
+const levelAliases = ['o', 'm', 's', 'd'] as const;
+const levelsByAlias = {
   o: 'Organization',
   m: 'Merchant',
   s: 'Store',
   d: 'LogicalDevice',
 } as const;
 
-function ownOf(row: StandingAtRow | StandingRow, head: (typeof heads)[number]): LevelFacts['own'] {
-  const activationId = row[`${head}_id`];
+function toActivation(
+  row: DeviceActivationRow | DeviceServiceRow,
+  alias: (typeof levelAliases)[number],
+): LevelActivation['activation'] {
+  const activationId = row[`${alias}_id`];
   if (activationId === null) return undefined;
-  const decidedAt = row[`${head}_decided`]?.getTime();
-  const coversAt = row[`${head}_covers`]?.getTime();
+  const decidedAt = row[`${alias}_decided`]?.getTime();
+  const coversAt = row[`${alias}_covers`]?.getTime();
   return {
     activationId,
-    status: row[`${head}_status`] as NonNullable<LevelFacts['own']>['status'],
+    status: row[`${alias}_status`] as NonNullable<LevelActivation['activation']>['status'],
     ...defined({ decidedAt, coversAt }),
   };
 }
 
-function levelsOf(
-  row: StandingAtRow | StandingRow,
+function evaluateRow(
+  row: DeviceActivationRow | DeviceServiceRow,
   organizationId: string,
   logicalDeviceId: string,
 ) {
   const entities = { o: organizationId, m: row.merchant_id, s: row.store_id, d: logicalDeviceId };
-  const made = { o: 0, m: row.merchant_at, s: row.store_at, d: row.device_at };
-  const facts = heads.map((head): LevelFacts => {
-    const level = names[head];
-    const own = ownOf(row, head);
-    const place = { level, entityId: entities[head], madeAt: Number(made[head]) };
-    return own === undefined ? place : { ...place, own };
+  const createdAtByAlias = { o: 0, m: row.merchant_at, s: row.store_at, d: row.device_at };
+  const levelActivations = levelAliases.map((alias): LevelActivation => {
+    const level = levelsByAlias[alias];
+    const activation = toActivation(row, alias);
+    const levelEntity = {
+      level,
+      entityId: entities[alias],
+      createdAt: Number(createdAtByAlias[alias]),
+    };
+    return activation === undefined ? levelEntity : { ...levelEntity, activation };
   });
-  return standingOf(facts);
+  return evaluateLevels(levelActivations);
 }
 
-/** @example const standing = createStanding({ database, clock, provisioning }); */
-export function createStanding(
+/** @example const activeServices = createActiveServices({ database, clock, provisioning }); */
+export function createActiveServices(
   deps: Pick<CatalogDeps, 'database' | 'clock' | 'provisioning'>,
-): Standing {
-  const run = runPrepared(deps.database);
-  const remembered = new LRUCache<string, { until: number; found: Promise<ActiveService[]> }>(
-    lruCacheOptions(rememberedMax),
+): ActiveServices {
+  const run = createPreparedRunner(deps.database);
+  const cache = new LRUCache<string, { until: number; found: Promise<ActiveService[]> }>(
+    lruCacheOptions(cachedDevicesMax),
   );
 
-  async function load(organizationId: string, logicalDeviceId: string): Promise<ActiveService[]> {
-    const rows = await readStanding(run, organizationId, logicalDeviceId);
+  async function loadActiveServices(
+    organizationId: string,
+    logicalDeviceId: string,
+  ): Promise<ActiveService[]> {
+    const rows = await readDeviceServices(run, organizationId, logicalDeviceId);
     return rows
-      .filter((row) => levelsOf(row, organizationId, logicalDeviceId).every(({ active }) => active))
+      .filter((row) =>
+        evaluateRow(row, organizationId, logicalDeviceId).every(({ active }) => active),
+      )
       .map((row) => ({
         serviceId: row.service_id,
         providerId: row.provider_id,
@@ -113,49 +125,55 @@ export function createStanding(
       }));
   }
 
-  async function activeServices(
+  async function listActiveServices(
     organizationId: string,
     logicalDeviceId: string,
   ): Promise<readonly ActiveService[]> {
     const key = `${organizationId}|${logicalDeviceId}`;
     const now = deps.clock.now();
-    const known = remembered.get(key);
-    if (known !== undefined && now < known.until) return known.found;
-    const entry = { until: now + rememberedMs, found: load(organizationId, logicalDeviceId) };
-    remembered.set(key, entry);
+    const cached = cache.get(key);
+    if (cached !== undefined && now < cached.until) return cached.found;
+    const entry = {
+      until: now + cacheTtlMs,
+      found: loadActiveServices(organizationId, logicalDeviceId),
+    };
+    cache.set(key, entry);
     entry.found.catch(() => {
-      if (remembered.peek(key) === entry) remembered.delete(key);
+      if (cache.peek(key) === entry) cache.delete(key);
     });
     return entry.found;
   }
 
   return {
-    activeServices,
+    listActiveServices,
     async isActive(organizationId, logicalDeviceId, serviceId) {
-      const active = await activeServices(organizationId, logicalDeviceId);
+      const active = await listActiveServices(organizationId, logicalDeviceId);
       return active.some((service) => service.serviceId === serviceId);
     },
-    async activeAt(service, devices) {
+    async findDevicesWithService(service, devices) {
       if (devices.length === 0) return new Set();
-      const rows = await readStandingAt(run, devices, service);
+      const rows = await readServiceAtDevices(run, devices, service);
       const active = rows.filter((row) =>
-        levelsOf(row, row.organization_id, row.logical_device_id).every((level) => level.active),
+        evaluateRow(row, row.organization_id, row.logical_device_id).every((level) => level.active),
       );
       return new Set(active.map(({ logical_device_id: id }) => id));
     },
-    async explain(scope, logicalDeviceId) {
+    async explainDeviceServices(scope, logicalDeviceId) {
       const { deviceId = logicalDeviceId } = scope;
       if (!isUuid(logicalDeviceId) || deviceId !== logicalDeviceId) {
         throwProblem('device_not_found', 'No device in your scope has this identifier.');
       }
       const { view } = await deps.provisioning.logicalDevices.get(scope, logicalDeviceId);
       const { organizationId } = scope;
-      const rows = await readStanding(run, organizationId, view.logicalDeviceId);
+      const rows = await readDeviceServices(run, organizationId, view.logicalDeviceId);
       const items = rows.map((row) => {
-        const levels = levelsOf(row, organizationId, view.logicalDeviceId).map(
-          ({ level, entityId, active, own }) => {
-            const decided = own && { activationId: own.activationId, status: own.status };
-            return { level, entityId, active, ...decided };
+        const levels = evaluateRow(row, organizationId, view.logicalDeviceId).map(
+          ({ level, entityId, active, activation }) => {
+            const ownActivation = activation && {
+              activationId: activation.activationId,
+              status: activation.status,
+            };
+            return { level, entityId, active, ...ownActivation };
           },
         );
         const { service_id: serviceId, name, domain } = row;
@@ -163,10 +181,10 @@ export function createStanding(
       });
       return { items };
     },
-    forget(organizationId) {
-      if (organizationId === undefined) return remembered.clear();
-      for (const key of remembered.keys()) {
-        if (key.startsWith(`${organizationId}|`)) remembered.delete(key);
+    clearCache(organizationId) {
+      if (organizationId === undefined) return cache.clear();
+      for (const key of cache.keys()) {
+        if (key.startsWith(`${organizationId}|`)) cache.delete(key);
       }
     },
   };

@@ -1,19 +1,19 @@
 // Finds the entity of an activation or a configuration, within the scope of the caller.
 import { type ActivationLevel, throwProblem } from '@switchyard/contract';
-import type { Scope } from '../infrastructure/caller-scope.ts';
+import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
-import { demandOrganization } from '../infrastructure/request-checks.ts';
-import type { Place } from './activation-sql.ts';
+import { requireOrganizationScope } from '../infrastructure/request-checks.ts';
+import type { EntityPath } from './activation-sql.ts';
 
-type Finder = (
+type FindEntity = (
   provisioning: CatalogDeps['provisioning'],
-  scope: Scope,
+  scope: CallerScope,
   id: string,
-) => Promise<Place>;
+) => Promise<EntityPath>;
 
-const finders: Readonly<Record<ActivationLevel, Finder>> = {
+const findersByLevel: Readonly<Record<ActivationLevel, FindEntity>> = {
   async Organization(_provisioning, scope, entityId) {
-    demandOrganization(scope, 'decides for itself');
+    requireOrganizationScope(scope, 'decides for itself');
     if (entityId === scope.organizationId) return { level: 'Organization', entityId };
     return throwProblem(
       'organization_not_found',
@@ -34,9 +34,9 @@ const finders: Readonly<Record<ActivationLevel, Finder>> = {
   },
 };
 
-/** @example const place = await findPlace(provisioning, scope, { level: 'Store', entityId }); */
-export const findPlace = (
+/** @example const entity = await findEntity(provisioning, scope, { level: 'Store', entityId }); */
+export const findEntity = (
   provisioning: CatalogDeps['provisioning'],
-  scope: Scope,
+  scope: CallerScope,
   { level, entityId }: { readonly level: ActivationLevel; readonly entityId: string },
-): Promise<Place> => finders[level](provisioning, scope, entityId.toLowerCase());
+): Promise<EntityPath> => findersByLevel[level](provisioning, scope, entityId.toLowerCase());

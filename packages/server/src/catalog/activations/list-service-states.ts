@@ -6,96 +6,128 @@ import {
   throwProblem,
 } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
-import type { Scope } from '../infrastructure/caller-scope.ts';
+import type { CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
-import { isUuid, refuseDevices } from '../infrastructure/request-checks.ts';
-import { type Run, runOn } from '../infrastructure/statement-runner.ts';
+import { isUuid, requireNoDevice } from '../infrastructure/request-checks.ts';
+import { runOnDatabase, type StatementRunner } from '../infrastructure/statement-runner.ts';
 import { findService } from '../services/service-sql.ts';
 import {
-  type DecidedRow,
-  decidedAt,
-  listPlaces,
-  type PlaceLevel,
-  type PlaceRow,
+  type ChildLevel,
+  type EntityActivationRow,
+  type EntityStateRow,
+  listEntityStates,
+  readActivationsOfEntities,
 } from './entity-state-sql.ts';
-import { type LevelFacts, standingOf } from './state-machine.ts';
+import { evaluateLevels, type LevelActivation } from './state-machine.ts';
 
-export type PlacesBelow = {
+export type ServiceStatePage = {
   readonly above: ServiceStateList['above'];
   readonly found: FoundPage<ServicePlace>;
 };
 
 /** The parent of the listed entities. */
-type Under = { readonly merchantId?: string; readonly storeId?: string };
+type ParentEntity = { readonly merchantId?: string; readonly storeId?: string };
 
-export type StandingBelow = (
-  scope: Scope,
+export type ListServiceStates = (
+  scope: CallerScope,
   serviceId: string,
-  under: Under,
+  parent: ParentEntity,
   page: PageRequest,
-) => Promise<PlacesBelow>;
+) => Promise<ServiceStatePage>;
 
-type Named = LevelFacts & { readonly name?: string };
-type Decided = Omit<DecidedRow, 'entity_id'>;
+type NamedLevel = LevelActivation & { readonly name?: string };
+type ActivationColumns = Omit<EntityActivationRow, 'entity_id'>;
 
-function ownOf(row: Decided | undefined): Pick<LevelFacts, 'own'> {
+function toActivation(row: ActivationColumns | undefined): Pick<LevelActivation, 'activation'> {
   if (row === undefined || row.activation_id === null) return {};
   const { activation_id: activationId, status, decided_at, covers_at } = row;
   return {
-    own: {
+    activation: {
       activationId,
-      status: status as NonNullable<LevelFacts['own']>['status'],
+      status: status as NonNullable<LevelActivation['activation']>['status'],
       ...(decided_at === null ? {} : { decidedAt: decided_at.getTime() }),
       ...(covers_at === null ? {} : { coversAt: covers_at.getTime() }),
     },
   };
 }
 
-function shown(
-  { level, entityId, name, own }: Named,
+function toLevelView(
+  { level, entityId, name, activation }: NamedLevel,
   active: boolean,
 ): ServiceStateList['above'][0] {
-  const decided = own && { activationId: own.activationId, status: own.status };
-  return { level, entityId, ...defined({ name }), active, ...decided };
+  const ownActivation = activation && {
+    activationId: activation.activationId,
+    status: activation.status,
+  };
+  return { level, entityId, ...defined({ name }), active, ...ownActivation };
 }
 
 /** The levels above the listed entities, each within the scope of the caller. */
-async function chainOf(
+async function findLevelsAbove(
   provisioning: CatalogDeps['provisioning'],
-  scope: Scope,
-  { merchantId, storeId }: Under,
-): Promise<Named[]> {
+  scope: CallerScope,
+  { merchantId, storeId }: ParentEntity,
+): Promise<NamedLevel[]> {
   const { organizationId } = scope;
-  const top: Named = { level: 'Organization', entityId: organizationId, madeAt: 0 };
+  const organizationLevel: NamedLevel = {
+    level: 'Organization',
+    entityId: organizationId,
+    createdAt: 0,
+  };
   const store =
     storeId === undefined ? undefined : (await provisioning.stores.get(scope, storeId)).view;
-  const wanted = store?.merchantId ?? merchantId;
-  if (wanted === undefined) return [top];
-  const { view } = await provisioning.merchants.get(scope, wanted);
-  const madeAt = Date.parse(view.createdAt);
+  const wantedMerchantId = store?.merchantId ?? merchantId;
+  if (wantedMerchantId === undefined) return [organizationLevel];
+  const { view } = await provisioning.merchants.get(scope, wantedMerchantId);
+  const createdAt = Date.parse(view.createdAt);
   const { merchantId: entityId, name } = view;
-  const chain: Named[] = [top, { level: 'Merchant', entityId, name, madeAt }];
-  if (store === undefined) return chain;
-  const last = { entityId: store.storeId, name: store.name, madeAt: Date.parse(store.createdAt) };
-  return [...chain, { level: 'Store', ...last }];
+  const levels: NamedLevel[] = [
+    organizationLevel,
+    { level: 'Merchant', entityId, name, createdAt },
+  ];
+  if (store === undefined) return levels;
+  const storeLevel = {
+    entityId: store.storeId,
+    name: store.name,
+    createdAt: Date.parse(store.createdAt),
+  };
+  return [...levels, { level: 'Store', ...storeLevel }];
 }
 
-const levels = ['Merchant', 'Store', 'LogicalDevice'] as const satisfies PlaceLevel[];
+const childLevels = ['Merchant', 'Store', 'LogicalDevice'] as const satisfies ChildLevel[];
 
-function itemOf(chain: readonly Named[], level: PlaceLevel, row: PlaceRow): ServicePlace {
+function toServicePlace(
+  levelsAbove: readonly NamedLevel[],
+  level: ChildLevel,
+  row: EntityStateRow,
+): ServicePlace {
   const { id: entityId, name } = row;
-  const last = { level, entityId, name, madeAt: row.made_at.getTime(), ...ownOf(row) };
-  const all = standingOf([...chain, last]);
-  const isActive = all.at(-1)?.active === true;
-  return { ...shown(last, isActive), name, usable: all.every(({ active }) => active) };
+  const childLevel = {
+    level,
+    entityId,
+    name,
+    createdAt: row.made_at.getTime(),
+    ...toActivation(row),
+  };
+  const evaluated = evaluateLevels([...levelsAbove, childLevel]);
+  const isActive = evaluated.at(-1)?.active === true;
+  return {
+    ...toLevelView(childLevel, isActive),
+    name,
+    usable: evaluated.every(({ active }) => active),
+  };
 }
 
-/** @example const below = createStandingBelow(deps); await below(scope, serviceId, { merchantId }, page); */
-export function createStandingBelow({
+/** @example const listServiceStates = createServiceStateList(deps); await listServiceStates(scope, serviceId, { merchantId }, page); */
+export function createServiceStateList({
   database,
   provisioning,
-}: Pick<CatalogDeps, 'database' | 'provisioning'>): StandingBelow {
-  async function demandService(run: Run, scope: Scope, serviceId: string): Promise<string> {
+}: Pick<CatalogDeps, 'database' | 'provisioning'>): ListServiceStates {
+  async function requireService(
+    run: StatementRunner,
+    scope: CallerScope,
+    serviceId: string,
+  ): Promise<string> {
     const row = isUuid(serviceId)
       ? await findService(run, scope.organizationId, serviceId)
       : undefined;
@@ -106,27 +138,36 @@ export function createStandingBelow({
     );
   }
 
-  return async (scope, asked, under, page) => {
-    refuseDevices(scope);
+  return async (scope, requestedServiceId, parent, page) => {
+    requireNoDevice(scope);
     const { organizationId, merchantId: onlyId } = scope;
-    const run = runOn(database);
-    const serviceId = await demandService(run, scope, asked);
-    const bare = await chainOf(provisioning, scope, under);
-    const ids = bare.map(({ entityId }) => entityId);
-    const rows = await decidedAt(run, organizationId, serviceId, ids);
-    const decided = new Map(rows.map((row) => [row.entity_id, row]));
-    const chain = bare.map((each) => ({ ...each, ...ownOf(decided.get(each.entityId)) }));
-    const level = levels[chain.length - 1] ?? 'LogicalDevice';
-    const underId = ids.at(-1) ?? organizationId;
-    const query = { organizationId, serviceId, level, underId };
-    const places = await listPlaces(run, level === 'Merchant' ? { ...query, onlyId } : query, {
-      ...page,
-      limit: page.limit + 1,
-    });
-    const items = places.slice(0, page.limit).map((row) => itemOf(chain, level, row));
-    const standing = standingOf(chain);
-    const above = chain.map((each, at) => shown(each, standing[at]?.active === true));
-    const next = places.length > page.limit ? items.at(-1)?.entityId : undefined;
+    const run = runOnDatabase(database);
+    const serviceId = await requireService(run, scope, requestedServiceId);
+    const parentLevels = await findLevelsAbove(provisioning, scope, parent);
+    const ids = parentLevels.map(({ entityId }) => entityId);
+    const rows = await readActivationsOfEntities(run, organizationId, serviceId, ids);
+    const activationsByEntity = new Map(rows.map((row) => [row.entity_id, row]));
+    const levelsAbove = parentLevels.map((each) => ({
+      ...each,
+      ...toActivation(activationsByEntity.get(each.entityId)),
+    }));
+    const level = childLevels[levelsAbove.length - 1] ?? 'LogicalDevice';
+    const parentId = ids.at(-1) ?? organizationId;
+    const query = { organizationId, serviceId, level, parentId };
+    const entities = await listEntityStates(
+      run,
+      level === 'Merchant' ? { ...query, onlyId } : query,
+      {
+        ...page,
+        limit: page.limit + 1,
+      },
+    );
+    const items = entities
+      .slice(0, page.limit)
+      .map((row) => toServicePlace(levelsAbove, level, row));
+    const evaluated = evaluateLevels(levelsAbove);
+    const above = levelsAbove.map((each, at) => toLevelView(each, evaluated[at]?.active === true));
+    const next = entities.length > page.limit ? items.at(-1)?.entityId : undefined;
     return { above, found: { items, next } };
   };
 }

@@ -3,10 +3,13 @@ import { ServiceStateList, servicePlaceFilters } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
-import { scopeOf } from '../infrastructure/caller-scope.ts';
-import type { StandingBelow } from './list-service-states.ts';
+import { readCallerScope } from '../infrastructure/caller-scope.ts';
+import type { ListServiceStates } from './list-service-states.ts';
 
-export function registerServiceStates(app: FastifyInstance, below: StandingBelow): void {
+export function registerServiceStateRoutes(
+  app: FastifyInstance,
+  listServiceStates: ListServiceStates,
+): void {
   route(app, {
     method: 'GET',
     url: '/service-catalog/v1/services/:serviceId/places',
@@ -27,7 +30,12 @@ export function registerServiceStates(app: FastifyInstance, below: StandingBelow
     async handler({ caller, params, query }) {
       const list = `places of ${params.serviceId}`;
       const page = readPageRequest(query, list);
-      const { above, found } = await below(scopeOf(caller), params.serviceId, query, page);
+      const { above, found } = await listServiceStates(
+        readCallerScope(caller),
+        params.serviceId,
+        query,
+        page,
+      );
       return { above, ...pageResponse(found, query, list) };
     },
   });

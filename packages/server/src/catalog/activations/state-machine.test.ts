@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type LevelFacts, nextState, standingOf } from './state-machine.ts';
+import { evaluateLevels, type LevelActivation, nextState } from './state-machine.ts';
 
 const names = ['Organization', 'Merchant', 'Store', 'LogicalDevice'] as const;
-type Own = NonNullable<LevelFacts['own']>;
+type Own = NonNullable<LevelActivation['activation']>;
 
 /** Determines the active levels; by default, level n was created at time n. */
-function activeLevels(owns: (Partial<Own> | undefined)[], madeAt = [1, 2, 3, 4]): boolean[] {
-  const levels = names.map((level, at): LevelFacts => {
+function activeLevels(owns: (Partial<Own> | undefined)[], createdAt = [1, 2, 3, 4]): boolean[] {
+  const levels = names.map((level, at): LevelActivation => {
     const own = owns[at];
-    const facts = { level, entityId: level, madeAt: madeAt[at] ?? 0 };
+    const facts = { level, entityId: level, createdAt: createdAt[at] ?? 0 };
     if (own === undefined) return facts;
-    return { ...facts, own: { activationId: level, status: 'Active', ...own } };
+    return { ...facts, activation: { activationId: level, status: 'Active', ...own } };
   });
-  return standingOf(levels).map(({ active }) => active);
+  return evaluateLevels(levels).map(({ active }) => active);
 }
 
 test('an activation takes along what stands below, and nothing that comes later', () => {

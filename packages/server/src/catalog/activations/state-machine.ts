@@ -1,10 +1,12 @@
 // Defines the state transitions of an activation, and when a service is active at a level.
 import type { ActivationLevel, ActivationState } from '@switchyard/contract';
 
-export type Step = 'request' | 'postpone' | 'accept' | 'refuse' | 'deactivate';
+export type ActivationStep = 'request' | 'postpone' | 'accept' | 'refuse' | 'deactivate';
 
 /** The allowed transitions; the server refuses all others. */
-const steps: Readonly<Record<Step, Partial<Record<ActivationState, ActivationState>>>> = {
+const transitions: Readonly<
+  Record<ActivationStep, Partial<Record<ActivationState, ActivationState>>>
+> = {
   request: { Refused: 'Requested', Inactive: 'Requested' },
   postpone: { Requested: 'Pending', Pending: 'Pending' },
   accept: { Requested: 'Active', Pending: 'Active' },
@@ -18,18 +20,21 @@ const steps: Readonly<Record<Step, Partial<Record<ActivationState, ActivationSta
   },
 };
 
-export function nextState(state: ActivationState, step: Step): ActivationState | undefined {
-  return steps[step][state];
+export function nextState(
+  state: ActivationState,
+  step: ActivationStep,
+): ActivationState | undefined {
+  return transitions[step][state];
 }
 
 /** The known facts about one level, from the organisation down to the device. */
-export type LevelFacts = {
+export type LevelActivation = {
   readonly level: ActivationLevel;
   readonly entityId: string;
   /** The creation time of the entity, in epoch milliseconds. */
-  readonly madeAt: number;
+  readonly createdAt: number;
   /** The activation of this entity itself, if one exists. */
-  readonly own?: {
+  readonly activation?: {
     readonly activationId: string;
     readonly status: ActivationState;
     /** The time of the last decision on the status. */
@@ -43,19 +48,25 @@ export type LevelFacts = {
  * A level is active by its own activation, or because one above it covers existing entities. The
  * later of the two decisions counts.
  */
-function isLevelActive({ madeAt, own }: LevelFacts, coveredAt: number | undefined): boolean {
+function isLevelActive(
+  { createdAt, activation }: LevelActivation,
+  coveredAt: number | undefined,
+): boolean {
   const isCovered =
-    coveredAt !== undefined && madeAt <= coveredAt && (own?.decidedAt ?? 0) <= coveredAt;
-  return isCovered || own?.status === 'Active';
+    coveredAt !== undefined && createdAt <= coveredAt && (activation?.decidedAt ?? 0) <= coveredAt;
+  return isCovered || activation?.status === 'Active';
 }
 
 /** Evaluates the levels from the top; an inactive level does not hide the state of those below. */
-export function standingOf(levels: readonly LevelFacts[]): (LevelFacts & { active: boolean })[] {
+export function evaluateLevels(
+  levels: readonly LevelActivation[],
+): (LevelActivation & { active: boolean })[] {
   let coveredAt: number | undefined;
-  return levels.map((facts) => {
-    const active = isLevelActive(facts, coveredAt);
-    const own = facts.own?.coversAt;
-    if (own !== undefined && (coveredAt === undefined || own > coveredAt)) coveredAt = own;
-    return { ...facts, active };
+  return levels.map((level) => {
+    const active = isLevelActive(level, coveredAt);
+    const levelCoversAt = level.activation?.coversAt;
+    if (levelCoversAt !== undefined && (coveredAt === undefined || levelCoversAt > coveredAt))
+      coveredAt = levelCoversAt;
+    return { ...level, active };
   });
 }

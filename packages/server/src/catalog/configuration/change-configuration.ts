@@ -3,167 +3,194 @@ import { type ActivationLevel, defined, type ServiceConfiguration } from '@switc
 import type { Kysely } from 'kysely';
 import { requireVersion } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
-import type { By } from '../infrastructure/caller-scope.ts';
+import type { AuthoredScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
-import { type Run, runIn } from '../infrastructure/statement-runner.ts';
-import type { SecretBox } from '../parameters/secret-encryption.ts';
-import { type Own, splitSecrets } from '../parameters/split-secrets.ts';
-import type { LevelValues, Values } from '../parameters/types.ts';
-import { holdSubscription } from '../subscriptions/package-and-subscription-sql.ts';
+import { runInTransaction, type StatementRunner } from '../infrastructure/statement-runner.ts';
+import type { SecretCipher } from '../parameters/secret-encryption.ts';
+import { splitSecrets, type ValuesAndSecrets } from '../parameters/split-secrets.ts';
+import type { LevelValues, ParameterValues } from '../parameters/types.ts';
+import { lockSubscription } from '../subscriptions/package-and-subscription-sql.ts';
 import {
   type ConfigurationRow,
-  findVersion,
+  findConfigurationVersion,
   lockConfiguration,
-  readLine,
-  writeVersion,
+  readConfigurationsOfEntity,
+  writeConfigurationVersion,
 } from './configuration-sql.ts';
-import { auditedConfiguration, configurationView } from './configuration-view.ts';
-import { levelOf } from './device-configuration.ts';
-import type { Judge } from './effective-configuration.ts';
+import { toConfigurationAuditEntry, toConfigurationView } from './configuration-view.ts';
+import { toLevelValues } from './device-configuration.ts';
+import type { ConfigurationEvaluator } from './effective-configuration.ts';
 import {
-  type Finder,
-  type Found,
-  refuseUnsubscribed,
-  type Target,
+  type ConfigurationTarget,
+  type FoundTarget,
+  type TargetFinder,
+  throwNotSubscribed,
 } from './find-configuration-target.ts';
-import { demandFit, demandSize, isSame, refuseVersion } from './validate-level-values.ts';
+import {
+  isSameContent,
+  requireNoNewFaults,
+  requireSizeWithinLimit,
+  throwVersionNotFound,
+} from './validate-level-values.ts';
 
-export type Written = { readonly view: ServiceConfiguration; readonly version: number };
-
-export type Submissions = {
-  /** Replaces all values of the level; the level inherits omitted members. */
-  submit(by: By, target: Target, values: Values, ifMatch?: string): Promise<Written>;
-  remove(by: By, target: Target, ifMatch?: string): Promise<void>;
-  restore(by: By, target: Target, version: number, ifMatch?: string): Promise<Written>;
+export type ChangedConfiguration = {
+  readonly view: ServiceConfiguration;
+  readonly version: number;
 };
 
-type Parts = {
-  readonly finder: Finder;
-  readonly judge: Judge;
-  readonly box: SecretBox;
+export type ConfigurationChanges = {
+  /** Replaces all values of the level; the level inherits omitted members. */
+  submit(
+    by: AuthoredScope,
+    target: ConfigurationTarget,
+    values: ParameterValues,
+    ifMatch?: string,
+  ): Promise<ChangedConfiguration>;
+  remove(by: AuthoredScope, target: ConfigurationTarget, ifMatch?: string): Promise<void>;
+  restore(
+    by: AuthoredScope,
+    target: ConfigurationTarget,
+    version: number,
+    ifMatch?: string,
+  ): Promise<ChangedConfiguration>;
+};
+
+type ChangeParts = {
+  readonly finder: TargetFinder;
+  readonly evaluator: ConfigurationEvaluator;
+  readonly secretCipher: SecretCipher;
   onChange(organizationId: string, level: ActivationLevel): void;
 };
 
-type Change = {
+type ConfigurationChange = {
   readonly action: 'updated' | 'removed' | 'restored';
   readonly restoredFrom?: number;
   /** Determines the new values of the level; undefined values remove everything. */
-  decide(run: Run, row: ConfigurationRow, standing: LevelValues, found: Found): Promise<Own> | Own;
+  decide(
+    run: StatementRunner,
+    row: ConfigurationRow,
+    current: LevelValues,
+    found: FoundTarget,
+  ): Promise<ValuesAndSecrets> | ValuesAndSecrets;
 };
 
-/** @example const { submit } = createSubmissions(deps, parts); */
-export function createSubmissions(
+/** @example const { submit } = createConfigurationChanges(deps, parts); */
+export function createConfigurationChanges(
   deps: Pick<CatalogDeps, 'database' | 'clock' | 'audit'>,
-  parts: Parts,
-): Submissions {
+  parts: ChangeParts,
+): ConfigurationChanges {
   const { database, clock } = deps;
-  const { finder, judge, box, onChange } = parts;
+  const { finder, evaluator, secretCipher, onChange } = parts;
 
   async function write(
-    by: By,
-    target: Target,
+    scope: AuthoredScope,
+    target: ConfigurationTarget,
     ifMatch: string | undefined,
-    change: Change,
-  ): Promise<Written> {
-    const found = await finder.find(by, target);
-    const { place, release } = found;
-    const { organizationId } = by;
+    change: ConfigurationChange,
+  ): Promise<ChangedConfiguration> {
+    const found = await finder.find(scope, target);
+    const { entity, release } = found;
+    const { organizationId } = scope;
     const { serviceId } = release;
-    const written = await database.transaction(async (trx) => {
-      const run = runIn(trx);
-      if (!(await holdSubscription(run, organizationId, serviceId))) refuseUnsubscribed();
+    const view = await database.transaction(async (trx) => {
+      const run = runInTransaction(trx);
+      if (!(await lockSubscription(run, organizationId, serviceId))) throwNotSubscribed();
       const now = isoTime(clock.now());
-      const row = await lockConfiguration(run, { organizationId, serviceId, place, now });
+      const row = await lockConfiguration(run, { organizationId, serviceId, entity, now });
       requireVersion(ifMatch, row.version);
-      const standing = levelOf(box, row);
-      const line = await readLine(run, organizationId, place, serviceId);
-      const above = line
-        .filter(({ entity_id }) => entity_id !== place.entityId)
-        .map((each) => levelOf(box, each));
-      const own = await change.decide(run, row, standing, found);
-      const after: LevelValues = { ...standing, ...own };
-      const judged = judge.effective(release, [...above, after]);
-      const isChanged = !isSame(standing, after);
-      const next = isChanged ? { ...after, version: row.version + 1 } : standing;
+      const current = toLevelValues(secretCipher, row);
+      const rows = await readConfigurationsOfEntity(run, organizationId, entity, serviceId);
+      const above = rows
+        .filter(({ entity_id }) => entity_id !== entity.entityId)
+        .map((each) => toLevelValues(secretCipher, each));
+      const content = await change.decide(run, row, current, found);
+      const after: LevelValues = { ...current, ...content };
+      const effective = evaluator.evaluate(release, [...above, after]);
+      const isChanged = !isSameContent(current, after);
+      const next = isChanged ? { ...after, version: row.version + 1 } : current;
       if (isChanged) {
-        if (own.values !== undefined) {
-          const before = judge.effective(release, [...above, standing]);
-          demandFit(place, judge.own(release, after), before, judged);
+        if (content.values !== undefined) {
+          const before = evaluator.evaluate(release, [...above, current]);
+          requireNoNewFaults(entity, evaluator.findLevelFaults(release, after), before, effective);
         }
-        await keep(trx, by, { row, standing, next, found, change, now });
+        await writeAndAudit(trx, scope, { row, current, next, found, change, now });
       }
-      return configurationView(judge, release, place, [...above, next], judged);
+      return toConfigurationView(evaluator, release, entity, [...above, next], effective);
     });
-    onChange(organizationId, place.level);
-    return { view: written, version: written.version };
+    onChange(organizationId, entity.level);
+    return { view: view, version: view.version };
   }
 
-  type Step = {
+  type PendingChange = {
     readonly row: ConfigurationRow;
-    readonly standing: LevelValues;
+    readonly current: LevelValues;
     readonly next: LevelValues;
-    readonly found: Found;
-    readonly change: Change;
+    readonly found: FoundTarget;
+    readonly change: ConfigurationChange;
     readonly now: string;
   };
 
-  async function keep(trx: Kysely<unknown>, by: By, step: Step): Promise<void> {
-    const { row, standing, next, change, now } = step;
-    const { place, release } = step.found;
-    const written: ConfigurationRow = {
+  async function writeAndAudit(
+    trx: Kysely<unknown>,
+    scope: AuthoredScope,
+    pendingChange: PendingChange,
+  ): Promise<void> {
+    const { row, current, next, change, now } = pendingChange;
+    const { entity, release } = pendingChange.found;
+    const view: ConfigurationRow = {
       ...row,
       version: next.version,
       release: release.release,
       own_values: next.values ?? null,
-      secrets_sealed: box.close(row, next.secrets),
+      secrets_sealed: secretCipher.encrypt(row, next.secrets),
     };
     const { restoredFrom } = change;
-    const author = by.author.actor;
-    const more = defined({ restoredFrom });
-    await writeVersion(runIn(trx), written, { author, now, ...more });
-    const anew = Object.keys(next.secrets).filter(
-      (pointer) => next.secrets[pointer] !== standing.secrets[pointer],
+    const author = scope.author.actor;
+    const origin = defined({ restoredFrom });
+    await writeConfigurationVersion(runInTransaction(trx), view, { author, now, ...origin });
+    const changedSecrets = Object.keys(next.secrets).filter(
+      (pointer) => next.secrets[pointer] !== current.secrets[pointer],
     );
-    const { merchantId } = place;
+    const { merchantId } = entity;
     await deps.audit.record(trx, {
-      organizationId: by.organizationId,
-      ...by.author,
+      organizationId: scope.organizationId,
+      ...scope.author,
       action: `configuration.${change.action}`,
       entity: {
         type: 'configuration',
-        id: place.entityId,
+        id: entity.entityId,
         ...defined({ merchantId }),
       },
       ...defined({
         before:
-          standing.values === undefined
+          current.values === undefined
             ? undefined
-            : auditedConfiguration(row, judge.shown(release, standing)),
+            : toConfigurationAuditEntry(row, evaluator.hideSecrets(release, current)),
         after:
           next.values === undefined
             ? undefined
-            : auditedConfiguration(written, judge.shown(release, next), anew),
+            : toConfigurationAuditEntry(view, evaluator.hideSecrets(release, next), changedSecrets),
       }),
     });
   }
 
   return {
-    submit(by, target, values, ifMatch) {
-      demandSize(values);
-      return write(by, target, ifMatch, {
+    submit(scope, target, values, ifMatch) {
+      requireSizeWithinLimit(values);
+      return write(scope, target, ifMatch, {
         action: 'updated',
-        decide: (_run, _row, standing, { release }) =>
-          splitSecrets(release.schema, values, standing.secrets),
+        decide: (_run, _row, current, { release }) =>
+          splitSecrets(release.schema, values, current.secrets),
       });
     },
 
-    async remove(by, target, ifMatch) {
-      const nothing: Own = { values: undefined, secrets: {} };
-      await write(by, target, ifMatch, { action: 'removed', decide: () => nothing });
+    async remove(scope, target, ifMatch) {
+      const noValues: ValuesAndSecrets = { values: undefined, secrets: {} };
+      await write(scope, target, ifMatch, { action: 'removed', decide: () => noValues });
     },
 
-    restore: (by, target, version, ifMatch) =>
-      write(by, target, ifMatch, {
+    restore: (scope, target, version, ifMatch) =>
+      write(scope, target, ifMatch, {
         action: 'restored',
         restoredFrom: version,
         async decide(run, row, _standing, { release }) {
@@ -172,13 +199,17 @@ export function createSubmissions(
             entity_id: entityId,
             service_id: serviceId,
           } = row;
-          const old = await findVersion(run, { organizationId, entityId, serviceId }, version);
-          if (old === undefined) return refuseVersion();
-          const secrets = box.open(old, old.secrets_sealed);
-          if (old.own_values === null) return { values: undefined, secrets };
+          const oldVersion = await findConfigurationVersion(
+            run,
+            { organizationId, entityId, serviceId },
+            version,
+          );
+          if (oldVersion === undefined) return throwVersionNotFound();
+          const secrets = secretCipher.decrypt(oldVersion, oldVersion.secrets_sealed);
+          if (oldVersion.own_values === null) return { values: undefined, secrets };
           // The release in force may mark a member as secret that was not secret in the old
           // version.
-          return splitSecrets(release.schema, old.own_values, secrets);
+          return splitSecrets(release.schema, oldVersion.own_values, secrets);
         },
       }),
   };

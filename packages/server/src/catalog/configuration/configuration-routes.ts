@@ -17,9 +17,9 @@ import {
   readPageRequest,
   route,
 } from '../../http/index.ts';
-import { byOf, scopeOf } from '../infrastructure/caller-scope.ts';
-import type { Submissions } from './change-configuration.ts';
-import type { Reads } from './read-configuration.ts';
+import { readAuthoredScope, readCallerScope } from '../infrastructure/caller-scope.ts';
+import type { ConfigurationChanges } from './change-configuration.ts';
+import type { ConfigurationReads } from './read-configuration.ts';
 
 const levels = {
   organizations: 'Organization',
@@ -27,61 +27,67 @@ const levels = {
   stores: 'Store',
   'logical-devices': 'LogicalDevice',
 } as const satisfies Record<string, ActivationLevel>;
-type LevelWord = keyof typeof levels;
+type LevelSegment = keyof typeof levels;
 
-const words = Object.keys(levels) as LevelWord[];
+const levelSegments = Object.keys(levels) as LevelSegment[];
 const base = '/configuration/v1/:level/:entityId/services';
-const one = `${base}/:serviceId`;
+const serviceUrl = `${base}/:serviceId`;
 const tags = ['Configuration'] as const;
-const identifier = (description: string) => Type.String({ maxLength: 64, description });
-const atEntity = {
-  level: Type.Enum(words, { type: 'string', description: 'The level that is configured.' }),
-  entityId: identifier('The organisation, merchant, store or logical device.'),
+const identifierSchema = (description: string) => Type.String({ maxLength: 64, description });
+const entityPathParams = {
+  level: Type.Enum(levelSegments, { type: 'string', description: 'The level that is configured.' }),
+  entityId: identifierSchema('The organisation, merchant, store or logical device.'),
 };
-const ofEntity = Type.Object(atEntity);
-const ofService = Type.Object({ ...atEntity, serviceId: identifier('The service.') });
-const ofVersion = Type.Object({
-  ...atEntity,
-  serviceId: identifier('The service.'),
+const entityParams = Type.Object(entityPathParams);
+const serviceParams = Type.Object({
+  ...entityPathParams,
+  serviceId: identifierSchema('The service.'),
+});
+const versionParams = Type.Object({
+  ...entityPathParams,
+  serviceId: identifierSchema('The service.'),
   version: Type.String({
     pattern: '^[1-9][0-9]{0,8}$',
     description: 'The number of the version.',
     examples: ['3'],
   }),
 });
-const versionForm = /^[1-9][0-9]{0,8}$/;
-const entities = [
+const versionPattern = /^[1-9][0-9]{0,8}$/;
+const entityErrors = [
   'organization_not_found',
   'merchant_not_found',
   'store_not_found',
   'device_not_found',
 ] as const;
-const targets = [
-  ...entities,
+const targetErrors = [
+  ...entityErrors,
   'service_not_found',
   'service_state',
   'service_not_subscribed',
 ] as const;
 
-type Params = { level: LevelWord; entityId: string };
-const entityOf = ({ level, entityId }: Params) => ({ level: levels[level], entityId });
-const targetOf = (params: Params & { serviceId: string }) => ({
-  ...entityOf(params),
+type EntityParams = { level: LevelSegment; entityId: string };
+const toEntityTarget = ({ level, entityId }: EntityParams) => ({ level: levels[level], entityId });
+const toTarget = (params: EntityParams & { serviceId: string }) => ({
+  ...toEntityTarget(params),
   serviceId: params.serviceId,
 });
 
-function send(reply: FastifyReply, view: ServiceConfiguration): ServiceConfiguration {
+function sendWithETag(reply: FastifyReply, view: ServiceConfiguration): ServiceConfiguration {
   reply.header('etag', entityTag(view.version));
   return view;
 }
 
-export function registerConfiguration(app: FastifyInstance, room: Reads & Submissions): void {
-  registerReads(app, room);
-  registerVersions(app, room);
-  registerChanges(app, room);
+export function registerConfigurationRoutes(
+  app: FastifyInstance,
+  configuration: ConfigurationReads & ConfigurationChanges,
+): void {
+  registerReads(app, configuration);
+  registerVersions(app, configuration);
+  registerChanges(app, configuration);
 }
 
-function registerReads(app: FastifyInstance, room: Reads): void {
+function registerReads(app: FastifyInstance, configuration: ConfigurationReads): void {
   route(app, {
     method: 'GET',
     url: base,
@@ -90,22 +96,26 @@ function registerReads(app: FastifyInstance, room: Reads): void {
     description: 'The subscribed services that take a configuration, and what the level has set.',
     tags,
     permission: 'conf.read',
-    params: ofEntity,
+    params: entityParams,
     query: Type.Object(pageQuery, { additionalProperties: false }),
     response: { 200: pageOf(ConfigurableService) },
-    errors: [...entities, 'cursor_invalid'],
+    errors: [...entityErrors, 'cursor_invalid'],
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `configurable at ${params.entityId}`;
       const page = readPageRequest(query, list);
-      const found = await room.services(scopeOf(caller), entityOf(params), page);
+      const found = await configuration.listServices(
+        readCallerScope(caller),
+        toEntityTarget(params),
+        page,
+      );
       return pageResponse(found, query, list);
     },
   });
 
   route(app, {
     method: 'GET',
-    url: one,
+    url: serviceUrl,
     operationId: 'getConfiguration',
     summary: 'Get the configuration of a service',
     description:
@@ -113,81 +123,100 @@ function registerReads(app: FastifyInstance, room: Reads): void {
       'Secrets are named and never shown.',
     tags,
     permission: 'conf.read',
-    params: ofService,
+    params: serviceParams,
     response: { 200: ServiceConfiguration },
     responseHeaders: { 200: ['ETag'] },
-    errors: targets,
+    errors: targetErrors,
     async handler({ caller, params }, reply) {
-      return send(reply, await room.get(scopeOf(caller), targetOf(params)));
+      return sendWithETag(
+        reply,
+        await configuration.getConfiguration(readCallerScope(caller), toTarget(params)),
+      );
     },
   });
 }
 
-function registerVersions(app: FastifyInstance, room: Reads & Submissions): void {
+function registerVersions(
+  app: FastifyInstance,
+  configuration: ConfigurationReads & ConfigurationChanges,
+): void {
   route(app, {
     method: 'GET',
-    url: `${one}/versions`,
+    url: `${serviceUrl}/versions`,
     operationId: 'listConfigurationVersions',
     summary: 'List the versions of a configuration',
     description: 'The newest first, without values.',
     tags,
     permission: 'conf.read',
-    params: ofService,
+    params: serviceParams,
     query: Type.Object(pageQuery, { additionalProperties: false }),
     response: { 200: pageOf(ConfigurationVersion) },
-    errors: [...targets, 'cursor_invalid'],
+    errors: [...targetErrors, 'cursor_invalid'],
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `versions of ${params.serviceId} at ${params.entityId}`;
-      const page = readPageRequest(query, list, versionForm);
-      const found = await room.versions(scopeOf(caller), targetOf(params), page);
+      const page = readPageRequest(query, list, versionPattern);
+      const found = await configuration.listVersions(
+        readCallerScope(caller),
+        toTarget(params),
+        page,
+      );
       return pageResponse(found, query, list);
     },
   });
 
   route(app, {
     method: 'GET',
-    url: `${one}/versions/:version`,
+    url: `${serviceUrl}/versions/:version`,
     operationId: 'getConfigurationVersion',
     summary: 'Get a version of a configuration',
     description: 'What the level had set then, without secrets.',
     tags,
     permission: 'conf.read',
-    params: ofVersion,
+    params: versionParams,
     response: { 200: ConfigurationVersion },
-    errors: [...targets, 'resource_not_found'],
+    errors: [...targetErrors, 'resource_not_found'],
     async handler({ caller, params }) {
-      return room.version(scopeOf(caller), targetOf(params), Number(params.version));
+      return configuration.getVersion(
+        readCallerScope(caller),
+        toTarget(params),
+        Number(params.version),
+      );
     },
   });
 
   route(app, {
     method: 'POST',
-    url: `${one}/versions/:version/restore`,
+    url: `${serviceUrl}/versions/:version/restore`,
     operationId: 'restoreConfigurationVersion',
     summary: 'Restore a version of a configuration',
     description:
       'Makes a new version of the older one, secrets included, if it fits the release in force.',
     tags,
     permission: 'conf.write',
-    params: ofVersion,
+    params: versionParams,
     response: { 200: ServiceConfiguration },
     responseHeaders: { 200: ['ETag'] },
-    errors: [...targets, 'resource_not_found', 'precondition_failed'],
+    errors: [...targetErrors, 'resource_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
       const version = Number(params.version);
-      const by = byOf(request);
-      const { view } = await room.restore(by, targetOf(params), version, readIfMatch(headers));
-      return send(reply, view);
+      const scope = readAuthoredScope(request);
+      const { view } = await configuration.restore(
+        scope,
+        toTarget(params),
+        version,
+        readIfMatch(headers),
+      );
+      return sendWithETag(reply, view);
     },
   });
 }
 
-function registerChanges(app: FastifyInstance, room: Submissions): void {
+function registerChanges(app: FastifyInstance, configuration: ConfigurationChanges): void {
   route(app, {
     method: 'POST',
-    url: one,
+    url: serviceUrl,
     operationId: 'submitConfiguration',
     summary: 'Submit the configuration of a service',
     description:
@@ -195,34 +224,43 @@ function registerChanges(app: FastifyInstance, room: Submissions): void {
       'is left out stays, `null` takes it away. The same values again make no version.',
     tags,
     permission: 'conf.write',
-    params: ofService,
+    params: serviceParams,
     body: ConfigurationInput,
     response: { 200: ServiceConfiguration },
     responseHeaders: { 200: ['ETag'] },
-    errors: [...targets, 'precondition_failed'],
+    errors: [...targetErrors, 'precondition_failed'],
     async handler(request, reply) {
       const { params, body, headers } = request;
-      const by = byOf(request);
-      const { view } = await room.submit(by, targetOf(params), body.values, readIfMatch(headers));
-      return send(reply, view);
+      const scope = readAuthoredScope(request);
+      const { view } = await configuration.submit(
+        scope,
+        toTarget(params),
+        body.values,
+        readIfMatch(headers),
+      );
+      return sendWithETag(reply, view);
     },
   });
 
   route(app, {
     method: 'DELETE',
-    url: one,
+    url: serviceUrl,
     operationId: 'deleteConfiguration',
     summary: 'Delete the configuration of a service',
     description: 'Everything is inherited from then on; the versions stay.',
     tags,
     permission: 'conf.write',
-    params: ofService,
+    params: serviceParams,
     bodyOptional: true,
     response: { 204: Type.Null() },
-    errors: [...targets, 'precondition_failed'],
+    errors: [...targetErrors, 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
-      await room.remove(byOf(request), targetOf(params), readIfMatch(headers));
+      await configuration.remove(
+        readAuthoredScope(request),
+        toTarget(params),
+        readIfMatch(headers),
+      );
       return reply.code(204).send();
     },
   });

@@ -1,9 +1,9 @@
 // SQL for configurations and their versions, and for the levels above an entity.
 import type { ActivationLevel } from '@switchyard/contract';
 import type { Actor } from '../../audit/index.ts';
-import type { Place } from '../activations/activation-sql.ts';
-import type { Run } from '../infrastructure/statement-runner.ts';
-import type { Values } from '../parameters/types.ts';
+import type { EntityPath } from '../activations/activation-sql.ts';
+import type { StatementRunner } from '../infrastructure/statement-runner.ts';
+import type { ParameterValues } from '../parameters/types.ts';
 
 export type ConfigurationRow = {
   organization_id: string;
@@ -12,12 +12,12 @@ export type ConfigurationRow = {
   level: ActivationLevel;
   version: number;
   release: number;
-  own_values: Values | null;
+  own_values: ParameterValues | null;
   secrets_sealed: Buffer | null;
   updated_at: Date;
 };
 
-export type VersionRow = Omit<ConfigurationRow, 'level' | 'updated_at'> & {
+export type ConfigurationVersionRow = Omit<ConfigurationRow, 'level' | 'updated_at'> & {
   restored_from: number | null;
   author: Actor;
   created_at: Date;
@@ -32,7 +32,7 @@ const columns = `c.organization_id, c.entity_id, c.service_id, c.level, c.versio
 const ancestorsMax = 16;
 
 /** The organisation and all organisations above it. */
-const line = `line AS (
+const ancestorsSql = `line AS (
   SELECT organization_id, parent_organization_id, 4 AS height
   FROM organizations WHERE organization_id = $1
   UNION ALL
@@ -41,11 +41,11 @@ const line = `line AS (
   WHERE l.height < ${4 + ancestorsMax}
 )`;
 
-const configured = `FROM places p
+const configuredLevelsSql = `FROM places p
   JOIN service_configurations c
     ON c.organization_id = p.organization_id AND c.entity_id = p.entity_id AND c.version > 0`;
 
-const deviceText = (selected: string) => `WITH RECURSIVE ${line}, places AS (
+const buildDeviceSql = (selected: string) => `WITH RECURSIVE ${ancestorsSql}, places AS (
     SELECT organization_id, organization_id AS entity_id, height FROM line
     UNION ALL
     SELECT $1::uuid, e.entity_id, e.height FROM logical_devices d
@@ -53,41 +53,41 @@ const deviceText = (selected: string) => `WITH RECURSIVE ${line}, places AS (
       (VALUES (d.merchant_id, 3), (d.store_id, 2), (d.logical_device_id, 1)) e (entity_id, height)
     WHERE d.organization_id = $1 AND d.logical_device_id = $2 AND d.removed_at IS NULL
   )
-  SELECT ${selected} ${configured} ORDER BY c.service_id, p.height DESC`;
-const deviceLine = deviceText(columns);
-const deviceVersions = deviceText('c.service_id, c.entity_id, c.version');
+  SELECT ${selected} ${configuredLevelsSql} ORDER BY c.service_id, p.height DESC`;
+const deviceConfigurationsSql = buildDeviceSql(columns);
+const deviceVersionsSql = buildDeviceSql('c.service_id, c.entity_id, c.version');
 
 /** Reads the configurations of every service at a device and above it, from the top down. */
-export async function readDeviceLine(
-  run: Run,
+export async function readConfigurationsOfDevice(
+  run: StatementRunner,
   organizationId: string,
   logicalDeviceId: string,
 ): Promise<ConfigurationRow[]> {
-  const rows = await run(deviceLine, [organizationId, logicalDeviceId]);
+  const rows = await run(deviceConfigurationsSql, [organizationId, logicalDeviceId]);
   return rows as ConfigurationRow[];
 }
 
-export type SetVersion = Pick<ConfigurationRow, 'service_id' | 'entity_id' | 'version'>;
+export type LevelVersion = Pick<ConfigurationRow, 'service_id' | 'entity_id' | 'version'>;
 
 /** Reads the same rows without their values. */
-export async function readDeviceVersions(
-  run: Run,
+export async function readVersionsOfDevice(
+  run: StatementRunner,
   organizationId: string,
   logicalDeviceId: string,
-): Promise<SetVersion[]> {
-  const rows = await run(deviceVersions, [organizationId, logicalDeviceId]);
-  return rows as SetVersion[];
+): Promise<LevelVersion[]> {
+  const rows = await run(deviceVersionsSql, [organizationId, logicalDeviceId]);
+  return rows as LevelVersion[];
 }
 
-const placeText = `WITH RECURSIVE ${line}, places AS (
+const entityConfigurationsSql = `WITH RECURSIVE ${ancestorsSql}, places AS (
     SELECT organization_id, organization_id AS entity_id, height FROM line
     UNION ALL
     SELECT $1::uuid, e.entity_id, 4 - e.depth FROM unnest($2::uuid[]) WITH ORDINALITY e (entity_id, depth)
   )
-  SELECT ${columns} ${configured} AND c.service_id = $3 ORDER BY p.height DESC`;
+  SELECT ${columns} ${configuredLevelsSql} AND c.service_id = $3 ORDER BY p.height DESC`;
 
 /** The entities below the organisation, from the top down. */
-const entitiesOf = ({ level, entityId, merchantId, storeId }: Place): string[] => {
+const listEntityIds = ({ level, entityId, merchantId, storeId }: EntityPath): string[] => {
   const above = {
     Organization: [],
     Merchant: [],
@@ -99,23 +99,27 @@ const entitiesOf = ({ level, entityId, merchantId, storeId }: Place): string[] =
 };
 
 /** Reads the configurations of one service at an entity and above it, from the top down. */
-export async function readLine(
-  run: Run,
+export async function readConfigurationsOfEntity(
+  run: StatementRunner,
   organizationId: string,
-  place: Place,
+  entity: EntityPath,
   serviceId: string,
 ): Promise<ConfigurationRow[]> {
-  const rows = await run(placeText, [organizationId, entitiesOf(place), serviceId]);
+  const rows = await run(entityConfigurationsSql, [
+    organizationId,
+    listEntityIds(entity),
+    serviceId,
+  ]);
   return rows as ConfigurationRow[];
 }
 
 /** Locks the row of an entity; first inserts a row of version 0 if none exists. */
 export async function lockConfiguration(
-  run: Run,
-  key: { organizationId: string; serviceId: string; place: Place; now: string },
+  run: StatementRunner,
+  key: { organizationId: string; serviceId: string; entity: EntityPath; now: string },
 ): Promise<ConfigurationRow> {
-  const { organizationId, serviceId, place, now } = key;
-  const { entityId, level } = place;
+  const { organizationId, serviceId, entity, now } = key;
+  const { entityId, level } = entity;
   await run(
     `INSERT INTO service_configurations
        (organization_id, entity_id, service_id, level, version, release, updated_at)
@@ -132,8 +136,8 @@ export async function lockConfiguration(
 }
 
 /** Writes a locked row, and adds it as the next version. */
-export async function writeVersion(
-  run: Run,
+export async function writeConfigurationVersion(
+  run: StatementRunner,
   row: ConfigurationRow,
   made: { author: Actor; restoredFrom?: number; now: string },
 ): Promise<void> {
@@ -164,11 +168,11 @@ const versionColumns = `organization_id, entity_id, service_id, version, release
   secrets_sealed, restored_from, author, created_at`;
 
 /** Newest first; `after` is the last version of the previous page. */
-export async function listVersions(
-  run: Run,
+export async function listConfigurationVersions(
+  run: StatementRunner,
   key: { organizationId: string; entityId: string; serviceId: string },
   page: { readonly limit: number; readonly after?: string },
-): Promise<VersionRow[]> {
+): Promise<ConfigurationVersionRow[]> {
   const rows = await run(
     `SELECT ${versionColumns} FROM service_configuration_versions
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3
@@ -176,30 +180,30 @@ export async function listVersions(
      ORDER BY version DESC LIMIT $5`,
     [key.organizationId, key.entityId, key.serviceId, page.after ?? null, page.limit],
   );
-  return rows as VersionRow[];
+  return rows as ConfigurationVersionRow[];
 }
 
-export async function findVersion(
-  run: Run,
+export async function findConfigurationVersion(
+  run: StatementRunner,
   key: { organizationId: string; entityId: string; serviceId: string },
   version: number,
-): Promise<VersionRow | undefined> {
+): Promise<ConfigurationVersionRow | undefined> {
   const [row] = await run(
     `SELECT ${versionColumns} FROM service_configuration_versions
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3 AND version = $4`,
     [key.organizationId, key.entityId, key.serviceId, version],
   );
-  return row as VersionRow | undefined;
+  return row as ConfigurationVersionRow | undefined;
 }
 
-export type InForceRow = { service_id: string; release: number; is_subscribed: boolean };
+export type ReleaseInForceRow = { service_id: string; release: number; is_subscribed: boolean };
 
 /** Finds the release in force of a service that the organisation can see. */
-export async function findInForce(
-  run: Run,
+export async function findReleaseInForce(
+  run: StatementRunner,
   organizationId: string,
   serviceId: string,
-): Promise<InForceRow | undefined> {
+): Promise<ReleaseInForceRow | undefined> {
   const [row] = await run(
     `SELECT c.service_id, c.release, EXISTS (
        SELECT 1 FROM service_package_items i JOIN service_subscriptions s
@@ -209,10 +213,10 @@ export async function findInForce(
      WHERE c.service_id = $2 AND (c.organization_id = $1 OR c.status <> 'Draft')`,
     [organizationId, serviceId],
   );
-  return row as InForceRow | undefined;
+  return row as ReleaseInForceRow | undefined;
 }
 
-export type ConfigurableRow = {
+export type ConfigurableServiceRow = {
   service_id: string;
   name: string;
   domain: string;
@@ -225,12 +229,12 @@ export type ConfigurableRow = {
 /**
  * Lists the configurable services of the organisation's packages, with their state at the entity.
  */
-export async function listConfigurable(
-  run: Run,
+export async function listConfigurableServices(
+  run: StatementRunner,
   organizationId: string,
   entityId: string,
   page: { readonly limit: number; readonly after?: string },
-): Promise<ConfigurableRow[]> {
+): Promise<ConfigurableServiceRow[]> {
   const rows = await run(
     `SELECT c.service_id, c.name, c.domain, c.release, coalesce(v.version, 0) AS version,
        v.own_values IS NOT NULL AS is_set, v.updated_at
@@ -245,5 +249,5 @@ export async function listConfigurable(
      ORDER BY c.service_id LIMIT $4`,
     [organizationId, entityId, page.after ?? null, page.limit],
   );
-  return rows as ConfigurableRow[];
+  return rows as ConfigurableServiceRow[];
 }

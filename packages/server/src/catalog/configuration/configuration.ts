@@ -1,36 +1,47 @@
 // Assembles the configuration: the values that levels set, and the values that devices receive.
 
-import type { Standing } from '../activations/active-services.ts';
+import type { ActiveServices } from '../activations/active-services.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
-import { runPrepared } from '../infrastructure/statement-runner.ts';
-import type { Parameters } from '../parameters/parameter-validator.ts';
-import { createSecretBox } from '../parameters/secret-encryption.ts';
-import { createSubmissions, type Submissions } from './change-configuration.ts';
-import { createForDevice, type ForDevice } from './device-configuration.ts';
-import { createJudge } from './effective-configuration.ts';
-import { createFinder } from './find-configuration-target.ts';
-import { createReads, type Reads } from './read-configuration.ts';
-import { createReleases } from './release-cache.ts';
+import { createPreparedRunner } from '../infrastructure/statement-runner.ts';
+import type { ParameterValidator } from '../parameters/parameter-validator.ts';
+import { createSecretCipher } from '../parameters/secret-encryption.ts';
+import { type ConfigurationChanges, createConfigurationChanges } from './change-configuration.ts';
+import { createDeviceConfigurations, type DeviceConfigurations } from './device-configuration.ts';
+import { createConfigurationEvaluator } from './effective-configuration.ts';
+import { createTargetFinder } from './find-configuration-target.ts';
+import { type ConfigurationReads, createConfigurationReads } from './read-configuration.ts';
+import { createReleaseCache } from './release-cache.ts';
 
-export type Configuration = ForDevice & Reads & Submissions;
+export type Configuration = DeviceConfigurations & ConfigurationReads & ConfigurationChanges;
 
-/** @example const configuration = createConfiguration(deps, { parameters, standing }); */
+/** @example const configuration = createConfiguration(deps, { parameterValidator, activeServices }); */
 export function createConfiguration(
   deps: CatalogDeps,
-  { parameters, standing }: { parameters: Parameters; standing: Standing },
+  {
+    parameterValidator,
+    activeServices,
+  }: { parameterValidator: ParameterValidator; activeServices: ActiveServices },
 ): Configuration {
-  const run = runPrepared(deps.database);
-  const releases = createReleases(run);
-  const finder = createFinder(deps.provisioning, run, releases);
-  const judge = createJudge(parameters, deps.valueRules ?? {});
-  const box = createSecretBox(deps.masterKey, 'configuration');
-  const parts = { run, clock: deps.clock, standing, releases, finder, judge, box };
-  const devices = createForDevice(parts);
-  const submissions = createSubmissions(deps, {
+  const run = createPreparedRunner(deps.database);
+  const releases = createReleaseCache(run);
+  const finder = createTargetFinder(deps.provisioning, run, releases);
+  const evaluator = createConfigurationEvaluator(parameterValidator, deps.valueRules ?? {});
+  const secretCipher = createSecretCipher(deps.masterKey, 'configuration');
+  const parts = {
+    run,
+    clock: deps.clock,
+    activeServices,
+    releases,
+    finder,
+    evaluator,
+    secretCipher,
+  };
+  const devices = createDeviceConfigurations(parts);
+  const changes = createConfigurationChanges(deps, {
     ...parts,
     // Child organisations inherit these values, so the cache of every organisation is cleared.
     onChange: (organizationId, level) =>
-      level === 'Organization' ? devices.forget() : devices.forget(organizationId),
+      level === 'Organization' ? devices.clearCache() : devices.clearCache(organizationId),
   });
-  return { ...devices, ...createReads(parts), ...submissions };
+  return { ...devices, ...createConfigurationReads(parts), ...changes };
 }

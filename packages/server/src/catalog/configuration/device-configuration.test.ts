@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createParameters } from '../parameters/parameter-validator.ts';
-import { createSecretBox } from '../parameters/secret-encryption.ts';
+import { createParameterValidator } from '../parameters/parameter-validator.ts';
+import { createSecretCipher } from '../parameters/secret-encryption.ts';
 import type { ConfigurationRow } from './configuration-sql.ts';
-import { createForDevice } from './device-configuration.ts';
-import { createJudge } from './effective-configuration.ts';
-import { releaseOf } from './release-cache.ts';
+import { createDeviceConfigurations } from './device-configuration.ts';
+import { createConfigurationEvaluator } from './effective-configuration.ts';
+import { toReleaseParameters } from './release-cache.ts';
 
 const organizationId = 'organisation';
 const serviceId = 'service';
 const name = { serviceId, release: 1 };
 const parameterSchema = { type: 'object', properties: { footer: { type: 'string' } } };
-const release = releaseOf(name, { name: 'Receipts', domain: 'Receipts', parameterSchema });
+const release = toReleaseParameters(name, {
+  name: 'Receipts',
+  domain: 'Receipts',
+  parameterSchema,
+});
 
 /** Simulates rows that another process writes, a movable clock, and a count of database queries. */
 function openDoor() {
@@ -19,7 +23,7 @@ function openDoor() {
   let asked = 0;
   let rows: ConfigurationRow[] = [];
   let held: Promise<void> = Promise.resolve();
-  const devices = createForDevice({
+  const devices = createDeviceConfigurations({
     async run() {
       asked += 1;
       const read = rows;
@@ -27,8 +31,8 @@ function openDoor() {
       return read;
     },
     clock: { now: () => now },
-    standing: {
-      activeServices: async () => [
+    activeServices: {
+      listActiveServices: async () => [
         {
           ...name,
           providerId: 'p',
@@ -40,8 +44,8 @@ function openDoor() {
       ],
     },
     releases: async (names) => names.map(() => release),
-    judge: createJudge(createParameters(), {}),
-    box: createSecretBox(Buffer.alloc(32, 7), 'configuration'),
+    evaluator: createConfigurationEvaluator(createParameterValidator(), {}),
+    secretCipher: createSecretCipher(Buffer.alloc(32, 7), 'configuration'),
   });
   return {
     devices,
@@ -68,7 +72,7 @@ function openDoor() {
       held = until;
     },
     async footer(deviceId = 'device') {
-      const [one] = await devices.forDevice(organizationId, deviceId);
+      const [one] = await devices.readDeviceConfiguration(organizationId, deviceId);
       return one?.values?.['footer'];
     },
   };
@@ -85,12 +89,12 @@ test('what another process changed is seen within seconds, what this one changed
   door.pass(1);
   assert.equal(await door.footer(), 'two');
   door.write('three', 3);
-  door.devices.forget('another organisation');
+  door.devices.clearCache('another organisation');
   assert.equal(await door.footer(), 'two');
-  door.devices.forget(organizationId);
+  door.devices.clearCache(organizationId);
   assert.equal(await door.footer(), 'three');
   door.write('four', 4);
-  door.devices.forget();
+  door.devices.clearCache();
   assert.equal(await door.footer(), 'four');
 });
 
@@ -116,7 +120,7 @@ test('what was read before a change is not remembered after it', async () => {
   const early = door.footer();
   while (door.asked() === 0) await Promise.resolve();
   door.write('new', 2);
-  door.devices.forget(organizationId);
+  door.devices.clearCache(organizationId);
   const late = door.footer();
   release();
   assert.equal(await early, 'old');

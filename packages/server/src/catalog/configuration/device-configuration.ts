@@ -2,25 +2,25 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/index.ts';
-import type { Standing } from '../activations/active-services.ts';
-import type { Run } from '../infrastructure/statement-runner.ts';
-import { misfitsMax } from '../parameters/level-rules.ts';
-import type { SecretBox } from '../parameters/secret-encryption.ts';
-import type { LevelValues, Misfit, Values } from '../parameters/types.ts';
+import type { ActiveServices } from '../activations/active-services.ts';
+import type { StatementRunner } from '../infrastructure/statement-runner.ts';
+import { reportedFaultsMax } from '../parameters/level-rules.ts';
+import type { SecretCipher } from '../parameters/secret-encryption.ts';
+import type { LevelValues, ParameterValues, ValueFault } from '../parameters/types.ts';
 import {
   type ConfigurationRow,
-  readDeviceLine,
-  readDeviceVersions,
-  type SetVersion,
+  type LevelVersion,
+  readConfigurationsOfDevice,
+  readVersionsOfDevice,
 } from './configuration-sql.ts';
-import type { Judge } from './effective-configuration.ts';
-import type { Releases } from './release-cache.ts';
+import type { ConfigurationEvaluator } from './effective-configuration.ts';
+import type { ReadReleases } from './release-cache.ts';
 
-const rememberedMaxBytes = 32 * 1024 * 1024;
+const cacheMaxBytes = 32 * 1024 * 1024;
 /** The size of a cache entry without its values. */
 const entryBytes = 512;
 /** A change in another process becomes visible after at most this time; a local change at once. */
-const rememberedMs = 5_000;
+const cacheTtlMs = 5_000;
 const versionChars = 22;
 
 /** An active service of a device, with the configuration that the device must use. */
@@ -35,126 +35,129 @@ export type DeviceConfiguration = {
    * Contains the secrets in clear. Absent when the stored values do not fit the release in force or
    * a required member is missing; the device then keeps its current values.
    */
-  readonly values?: Values;
+  readonly values?: ParameterValues;
   /** The reasons for absent values; empty when values are present. */
-  readonly misfits: readonly Misfit[];
+  readonly faults: readonly ValueFault[];
 };
 
-export type ForDevice = {
-  forDevice(
+export type DeviceConfigurations = {
+  readDeviceConfiguration(
     organizationId: string,
     logicalDeviceId: string,
   ): Promise<readonly DeviceConfiguration[]>;
   /**
    * Reads only the current versions, which is cheap for a client that may already hold the values.
    */
-  versionsFor(
+  readVersions(
     organizationId: string,
     logicalDeviceId: string,
   ): Promise<readonly Pick<DeviceConfiguration, 'serviceId' | 'domain' | 'version'>[]>;
   /**
    * Clears the cache of one organisation after its change, or the whole cache without an argument.
    */
-  forget(organizationId?: string): void;
+  clearCache(organizationId?: string): void;
 };
 
-type Parts = {
-  readonly run: Run;
+type DeviceConfigurationParts = {
+  readonly run: StatementRunner;
   readonly clock: Clock;
-  readonly standing: Pick<Standing, 'activeServices'>;
-  readonly releases: Releases;
-  readonly judge: Judge;
-  readonly box: SecretBox;
+  readonly activeServices: Pick<ActiveServices, 'listActiveServices'>;
+  readonly releases: ReadReleases;
+  readonly evaluator: ConfigurationEvaluator;
+  readonly secretCipher: SecretCipher;
 };
 
-export const levelOf = (box: SecretBox, row: ConfigurationRow): LevelValues => ({
+export const toLevelValues = (secretCipher: SecretCipher, row: ConfigurationRow): LevelValues => ({
   level: row.level,
   entityId: row.entity_id,
   version: row.version,
   values: row.own_values ?? undefined,
-  secrets: box.open(row, row.secrets_sealed),
+  secrets: secretCipher.decrypt(row, row.secrets_sealed),
 });
 
 /** Derives the version from the names of its inputs, so a change is detected without the values. */
-function versionOf(serviceId: string, release: number, rows: readonly SetVersion[]): string {
+function computeVersion(serviceId: string, release: number, rows: readonly LevelVersion[]): string {
   const levels = rows.map(({ entity_id, version }) => [entity_id, version]);
   const text = JSON.stringify([serviceId, release, levels]);
   return createHash('sha256').update(text).digest('base64url').slice(0, versionChars);
 }
 
-/** @example const devices = createForDevice(parts); await devices.forDevice(organizationId, deviceId); */
-export function createForDevice(parts: Parts): ForDevice {
-  const { run, clock, standing, releases, judge, box } = parts;
-  const remembered = new LRUCache<string, { until: number; found: DeviceConfiguration[] }>({
-    maxSize: rememberedMaxBytes,
+/** @example const devices = createDeviceConfigurations(parts); await devices.readDeviceConfiguration(organizationId, deviceId); */
+export function createDeviceConfigurations(parts: DeviceConfigurationParts): DeviceConfigurations {
+  const { run, clock, activeServices, releases, evaluator, secretCipher } = parts;
+  const cache = new LRUCache<string, { until: number; found: DeviceConfiguration[] }>({
+    maxSize: cacheMaxBytes,
     sizeCalculation: ({ found }) => entryBytes + JSON.stringify(found).length,
   });
-  const underway = new Map<string, Promise<DeviceConfiguration[]>>();
+  const pendingLoads = new Map<string, Promise<DeviceConfiguration[]>>();
   /** Counts the changes: a result that was read before a change is returned, but not cached. */
-  let changes = 0;
+  let changeCount = 0;
 
-  async function load(organizationId: string, deviceId: string): Promise<DeviceConfiguration[]> {
+  async function loadConfigurations(
+    organizationId: string,
+    deviceId: string,
+  ): Promise<DeviceConfiguration[]> {
     const [active, rows] = await Promise.all([
-      standing.activeServices(organizationId, deviceId),
-      readDeviceLine(run, organizationId, deviceId),
+      activeServices.listActiveServices(organizationId, deviceId),
+      readConfigurationsOfDevice(run, organizationId, deviceId),
     ]);
     const inForce = await releases(active);
     return inForce.map((release) => {
       const { serviceId, name, domain } = release;
-      const own = rows.filter((row) => row.service_id === serviceId);
-      const levels = own.map((row) => levelOf(box, row));
-      const { whole, missing, misfits } = judge.effective(release, levels);
-      const wanting = missing.map(
-        (pointer): Misfit => ({ pointer, code: 'field_required', detail: 'is set by nobody' }),
+      const serviceRows = rows.filter((row) => row.service_id === serviceId);
+      const levels = serviceRows.map((row) => toLevelValues(secretCipher, row));
+      const { values, missing, faults: valueFaults } = evaluator.evaluate(release, levels);
+      const missingFaults = missing.map(
+        (pointer): ValueFault => ({ pointer, code: 'field_required', detail: 'is set by nobody' }),
       );
-      const faults = [...misfits, ...wanting];
+      const faults = [...valueFaults, ...missingFaults];
       return {
         serviceId,
         serviceName: name,
         domain,
         release: release.release,
-        version: versionOf(serviceId, release.release, own),
-        ...(faults.length === 0 ? { values: whole } : {}),
-        misfits: faults.slice(0, misfitsMax),
+        version: computeVersion(serviceId, release.release, serviceRows),
+        ...(faults.length === 0 ? { values } : {}),
+        faults: faults.slice(0, reportedFaultsMax),
       };
     });
   }
 
   return {
-    async forDevice(organizationId, logicalDeviceId) {
+    async readDeviceConfiguration(organizationId, logicalDeviceId) {
       const key = `${organizationId}|${logicalDeviceId}`;
-      const known = remembered.get(key);
-      if (known !== undefined && clock.now() < known.until) return known.found;
-      const joined = underway.get(key);
-      if (joined !== undefined) return joined;
-      const seen = changes;
-      const until = clock.now() + rememberedMs;
-      const loading = load(organizationId, logicalDeviceId);
-      underway.set(key, loading);
+      const cached = cache.get(key);
+      if (cached !== undefined && clock.now() < cached.until) return cached.found;
+      const pendingLoad = pendingLoads.get(key);
+      if (pendingLoad !== undefined) return pendingLoad;
+      const changeCountBefore = changeCount;
+      const until = clock.now() + cacheTtlMs;
+      const loading = loadConfigurations(organizationId, logicalDeviceId);
+      pendingLoads.set(key, loading);
       try {
         const found = await loading;
-        if (seen === changes) remembered.set(key, { until, found });
+        if (changeCountBefore === changeCount) cache.set(key, { until, found });
         return found;
       } finally {
-        if (underway.get(key) === loading) underway.delete(key);
+        if (pendingLoads.get(key) === loading) pendingLoads.delete(key);
       }
     },
-    async versionsFor(organizationId, logicalDeviceId) {
+    async readVersions(organizationId, logicalDeviceId) {
       const [active, rows] = await Promise.all([
-        standing.activeServices(organizationId, logicalDeviceId),
-        readDeviceVersions(run, organizationId, logicalDeviceId),
+        activeServices.listActiveServices(organizationId, logicalDeviceId),
+        readVersionsOfDevice(run, organizationId, logicalDeviceId),
       ]);
       return active.map(({ serviceId, domain, release }) => {
-        const own = rows.filter((row) => row.service_id === serviceId);
-        return { serviceId, domain, version: versionOf(serviceId, release, own) };
+        const serviceRows = rows.filter((row) => row.service_id === serviceId);
+        return { serviceId, domain, version: computeVersion(serviceId, release, serviceRows) };
       });
     },
-    forget(organizationId) {
-      changes += 1;
-      underway.clear();
-      if (organizationId === undefined) return remembered.clear();
-      for (const key of remembered.keys()) {
-        if (key.startsWith(`${organizationId}|`)) remembered.delete(key);
+    clearCache(organizationId) {
+      changeCount += 1;
+      pendingLoads.clear();
+      if (organizationId === undefined) return cache.clear();
+      for (const key of cache.keys()) {
+        if (key.startsWith(`${organizationId}|`)) cache.delete(key);
       }
     },
   };

@@ -1,146 +1,186 @@
 // Computes the effective values of an entity, the missing members, and the values that do not fit.
 import type { FieldError } from '@switchyard/contract';
-import { misfitsMax, missingIn, ownMisfits, secretsIn } from '../parameters/level-rules.ts';
 import {
+  findLevelFaults,
+  findMissingMembers,
+  findSecrets,
+  reportedFaultsMax,
+} from '../parameters/level-rules.ts';
+import {
+  addSecrets,
+  encodePointerStep,
+  findSource,
+  getValueAt,
   isObject,
-  leavesOf,
-  mergeAll,
-  type Source,
-  sourceOf,
-  step,
-  stepsOf,
-  valueAt,
-  type WholeLevel,
-  without,
-  withSecrets,
+  type LevelWithSecrets,
+  listLeaves,
+  mergeLevels,
+  parsePointer,
+  removeValues,
+  type ValueSource,
 } from '../parameters/merge-levels.ts';
-import type { Parameters } from '../parameters/parameter-validator.ts';
-import type { LevelValues, Misfit, Release, ValueRules, Values } from '../parameters/types.ts';
+import type { ParameterValidator } from '../parameters/parameter-validator.ts';
+import type {
+  LevelValues,
+  ParameterValues,
+  ReleaseParameters,
+  ValueFault,
+  ValueRules,
+} from '../parameters/types.ts';
 
 /** The values of a level as clients see them: secrets appear only as pointers. */
-export type Shown = { readonly values: Values; readonly secrets: readonly string[] };
+export type VisibleValues = {
+  readonly values: ParameterValues;
+  readonly secrets: readonly string[];
+};
 
-export type Effective = {
+export type EffectiveConfiguration = {
   /** The merged values, including the secrets. */
-  readonly whole: Values;
+  readonly values: ParameterValues;
   /** The required members that no level sets. */
   readonly missing: readonly string[];
-  readonly misfits: readonly Misfit[];
+  readonly faults: readonly ValueFault[];
 };
 
-export type Explained = {
-  readonly values: Values;
-  readonly sources: readonly Source[];
-  readonly secrets: readonly Source[];
+export type ExplainedValues = {
+  readonly values: ParameterValues;
+  readonly sources: readonly ValueSource[];
+  readonly secrets: readonly ValueSource[];
 };
 
-export type Judge = {
+export type ConfigurationEvaluator = {
   /** Returns every fault in the values of one level, independent of the levels above it. */
-  own(release: Release, level: LevelValues): readonly Misfit[];
+  findLevelFaults(release: ReleaseParameters, level: LevelValues): readonly ValueFault[];
   /** Merges the levels, and returns every fault: of the schema and of the service's own rules. */
-  effective(release: Release, levels: readonly LevelValues[]): Effective;
+  evaluate(release: ReleaseParameters, levels: readonly LevelValues[]): EffectiveConfiguration;
   /** Returns the level that each value comes from, and lists secrets separately. */
-  explain(release: Release, levels: readonly LevelValues[]): Explained;
-  shown(release: Release, level: LevelValues): Shown;
+  explainSources(release: ReleaseParameters, levels: readonly LevelValues[]): ExplainedValues;
+  hideSecrets(release: ReleaseParameters, level: LevelValues): VisibleValues;
 };
 
-const wholeOf = ({ level, entityId, values = {}, secrets }: LevelValues): WholeLevel => ({
+const toLevelWithSecrets = ({
   level,
   entityId,
-  whole: withSecrets(values, secrets),
+  values = {},
+  secrets,
+}: LevelValues): LevelWithSecrets => ({
+  level,
+  entityId,
+  allValues: addSecrets(values, secrets),
 });
 
-const defaultsOf = ({ serviceId, defaults }: Release): WholeLevel => ({
+const toDefaultsLevel = ({ serviceId, defaults }: ReleaseParameters): LevelWithSecrets => ({
   level: 'Service',
   entityId: serviceId,
-  whole: defaults,
+  allValues: defaults,
 });
 
-const linesOf = (release: Release, levels: readonly LevelValues[]): WholeLevel[] => [
-  defaultsOf(release),
-  ...levels.map(wholeOf),
-];
+const withDefaults = (
+  release: ReleaseParameters,
+  levels: readonly LevelValues[],
+): LevelWithSecrets[] => [toDefaultsLevel(release), ...levels.map(toLevelWithSecrets)];
 
 /**
  * For a pointer into a list, returns the pointer of the list, because a level sets a list as a
  * whole.
  */
-function settingAt(values: Values, pointer: string): string {
+function findSettingPointer(values: ParameterValues, pointer: string): string {
   let at = '';
-  for (const name of stepsOf(pointer)) {
-    if (!isObject(valueAt(values, at))) break;
-    at = `${at}${step(name)}`;
+  for (const name of parsePointer(pointer)) {
+    if (!isObject(getValueAt(values, at))) break;
+    at = `${at}${encodePointerStep(name)}`;
   }
   return at;
 }
 
-/** @example const judge = createJudge(parameters, {}); judge.effective(release, levels).whole; */
-export function createJudge(parameters: Pick<Parameters, 'faultIn'>, rules: ValueRules): Judge {
+/** @example const evaluator = createConfigurationEvaluator(parameterValidator, {}); evaluator.evaluate(release, levels).values; */
+export function createConfigurationEvaluator(
+  parameterValidator: Pick<ParameterValidator, 'findFault'>,
+  rules: ValueRules,
+): ConfigurationEvaluator {
   /**
    * The schema check finds one fault at a time, so each faulty setting is removed before the next.
    */
-  function schemaFaults({ serviceId, release, relaxed }: Release, whole: Values): FieldError[] {
+  function findSchemaFaults(
+    { serviceId, release, relaxedSchema }: ReleaseParameters,
+    values: ParameterValues,
+  ): FieldError[] {
     const found: FieldError[] = [];
-    let left = whole;
-    while (relaxed !== undefined && found.length < misfitsMax) {
-      const fault = parameters.faultIn(relaxed, `${serviceId}:${release}:values`, left);
+    let remaining = values;
+    while (relaxedSchema !== undefined && found.length < reportedFaultsMax) {
+      const fault = parameterValidator.findFault(
+        relaxedSchema,
+        `${serviceId}:${release}:values`,
+        remaining,
+      );
       if (fault === undefined) break;
       found.push(fault);
-      const setting = settingAt(left, fault.pointer);
+      const setting = findSettingPointer(remaining, fault.pointer);
       if (setting === '') break;
-      left = without(left, new Set([setting]));
+      remaining = removeValues(remaining, new Set([setting]));
     }
     return found;
   }
 
   /** A domain may have the name of a member that every object has, such as `constructor`. */
-  const ruleFaults = ({ domain }: Release, whole: Values): readonly FieldError[] =>
-    (Object.hasOwn(rules, domain) ? rules[domain]?.(whole) : undefined) ?? [];
+  const findRuleFaults = (
+    { domain }: ReleaseParameters,
+    values: ParameterValues,
+  ): readonly FieldError[] =>
+    (Object.hasOwn(rules, domain) ? rules[domain]?.(values) : undefined) ?? [];
 
   return {
-    own(release, level) {
-      const { whole } = wholeOf(level);
-      const unknown = ownMisfits(release.schema, whole, level.level);
-      return [...unknown, ...schemaFaults(release, whole)];
+    findLevelFaults(release, level) {
+      const { allValues: values } = toLevelWithSecrets(level);
+      const memberFaults = findLevelFaults(release.schema, values, level.level);
+      return [...memberFaults, ...findSchemaFaults(release, values)];
     },
 
-    effective(release, levels) {
-      const lines = linesOf(release, levels);
-      const whole = mergeAll(lines.map((line) => line.whole));
-      const own = lines.flatMap(({ level, entityId, whole: values }) =>
-        ownMisfits(release.schema, values, level).map((misfit) => ({ ...misfit, level, entityId })),
+    evaluate(release, levels) {
+      const allLevels = withDefaults(release, levels);
+      const values = mergeLevels(allLevels.map((each) => each.allValues));
+      const levelFaults = allLevels.flatMap(({ level, entityId, allValues: values }) =>
+        findLevelFaults(release.schema, values, level).map((fault) => ({
+          ...fault,
+          level,
+          entityId,
+        })),
       );
-      const merged = [...schemaFaults(release, whole), ...ruleFaults(release, whole)].map(
-        (fault) => ({ ...fault, ...sourceOf(lines, settingAt(whole, fault.pointer)) }),
-      );
+      const mergedFaults = [
+        ...findSchemaFaults(release, values),
+        ...findRuleFaults(release, values),
+      ].map((fault) => ({
+        ...fault,
+        ...findSource(allLevels, findSettingPointer(values, fault.pointer)),
+      }));
       return {
-        whole,
-        missing: missingIn(release.schema, whole),
-        misfits: [...own, ...merged],
+        values,
+        missing: findMissingMembers(release.schema, values),
+        faults: [...levelFaults, ...mergedFaults],
       };
     },
 
-    explain(release, levels) {
-      const lines = linesOf(release, levels);
-      const whole = mergeAll(lines.map((line) => line.whole));
-      const sealed = new Set(levels.flatMap(({ secrets }) => Object.keys(secrets)));
-      for (const [pointer] of secretsIn(release.schema, whole)) sealed.add(pointer);
-      const sources = leavesOf(whole).flatMap(([pointer]): Source[] => {
-        const source = sourceOf(lines, pointer);
+    explainSources(release, levels) {
+      const allLevels = withDefaults(release, levels);
+      const values = mergeLevels(allLevels.map((each) => each.allValues));
+      const secretPointers = new Set(levels.flatMap(({ secrets }) => Object.keys(secrets)));
+      for (const [pointer] of findSecrets(release.schema, values)) secretPointers.add(pointer);
+      const sources = listLeaves(values).flatMap(([pointer]): ValueSource[] => {
+        const source = findSource(allLevels, pointer);
         return source === undefined ? [] : [{ pointer, ...source }];
       });
-      const isSealed = ({ pointer }: Source) => sealed.has(pointer);
+      const isSecret = ({ pointer }: ValueSource) => secretPointers.has(pointer);
       return {
-        values: without(whole, sealed),
-        sources: sources.filter((source) => !isSealed(source)),
-        secrets: sources.filter(isSealed),
+        values: removeValues(values, secretPointers),
+        sources: sources.filter((source) => !isSecret(source)),
+        secrets: sources.filter(isSecret),
       };
     },
 
-    shown(release, { values = {}, secrets }) {
-      const sealed = new Set(Object.keys(secrets));
-      for (const [pointer] of secretsIn(release.schema, values)) sealed.add(pointer);
-      return { values: without(values, sealed), secrets: [...sealed].sort() };
+    hideSecrets(release, { values = {}, secrets }) {
+      const secretPointers = new Set(Object.keys(secrets));
+      for (const [pointer] of findSecrets(release.schema, values)) secretPointers.add(pointer);
+      return { values: removeValues(values, secretPointers), secrets: [...secretPointers].sort() };
     },
   };
 }

@@ -6,74 +6,103 @@ import type {
 } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
-import type { Scope } from '../infrastructure/caller-scope.ts';
-import type { Run } from '../infrastructure/statement-runner.ts';
-import type { SecretBox } from '../parameters/secret-encryption.ts';
-import type { LevelRef, Release } from '../parameters/types.ts';
+import type { CallerScope } from '../infrastructure/caller-scope.ts';
+import type { StatementRunner } from '../infrastructure/statement-runner.ts';
+import type { SecretCipher } from '../parameters/secret-encryption.ts';
+import type { LevelReference, ReleaseParameters } from '../parameters/types.ts';
 import {
-  findVersion,
-  listConfigurable,
-  listVersions,
-  readLine,
-  type VersionRow,
+  type ConfigurationVersionRow,
+  findConfigurationVersion,
+  listConfigurableServices,
+  listConfigurationVersions,
+  readConfigurationsOfEntity,
 } from './configuration-sql.ts';
-import { configurationView, versionView } from './configuration-view.ts';
-import { levelOf } from './device-configuration.ts';
-import type { Judge } from './effective-configuration.ts';
-import type { EntityTarget, Finder, Target } from './find-configuration-target.ts';
-import { refuseVersion } from './validate-level-values.ts';
+import { toConfigurationView, toVersionView } from './configuration-view.ts';
+import { toLevelValues } from './device-configuration.ts';
+import type { ConfigurationEvaluator } from './effective-configuration.ts';
+import type {
+  ConfigurationTarget,
+  EntityTarget,
+  TargetFinder,
+} from './find-configuration-target.ts';
+import { throwVersionNotFound } from './validate-level-values.ts';
 
-export type Reads = {
-  services(
-    scope: Scope,
+export type ConfigurationReads = {
+  listServices(
+    scope: CallerScope,
     target: EntityTarget,
     page: PageRequest,
   ): Promise<FoundPage<ConfigurableService>>;
-  get(scope: Scope, target: Target): Promise<ServiceConfiguration>;
-  versions(
-    scope: Scope,
-    target: Target,
+  getConfiguration(scope: CallerScope, target: ConfigurationTarget): Promise<ServiceConfiguration>;
+  listVersions(
+    scope: CallerScope,
+    target: ConfigurationTarget,
     page: PageRequest,
   ): Promise<FoundPage<ConfigurationVersion>>;
-  version(scope: Scope, target: Target, version: number): Promise<ConfigurationVersion>;
+  getVersion(
+    scope: CallerScope,
+    target: ConfigurationTarget,
+    version: number,
+  ): Promise<ConfigurationVersion>;
 };
 
-type Parts = {
-  readonly run: Run;
-  readonly finder: Finder;
-  readonly judge: Judge;
-  readonly box: SecretBox;
+type ReadParts = {
+  readonly run: StatementRunner;
+  readonly finder: TargetFinder;
+  readonly evaluator: ConfigurationEvaluator;
+  readonly secretCipher: SecretCipher;
 };
 
-/** @example const { get } = createReads(parts); */
-export function createReads({ run, finder, judge, box }: Parts): Reads {
-  const shownOf = (row: VersionRow, release: Release, place: LevelRef) =>
-    judge.shown(release, {
-      level: place.level,
-      entityId: place.entityId,
+/** @example const { getConfiguration } = createConfigurationReads(parts); */
+export function createConfigurationReads({
+  run,
+  finder,
+  evaluator,
+  secretCipher,
+}: ReadParts): ConfigurationReads {
+  const toVisibleValues = (
+    row: ConfigurationVersionRow,
+    release: ReleaseParameters,
+    entity: LevelReference,
+  ) =>
+    evaluator.hideSecrets(release, {
+      level: entity.level,
+      entityId: entity.entityId,
       version: row.version,
       values: row.own_values ?? undefined,
-      secrets: box.open(row, row.secrets_sealed),
+      secrets: secretCipher.decrypt(row, row.secrets_sealed),
     });
 
-  const keyOf = (scope: Scope, place: LevelRef, release: Release) => ({
+  const configurationKey = (
+    scope: CallerScope,
+    entity: LevelReference,
+    release: ReleaseParameters,
+  ) => ({
     organizationId: scope.organizationId,
-    entityId: place.entityId,
+    entityId: entity.entityId,
     serviceId: release.serviceId,
   });
 
-  async function currentOf(scope: Scope, place: LevelRef, release: Release): Promise<number> {
-    const [newest] = await listVersions(run, keyOf(scope, place, release), { limit: 1 });
+  async function readCurrentVersion(
+    scope: CallerScope,
+    entity: LevelReference,
+    release: ReleaseParameters,
+  ): Promise<number> {
+    const [newest] = await listConfigurationVersions(
+      run,
+      configurationKey(scope, entity, release),
+      { limit: 1 },
+    );
     return newest?.version ?? 0;
   }
 
   return {
-    async services(scope, target, page) {
-      const { entityId } = await finder.place(scope, target);
+    async listServices(scope, target, page) {
+      const { entityId } = await finder.findEntity(scope, target);
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listConfigurable(run, scope.organizationId, entityId, read);
-      const shown = rows.slice(0, page.limit);
-      const items = shown.map((row) => ({
+      const rows = await listConfigurableServices(run, scope.organizationId, entityId, read);
+      const pageRows = rows.slice(0, page.limit);
+      const items = pageRows.map((row) => ({
         serviceId: row.service_id,
         name: row.name,
         domain: row.domain,
@@ -84,38 +113,43 @@ export function createReads({ run, finder, judge, box }: Parts): Reads {
           ? {}
           : { updatedAt: isoTime(row.updated_at.getTime()) }),
       }));
-      return { items, next: rows.length > page.limit ? shown.at(-1)?.service_id : undefined };
+      return { items, next: rows.length > page.limit ? pageRows.at(-1)?.service_id : undefined };
     },
 
-    async get(scope, target) {
-      const { place, release } = await finder.find(scope, target);
-      const rows = await readLine(run, scope.organizationId, place, release.serviceId);
-      const levels = rows.map((row) => levelOf(box, row));
-      const judged = judge.effective(release, levels);
-      return configurationView(judge, release, place, levels, judged);
+    async getConfiguration(scope, target) {
+      const { entity, release } = await finder.find(scope, target);
+      const rows = await readConfigurationsOfEntity(
+        run,
+        scope.organizationId,
+        entity,
+        release.serviceId,
+      );
+      const levels = rows.map((row) => toLevelValues(secretCipher, row));
+      const effective = evaluator.evaluate(release, levels);
+      return toConfigurationView(evaluator, release, entity, levels, effective);
     },
 
-    async versions(scope, target, page) {
-      const { place, release } = await finder.find(scope, target);
+    async listVersions(scope, target, page) {
+      const { entity, release } = await finder.find(scope, target);
       const read = { ...page, limit: page.limit + 1 };
       const [rows, current] = await Promise.all([
-        listVersions(run, keyOf(scope, place, release), read),
-        currentOf(scope, place, release),
+        listConfigurationVersions(run, configurationKey(scope, entity, release), read),
+        readCurrentVersion(scope, entity, release),
       ]);
-      const shown = rows.slice(0, page.limit);
-      const last = rows.length > page.limit ? shown.at(-1) : undefined;
+      const pageRows = rows.slice(0, page.limit);
+      const last = rows.length > page.limit ? pageRows.at(-1) : undefined;
       const next = last === undefined ? undefined : String(last.version);
-      return { items: shown.map((row) => versionView(row, current)), next };
+      return { items: pageRows.map((row) => toVersionView(row, current)), next };
     },
 
-    async version(scope, target, version) {
-      const { place, release } = await finder.find(scope, target);
+    async getVersion(scope, target, version) {
+      const { entity, release } = await finder.find(scope, target);
       const [row, current] = await Promise.all([
-        findVersion(run, keyOf(scope, place, release), version),
-        currentOf(scope, place, release),
+        findConfigurationVersion(run, configurationKey(scope, entity, release), version),
+        readCurrentVersion(scope, entity, release),
       ]);
-      if (row === undefined) return refuseVersion();
-      return versionView(row, current, shownOf(row, release, place));
+      if (row === undefined) return throwVersionNotFound();
+      return toVersionView(row, current, toVisibleValues(row, release, entity));
     },
   };
 }

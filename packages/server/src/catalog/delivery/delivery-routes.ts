@@ -17,19 +17,22 @@ import {
   readPageRequest,
   route,
 } from '../../http/index.ts';
-import { scopeOf } from '../infrastructure/caller-scope.ts';
-import type { Delivery } from './configuration-delivery.ts';
+import { readCallerScope } from '../infrastructure/caller-scope.ts';
+import type { ConfigurationDelivery } from './configuration-delivery.ts';
 
 const base = '/configuration/v1';
 const tags = ['Configuration'] as const;
 const permission = 'conf.read';
 
-export function registerDelivery(app: FastifyInstance, delivery: Delivery): void {
-  registerDevices(app, delivery);
-  registerFleet(app, delivery);
+export function registerDeliveryRoutes(
+  app: FastifyInstance,
+  delivery: ConfigurationDelivery,
+): void {
+  registerDeviceRoutes(app, delivery);
+  registerAdministratorRoutes(app, delivery);
 }
 
-function registerDevices(app: FastifyInstance, delivery: Delivery): void {
+function registerDeviceRoutes(app: FastifyInstance, delivery: ConfigurationDelivery): void {
   route(app, {
     method: 'GET',
     url: `${base}/device`,
@@ -46,9 +49,12 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     errors: ['device_not_found'],
     priority: 'list',
     async handler({ caller, headers }, reply) {
-      const held = headers['if-none-match'];
-      const holds = (version: string) => matchesIfNoneMatch(held, `"${version}"`);
-      const { version, document } = await delivery.read(scopeOf(caller), holds);
+      const ifNoneMatch = headers['if-none-match'];
+      const hasVersion = (version: string) => matchesIfNoneMatch(ifNoneMatch, `"${version}"`);
+      const { version, document } = await delivery.readDocument(
+        readCallerScope(caller),
+        hasVersion,
+      );
       // Values may hold secrets.
       reply.headers({ etag: `"${version}"`, 'cache-control': 'no-store' });
       return document ?? reply.code(304).send();
@@ -76,7 +82,7 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
         reason: 'kernel 3 refused the keys',
       },
     },
-    handler: ({ caller, body }) => delivery.acknowledge(scopeOf(caller), body),
+    handler: ({ caller, body }) => delivery.acknowledge(readCallerScope(caller), body),
   });
 
   route(app, {
@@ -89,11 +95,11 @@ function registerDevices(app: FastifyInstance, delivery: Delivery): void {
     permission: 'public',
     response: { 200: ConfigurationKeyList },
     errors: [],
-    handler: () => delivery.keys(),
+    handler: () => delivery.listSigningKeys(),
   });
 }
 
-function registerFleet(app: FastifyInstance, delivery: Delivery): void {
+function registerAdministratorRoutes(app: FastifyInstance, delivery: ConfigurationDelivery): void {
   route(app, {
     method: 'GET',
     url: `${base}/logical-devices/:logicalDeviceId/delivery`,
@@ -107,7 +113,8 @@ function registerFleet(app: FastifyInstance, delivery: Delivery): void {
     }),
     response: { 200: DeviceDelivery },
     errors: ['device_not_found'],
-    handler: ({ caller, params }) => delivery.get(scopeOf(caller), params.logicalDeviceId),
+    handler: ({ caller, params }) =>
+      delivery.getDelivery(readCallerScope(caller), params.logicalDeviceId),
   });
 
   route(app, {
@@ -127,10 +134,10 @@ function registerFleet(app: FastifyInstance, delivery: Delivery): void {
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
-      const { limit: _limit, cursor: _cursor, ...wanted } = query;
+      const { limit: _limit, cursor: _cursor, ...filters } = query;
       const page = readPageRequest(query, 'listConfigurationDeliveries');
       return pageResponse(
-        await delivery.list(scopeOf(caller), wanted, page),
+        await delivery.listDeliveries(readCallerScope(caller), filters, page),
         query,
         'listConfigurationDeliveries',
       );

@@ -1,23 +1,23 @@
 // SQL for deliveries: the versions that devices read, the request times, and acknowledgements.
 import { type DeviceAcknowledgement, defined, type FleetDelivery } from '@switchyard/contract';
 import { isoTime, type PublicSigningKey, publicSigningKey } from '../../platform/index.ts';
-import type { Run } from '../infrastructure/statement-runner.ts';
-import type { Current, Versions } from './device-document.ts';
+import type { StatementRunner } from '../infrastructure/statement-runner.ts';
+import type { DesiredVersions, VersionsByService } from './device-document.ts';
 
 export type DeliveryRow = {
   asked_at: Date;
   told_version: string;
-  told_services: Versions;
+  told_services: VersionsByService;
   told_at: Date;
   applied_version: string | null;
-  applied_services: Versions | null;
+  applied_services: VersionsByService | null;
   applied_at: Date | null;
   failed_version: string | null;
   failed_reason: string | null;
   failed_at: Date | null;
 };
 
-export type Told = Current & {
+export type SentConfiguration = DesiredVersions & {
   readonly organizationId: string;
   readonly logicalDeviceId: string;
 };
@@ -25,7 +25,7 @@ export type Told = Current & {
 /**
  * One statement for all simultaneous requests; told_at is the time when a version was first sent.
  */
-const toldText = `INSERT INTO device_configurations AS d
+const sentConfigurationsSql = `INSERT INTO device_configurations AS d
     (organization_id, logical_device_id, asked_at, told_version, told_services, told_at)
   SELECT r."organizationId", r."logicalDeviceId", $2, r.version, r.versions, $2
   FROM jsonb_to_recordset($1::jsonb)
@@ -36,15 +36,19 @@ const toldText = `INSERT INTO device_configurations AS d
       ELSE excluded.told_at END,
     told_version = excluded.told_version, told_services = excluded.told_services`;
 
-export async function noteTold(run: Run, told: readonly Told[], now: string): Promise<void> {
-  await run(toldText, [JSON.stringify(told), now]);
+export async function recordSentConfigurations(
+  run: StatementRunner,
+  sent: readonly SentConfiguration[],
+  now: string,
+): Promise<void> {
+  await run(sentConfigurationsSql, [JSON.stringify(sent), now]);
 }
 
 const columns = `d.asked_at, d.told_version, d.told_services, d.told_at, d.applied_version,
   d.applied_services, d.applied_at, d.failed_version, d.failed_reason, d.failed_at`;
 
 export async function findDelivery(
-  run: Run,
+  run: StatementRunner,
   organizationId: string,
   logicalDeviceId: string,
 ): Promise<DeliveryRow | undefined> {
@@ -57,7 +61,7 @@ export async function findDelivery(
 }
 
 /** The last acknowledgement counts; a repeated one changes nothing, so its first time stays. */
-const saidText = `UPDATE device_configurations SET
+const acknowledgementSql = `UPDATE device_configurations SET
     applied_version = CASE WHEN $4 THEN $3 WHEN applied_version = $3 THEN NULL
       ELSE applied_version END,
     applied_services = CASE WHEN $4 THEN $5::jsonb WHEN applied_version = $3 THEN NULL
@@ -71,13 +75,13 @@ const saidText = `UPDATE device_configurations SET
     AND CASE WHEN $4 THEN applied_version IS DISTINCT FROM $3 OR failed_version IS NOT NULL
       ELSE failed_version IS DISTINCT FROM $3 OR failed_reason IS DISTINCT FROM $6 END`;
 
-export async function noteSaid(
-  run: Run,
+export async function recordAcknowledgement(
+  run: StatementRunner,
   key: { organizationId: string; logicalDeviceId: string },
   { version, applied, reason }: DeviceAcknowledgement,
-  { versions, now }: { versions: Versions; now: string },
+  { versions, now }: { versions: VersionsByService; now: string },
 ): Promise<void> {
-  await run(saidText, [
+  await run(acknowledgementSql, [
     key.organizationId,
     key.logicalDeviceId,
     version,
@@ -88,14 +92,14 @@ export async function noteSaid(
   ]);
 }
 
-export type FleetQuery = {
+export type DeliveryQuery = {
   readonly status?: 'Pending' | 'Applied' | 'Failed';
   readonly serviceId?: string;
   readonly merchantId?: string;
   readonly storeId?: string;
 };
 
-type FleetRow = Omit<DeliveryRow, 'asked_at' | 'told_version' | 'told_at'> & {
+type DeviceDeliveryRow = Omit<DeliveryRow, 'asked_at' | 'told_version' | 'told_at'> & {
   logical_device_id: string;
   store_id: string;
   merchant_id: string;
@@ -111,16 +115,16 @@ type FleetRow = Omit<DeliveryRow, 'asked_at' | 'told_version' | 'told_at'> & {
 const ancestorsMax = 16;
 
 /** True if a configuration at the device or above it changed after the device last asked. */
-const isChangedSince = `EXISTS (
+const changedSinceSql = `EXISTS (
     SELECT FROM service_configurations c
     WHERE c.organization_id = ANY (above.ids) AND c.updated_at > d.asked_at
       AND c.entity_id = ANY (above.ids || ARRAY[l.merchant_id, l.store_id, l.logical_device_id])
       AND ($2::uuid IS NULL OR c.service_id = $2))`;
 
 /** Compares the versions of one service if it is given, otherwise the version of all services. */
-const statusText = `CASE
+const deliveryStatusSql = `CASE
     WHEN d.told_version IS NULL THEN 'Pending'
-    WHEN ${isChangedSince} THEN 'Pending'
+    WHEN ${changedSinceSql} THEN 'Pending'
     WHEN coalesce(CASE WHEN $2::uuid IS NULL THEN d.applied_version = d.told_version
       ELSE d.applied_services ->> $2::text = d.told_services ->> $2::text END, false) THEN 'Applied'
     WHEN d.failed_version = d.told_version THEN 'Failed'
@@ -131,7 +135,7 @@ const statusText = `CASE
  * examines at most $8 devices, so that a page stays cheap when few devices match. It also returns
  * the last examined device, if more devices may follow.
  */
-const fleetText = `WITH RECURSIVE line AS (
+const deliveriesSql = `WITH RECURSIVE line AS (
     SELECT organization_id, parent_organization_id, 0 AS height
     FROM organizations WHERE organization_id = $1
     UNION ALL
@@ -141,7 +145,7 @@ const fleetText = `WITH RECURSIVE line AS (
   ), above AS (SELECT array_agg(organization_id) AS ids FROM line),
   looked AS (
     SELECT l.logical_device_id, l.store_id, l.merchant_id, ${columns},
-      ${statusText} AS delivery_status
+      ${deliveryStatusSql} AS delivery_status
     FROM logical_devices l CROSS JOIN above
     LEFT JOIN device_configurations d
       ON d.organization_id = $1 AND d.logical_device_id = l.logical_device_id
@@ -160,22 +164,22 @@ const fleetText = `WITH RECURSIVE line AS (
   FROM (VALUES (1)) one LEFT JOIN fleet ON true ORDER BY fleet.logical_device_id`;
 
 /** The next page examines further devices. */
-const lookedMax = 5_000;
+const examinedDevicesMax = 5_000;
 
-export type FleetPage = {
-  readonly rows: readonly FleetRow[];
+export type DeliveryPage = {
+  readonly rows: readonly DeviceDeliveryRow[];
   /** The last row of a full page, or the last examined device if more may follow. */
   readonly next?: string;
 };
 
-export async function listFleet(
-  run: Run,
+export async function listDeliveries(
+  run: StatementRunner,
   organizationId: string,
-  { status, serviceId, merchantId, storeId }: FleetQuery,
+  { status, serviceId, merchantId, storeId }: DeliveryQuery,
   { limit, after }: { readonly limit: number; readonly after?: string },
-): Promise<FleetPage> {
-  const isNarrowed = (status ?? serviceId) !== undefined;
-  const found = (await run(fleetText, [
+): Promise<DeliveryPage> {
+  const isFiltered = (status ?? serviceId) !== undefined;
+  const found = (await run(deliveriesSql, [
     organizationId,
     serviceId?.toLowerCase() ?? null,
     merchantId ?? null,
@@ -183,18 +187,20 @@ export async function listFleet(
     status ?? null,
     after ?? null,
     limit + 1,
-    isNarrowed ? lookedMax : limit + 1,
-  ])) as (FleetRow & { looked_until: string | null })[];
+    isFiltered ? examinedDevicesMax : limit + 1,
+  ])) as (DeviceDeliveryRow & { looked_until: string | null })[];
   const rows = found.filter((row) => row.logical_device_id !== null);
-  const shown = rows.slice(0, limit);
+  const pageRows = rows.slice(0, limit);
   const next =
-    rows.length > limit ? shown.at(-1)?.logical_device_id : (found[0]?.looked_until ?? undefined);
-  return { rows: shown, ...defined({ next }) };
+    rows.length > limit
+      ? pageRows.at(-1)?.logical_device_id
+      : (found[0]?.looked_until ?? undefined);
+  return { rows: pageRows, ...defined({ next }) };
 }
 
 /** Converts the delivery columns of a row into an API response. */
-export function deliveryView(
-  row: Pick<FleetRow, 'asked_at' | 'told_version' | 'told_at'> &
+export function toDeliveryView(
+  row: Pick<DeviceDeliveryRow, 'asked_at' | 'told_version' | 'told_at'> &
     Pick<DeliveryRow, 'applied_version' | 'applied_at'> &
     Pick<DeliveryRow, 'failed_version' | 'failed_reason' | 'failed_at'>,
 ): Omit<FleetDelivery, 'logicalDeviceId' | 'status' | 'merchantId' | 'storeId'> {
@@ -219,9 +225,13 @@ export function deliveryView(
 }
 
 /** More than the number of master keys that an installation ever has. */
-const keysMax = 99;
+const olderKeysMax = 99;
 
-export async function keepKey(run: Run, { kid, x }: PublicSigningKey, now: string): Promise<void> {
+export async function insertSigningKey(
+  run: StatementRunner,
+  { kid, x }: PublicSigningKey,
+  now: string,
+): Promise<void> {
   await run(
     `INSERT INTO device_configuration_keys (key_id, public_key, created_at) VALUES ($1, $2, $3)
      ON CONFLICT (key_id) DO NOTHING`,
@@ -230,11 +240,14 @@ export async function keepKey(run: Run, { kid, x }: PublicSigningKey, now: strin
 }
 
 /** The public keys of previous master keys, newest first. */
-export async function olderKeys(run: Run, besides: string): Promise<PublicSigningKey[]> {
+export async function listOlderSigningKeys(
+  run: StatementRunner,
+  currentKeyId: string,
+): Promise<PublicSigningKey[]> {
   const rows = await run(
     `SELECT public_key FROM device_configuration_keys WHERE key_id <> $1
-     ORDER BY created_at DESC, key_id LIMIT ${keysMax}`,
-    [besides],
+     ORDER BY created_at DESC, key_id LIMIT ${olderKeysMax}`,
+    [currentKeyId],
   );
   return rows.map((row) => publicSigningKey(String(row['public_key'])));
 }

@@ -1,4 +1,5 @@
 // Builds the document for a device: a version and a signed configuration for each service.
+
 import { createHash } from 'node:crypto';
 import {
   canonicalJson,
@@ -6,48 +7,50 @@ import {
   type DeviceServiceConfiguration,
 } from '@switchyard/contract';
 import type { SigningKey } from '../../platform/index.ts';
-
-type Values = Readonly<Record<string, unknown>>;
+import type { ParameterValues } from '../parameters/types.ts';
 
 /**
  * The configuration of a service for a device; without values the device keeps its current ones.
  */
-export type Wanted = {
+export type DesiredService = {
   readonly serviceId: string;
   readonly name: string;
-  readonly values?: Values;
+  readonly values?: ParameterValues;
 };
 
 /** Versions by service identifier. */
-export type Versions = Readonly<Record<string, string>>;
+export type VersionsByService = Readonly<Record<string, string>>;
 
-export type Current = {
+export type DesiredVersions = {
   readonly version: string;
-  readonly versions: Versions;
+  readonly versions: VersionsByService;
 };
 
 const versionChars = 22;
 
 /** Equal contents always have equal versions. */
-export function versionOf(content: unknown): string {
+export function computeContentVersion(content: unknown): string {
   const digest = createHash('sha256').update(canonicalJson(content)).digest('base64url');
   return digest.slice(0, versionChars);
 }
 
-export function currentOf(logicalDeviceId: string, services: readonly Wanted[]): Current {
+export function computeDesiredVersions(
+  logicalDeviceId: string,
+  services: readonly DesiredService[],
+): DesiredVersions {
   const versions = Object.fromEntries(
-    services.map((service) => [service.serviceId, versionOf(service)]),
+    services.map((service) => [service.serviceId, computeContentVersion(service)]),
   );
-  return { version: versionOf([logicalDeviceId, versions]), versions };
+  return { version: computeContentVersion([logicalDeviceId, versions]), versions };
 }
 
 const base64url = (text: string) => Buffer.from(text, 'utf8').toString('base64url');
 
 /** The payload also names the device, so that another device cannot use the signed document. */
-function signed(
+function signService(
   { key, sign }: SigningKey,
   logicalDeviceId: string,
-  { serviceId, name, values }: Wanted,
+  { serviceId, name, values }: DesiredService,
   version: string,
 ): DeviceServiceConfiguration {
   if (values === undefined) return { serviceId, name, status: 'Held', version };
@@ -66,17 +69,17 @@ function signed(
   };
 }
 
-export function documentOf(
+export function buildDeviceDocument(
   key: SigningKey,
   logicalDeviceId: string,
-  services: readonly Wanted[],
-  { version, versions }: Current,
+  services: readonly DesiredService[],
+  { version, versions }: DesiredVersions,
 ): DeviceConfigurationDocument {
   return {
     logicalDeviceId,
     version,
     services: services.map((service) =>
-      signed(key, logicalDeviceId, service, String(versions[service.serviceId])),
+      signService(key, logicalDeviceId, service, String(versions[service.serviceId])),
     ),
   };
 }

@@ -5,16 +5,16 @@ import { type Author, actorOf } from '../../audit/index.ts';
 import type { Caller } from '../../http/index.ts';
 
 /** The organisation of a caller, and the merchant and device that the caller is bound to. */
-export type Scope = {
+export type CallerScope = {
   readonly organizationId: string;
   readonly merchantId?: string;
   readonly deviceId?: string;
 };
 
 /** A scope with the author that the audit records for changes. */
-export type By = Scope & { readonly author: Author };
+export type AuthoredScope = CallerScope & { readonly author: Author };
 
-export function scopeOf(caller: Caller): Scope {
+export function readCallerScope(caller: Caller): CallerScope {
   const { organizationId, deviceId } = caller;
   const merchantId = caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
   return {
@@ -23,7 +23,9 @@ export function scopeOf(caller: Caller): Scope {
   };
 }
 
-export const byOf = (request: FastifyRequest & { readonly caller: Caller }): By => ({
-  ...scopeOf(request.caller),
+export const readAuthoredScope = (
+  request: FastifyRequest & { readonly caller: Caller },
+): AuthoredScope => ({
+  ...readCallerScope(request.caller),
   author: actorOf(request.caller, String(request.id)),
 });

@@ -1,21 +1,21 @@
 // Checks that several requests of the catalogue share.
 import { type ErrorCode, throwProblem } from '@switchyard/contract';
-import type { Scope } from './caller-scope.ts';
+import type { CallerScope } from './caller-scope.ts';
 
 /**
  * A device may read its usable services, but not the agreements of administrators and providers.
  */
-export function refuseDevices(scope: Scope): void {
+export function requireNoDevice(scope: CallerScope): void {
   if (scope.deviceId === undefined) return;
   throwProblem('permission_denied', 'A device reads its own services alone.');
 }
 
-export function demandOrganization(scope: Scope, what: string): void {
+export function requireOrganizationScope(scope: CallerScope, action: string): void {
   if (scope.merchantId === undefined) return;
-  throwProblem('permission_denied', `Only the organisation ${what}.`);
+  throwProblem('permission_denied', `Only the organisation ${action}.`);
 }
 
-export function refuseField(
+export function throwMemberProblem(
   pointer: string,
   detail: string,
   code: ErrorCode = 'field_invalid',
@@ -31,12 +31,12 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export const isUuid = (text: string): boolean => uuid.test(text);
 
 /** A client may send read-only members back unchanged; the server refuses changed ones. */
-export function refuseChanges(
+export function requireUnchangedMembers(
   input: Readonly<Record<string, unknown>>,
-  standing: Readonly<Record<string, unknown>>,
+  current: Readonly<Record<string, unknown>>,
 ): void {
-  for (const [member, value] of Object.entries(standing)) {
+  for (const [member, value] of Object.entries(current)) {
     if (input[member] === undefined || input[member] === value) continue;
-    refuseField(`/${member}`, 'is read-only', 'field_read_only');
+    throwMemberProblem(`/${member}`, 'is read-only', 'field_read_only');
   }
 }

@@ -2,16 +2,17 @@
 import { CompiledQuery, type Kysely } from 'kysely';
 import { createStatementRunner, type Database, type Row } from '../../platform/index.ts';
 
-export type Run = (text: string, values: readonly unknown[]) => Promise<Row[]>;
+export type StatementRunner = (text: string, values: readonly unknown[]) => Promise<Row[]>;
 
-export const runOn =
-  (database: Database): Run =>
+export const runOnDatabase =
+  (database: Database): StatementRunner =>
   (text, values) =>
     database.query(text, values);
 
-export const runIn =
-  (trx: Kysely<unknown>): Run =>
+export const runInTransaction =
+  (trx: Kysely<unknown>): StatementRunner =>
   async (text, values) =>
     (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
 
-export const runPrepared = (database: Database): Run => createStatementRunner(database, 'catalog');
+export const createPreparedRunner = (database: Database): StatementRunner =>
+  createStatementRunner(database, 'catalog');

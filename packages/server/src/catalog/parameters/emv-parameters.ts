@@ -1,14 +1,14 @@
 // Checks the values of EMV terminal parameters, and adds the merchant category code.
+
 import type { FieldError } from '@switchyard/contract';
 import { terminalParameterDomain, terminalParameterFaults } from '@switchyard/emv';
 import { isActiveCurrency } from '@switchyard/money';
+import type { ParameterValues } from './types.ts';
 
-type Values = Readonly<Record<string, unknown>>;
-
-const isValues = (value: unknown): value is Values =>
+const isObject = (value: unknown): value is ParameterValues =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function currencyFaults({ currency }: Values): FieldError[] {
+function findCurrencyFaults({ currency }: ParameterValues): FieldError[] {
   if (typeof currency !== 'string' || isActiveCurrency(currency)) return [];
   return [{ pointer: '/currency', code: 'currency_unknown', detail: 'is no active currency' }];
 }
@@ -19,7 +19,7 @@ function currencyFaults({ currency }: Values): FieldError[] {
  * @example const valueRules = emvValueRules({ allowsTestKeys: settings.environment !== 'production' });
  */
 export function emvValueRules(options: { readonly allowsTestKeys: boolean }): {
-  readonly [domain: string]: (values: Values) => readonly FieldError[];
+  readonly [domain: string]: (values: ParameterValues) => readonly FieldError[];
 } {
   return {
     [terminalParameterDomain]: (values) => [
@@ -28,14 +28,14 @@ export function emvValueRules(options: { readonly allowsTestKeys: boolean }): {
         code: 'field_invalid',
         detail,
       })),
-      ...currencyFaults(values),
+      ...findCurrencyFaults(values),
     ],
   };
 }
 
 /** A terminal gets the category code of its merchant when no level sets another code. */
-export function withMerchantCategory(values: Values, mcc: string): Values {
+export function addMerchantCategoryCode(values: ParameterValues, mcc: string): ParameterValues {
   const { terminal } = values;
-  if (!isValues(terminal) || terminal['merchantCategoryCode'] !== undefined) return values;
+  if (!isObject(terminal) || terminal['merchantCategoryCode'] !== undefined) return values;
   return { ...values, terminal: { ...terminal, merchantCategoryCode: mcc } };
 }

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { ownMisfits, relaxed } from './level-rules.ts';
+import { findLevelFaults, relaxSchema } from './level-rules.ts';
 import {
-  leavesOf,
-  mergeAll,
-  sourceOf,
-  stepsOf,
-  valueAt,
-  without,
-  withSecrets,
+  addSecrets,
+  findSource,
+  getValueAt,
+  listLeaves,
+  mergeLevels,
+  parsePointer,
+  removeValues,
 } from './merge-levels.ts';
 import { splitSecrets } from './split-secrets.ts';
-import type { ConfigurationLevel, Values } from './types.ts';
+import type { ConfigurationLevel, ParameterValues } from './types.ts';
 
 const names = fc.constantFrom(
   'a',
@@ -25,7 +25,7 @@ const names = fc.constantFrom(
   '__proto__',
   'toString',
 );
-const { values } = fc.letrec<{ value: unknown; values: Values }>((tie) => ({
+const { values } = fc.letrec<{ value: unknown; values: ParameterValues }>((tie) => ({
   value: fc.oneof(
     { depthSize: 'small' },
     fc.constantFrom<unknown>(1, 'text', true, null, [], [{ a: 1 }]),
@@ -33,7 +33,7 @@ const { values } = fc.letrec<{ value: unknown; values: Values }>((tie) => ({
   ),
   values: fc
     .uniqueArray(fc.tuple(names, tie('value')), { maxLength: 4, selector: ([name]) => name })
-    .map((entries) => Object.fromEntries(entries) as Values),
+    .map((entries) => Object.fromEntries(entries) as ParameterValues),
 }));
 
 const order: ConfigurationLevel[] = [
@@ -45,10 +45,10 @@ const order: ConfigurationLevel[] = [
 ];
 
 /** A second implementation of the merge: it adds leaf by leaf, and removes conflicting leaves. */
-function modelOf(levels: readonly Values[]): Map<string, [unknown, string]> {
+function modelOf(levels: readonly ParameterValues[]): Map<string, [unknown, string]> {
   const model = new Map<string, [unknown, string]>();
   for (const [at, level] of levels.entries()) {
-    for (const [pointer, leaf] of leavesOf(level)) {
+    for (const [pointer, leaf] of listLeaves(level)) {
       const isEmptyObject = typeof leaf === 'object' && JSON.stringify(leaf) === '{}';
       const isFilled = [...model.keys()].some((other) => other.startsWith(`${pointer}/`));
       for (const other of [...model.keys()]) {
@@ -64,16 +64,16 @@ function modelOf(levels: readonly Values[]): Map<string, [unknown, string]> {
 test('merged values are what a small model says, each leaf with its level', () => {
   fc.assert(
     fc.property(fc.array(values, { minLength: 1, maxLength: 5 }), (levels) => {
-      const lines = levels.map((whole, at) => ({
+      const lines = levels.map((allValues, at) => ({
         level: order[at] ?? 'Service',
         entityId: String(at),
-        whole,
+        allValues,
       }));
-      const merged = mergeAll(levels);
+      const merged = mergeLevels(levels);
       const found = new Map(
-        leavesOf(merged).map(([pointer, leaf]) => [
+        listLeaves(merged).map(([pointer, leaf]) => [
           pointer,
-          [leaf, sourceOf(lines, pointer)?.level],
+          [leaf, findSource(lines, pointer)?.level],
         ]),
       );
       const sorted = (map: Map<string, unknown>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -88,10 +88,10 @@ test('a level that is merged again changes nothing, and nothing that went in is 
   fc.assert(
     fc.property(values, values, values, (one, two, three) => {
       const before = JSON.stringify([one, two, three]);
-      const atOnce = mergeAll([one, two, three]);
-      assert.deepEqual(mergeAll([mergeAll([one, two]), three]), atOnce);
-      assert.deepEqual(mergeAll([atOnce, three]), atOnce);
-      assert.deepEqual(mergeAll([one, one]), one);
+      const atOnce = mergeLevels([one, two, three]);
+      assert.deepEqual(mergeLevels([mergeLevels([one, two]), three]), atOnce);
+      assert.deepEqual(mergeLevels([atOnce, three]), atOnce);
+      assert.deepEqual(mergeLevels([one, one]), one);
       assert.equal(JSON.stringify([one, two, three]), before);
     }),
   );
@@ -100,12 +100,12 @@ test('a level that is merged again changes nothing, and nothing that went in is 
 test('every leaf is found at its pointer, and is gone without it', () => {
   fc.assert(
     fc.property(values, (whole) => {
-      for (const [pointer, leaf] of leavesOf(whole)) {
-        assert.deepEqual(valueAt(whole, pointer), leaf);
-        const rest = without(whole, new Set([pointer]));
-        assert.equal(valueAt(rest, pointer), undefined);
-        assert.deepEqual(valueAt(withSecrets(rest, { [pointer]: 'kept' }), pointer), 'kept');
-        assert.ok(stepsOf(pointer).length > 0);
+      for (const [pointer, leaf] of listLeaves(whole)) {
+        assert.deepEqual(getValueAt(whole, pointer), leaf);
+        const rest = removeValues(whole, new Set([pointer]));
+        assert.equal(getValueAt(rest, pointer), undefined);
+        assert.deepEqual(getValueAt(addSecrets(rest, { [pointer]: 'kept' }), pointer), 'kept');
+        assert.ok(parsePointer(pointer).length > 0);
       }
     }),
   );
@@ -134,21 +134,21 @@ const schema = {
   required: ['footer'],
 };
 
-const faults = (given: Values, level: ConfigurationLevel) =>
-  ownMisfits(schema, given, level).map(({ pointer, code }) => `${pointer} ${code}`);
+const faults = (given: ParameterValues, level: ConfigurationLevel) =>
+  findLevelFaults(schema, given, level).map(({ pointer, code }) => `${pointer} ${code}`);
 
 test('members are known by the schema, and some belong further up', () => {
   assert.deepEqual(faults({ footer: 'x', open: { any: { thing: 1 } } }, 'LogicalDevice'), []);
   assert.deepEqual(faults({ acquirer: { number: '1' } }, 'Merchant'), []);
   assert.deepEqual(faults({ acquirer: {} }, 'Store'), ['/acquirer field_invalid']);
   assert.deepEqual(faults({ fotter: 'x' }, 'Store'), ['/fotter field_unknown']);
-  const [found] = ownMisfits(schema, { fotter: 'x' }, 'Store');
+  const [found] = findLevelFaults(schema, { fotter: 'x' }, 'Store');
   assert.equal(found?.detail, 'is not a known member; perhaps footer is meant');
   assert.deepEqual(faults({ constructor: 1, hosts: { a: { toString: 1 } } }, 'Store'), [
     '/constructor field_unknown',
     '/hosts/a/toString field_unknown',
   ]);
-  assert.deepEqual(Object.keys(relaxed(schema)), ['type', 'properties']);
+  assert.deepEqual(Object.keys(relaxSchema(schema)), ['type', 'properties']);
 });
 
 test('a secret that is left out stays with its object, null takes it away', () => {

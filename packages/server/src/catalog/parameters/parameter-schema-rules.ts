@@ -1,29 +1,37 @@
 // Defines the allowed part of JSON Schema for parameters, which is cheap to check for any value.
 
 export const schemaLimitBytes = 32_768;
-const depthMax = 8;
-const partsMax = 300;
-const wordsMax = 100;
-const countMax = 10_000;
+const schemaDepthMax = 8;
+const subschemasMax = 300;
+const enumValuesMax = 100;
+const countKeywordMax = 10_000;
 const uniqueItemsMax = 100;
-const namedMax = 200;
+const mapEntriesMax = 200;
 const patternLimitChars = 128;
 /** A pattern applies only to short texts. */
-export const patternedLengthMax = 512;
+export const patternTextLengthMax = 512;
 /** Two variable quantifiers take quadratic time at worst; each further one raises the exponent. */
 const variableQuantifiersMax = 2;
 
-export const formats = ['date', 'date-time', 'email', 'uuid', 'ipv4', 'ipv6', 'uri'] as const;
-const types = ['object', 'array', 'string', 'integer', 'number', 'boolean'];
-const levels = ['Organization', 'Merchant', 'Store', 'LogicalDevice'];
+export const allowedFormats = [
+  'date',
+  'date-time',
+  'email',
+  'uuid',
+  'ipv4',
+  'ipv6',
+  'uri',
+] as const;
+const allowedTypes = ['object', 'array', 'string', 'integer', 'number', 'boolean'];
+const levelNames = ['Organization', 'Merchant', 'Store', 'LogicalDevice'];
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
 
 /** Names the lowest level that may override a parameter; the schema check itself ignores it. */
-export const annotations = ['x-lowest-level'] as const;
+export const annotationKeywords = ['x-lowest-level'] as const;
 
 export type SchemaFault = { readonly pointer: string; readonly detail: string };
 
-type Part = Readonly<Record<string, unknown>>;
+type Subschema = Readonly<Record<string, unknown>>;
 
 const memberName = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 /** Every object has `constructor` and similar members, so these names are not allowed. */
@@ -33,25 +41,25 @@ const isMemberName = (name: string) => memberName.test(name) && !(name in {});
  * An anchored pattern without groups and alternatives: characters and classes, each with a count.
  * The characters that mark a count are never literal, so a pattern has only one reading.
  */
-const row =
+const patternGrammar =
   /^\^(?:(?:\[\^?(?:[A-Za-z0-9 _.:@#/,+*=-]|\\[dws.\-[\]\\/])+\]|\\[dws.\-/+]|[A-Za-z0-9 _:@#/,=-])(?:\{\d{1,3}(?:,\d{0,3})?\}|[?*+])?)+\$$/;
 const variableQuantifier = /(?<!\\)(?:[?*+]|\{\d+,\d*\})/g;
-const classes = /\[(?:[^\]\\]|\\.)*\]/g;
+const characterClass = /\[(?:[^\]\\]|\\.)*\]/g;
 
-export function isHarmlessPattern(pattern: string): boolean {
-  if (pattern.length > patternLimitChars || !row.test(pattern)) return false;
-  const outside = pattern.replace(classes, 'c');
+export function isSafePattern(pattern: string): boolean {
+  if (pattern.length > patternLimitChars || !patternGrammar.test(pattern)) return false;
+  const outside = pattern.replace(characterClass, 'c');
   return (outside.match(variableQuantifier) ?? []).length <= variableQuantifiersMax;
 }
 
-const isText = (limit: number) => (value: unknown) =>
+const isTextUpTo = (limit: number) => (value: unknown) =>
   typeof value === 'string' && value.length <= limit;
 const isCount = (value: unknown) =>
-  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= countMax;
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) <= countKeywordMax;
 const isNumber = (value: unknown) => typeof value === 'number';
 const isBoolean = (value: unknown) => typeof value === 'boolean';
 const isAnything = () => true;
-const isPart = (value: unknown): value is Part =>
+const isSchemaObject = (value: unknown): value is Subschema =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
@@ -59,86 +67,90 @@ const isPart = (value: unknown): value is Part =>
  */
 const keywords: Readonly<Record<string, (value: unknown) => boolean>> = {
   $schema: (value) => value === dialect,
-  type: (value) => types.includes(String(value)) && typeof value === 'string',
-  title: isText(100),
-  description: isText(500),
+  type: (value) => allowedTypes.includes(String(value)) && typeof value === 'string',
+  title: isTextUpTo(100),
+  description: isTextUpTo(500),
   default: isAnything,
   examples: Array.isArray,
   const: isAnything,
-  enum: (value) => Array.isArray(value) && value.length > 0 && value.length <= wordsMax,
-  properties: (value) => isPart(value) && Object.keys(value).every(isMemberName),
+  enum: (value) => Array.isArray(value) && value.length > 0 && value.length <= enumValuesMax,
+  properties: (value) => isSchemaObject(value) && Object.keys(value).every(isMemberName),
   required: (value) => Array.isArray(value) && value.every((name) => isMemberName(String(name))),
-  additionalProperties: (value) => isBoolean(value) || isPart(value),
-  propertyNames: isPart,
+  additionalProperties: (value) => isBoolean(value) || isSchemaObject(value),
+  propertyNames: isSchemaObject,
   maxProperties: isCount,
-  items: isPart,
+  items: isSchemaObject,
   minItems: isCount,
   maxItems: isCount,
   uniqueItems: isBoolean,
   minLength: isCount,
   maxLength: isCount,
-  pattern: (value) => typeof value === 'string' && isHarmlessPattern(value),
-  format: (value) => formats.some((format) => format === value),
+  pattern: (value) => typeof value === 'string' && isSafePattern(value),
+  format: (value) => allowedFormats.some((format) => format === value),
   minimum: isNumber,
   maximum: isNumber,
   exclusiveMinimum: isNumber,
   exclusiveMaximum: isNumber,
   multipleOf: (value) => typeof value === 'number' && value > 0,
   writeOnly: (value) => value === true,
-  'x-lowest-level': (value) => levels.includes(String(value)),
+  'x-lowest-level': (value) => levelNames.includes(String(value)),
 };
 
-const knows = (keyword: string) => Object.hasOwn(keywords, keyword);
+const isKnownKeyword = (keyword: string) => Object.hasOwn(keywords, keyword);
 
-function ownFault(part: Part): SchemaFault | undefined {
-  for (const [keyword, value] of Object.entries(part)) {
+function findSubschemaFault(subschema: Subschema): SchemaFault | undefined {
+  for (const [keyword, value] of Object.entries(subschema)) {
     // The error does not repeat an unknown keyword, because its text may be anything.
-    if (!knows(keyword)) return { pointer: '', detail: 'holds a keyword that is not allowed' };
+    if (!isKnownKeyword(keyword))
+      return { pointer: '', detail: 'holds a keyword that is not allowed' };
     if (keywords[keyword]?.(value) !== true) {
       return { pointer: `/${keyword}`, detail: 'has a value that is not allowed' };
     }
   }
-  if (part['type'] === undefined) return { pointer: '', detail: 'must name its type' };
-  if (part['pattern'] !== undefined && !(Number(part['maxLength']) <= patternedLengthMax)) {
-    const detail = `needs a maxLength of at most ${patternedLengthMax} beside it`;
+  if (subschema['type'] === undefined) return { pointer: '', detail: 'must name its type' };
+  if (
+    subschema['pattern'] !== undefined &&
+    !(Number(subschema['maxLength']) <= patternTextLengthMax)
+  ) {
+    const detail = `needs a maxLength of at most ${patternTextLengthMax} beside it`;
     return { pointer: '/pattern', detail };
   }
-  if (part['uniqueItems'] === true && !(Number(part['maxItems']) <= uniqueItemsMax)) {
+  if (subschema['uniqueItems'] === true && !(Number(subschema['maxItems']) <= uniqueItemsMax)) {
     const detail = `needs maxItems of at most ${uniqueItemsMax} beside it`;
     return { pointer: '/uniqueItems', detail };
   }
-  return mapFault(part);
+  return findMapFault(subschema);
 }
 
 /** A map has members of one schema, under names that match a pattern. */
-function mapFault(part: Part): SchemaFault | undefined {
-  const { additionalProperties, propertyNames, maxProperties } = part;
-  if (!isPart(additionalProperties) && propertyNames === undefined) return undefined;
-  const names = isPart(propertyNames) ? propertyNames : {};
+function findMapFault(subschema: Subschema): SchemaFault | undefined {
+  const { additionalProperties, propertyNames, maxProperties } = subschema;
+  if (!isSchemaObject(additionalProperties) && propertyNames === undefined) return undefined;
+  const names = isSchemaObject(propertyNames) ? propertyNames : {};
   if (names['type'] !== 'string' || names['pattern'] === undefined) {
     const detail = 'needs a pattern of text beside a schema of additionalProperties';
     return { pointer: '/propertyNames', detail };
   }
-  if (!(Number(maxProperties) <= namedMax)) {
-    const detail = `needs maxProperties of at most ${namedMax} beside it`;
+  if (!(Number(maxProperties) <= mapEntriesMax)) {
+    const detail = `needs maxProperties of at most ${mapEntriesMax} beside it`;
     return { pointer: '/propertyNames', detail };
   }
   return undefined;
 }
 
-function partsBelow(part: Part): [string, Part][] {
-  const properties = Object.entries((part['properties'] ?? {}) as Part).map(
+function listSubschemas(subschema: Subschema): [string, Subschema][] {
+  const properties = Object.entries((subschema['properties'] ?? {}) as Subschema).map(
     ([name, below]): [string, unknown] => [`/properties/${name}`, below],
   );
-  const { additionalProperties: others } = part;
+  const { additionalProperties: others } = subschema;
   const single = [
-    ...['items', 'propertyNames'].filter((name) => part[name] !== undefined),
-    ...(isPart(others) ? ['additionalProperties'] : []),
-  ].map((name): [string, unknown] => [`/${name}`, part[name]]);
+    ...['items', 'propertyNames'].filter((name) => subschema[name] !== undefined),
+    ...(isSchemaObject(others) ? ['additionalProperties'] : []),
+  ].map((name): [string, unknown] => [`/${name}`, subschema[name]]);
   return [...properties, ...single].map(([pointer, below]) => [
     pointer,
     // A part that is no object becomes an empty one, which fails because it names no type.
-    isPart(below) ? below : {},
+    isSchemaObject(below) ? below : {},
   ]);
 }
 
@@ -149,32 +161,37 @@ const isInList = (pointer: string) =>
 /**
  * A secret must be a text outside lists: a client could not keep one list item that it never sees.
  */
-function secretFault(part: Part, pointer: string): SchemaFault | undefined {
-  if (part['writeOnly'] !== true) return undefined;
-  if (part['type'] === 'string' && !isInList(pointer)) return undefined;
+function findSecretFault(subschema: Subschema, pointer: string): SchemaFault | undefined {
+  if (subschema['writeOnly'] !== true) return undefined;
+  if (subschema['type'] === 'string' && !isInList(pointer)) return undefined;
   return { pointer: `${pointer}/writeOnly`, detail: 'is for texts outside lists' };
 }
 
 /** Returns the first fault of a schema, with a pointer into the schema. */
-export function faultOfSchema(schema: Part): SchemaFault | undefined {
+export function findSchemaFault(schema: Subschema): SchemaFault | undefined {
   if (Buffer.byteLength(JSON.stringify(schema)) > schemaLimitBytes) {
     return { pointer: '', detail: `is longer than ${schemaLimitBytes} bytes` };
   }
   if (schema['type'] !== 'object') return { pointer: '/type', detail: 'must be object at the top' };
   let count = 0;
-  let layer: [string, Part][] = [['', schema]];
+  let layer: [string, Subschema][] = [['', schema]];
   for (let depth = 0; layer.length > 0; depth += 1) {
-    if (depth >= depthMax) return { pointer: '', detail: `nests deeper than ${depthMax} levels` };
+    if (depth >= schemaDepthMax)
+      return { pointer: '', detail: `nests deeper than ${schemaDepthMax} levels` };
     count += layer.length;
-    if (count > partsMax) return { pointer: '', detail: `has more than ${partsMax} parts` };
-    for (const [pointer, part] of layer) {
-      const fault = ownFault(part);
+    if (count > subschemasMax)
+      return { pointer: '', detail: `has more than ${subschemasMax} parts` };
+    for (const [pointer, subschema] of layer) {
+      const fault = findSubschemaFault(subschema);
       if (fault !== undefined) return { ...fault, pointer: `${pointer}${fault.pointer}` };
-      const secret = secretFault(part, pointer);
-      if (secret !== undefined) return secret;
+      const secretFault = findSecretFault(subschema, pointer);
+      if (secretFault !== undefined) return secretFault;
     }
-    layer = layer.flatMap(([pointer, part]) =>
-      partsBelow(part).map(([step, below]): [string, Part] => [`${pointer}${step}`, below]),
+    layer = layer.flatMap(([pointer, subschema]) =>
+      listSubschemas(subschema).map(([step, below]): [string, Subschema] => [
+        `${pointer}${step}`,
+        below,
+      ]),
     );
   }
   return undefined;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
-import { faultOfSchema, isHarmlessPattern } from './parameter-schema-rules.ts';
-import { createParameters, type ParameterSchema } from './parameter-validator.ts';
+import { findSchemaFault, isSafePattern } from './parameter-schema-rules.ts';
+import { createParameterValidator, type ParameterSchema } from './parameter-validator.ts';
 
-const parameters = createParameters();
+const parameters = createParameterValidator();
 
 function codeOf(work: () => void): [string, string | undefined] | undefined {
   try {
@@ -37,9 +37,9 @@ test('a schema of the allowed part is taken, and checks', () => {
     },
     { required: ['account'] },
   );
-  parameters.demandSchema('/parameterSchema', schema);
+  parameters.requireValidSchema('/parameterSchema', schema);
   const check = (values: Record<string, unknown>) =>
-    codeOf(() => parameters.demandValues('/parameters', schema, 'a:1', values));
+    codeOf(() => parameters.requireValidValues('/parameters', schema, 'a:1', values));
   assert.equal(check({ account: 'NG-1', floor: 0, aids: ['A0000000031010'] }), undefined);
   assert.deepEqual(check({}), ['field_required', '/parameters/account']);
   assert.deepEqual(check({ account: 'ng-1' }), ['field_invalid', '/parameters/account']);
@@ -55,9 +55,9 @@ test('a map has members of one form, under names of a pattern', () => {
   const limits = object({ floor: { type: 'integer', minimum: 0 } });
   const map = { additionalProperties: limits, propertyNames: names, maxProperties: 2 };
   const schema = object({ applications: { type: 'object', ...map } });
-  parameters.demandSchema('/parameterSchema', schema);
+  parameters.requireValidSchema('/parameterSchema', schema);
   const check = (applications: object) =>
-    codeOf(() => parameters.demandValues('/parameters', schema, 'm:1', { applications }));
+    codeOf(() => parameters.requireValidValues('/parameters', schema, 'm:1', { applications }));
   const place = '/parameters/applications';
   assert.equal(check({ A0000000031010: { floor: 1 }, A0000000041010: {} }), undefined);
   const wrong = check({ A0000000031010: { floor: -1 } });
@@ -70,7 +70,7 @@ test('a map has members of one form, under names of a pattern', () => {
 
 test('without a schema there are no parameters', () => {
   const check = (values: object) =>
-    codeOf(() => parameters.demandValues('/parameters', undefined, 'b:1', { ...values }));
+    codeOf(() => parameters.requireValidValues('/parameters', undefined, 'b:1', { ...values }));
   assert.equal(check({}), undefined);
   assert.deepEqual(check({ account: 'x' }), ['field_unknown', '/parameters']);
 });
@@ -113,19 +113,19 @@ for (const [what, schema] of Object.entries({
   'too many bytes': object({ a: { ...text, default: 'x'.repeat(33_000) } }),
 })) {
   test(`a schema is refused for ${what}`, () => {
-    const [code] = codeOf(() => parameters.demandSchema('/parameterSchema', schema)) ?? [];
+    const [code] = codeOf(() => parameters.requireValidSchema('/parameterSchema', schema)) ?? [];
     assert.equal(code, 'field_invalid');
   });
 }
 
 test('the pointer leads into the schema', () => {
   const schema = object({ a: object({ b: { type: 'string', format: 'regex' } }) });
-  assert.equal(faultOfSchema(schema)?.pointer, '/properties/a/properties/b/format');
+  assert.equal(findSchemaFault(schema)?.pointer, '/properties/a/properties/b/format');
 });
 
 test('patterns that are allowed take no time for any text', () => {
   for (const pattern of ['^[a-z]*[a-z]*$', '^\\w+\\.\\w+$', '^[0-9A-F]{10,32}$', '^[+*]{3}-\\+$']) {
-    assert.equal(isHarmlessPattern(pattern), true, pattern);
+    assert.equal(isSafePattern(pattern), true, pattern);
     // The fastest of five runs counts, because other load on the machine also takes time.
     const tookMs = Array.from({ length: 5 }, () => {
       const began = performance.now();
@@ -135,6 +135,6 @@ test('patterns that are allowed take no time for any text', () => {
     assert.ok(Math.min(...tookMs) < 100, pattern);
   }
   for (const pattern of ['a', '^a', '^(a)$', '^a|b$', '^a+b+c+$', '^.*$', '^(?=a)a$', '^\\1$']) {
-    assert.equal(isHarmlessPattern(pattern), false, pattern);
+    assert.equal(isSafePattern(pattern), false, pattern);
   }
 });

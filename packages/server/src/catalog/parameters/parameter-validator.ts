@@ -4,21 +4,21 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import addFormats from 'ajv-formats';
 import { LRUCache } from 'lru-cache';
 import { lruCacheOptions } from '../../platform/index.ts';
-import { annotations, faultOfSchema, formats } from './parameter-schema-rules.ts';
+import { allowedFormats, annotationKeywords, findSchemaFault } from './parameter-schema-rules.ts';
 
-const compiledMax = 200;
-export const parametersLimitBytes = 16_384;
+const compiledSchemasMax = 200;
+export const parametersMaxBytes = 16_384;
 
 export type ParameterSchema = Readonly<Record<string, unknown>>;
 
-export type Parameters = {
+export type ParameterValidator = {
   /** Refuses a schema that is not allowed, with a pointer to the faulty part. */
-  demandSchema(pointer: string, schema: ParameterSchema | undefined): void;
+  requireValidSchema(pointer: string, schema: ParameterSchema | undefined): void;
   /**
    * Refuses values that do not fit; without a schema, no values are allowed. `name` is the cache
    * key.
    */
-  demandValues(
+  requireValidValues(
     pointer: string,
     schema: ParameterSchema | undefined,
     name: string,
@@ -29,22 +29,22 @@ export type Parameters = {
    * compiled schema is not cached. The check stops at the first fault, so that no pattern runs on a
    * long text.
    */
-  faultIn(
+  findFault(
     schema: ParameterSchema,
     name: string | undefined,
     values: Readonly<Record<string, unknown>>,
   ): FieldError | undefined;
 };
 
-const codes: Readonly<Record<string, ErrorCode>> = {
+const codesByKeyword: Readonly<Record<string, ErrorCode>> = {
   required: 'field_required',
   additionalProperties: 'field_unknown',
 };
 
-function compile(schema: ParameterSchema): ValidateFunction {
+function compileSchema(schema: ParameterSchema): ValidateFunction {
   const ajv = new Ajv2020({ strict: true, strictRequired: false, logger: false, messages: false });
-  addFormats.default(ajv, { mode: 'fast', formats: [...formats] });
-  ajv.addVocabulary([...annotations]);
+  addFormats.default(ajv, { mode: 'fast', formats: [...allowedFormats] });
+  ajv.addVocabulary([...annotationKeywords]);
   return ajv.compile(schema);
 }
 
@@ -52,75 +52,85 @@ function compile(schema: ParameterSchema): ValidateFunction {
  * A client may put anything into a member name, even a card number; the pointer stops above it.
  * Names of card applications (AIDs) and of their keys are not card numbers.
  */
-const showableName =
+const safeName =
   /^(?:(?!.*[0-9]{8})(?:[A-Za-z0-9_.:-]|~[01]){1,64}|A0000[0-9A-F]{5,28}(?:-[0-9A-F]{2})?)$/;
 
-export function shownPointer(pointer: string): string {
+export function redactPointer(pointer: string): string {
   const names = pointer.split('/').slice(1);
-  const end = names.findIndex((name) => !showableName.test(name));
+  const end = names.findIndex((name) => !safeName.test(name));
   return (end < 0 ? names : names.slice(0, end)).map((name) => `/${name}`).join('');
 }
 
 /** Refuses the request with at least one error. */
-export function refuseFields(errors: readonly FieldError[]): never {
-  const shown = errors.map((error) => ({ ...error, pointer: shownPointer(error.pointer) }));
-  const sentences = shown.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}.`);
-  return throwProblem(shown[0]?.code as ErrorCode, sentences.join(' '), { errors: shown });
+export function throwFieldProblems(errors: readonly FieldError[]): never {
+  const safeErrors = errors.map((error) => ({ ...error, pointer: redactPointer(error.pointer) }));
+  const sentences = safeErrors.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}.`);
+  return throwProblem(safeErrors[0]?.code as ErrorCode, sentences.join(' '), {
+    errors: safeErrors,
+  });
 }
 
-function refuseField(error: FieldError): never {
-  return refuseFields([error]);
+function throwSingleFieldProblem(error: FieldError): never {
+  return throwFieldProblems([error]);
 }
 
 /** The error does not repeat values and names that the client sent. */
-function faultOf(pointer: string, found: ErrorObject | undefined): FieldError {
-  const { keyword = '', instancePath = '', params = {} } = found ?? {};
+function toFieldError(pointer: string, ajvError: ErrorObject | undefined): FieldError {
+  const { keyword = '', instancePath = '', params = {} } = ajvError ?? {};
   const missing = keyword === 'required' ? `/${String(params['missingProperty'])}` : '';
   return {
     pointer: `${pointer}${instancePath}${missing}`,
-    code: codes[keyword] ?? 'field_invalid',
+    code: codesByKeyword[keyword] ?? 'field_invalid',
     detail: `does not fit the schema of the service (${keyword})`,
   };
 }
 
-/** @example const parameters = createParameters(); */
-export function createParameters(): Parameters {
-  const compiled = new LRUCache<string, ValidateFunction>(lruCacheOptions(compiledMax));
-  function checkOf(schema: ParameterSchema, name: string): ValidateFunction {
-    const isFit = compiled.get(name) ?? compile(schema);
-    compiled.set(name, isFit);
-    return isFit;
+/** @example const parameterValidator = createParameterValidator(); */
+export function createParameterValidator(): ParameterValidator {
+  const compiled = new LRUCache<string, ValidateFunction>(lruCacheOptions(compiledSchemasMax));
+  function compileCached(schema: ParameterSchema, name: string): ValidateFunction {
+    const validate = compiled.get(name) ?? compileSchema(schema);
+    compiled.set(name, validate);
+    return validate;
   }
   return {
-    demandSchema(pointer, schema) {
+    requireValidSchema(pointer, schema) {
       if (schema === undefined) return;
-      const fault = faultOfSchema(schema);
+      const fault = findSchemaFault(schema);
       if (fault !== undefined) {
         const { detail } = fault;
-        refuseField({ pointer: `${pointer}${fault.pointer}`, code: 'field_invalid', detail });
+        throwSingleFieldProblem({
+          pointer: `${pointer}${fault.pointer}`,
+          code: 'field_invalid',
+          detail,
+        });
       }
       try {
-        compile(schema);
+        compileSchema(schema);
       } catch {
         // Only the compiler finds a range that ends before it begins, or a length on a number.
-        refuseField({ pointer, code: 'field_invalid', detail: 'contradicts itself' });
+        throwSingleFieldProblem({ pointer, code: 'field_invalid', detail: 'contradicts itself' });
       }
     },
-    demandValues(pointer, schema, name, values) {
+    requireValidValues(pointer, schema, name, values) {
       if (schema === undefined) {
         if (Object.keys(values).length === 0) return;
-        refuseField({ pointer, code: 'field_unknown', detail: 'is not known to the service' });
+        throwSingleFieldProblem({
+          pointer,
+          code: 'field_unknown',
+          detail: 'is not known to the service',
+        });
       }
-      if (Buffer.byteLength(JSON.stringify(values)) > parametersLimitBytes) {
-        const detail = `is longer than ${parametersLimitBytes} bytes`;
-        refuseField({ pointer, code: 'field_invalid', detail });
+      if (Buffer.byteLength(JSON.stringify(values)) > parametersMaxBytes) {
+        const detail = `is longer than ${parametersMaxBytes} bytes`;
+        throwSingleFieldProblem({ pointer, code: 'field_invalid', detail });
       }
-      const isFit = checkOf(schema, name);
-      if (!isFit(values)) refuseField(faultOf(pointer, isFit.errors?.[0]));
+      const validate = compileCached(schema, name);
+      if (!validate(values)) throwSingleFieldProblem(toFieldError(pointer, validate.errors?.[0]));
     },
-    faultIn(schema, name, values) {
-      const isFit = name === undefined ? compile(schema) : checkOf(schema, name);
-      return isFit(values) ? undefined : faultOf('', isFit.errors?.[0]);
+    findFault(schema, name, values) {
+      const validate = name === undefined ? compileSchema(schema) : compileCached(schema, name);
+      return validate(values) ? undefined : toFieldError('', validate.errors?.[0]);
     },
   };
 }

@@ -1,35 +1,37 @@
 // Encrypts the secret values of a row, and binds the ciphertext to that row.
 import { decryptBytes, deriveKey, encryptBytes } from '../../platform/index.ts';
-import type { Secrets } from './types.ts';
+import type { SecretsByPointer } from './types.ts';
 
 /** The row that the secrets belong to. */
-export type SecretPlace = {
+export type SecretOwner = {
   readonly organization_id: string;
   readonly entity_id: string;
   readonly service_id: string;
 };
 
-export type SecretBox = {
-  close(place: SecretPlace, secrets: Secrets): Buffer | null;
-  open(place: SecretPlace, sealed: Buffer | null): Secrets;
+export type SecretCipher = {
+  encrypt(owner: SecretOwner, secrets: SecretsByPointer): Buffer | null;
+  decrypt(owner: SecretOwner, ciphertext: Buffer | null): SecretsByPointer;
 };
 
-/** @example const box = createSecretBox(masterKey, 'configuration'); box.close(row, secrets); */
-export function createSecretBox(
+/** @example const secretCipher = createSecretCipher(masterKey, 'configuration'); secretCipher.encrypt(row, secrets); */
+export function createSecretCipher(
   masterKey: Buffer,
   purpose: 'configuration' | 'activation',
-): SecretBox {
+): SecretCipher {
   const key = deriveKey(masterKey, `${purpose} secrets`);
-  const placeText = (place: SecretPlace) =>
-    `${purpose} ${place.organization_id} ${place.entity_id} ${place.service_id}`;
+  const additionalData = (owner: SecretOwner) =>
+    `${purpose} ${owner.organization_id} ${owner.entity_id} ${owner.service_id}`;
   return {
-    close(place, secrets) {
+    encrypt(owner, secrets) {
       if (Object.keys(secrets).length === 0) return null;
-      return encryptBytes(key, Buffer.from(JSON.stringify(secrets)), placeText(place));
+      return encryptBytes(key, Buffer.from(JSON.stringify(secrets)), additionalData(owner));
     },
-    open(place, sealed) {
-      if (sealed === null) return {};
-      return JSON.parse(decryptBytes(key, sealed, placeText(place)).toString()) as Secrets;
+    decrypt(owner, ciphertext) {
+      if (ciphertext === null) return {};
+      return JSON.parse(
+        decryptBytes(key, ciphertext, additionalData(owner)).toString(),
+      ) as SecretsByPointer;
     },
   };
 }

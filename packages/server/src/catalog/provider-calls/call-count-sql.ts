@@ -1,9 +1,12 @@
 // SQL for counted calls: one statement adds many counts to those that other processes wrote.
 import { type Database, isoTime } from '../../platform/index.ts';
 
-export type Seen = { readonly fault: string | undefined; readonly faultAt: number | undefined };
+export type LastFault = {
+  readonly fault: string | undefined;
+  readonly faultAt: number | undefined;
+};
 
-export type CallCount = Seen & {
+export type CallCount = LastFault & {
   readonly serviceId: string;
   readonly call: string;
   /** Epoch milliseconds at which the step begins. */
@@ -15,13 +18,16 @@ export type CallCount = Seen & {
 };
 
 /** Every process writes its rows in the order of the key, so that two processes cannot deadlock. */
-const inOrder = (one: CallCount, other: CallCount): number => {
+const compareKeys = (one: CallCount, other: CallCount): number => {
   const key = ({ serviceId, at, call }: CallCount) => `${serviceId} ${isoTime(at)} ${call}`;
   return key(one) < key(other) ? -1 : 1;
 };
 
-export async function writeCalls(database: Database, counts: readonly CallCount[]): Promise<void> {
-  const rows = [...counts].sort(inOrder).map(({ at, faultAt, ...rest }) => ({
+export async function addCallCounts(
+  database: Database,
+  counts: readonly CallCount[],
+): Promise<void> {
+  const rows = [...counts].sort(compareKeys).map(({ at, faultAt, ...rest }) => ({
     ...rest,
     at: isoTime(at),
     faultAt: faultAt === undefined ? null : isoTime(faultAt),
@@ -45,10 +51,10 @@ export async function writeCalls(database: Database, counts: readonly CallCount[
 }
 
 /** Returns the number of deleted rows. */
-export async function deleteCalls(
+export async function deleteOldCallCounts(
   database: Database,
   before: number,
-  most: number,
+  limit: number,
 ): Promise<number> {
   const [row] = await database.query<{ count: number }>(
     `WITH gone AS (
@@ -56,7 +62,7 @@ export async function deleteCalls(
          SELECT service_id, at, call FROM service_calls WHERE at < $1 ORDER BY at LIMIT $2)
        RETURNING 1)
      SELECT count(*) AS count FROM gone`,
-    [isoTime(before), most],
+    [isoTime(before), limit],
   );
   return Number(row?.count ?? 0);
 }
@@ -73,7 +79,7 @@ type CountRow = {
 };
 
 /** Oldest first; a day has at most 288 steps, with a few kinds of calls each. */
-export async function readCalls(
+export async function readCallCounts(
   database: Database,
   serviceId: string,
   from: number,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import { createLog, type Database } from '../../platform/index.ts';
-import { createCallBook } from './call-counter.ts';
+import { createProviderCallCounter } from './call-counter.ts';
 
 type Written = { call: string; answered: number; failed: number; fault?: string };
 
@@ -28,12 +28,12 @@ describe('the book of calls', () => {
       if (isAway) throw new Error('away');
       return [];
     });
-    const book = createCallBook({ database, clock, log });
+    const book = createProviderCallCounter({ database, clock, log });
     const call = { serviceId: 's', call: 'create', ms: 10 };
-    book.note({ ...call, isAnswered: false, fault: 'timeout' });
+    book.record({ ...call, isAnswered: false, fault: 'timeout' });
     await book.stop();
-    book.note({ ...call, isAnswered: true });
-    book.note({ ...call, call: 'status', isAnswered: true });
+    book.record({ ...call, isAnswered: true });
+    book.record({ ...call, call: 'status', isAnswered: true });
     await book.stop();
     assert.deepEqual(written, []);
     isAway = false;
@@ -59,7 +59,7 @@ describe('the book of calls', () => {
       sweeps += 1;
       return [{ count }];
     });
-    const book = createCallBook({ database, clock, log });
+    const book = createProviderCallCounter({ database, clock, log });
     book.start();
     await eventually('all is swept', () => sweeps === 3);
     await book.stop();

@@ -3,18 +3,21 @@ import { pageOf, ServiceCalls, ServiceUse, serviceUseFilters } from '@switchyard
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
-import { scopeOf } from '../infrastructure/caller-scope.ts';
-import type { Watch } from './provider-dashboard.ts';
+import { readCallerScope } from '../infrastructure/caller-scope.ts';
+import type { ProviderDashboard } from './provider-dashboard.ts';
 
 const base = '/service-catalog/v1/services/:serviceId';
 const tags = ['Service catalogue'] as const;
 const hoursDefault = 24;
 const hoursMax = 168;
-const ofService = Type.Object({
+const serviceParams = Type.Object({
   serviceId: Type.String({ maxLength: 64, description: 'The service.' }),
 });
 
-export function registerWatch(app: FastifyInstance, watch: Watch): void {
+export function registerProviderDashboardRoutes(
+  app: FastifyInstance,
+  dashboard: ProviderDashboard,
+): void {
   route(app, {
     method: 'GET',
     url: `${base}/activations`,
@@ -25,7 +28,7 @@ export function registerWatch(app: FastifyInstance, watch: Watch): void {
       'newest first, with the request that an answer names.',
     tags,
     permission: 'svc.read',
-    params: ofService,
+    params: serviceParams,
     query: Type.Object({ ...pageQuery, ...serviceUseFilters }, { additionalProperties: false }),
     response: { 200: pageOf(ServiceUse) },
     errors: ['service_not_found', 'cursor_invalid'],
@@ -33,7 +36,12 @@ export function registerWatch(app: FastifyInstance, watch: Watch): void {
     async handler({ caller, params, query }) {
       const list = `uses of ${params.serviceId}`;
       const page = readPageRequest(query, list);
-      const found = await watch.uses(scopeOf(caller), params.serviceId, query, page);
+      const found = await dashboard.listUses(
+        readCallerScope(caller),
+        params.serviceId,
+        query,
+        page,
+      );
       return pageResponse(found, query, list);
     },
   });
@@ -48,7 +56,7 @@ export function registerWatch(app: FastifyInstance, watch: Watch): void {
       'what was asked and by the hour. Kept for a week.',
     tags,
     permission: 'svc.read',
-    params: ofService,
+    params: serviceParams,
     query: Type.Object(
       {
         hours: Type.Optional(
@@ -67,7 +75,11 @@ export function registerWatch(app: FastifyInstance, watch: Watch): void {
     priority: 'list',
     handler: async ({ caller, params, query }, reply) => {
       reply.header('cache-control', 'no-store');
-      return watch.calls(scopeOf(caller), params.serviceId, query.hours ?? hoursDefault);
+      return dashboard.getCallStatistics(
+        readCallerScope(caller),
+        params.serviceId,
+        query.hours ?? hoursDefault,
+      );
     },
   });
 }

@@ -2,27 +2,27 @@
 import { type ServiceCalls, type ServiceUse, throwProblem } from '@switchyard/contract';
 import type { FoundPage, PageRequest } from '../../http/index.ts';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
-import type { Scope } from '../infrastructure/caller-scope.ts';
-import { demandOrganization, isUuid } from '../infrastructure/request-checks.ts';
-import { runOn } from '../infrastructure/statement-runner.ts';
-import { readCalls } from '../provider-calls/call-count-sql.ts';
-import { callsOf } from '../provider-calls/call-statistics.ts';
+import type { CallerScope } from '../infrastructure/caller-scope.ts';
+import { isUuid, requireOrganizationScope } from '../infrastructure/request-checks.ts';
+import { runOnDatabase } from '../infrastructure/statement-runner.ts';
+import { readCallCounts } from '../provider-calls/call-count-sql.ts';
+import { summarizeCalls } from '../provider-calls/call-statistics.ts';
 import { findService } from '../services/service-sql.ts';
-import { listUses, type UseQuery, type UseRow } from './service-use-sql.ts';
+import { listServiceUses, type ServiceUseQuery, type ServiceUseRow } from './service-use-sql.ts';
 
 const hourMs = 3_600_000;
 
-export type Watch = {
-  uses(
-    scope: Scope,
+export type ProviderDashboard = {
+  listUses(
+    scope: CallerScope,
     serviceId: string,
-    query: UseQuery,
+    query: ServiceUseQuery,
     page: PageRequest,
   ): Promise<FoundPage<ServiceUse>>;
-  calls(scope: Scope, serviceId: string, hours: number): Promise<ServiceCalls>;
+  getCallStatistics(scope: CallerScope, serviceId: string, hours: number): Promise<ServiceCalls>;
 };
 
-function useView(row: UseRow): ServiceUse {
+function toServiceUse(row: ServiceUseRow): ServiceUse {
   const timeOf = (at: Date) => isoTime(at.getTime());
   return {
     activationId: row.activation_id,
@@ -42,19 +42,19 @@ function useView(row: UseRow): ServiceUse {
   };
 }
 
-/** @example const watch = createWatch({ database, clock }); await watch.calls(scope, serviceId, 24); */
-export function createWatch({
+/** @example const dashboard = createProviderDashboard({ database, clock }); await dashboard.getCallStatistics(scope, serviceId, 24); */
+export function createProviderDashboard({
   database,
   clock,
 }: {
   readonly database: Database;
   readonly clock: Clock;
-}): Watch {
+}): ProviderDashboard {
   /** Every organisation sees published services; only the provider sees their uses and calls. */
-  async function demandOwn(scope: Scope, serviceId: string): Promise<string> {
-    demandOrganization(scope, 'watches its services');
+  async function requireOwnService(scope: CallerScope, serviceId: string): Promise<string> {
+    requireOrganizationScope(scope, 'watches its services');
     const row = isUuid(serviceId)
-      ? await findService(runOn(database), scope.organizationId, serviceId)
+      ? await findService(runOnDatabase(database), scope.organizationId, serviceId)
       : undefined;
     if (row?.organization_id === scope.organizationId) return row.service_id;
     return throwProblem(
@@ -64,20 +64,23 @@ export function createWatch({
   }
 
   return {
-    async uses(scope, serviceId, query, page) {
-      const own = await demandOwn(scope, serviceId);
+    async listUses(scope, serviceId, query, page) {
+      const ownServiceId = await requireOwnService(scope, serviceId);
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listUses(runOn(database), own, query, read);
-      const shown = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? shown.at(-1)?.activation_id : undefined;
-      return { items: shown.map(useView), next };
+      const rows = await listServiceUses(runOnDatabase(database), ownServiceId, query, read);
+      const pageRows = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? pageRows.at(-1)?.activation_id : undefined;
+      return { items: pageRows.map(toServiceUse), next };
     },
 
-    async calls(scope, serviceId, hours) {
-      const own = await demandOwn(scope, serviceId);
+    async getCallStatistics(scope, serviceId, hours) {
+      const ownServiceId = await requireOwnService(scope, serviceId);
       const to = clock.now();
       const from = to - hours * hourMs;
-      return callsOf(own, await readCalls(database, own, from), { from, to });
+      return summarizeCalls(ownServiceId, await readCallCounts(database, ownServiceId, from), {
+        from,
+        to,
+      });
     },
   };
 }

@@ -1,10 +1,10 @@
 // SQL for the provider of a service to read its activations in every organisation.
 import type { ActivationRow } from '../activations/activation-sql.ts';
-import type { Run } from '../infrastructure/statement-runner.ts';
+import type { StatementRunner } from '../infrastructure/statement-runner.ts';
 
-export type UseQuery = { readonly level?: string; readonly status?: string };
+export type ServiceUseQuery = { readonly level?: string; readonly status?: string };
 
-export type UseRow = Pick<
+export type ServiceUseRow = Pick<
   ActivationRow,
   | 'organization_id'
   | 'activation_id'
@@ -22,12 +22,12 @@ export type UseRow = Pick<
 > & { readonly organization_name: string | null };
 
 /** Newest first; the caller has checked that its organisation provides the service. */
-export async function listUses(
-  run: Run,
+export async function listServiceUses(
+  run: StatementRunner,
   serviceId: string,
-  { level = 'Organization', status }: UseQuery,
+  { level = 'Organization', status }: ServiceUseQuery,
   page: { readonly limit: number; readonly after?: string },
-): Promise<UseRow[]> {
+): Promise<ServiceUseRow[]> {
   const rows = await run(
     `SELECT a.organization_id, a.activation_id, a.handshake_id, a.service_id, a.release, a.level,
        a.entity_id, a.merchant_id, a.store_id, a.status, a.reason, a.requested_at, a.decided_at,
@@ -39,5 +39,5 @@ export async function listUses(
      ORDER BY a.activation_id DESC LIMIT $5`,
     [serviceId, level, status ?? null, page.after ?? null, page.limit],
   );
-  return rows as UseRow[];
+  return rows as ServiceUseRow[];
 }

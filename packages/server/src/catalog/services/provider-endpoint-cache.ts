@@ -6,16 +6,16 @@ import {
   listActiveRetiredKeys,
   lruCacheOptions,
 } from '../../platform/index.ts';
-import { runPrepared } from '../infrastructure/statement-runner.ts';
-import type { SecretRow, ServiceStatus } from './service-sql.ts';
-import type { Signers, SigningSecrets } from './signing-secrets.ts';
+import { createPreparedRunner } from '../infrastructure/statement-runner.ts';
+import type { ServiceStatus, SigningSecretRow } from './service-sql.ts';
+import type { SigningKeys, SigningSecrets } from './signing-secrets.ts';
 
-const rememberedMax = 1_000;
+const cachedEndpointsMax = 1_000;
 /** A change in another process becomes visible after at most this time; a local change at once. */
-const rememberedMs = 5_000;
+const cacheTtlMs = 5_000;
 
 /** A service in the release in force; a retired service stays callable for its users. */
-export type CallableService = {
+export type ProviderEndpoint = {
   readonly serviceId: string;
   /** The organisation that provides it. */
   readonly providerId: string;
@@ -23,66 +23,71 @@ export type CallableService = {
   readonly status: ServiceStatus;
   readonly spiUrl?: string;
   /** The keys that sign calls now: the current key, and older keys until they expire. */
-  signers(): Signers;
+  signingKeys(): SigningKeys;
 };
 
-export type CallableServices = {
-  find(serviceId: string): Promise<CallableService | undefined>;
-  clear(): void;
+export type ProviderEndpoints = {
+  find(serviceId: string): Promise<ProviderEndpoint | undefined>;
+  clearCache(): void;
 };
 
-type CallableRow = SecretRow & {
+type EndpointRow = SigningSecretRow & {
   organization_id: string;
   release: number;
   status: ServiceStatus;
   spi_url: string | null;
 };
 
-const callableText = `SELECT organization_id, release, status, published->>'spiUrl' AS spi_url,
+const endpointSql = `SELECT organization_id, release, status, published->>'spiUrl' AS spi_url,
     secret_sealed, previous_sealed, previous_until, older_keys
   FROM catalogue_services WHERE service_id = $1 AND published IS NOT NULL`;
 
-/** @example const { find } = createCallableServices({ database, clock }, secrets); */
-export function createCallableServices(
+/** @example const { find } = createProviderEndpointCache({ database, clock }, signingSecrets); */
+export function createProviderEndpointCache(
   { database, clock }: { readonly database: Database; readonly clock: Clock },
-  secrets: SigningSecrets,
-): CallableServices {
-  const run = runPrepared(database);
-  const remembered = new LRUCache<
+  signingSecrets: SigningSecrets,
+): ProviderEndpoints {
+  const run = createPreparedRunner(database);
+  const cache = new LRUCache<
     string,
-    { until: number; found: Promise<CallableService | undefined> }
-  >(lruCacheOptions(rememberedMax));
+    { until: number; found: Promise<ProviderEndpoint | undefined> }
+  >(lruCacheOptions(cachedEndpointsMax));
 
-  async function load(serviceId: string): Promise<CallableService | undefined> {
-    const [row] = (await run(callableText, [serviceId])) as CallableRow[];
+  async function loadEndpoint(serviceId: string): Promise<ProviderEndpoint | undefined> {
+    const [row] = (await run(endpointSql, [serviceId])) as EndpointRow[];
     if (row === undefined) return undefined;
     const { organization_id: providerId, release, status, spi_url: spiUrl } = row;
     // The server decrypts the keys once per cache entry; an older key may expire within that time.
-    const opened = secrets.open(serviceId, row);
-    const all = secrets.signers(opened);
-    const endsAt = Math.min(...listActiveRetiredKeys(row, clock.now()).map(({ until }) => until));
+    const decryptedKeys = signingSecrets.decrypt(serviceId, row);
+    const allKeys = signingSecrets.toSigningKeys(decryptedKeys);
+    const validUntil = Math.min(
+      ...listActiveRetiredKeys(row, clock.now()).map(({ until }) => until),
+    );
     return {
       serviceId,
       providerId,
       release,
       status,
       ...(spiUrl === null ? {} : { spiUrl }),
-      signers: () => (clock.now() < endsAt ? all : secrets.signers(secrets.open(serviceId, row))),
+      signingKeys: () =>
+        clock.now() < validUntil
+          ? allKeys
+          : signingSecrets.toSigningKeys(signingSecrets.decrypt(serviceId, row)),
     };
   }
 
   return {
     find(serviceId) {
       const now = clock.now();
-      const known = remembered.get(serviceId);
-      if (known !== undefined && now < known.until) return known.found;
-      const entry = { until: now + rememberedMs, found: load(serviceId) };
-      remembered.set(serviceId, entry);
+      const cached = cache.get(serviceId);
+      if (cached !== undefined && now < cached.until) return cached.found;
+      const entry = { until: now + cacheTtlMs, found: loadEndpoint(serviceId) };
+      cache.set(serviceId, entry);
       entry.found.catch(() => {
-        if (remembered.peek(serviceId) === entry) remembered.delete(serviceId);
+        if (cache.peek(serviceId) === entry) cache.delete(serviceId);
       });
       return entry.found;
     },
-    clear: () => remembered.clear(),
+    clearCache: () => cache.clear(),
   };
 }

@@ -19,27 +19,27 @@ import {
   readPageRequest,
   route,
 } from '../../http/index.ts';
-import { byOf, scopeOf } from '../infrastructure/caller-scope.ts';
+import { readAuthoredScope, readCallerScope } from '../infrastructure/caller-scope.ts';
 import type { Services } from './services.ts';
 
 const base = '/service-catalog/v1/services';
 const tags = ['Service catalogue'] as const;
-const readers = ['svc.read', 'sub.read', 'conf.read'] as const;
-const ofService = Type.Object({
+const readPermissions = ['svc.read', 'sub.read', 'conf.read'] as const;
+const serviceParams = Type.Object({
   serviceId: Type.String({ maxLength: 64, description: 'The service.' }),
 });
 /** A release number, which is the cursor of the list of releases. */
-const releaseForm = /^[1-9][0-9]{0,8}$/;
+const releasePattern = /^[1-9][0-9]{0,8}$/;
 
-function send(reply: FastifyReply, found: { view: Service; version: number }): Service {
+function sendWithETag(reply: FastifyReply, found: { view: Service; version: number }): Service {
   reply.header('etag', entityTag(found.version));
   return found.view;
 }
 
-export function registerServices(app: FastifyInstance, services: Services): void {
+export function registerServiceRoutes(app: FastifyInstance, services: Services): void {
   registerReads(app, services);
-  registerDeclaration(app, services);
-  registerSteps(app, services);
+  registerChanges(app, services);
+  registerLifecycleSteps(app, services);
 }
 
 function registerReads(app: FastifyInstance, services: Services): void {
@@ -50,14 +50,18 @@ function registerReads(app: FastifyInstance, services: Services): void {
     summary: 'List the services',
     description: 'Everybody’s published services and one’s own drafts, without logos and defaults.',
     tags,
-    permission: readers,
+    permission: readPermissions,
     query: Type.Object({ ...pageQuery, ...serviceFilters }, { additionalProperties: false }),
     response: { 200: pageOf(Service) },
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
       const page = readPageRequest(query, 'listServices');
-      return pageResponse(await services.list(scopeOf(caller), query, page), query, 'listServices');
+      return pageResponse(
+        await services.list(readCallerScope(caller), query, page),
+        query,
+        'listServices',
+      );
     },
   });
 
@@ -68,13 +72,13 @@ function registerReads(app: FastifyInstance, services: Services): void {
     summary: 'Get a service',
     description: 'Its provider sees the draft, others what was published last.',
     tags,
-    permission: readers,
-    params: ofService,
+    permission: readPermissions,
+    params: serviceParams,
     response: { 200: Service },
     responseHeaders: { 200: ['ETag'] },
     errors: ['service_not_found'],
     async handler({ caller, params }, reply) {
-      return send(reply, await services.get(scopeOf(caller), params.serviceId));
+      return sendWithETag(reply, await services.get(readCallerScope(caller), params.serviceId));
     },
   });
 
@@ -85,17 +89,17 @@ function registerReads(app: FastifyInstance, services: Services): void {
     summary: 'List the releases of a service',
     description: 'The newest first.',
     tags,
-    permission: readers,
-    params: ofService,
+    permission: readPermissions,
+    params: serviceParams,
     query: Type.Object(pageQuery, { additionalProperties: false }),
     response: { 200: pageOf(ServiceRelease) },
     errors: ['service_not_found', 'cursor_invalid'],
     priority: 'list',
     async handler({ caller, params, query }) {
       const list = `releases of ${params.serviceId}`;
-      const page = readPageRequest(query, list, releaseForm);
+      const page = readPageRequest(query, list, releasePattern);
       return pageResponse(
-        await services.releases(scopeOf(caller), params.serviceId, page),
+        await services.listReleases(readCallerScope(caller), params.serviceId, page),
         query,
         list,
       );
@@ -103,7 +107,7 @@ function registerReads(app: FastifyInstance, services: Services): void {
   });
 }
 
-function registerDeclaration(app: FastifyInstance, services: Services): void {
+function registerChanges(app: FastifyInstance, services: Services): void {
   route(app, {
     method: 'POST',
     url: base,
@@ -119,11 +123,11 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
     responseHeaders: { 201: ['ETag'] },
     errors: [],
     async handler(request, reply) {
-      const made = await services.declare(byOf(request), request.body);
-      reply.code(201).header('location', `${base}/${made.view.serviceId}`);
+      const created = await services.create(readAuthoredScope(request), request.body);
+      reply.code(201).header('location', `${base}/${created.view.serviceId}`);
       reply.header('cache-control', 'no-store');
-      const { signingSecret, verificationKey } = made;
-      return { ...send(reply, made), signingSecret, verificationKey };
+      const { signingSecret, verificationKey } = created;
+      return { ...sendWithETag(reply, created), signingSecret, verificationKey };
     },
   });
 
@@ -135,15 +139,18 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
     description: 'Changes the draft; others see it once it is published. If-Match takes the ETag.',
     tags,
     permission: 'svc.write',
-    params: ofService,
+    params: serviceParams,
     body: ServiceReplacement,
     response: { 200: Service },
     responseHeaders: { 200: ['ETag'] },
     errors: ['service_not_found', 'service_state', 'field_read_only', 'precondition_failed'],
     async handler(request, reply) {
       const { params, body, headers } = request;
-      const by = byOf(request);
-      return send(reply, await services.replace(by, params.serviceId, body, readIfMatch(headers)));
+      const scope = readAuthoredScope(request);
+      return sendWithETag(
+        reply,
+        await services.replace(scope, params.serviceId, body, readIfMatch(headers)),
+      );
     },
   });
 
@@ -155,18 +162,22 @@ function registerDeclaration(app: FastifyInstance, services: Services): void {
     description: 'A draft alone; what was published is retired.',
     tags,
     permission: 'svc.write',
-    params: ofService,
+    params: serviceParams,
     bodyOptional: true,
     response: { 204: Type.Null() },
     errors: ['service_not_found', 'service_state', 'precondition_failed'],
     async handler(request, reply) {
-      await services.remove(byOf(request), request.params.serviceId, readIfMatch(request.headers));
+      await services.remove(
+        readAuthoredScope(request),
+        request.params.serviceId,
+        readIfMatch(request.headers),
+      );
       return reply.code(204).send();
     },
   });
 }
 
-const steps = {
+const lifecycleSteps = {
   publish: {
     summary: 'Publish a service',
     description: 'Makes the draft the release that every organisation sees.',
@@ -177,23 +188,26 @@ const steps = {
   },
 } as const;
 
-function registerSteps(app: FastifyInstance, services: Services): void {
+function registerLifecycleSteps(app: FastifyInstance, services: Services): void {
   for (const step of ['publish', 'retire'] as const) {
     route(app, {
       method: 'POST',
       url: `${base}/:serviceId/${step}`,
       operationId: `${step}Service`,
-      ...steps[step],
+      ...lifecycleSteps[step],
       tags,
       permission: 'svc.write',
-      params: ofService,
+      params: serviceParams,
       response: { 200: Service },
       responseHeaders: { 200: ['ETag'] },
       errors: ['service_not_found', 'service_state', 'precondition_failed'],
       async handler(request, reply) {
         const { params, headers } = request;
-        const by = byOf(request);
-        return send(reply, await services[step](by, params.serviceId, readIfMatch(headers)));
+        const scope = readAuthoredScope(request);
+        return sendWithETag(
+          reply,
+          await services[step](scope, params.serviceId, readIfMatch(headers)),
+        );
       },
     });
   }
@@ -208,14 +222,14 @@ function registerSteps(app: FastifyInstance, services: Services): void {
     tags,
     permission: 'svc.write',
     takesIdempotencyKey: true,
-    params: ofService,
+    params: serviceParams,
     response: { 200: RenewedSigningSecret },
     errors: ['service_not_found', 'keys_renewed_often'],
     async handler(request, reply) {
       const { serviceId } = request.params;
-      const handedOut = await services.renewSecret(byOf(request), serviceId);
+      const credentials = await services.rotateSecret(readAuthoredScope(request), serviceId);
       reply.header('cache-control', 'no-store');
-      return { serviceId, ...handedOut };
+      return { serviceId, ...credentials };
     },
   });
 }

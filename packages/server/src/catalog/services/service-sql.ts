@@ -1,8 +1,8 @@
 // SQL for services and their releases, which every tenant reads.
 import type { OlderKeyJson, RetiredKeyColumns } from '../../platform/index.ts';
-import type { Run } from '../infrastructure/statement-runner.ts';
+import type { StatementRunner } from '../infrastructure/statement-runner.ts';
 
-export type Declaration = Readonly<Record<string, unknown>> & {
+export type ServiceDeclaration = Readonly<Record<string, unknown>> & {
   readonly name: string;
   readonly domain: string;
 };
@@ -16,8 +16,8 @@ export type ServiceRow = {
   domain: string;
   status: ServiceStatus;
   release: number;
-  draft: Declaration;
-  published: Declaration | null;
+  draft: ServiceDeclaration;
+  published: ServiceDeclaration | null;
   version: number;
   created_at: Date;
   updated_at: Date;
@@ -25,20 +25,24 @@ export type ServiceRow = {
   provider_name: string | null;
 };
 
-export type SecretRow = RetiredKeyColumns & { secret_sealed: Buffer };
+export type SigningSecretRow = RetiredKeyColumns & { secret_sealed: Buffer };
 
-export type ReleaseRow = { release: number; declaration: Declaration; published_at: Date };
+export type ServiceReleaseRow = {
+  release: number;
+  declaration: ServiceDeclaration;
+  published_at: Date;
+};
 
 const columns = `service_id, organization_id, name, domain, status, release, draft, published,
   version, created_at, updated_at, (SELECT o.name FROM organizations o
     WHERE o.organization_id = catalogue_services.organization_id) AS provider_name`;
 
 export async function insertService(
-  run: Run,
+  run: StatementRunner,
   row: {
     serviceId: string;
     organizationId: string;
-    declaration: Declaration;
+    declaration: ServiceDeclaration;
     sealed: Buffer;
     now: string;
   },
@@ -57,7 +61,7 @@ export async function insertService(
 
 /** The provider sees every service of its own; other organisations see it once it is published. */
 export async function findService(
-  run: Run,
+  run: StatementRunner,
   organizationId: string,
   serviceId: string,
   lock = '',
@@ -77,7 +81,7 @@ export type ServiceQuery = {
 };
 
 export async function listServices(
-  run: Run,
+  run: StatementRunner,
   organizationId: string,
   query: ServiceQuery,
   page: { readonly limit: number; readonly after?: string },
@@ -95,10 +99,10 @@ export async function listServices(
 }
 
 /** The row is locked; omitted members keep their values. */
-export async function changeService(
-  run: Run,
+export async function updateService(
+  run: StatementRunner,
   serviceId: string,
-  change: { draft?: Declaration; status?: ServiceStatus; publishes?: true },
+  change: { draft?: ServiceDeclaration; status?: ServiceStatus; publishes?: true },
   now: string,
 ): Promise<ServiceRow> {
   const [row] = await run(
@@ -123,7 +127,11 @@ export async function changeService(
   return row as ServiceRow;
 }
 
-export async function insertRelease(run: Run, row: ServiceRow, now: string): Promise<void> {
+export async function insertRelease(
+  run: StatementRunner,
+  row: ServiceRow,
+  now: string,
+): Promise<void> {
   await run(
     `INSERT INTO catalogue_releases (service_id, release, declaration, published_at)
      VALUES ($1, $2, $3, $4)`,
@@ -133,35 +141,38 @@ export async function insertRelease(run: Run, row: ServiceRow, now: string): Pro
 
 /** Newest first; `after` is the last release of the previous page. */
 export async function listReleases(
-  run: Run,
+  run: StatementRunner,
   serviceId: string,
   page: { readonly limit: number; readonly after?: string },
-): Promise<ReleaseRow[]> {
+): Promise<ServiceReleaseRow[]> {
   const rows = await run(
     `SELECT release, declaration, published_at FROM catalogue_releases
      WHERE service_id = $1 AND ($2::int IS NULL OR release < $2)
      ORDER BY release DESC LIMIT $3`,
     [serviceId, page.after ?? null, page.limit],
   );
-  return rows as ReleaseRow[];
+  return rows as ServiceReleaseRow[];
 }
 
-export async function deleteService(run: Run, serviceId: string): Promise<void> {
+export async function deleteService(run: StatementRunner, serviceId: string): Promise<void> {
   await run('DELETE FROM catalogue_services WHERE service_id = $1', [serviceId]);
 }
 
-export async function readSecret(run: Run, serviceId: string): Promise<SecretRow | undefined> {
+export async function readSigningSecret(
+  run: StatementRunner,
+  serviceId: string,
+): Promise<SigningSecretRow | undefined> {
   const [row] = await run(
     `SELECT secret_sealed, previous_sealed, previous_until, older_keys FROM catalogue_services
      WHERE service_id = $1`,
     [serviceId],
   );
-  return row as SecretRow | undefined;
+  return row as SigningSecretRow | undefined;
 }
 
 /** The row is locked. */
-export async function replaceSecret(
-  run: Run,
+export async function replaceSigningSecret(
+  run: StatementRunner,
   serviceId: string,
   keys: { sealed: Buffer; previousUntil: string; older: readonly OlderKeyJson[] },
 ): Promise<void> {

@@ -17,21 +17,21 @@ import {
   readPageRequest,
   route,
 } from '../../http/index.ts';
-import { byOf, scopeOf } from '../infrastructure/caller-scope.ts';
-import type { Offers } from './packages-and-subscriptions.ts';
+import { readAuthoredScope, readCallerScope } from '../infrastructure/caller-scope.ts';
+import type { PackagesAndSubscriptions } from './packages-and-subscriptions.ts';
 
-const packages = '/service-catalog/v1/packages';
-const subscriptions = '/service-catalog/v1/subscriptions';
+const packagesUrl = '/service-catalog/v1/packages';
+const subscriptionsUrl = '/service-catalog/v1/subscriptions';
 const tags = ['Service catalogue'] as const;
-const pages = Type.Object(pageQuery, { additionalProperties: false });
-const ofPackage = Type.Object({
+const pageParams = Type.Object(pageQuery, { additionalProperties: false });
+const packageParams = Type.Object({
   packageId: Type.String({ maxLength: 64, description: 'The package.' }),
 });
-const ofSubscription = Type.Object({
+const subscriptionParams = Type.Object({
   subscriptionId: Type.String({ maxLength: 64, description: 'The subscription.' }),
 });
 
-function send(
+function sendWithETag(
   reply: FastifyReply,
   found: { view: ServicePackage; version: number },
 ): ServicePackage {
@@ -39,52 +39,64 @@ function send(
   return found.view;
 }
 
-export function registerOffers(app: FastifyInstance, offers: Offers): void {
-  registerPackageReads(app, offers);
-  registerPackageChanges(app, offers);
-  registerSubscriptions(app, offers);
+export function registerPackageAndSubscriptionRoutes(
+  app: FastifyInstance,
+  packagesAndSubscriptions: PackagesAndSubscriptions,
+): void {
+  registerPackageReads(app, packagesAndSubscriptions);
+  registerPackageChanges(app, packagesAndSubscriptions);
+  registerSubscriptions(app, packagesAndSubscriptions);
 }
 
-function registerPackageReads(app: FastifyInstance, offers: Offers): void {
+function registerPackageReads(
+  app: FastifyInstance,
+  packagesAndSubscriptions: PackagesAndSubscriptions,
+): void {
   route(app, {
     method: 'GET',
-    url: packages,
+    url: packagesUrl,
     operationId: 'listServicePackages',
     summary: 'List the service packages',
     tags,
     permission: 'sub.read',
-    query: pages,
+    query: pageParams,
     response: { 200: pageOf(ServicePackage) },
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
       const page = readPageRequest(query, 'listServicePackages');
-      const found = await offers.listPackages(scopeOf(caller), page);
+      const found = await packagesAndSubscriptions.listPackages(readCallerScope(caller), page);
       return pageResponse(found, query, 'listServicePackages');
     },
   });
 
   route(app, {
     method: 'GET',
-    url: `${packages}/:packageId`,
+    url: `${packagesUrl}/:packageId`,
     operationId: 'getServicePackage',
     summary: 'Get a service package',
     tags,
     permission: 'sub.read',
-    params: ofPackage,
+    params: packageParams,
     response: { 200: ServicePackage },
     responseHeaders: { 200: ['ETag'] },
     errors: ['resource_not_found'],
     async handler({ caller, params }, reply) {
-      return send(reply, await offers.getPackage(scopeOf(caller), params.packageId));
+      return sendWithETag(
+        reply,
+        await packagesAndSubscriptions.getPackage(readCallerScope(caller), params.packageId),
+      );
     },
   });
 }
 
-function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
+function registerPackageChanges(
+  app: FastifyInstance,
+  packagesAndSubscriptions: PackagesAndSubscriptions,
+): void {
   route(app, {
     method: 'POST',
-    url: packages,
+    url: packagesUrl,
     operationId: 'createServicePackage',
     summary: 'Create a service package',
     tags,
@@ -95,21 +107,24 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
     responseHeaders: { 201: ['ETag'] },
     errors: ['service_not_found'],
     async handler(request, reply) {
-      const made = await offers.createPackage(byOf(request), request.body);
-      reply.code(201).header('location', `${packages}/${made.view.packageId}`);
-      return send(reply, made);
+      const created = await packagesAndSubscriptions.createPackage(
+        readAuthoredScope(request),
+        request.body,
+      );
+      reply.code(201).header('location', `${packagesUrl}/${created.view.packageId}`);
+      return sendWithETag(reply, created);
     },
   });
 
   route(app, {
     method: 'PUT',
-    url: `${packages}/:packageId`,
+    url: `${packagesUrl}/:packageId`,
     operationId: 'updateServicePackage',
     summary: 'Update a service package',
     description: 'A service that is active through the package alone stays in it.',
     tags,
     permission: 'sub.write',
-    params: ofPackage,
+    params: packageParams,
     body: ServicePackageReplacement,
     response: { 200: ServicePackage },
     responseHeaders: { 200: ['ETag'] },
@@ -123,70 +138,85 @@ function registerPackageChanges(app: FastifyInstance, offers: Offers): void {
     async handler(request, reply) {
       const { params, body, headers } = request;
       const ifMatch = readIfMatch(headers);
-      return send(
+      return sendWithETag(
         reply,
-        await offers.replacePackage(byOf(request), params.packageId, body, ifMatch),
+        await packagesAndSubscriptions.replacePackage(
+          readAuthoredScope(request),
+          params.packageId,
+          body,
+          ifMatch,
+        ),
       );
     },
   });
 
   route(app, {
     method: 'DELETE',
-    url: `${packages}/:packageId`,
+    url: `${packagesUrl}/:packageId`,
     operationId: 'deleteServicePackage',
     summary: 'Delete a service package',
     description: 'Refused while it is subscribed.',
     tags,
     permission: 'sub.write',
-    params: ofPackage,
+    params: packageParams,
     bodyOptional: true,
     response: { 204: Type.Null() },
     errors: ['resource_not_found', 'has_dependants', 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
-      await offers.removePackage(byOf(request), params.packageId, readIfMatch(headers));
+      await packagesAndSubscriptions.removePackage(
+        readAuthoredScope(request),
+        params.packageId,
+        readIfMatch(headers),
+      );
       return reply.code(204).send();
     },
   });
 }
 
-function registerSubscriptions(app: FastifyInstance, offers: Offers): void {
+function registerSubscriptions(
+  app: FastifyInstance,
+  packagesAndSubscriptions: PackagesAndSubscriptions,
+): void {
   route(app, {
     method: 'GET',
-    url: subscriptions,
+    url: subscriptionsUrl,
     operationId: 'listSubscriptions',
     summary: 'List the subscriptions',
     tags,
     permission: 'sub.read',
-    query: pages,
+    query: pageParams,
     response: { 200: pageOf(Subscription) },
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query }) {
       const page = readPageRequest(query, 'listSubscriptions');
-      const found = await offers.listSubscriptions(scopeOf(caller), page);
+      const found = await packagesAndSubscriptions.listSubscriptions(readCallerScope(caller), page);
       return pageResponse(found, query, 'listSubscriptions');
     },
   });
 
   route(app, {
     method: 'GET',
-    url: `${subscriptions}/:subscriptionId`,
+    url: `${subscriptionsUrl}/:subscriptionId`,
     operationId: 'getSubscription',
     summary: 'Get a subscription',
     tags,
     permission: 'sub.read',
-    params: ofSubscription,
+    params: subscriptionParams,
     response: { 200: Subscription },
     errors: ['resource_not_found'],
     async handler({ caller, params }) {
-      return offers.getSubscription(scopeOf(caller), params.subscriptionId);
+      return packagesAndSubscriptions.getSubscription(
+        readCallerScope(caller),
+        params.subscriptionId,
+      );
     },
   });
 
   route(app, {
     method: 'POST',
-    url: subscriptions,
+    url: subscriptionsUrl,
     operationId: 'createSubscription',
     summary: 'Create a subscription',
     description: 'Nothing below the organisation subscribes; services are activated there.',
@@ -197,26 +227,32 @@ function registerSubscriptions(app: FastifyInstance, offers: Offers): void {
     response: { 201: Subscription },
     errors: ['resource_not_found', 'service_state', 'already_exists'],
     async handler(request, reply) {
-      const made = await offers.subscribe(byOf(request), request.body.packageId);
-      reply.code(201).header('location', `${subscriptions}/${made.subscriptionId}`);
-      return made;
+      const created = await packagesAndSubscriptions.subscribe(
+        readAuthoredScope(request),
+        request.body.packageId,
+      );
+      reply.code(201).header('location', `${subscriptionsUrl}/${created.subscriptionId}`);
+      return created;
     },
   });
 
   route(app, {
     method: 'DELETE',
-    url: `${subscriptions}/:subscriptionId`,
+    url: `${subscriptionsUrl}/:subscriptionId`,
     operationId: 'deleteSubscription',
     summary: 'Delete a subscription',
     description: 'Refused while a service that it alone brings is active for the organisation.',
     tags,
     permission: 'sub.write',
-    params: ofSubscription,
+    params: subscriptionParams,
     bodyOptional: true,
     response: { 204: Type.Null() },
     errors: ['resource_not_found', 'has_dependants'],
     async handler(request, reply) {
-      await offers.unsubscribe(byOf(request), request.params.subscriptionId);
+      await packagesAndSubscriptions.unsubscribe(
+        readAuthoredScope(request),
+        request.params.subscriptionId,
+      );
       return reply.code(204).send();
     },
   });

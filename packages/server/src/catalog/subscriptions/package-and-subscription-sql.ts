@@ -1,5 +1,5 @@
 // SQL for packages and subscriptions, each of which belongs to one organisation.
-import type { Run } from '../infrastructure/statement-runner.ts';
+import type { StatementRunner } from '../infrastructure/statement-runner.ts';
 
 export type PackageRow = {
   package_id: string;
@@ -20,7 +20,7 @@ export type SubscriptionRow = {
   created_at: Date;
 };
 
-export type LiveActivation = { activation_id: string; name: string };
+export type DependentActivation = { activation_id: string; name: string };
 
 type Page = { readonly limit: number; readonly after?: string };
 
@@ -32,7 +32,7 @@ const packageColumns = `p.organization_id, p.package_id, p.name, p.description, 
 
 /** Returns false if the package exists: a seed names its package, and creates it only once. */
 export async function insertPackage(
-  run: Run,
+  run: StatementRunner,
   row: { organizationId: string; packageId: string; name: string; now: string },
 ): Promise<boolean> {
   const made = await run(
@@ -46,7 +46,7 @@ export async function insertPackage(
 }
 
 export async function findPackage(
-  run: Run,
+  run: StatementRunner,
   organizationId: string,
   packageId: string,
   lock = '',
@@ -60,7 +60,7 @@ export async function findPackage(
 }
 
 export async function listPackages(
-  run: Run,
+  run: StatementRunner,
   organizationId: string,
   page: Page,
 ): Promise<PackageRow[]> {
@@ -75,7 +75,7 @@ export async function listPackages(
 
 /** The row is locked. Afterwards the package holds exactly the given services. */
 export async function writePackage(
-  run: Run,
+  run: StatementRunner,
   key: { organizationId: string; packageId: string },
   input: { name: string; description?: string; status: string; serviceIds: readonly string[] },
   now: string,
@@ -100,7 +100,7 @@ export async function writePackage(
 }
 
 export async function deletePackage(
-  run: Run,
+  run: StatementRunner,
   organizationId: string,
   packageId: string,
 ): Promise<void> {
@@ -111,7 +111,10 @@ export async function deletePackage(
 }
 
 /** Returns those of the services that are published. */
-export async function publishedOf(run: Run, serviceIds: readonly string[]): Promise<Set<string>> {
+export async function findPublishedServices(
+  run: StatementRunner,
+  serviceIds: readonly string[],
+): Promise<Set<string>> {
   const rows = await run(
     `SELECT service_id FROM catalogue_services
      WHERE service_id = ANY($1::uuid[]) AND status = 'Published'`,
@@ -121,7 +124,7 @@ export async function publishedOf(run: Run, serviceIds: readonly string[]): Prom
 }
 
 export async function insertSubscription(
-  run: Run,
+  run: StatementRunner,
   row: { organizationId: string; subscriptionId: string; packageId: string; now: string },
 ): Promise<SubscriptionRow | undefined> {
   const [made] = await run(
@@ -134,7 +137,7 @@ export async function insertSubscription(
 }
 
 export async function findSubscription(
-  run: Run,
+  run: StatementRunner,
   organizationId: string,
   by: { readonly subscriptionId: string } | { readonly packageId: string },
 ): Promise<SubscriptionRow | undefined> {
@@ -149,7 +152,7 @@ export async function findSubscription(
 }
 
 export async function listSubscriptions(
-  run: Run,
+  run: StatementRunner,
   organizationId: string,
   page: Page,
 ): Promise<SubscriptionRow[]> {
@@ -163,7 +166,7 @@ export async function listSubscriptions(
 }
 
 export async function deleteSubscription(
-  run: Run,
+  run: StatementRunner,
   organizationId: string,
   subscriptionId: string,
 ): Promise<void> {
@@ -174,12 +177,12 @@ export async function deleteSubscription(
 }
 
 /** The activations of the organisation that depend on this package alone for these services. */
-export async function activationsThrough(
-  run: Run,
+export async function listDependentActivations(
+  run: StatementRunner,
   organizationId: string,
   packageId: string,
   serviceIds: readonly string[],
-): Promise<LiveActivation[]> {
+): Promise<DependentActivation[]> {
   const rows = await run(
     `SELECT a.activation_id, c.name FROM service_activations a
      JOIN catalogue_services c ON c.service_id = a.service_id
@@ -194,12 +197,12 @@ export async function activationsThrough(
      ORDER BY a.activation_id`,
     [organizationId, packageId, serviceIds],
   );
-  return rows as LiveActivation[];
+  return rows as DependentActivation[];
 }
 
 /** Checks that the organisation has the service, and locks the subscription for the transaction. */
-export async function holdSubscription(
-  run: Run,
+export async function lockSubscription(
+  run: StatementRunner,
   organizationId: string,
   serviceId: string,
 ): Promise<boolean> {

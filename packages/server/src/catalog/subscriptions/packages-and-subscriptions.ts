@@ -8,51 +8,59 @@ import {
 } from '@switchyard/contract';
 import { type FoundPage, type PageRequest, requireVersion } from '../../http/index.ts';
 import { isoTime } from '../../platform/index.ts';
-import type { By, Scope } from '../infrastructure/caller-scope.ts';
+import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
 import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
 import {
-  demandOrganization,
   isUuid,
-  refuseChanges,
-  refuseField,
+  requireOrganizationScope,
+  requireUnchangedMembers,
+  throwMemberProblem,
 } from '../infrastructure/request-checks.ts';
-import { type Run, runIn, runOn } from '../infrastructure/statement-runner.ts';
 import {
-  activationsThrough,
+  runInTransaction,
+  runOnDatabase,
+  type StatementRunner,
+} from '../infrastructure/statement-runner.ts';
+import {
   deletePackage,
   deleteSubscription,
   findPackage,
+  findPublishedServices,
   findSubscription,
   insertPackage,
   insertSubscription,
+  listDependentActivations,
   listPackages,
   listSubscriptions,
   type PackageRow,
-  publishedOf,
   type SubscriptionRow,
   writePackage,
 } from './package-and-subscription-sql.ts';
 
-type Versioned = { readonly view: ServicePackage; readonly version: number };
+type VersionedPackage = { readonly view: ServicePackage; readonly version: number };
 
-export type Offers = {
-  createPackage(by: By, input: ServicePackageInput, packageId?: string): Promise<Versioned>;
-  listPackages(scope: Scope, page: PageRequest): Promise<FoundPage<ServicePackage>>;
-  getPackage(scope: Scope, packageId: string): Promise<Versioned>;
+export type PackagesAndSubscriptions = {
+  createPackage(
+    by: AuthoredScope,
+    input: ServicePackageInput,
+    packageId?: string,
+  ): Promise<VersionedPackage>;
+  listPackages(scope: CallerScope, page: PageRequest): Promise<FoundPage<ServicePackage>>;
+  getPackage(scope: CallerScope, packageId: string): Promise<VersionedPackage>;
   replacePackage(
-    by: By,
+    by: AuthoredScope,
     packageId: string,
     input: ServicePackageInput,
     ifMatch?: string,
-  ): Promise<Versioned>;
-  removePackage(by: By, packageId: string, ifMatch?: string): Promise<void>;
-  subscribe(by: By, packageId: string, subscriptionId?: string): Promise<Subscription>;
-  listSubscriptions(scope: Scope, page: PageRequest): Promise<FoundPage<Subscription>>;
-  getSubscription(scope: Scope, subscriptionId: string): Promise<Subscription>;
-  unsubscribe(by: By, subscriptionId: string): Promise<void>;
+  ): Promise<VersionedPackage>;
+  removePackage(by: AuthoredScope, packageId: string, ifMatch?: string): Promise<void>;
+  subscribe(by: AuthoredScope, packageId: string, subscriptionId?: string): Promise<Subscription>;
+  listSubscriptions(scope: CallerScope, page: PageRequest): Promise<FoundPage<Subscription>>;
+  getSubscription(scope: CallerScope, subscriptionId: string): Promise<Subscription>;
+  unsubscribe(by: AuthoredScope, subscriptionId: string): Promise<void>;
 };
 
-const packageView = (row: PackageRow): ServicePackage => ({
+const toPackageView = (row: PackageRow): ServicePackage => ({
   packageId: row.package_id,
   organizationId: row.organization_id,
   name: row.name,
@@ -63,68 +71,83 @@ const packageView = (row: PackageRow): ServicePackage => ({
   updatedAt: isoTime(row.updated_at.getTime()),
 });
 
-const subscriptionView = (row: SubscriptionRow): Subscription => ({
+const toSubscriptionView = (row: SubscriptionRow): Subscription => ({
   subscriptionId: row.subscription_id,
   organizationId: row.organization_id,
   packageId: row.package_id,
   createdAt: isoTime(row.created_at.getTime()),
 });
 
-const versioned = (row: PackageRow): Versioned => ({
-  view: packageView(row),
+const toVersionedPackage = (row: PackageRow): VersionedPackage => ({
+  view: toPackageView(row),
   version: row.version,
 });
 
-function refuseUnknown(what: string): never {
-  return throwProblem('resource_not_found', `No ${what} of your organisation has this identifier.`);
+function throwNotFound(resource: string): never {
+  return throwProblem(
+    'resource_not_found',
+    `No ${resource} of your organisation has this identifier.`,
+  );
 }
 
-function refuseDependants(type: string, found: readonly { id: string; name: string }[]): void {
-  if (found.length === 0) return;
-  throwProblem('has_dependants', `Still depending on it: ${found.length} × ${type}.`, {
-    extensions: { dependants: found.slice(0, 10).map((one) => ({ type, ...one })) },
+function requireNoDependants(
+  type: string,
+  dependants: readonly { id: string; name: string }[],
+): void {
+  if (dependants.length === 0) return;
+  throwProblem('has_dependants', `Still depending on it: ${dependants.length} × ${type}.`, {
+    extensions: {
+      dependants: dependants.slice(0, 10).map((dependant) => ({ type, ...dependant })),
+    },
   });
 }
 
-/** @example const offers = createOffers({ database, clock, ids, audit }); */
-export function createOffers(
+/** @example const packagesAndSubscriptions = createPackagesAndSubscriptions({ database, clock, ids, audit }); */
+export function createPackagesAndSubscriptions(
   deps: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit'>,
-): Offers {
+): PackagesAndSubscriptions {
   return { ...createPackages(deps), ...createSubscriptions(deps) };
 }
 
 /** An active service keeps its subscription; the client deactivates the service first. */
-async function demandUnused(
-  run: Run,
+async function requireNoActiveServices(
+  run: StatementRunner,
   organizationId: string,
   packageId: string,
   serviceIds: readonly string[],
 ): Promise<void> {
   if (serviceIds.length === 0) return;
-  const live = await activationsThrough(run, organizationId, packageId, serviceIds);
-  const named = live.map(({ activation_id, name }) => ({ id: activation_id, name }));
-  refuseDependants('Activation', named);
+  const activations = await listDependentActivations(run, organizationId, packageId, serviceIds);
+  const dependants = activations.map(({ activation_id, name }) => ({ id: activation_id, name }));
+  requireNoDependants('Activation', dependants);
 }
 
-async function demandPublished(run: Run, serviceIds: readonly string[]): Promise<void> {
-  const published = await publishedOf(run, serviceIds);
+async function requirePublishedServices(
+  run: StatementRunner,
+  serviceIds: readonly string[],
+): Promise<void> {
+  const published = await findPublishedServices(run, serviceIds);
   const missing = serviceIds.findIndex((serviceId) => !published.has(serviceId));
   if (missing < 0) return;
-  refuseField(`/serviceIds/${missing}`, 'is no published service', 'service_not_found');
+  throwMemberProblem(`/serviceIds/${missing}`, 'is no published service', 'service_not_found');
 }
 
 /** Writes identifiers in lower case, as PostgreSQL returns them. */
-const spelled = (input: ServicePackageInput): ServicePackageInput => ({
+const withLowerCaseIds = (input: ServicePackageInput): ServicePackageInput => ({
   ...input,
   serviceIds: input.serviceIds.map((serviceId) => serviceId.toLowerCase()),
 });
 
-async function locked(run: Run, scope: Scope, packageId: string): Promise<PackageRow> {
-  demandOrganization(scope, 'makes packages');
+async function lockPackage(
+  run: StatementRunner,
+  scope: CallerScope,
+  packageId: string,
+): Promise<PackageRow> {
+  requireOrganizationScope(scope, 'makes packages');
   const row = isUuid(packageId)
     ? await findPackage(run, scope.organizationId, packageId, 'FOR UPDATE OF p')
     : undefined;
-  return row ?? refuseUnknown('package');
+  return row ?? throwNotFound('package');
 }
 
 function createPackages({
@@ -133,76 +156,87 @@ function createPackages({
   ids,
   audit,
 }: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit'>) {
-  async function written(
-    run: Run,
+  async function writePackageRow(
+    run: StatementRunner,
     key: { organizationId: string; packageId: string },
     { name, description, status = 'Enabled', serviceIds }: ServicePackageInput,
   ): Promise<PackageRow> {
     const described = defined({ description });
     const now = isoTime(clock.now());
     await writePackage(run, key, { name, ...described, status, serviceIds }, now);
-    return locked(run, key, key.packageId);
+    return lockPackage(run, key, key.packageId);
   }
 
-  const createPackage: Offers['createPackage'] = (by, given, packageId = ids.uuid()) => {
-    demandOrganization(by, 'makes packages');
+  const createPackage: PackagesAndSubscriptions['createPackage'] = (
+    by,
+    request,
+    packageId = ids.uuid(),
+  ) => {
+    requireOrganizationScope(by, 'makes packages');
     const { organizationId } = by;
-    const input = spelled(given);
+    const input = withLowerCaseIds(request);
     return database.transaction(async (trx) => {
-      const run = runIn(trx);
-      await demandPublished(run, input.serviceIds);
+      const run = runInTransaction(trx);
+      await requirePublishedServices(run, input.serviceIds);
       const key = { organizationId, packageId };
       const now = isoTime(clock.now());
       const isNew = await insertPackage(run, { ...key, name: input.name, now });
       if (!isNew) throwProblem('already_exists', 'The package exists already.');
-      const row = await written(run, key, input);
+      const row = await writePackageRow(run, key, input);
       await audit.record(trx, {
         organizationId,
         ...by.author,
         action: 'package.created',
         entity: { type: 'package', id: packageId },
-        after: packageView(row),
+        after: toPackageView(row),
       });
-      return versioned(row);
+      return toVersionedPackage(row);
     });
   };
 
-  const replacePackage: Offers['replacePackage'] = (by, packageId, given, ifMatch) =>
+  const replacePackage: PackagesAndSubscriptions['replacePackage'] = (
+    by,
+    packageId,
+    request,
+    ifMatch,
+  ) =>
     database.transaction(async (trx) => {
-      const run = runIn(trx);
-      const input = spelled(given);
+      const run = runInTransaction(trx);
+      const input = withLowerCaseIds(request);
       const { organizationId } = by;
-      const before = await locked(run, by, packageId);
+      const before = await lockPackage(run, by, packageId);
       requireVersion(ifMatch, before.version);
-      const { createdAt, updatedAt } = packageView(before);
-      refuseChanges(input, { packageId, organizationId, createdAt, updatedAt });
-      const had = new Set(before.service_ids);
+      const { createdAt, updatedAt } = toPackageView(before);
+      requireUnchangedMembers(input, { packageId, organizationId, createdAt, updatedAt });
+      const previousIds = new Set(before.service_ids);
       // A service that was retired later stays in the packages that contain it.
-      const added = input.serviceIds.filter((serviceId) => !had.has(serviceId));
-      await demandPublished(run, added);
-      const gone = before.service_ids.filter((serviceId) => !input.serviceIds.includes(serviceId));
-      await demandUnused(run, organizationId, packageId, gone);
-      const after = await written(run, { organizationId, packageId }, input);
+      const addedIds = input.serviceIds.filter((serviceId) => !previousIds.has(serviceId));
+      await requirePublishedServices(run, addedIds);
+      const removedIds = before.service_ids.filter(
+        (serviceId) => !input.serviceIds.includes(serviceId),
+      );
+      await requireNoActiveServices(run, organizationId, packageId, removedIds);
+      const after = await writePackageRow(run, { organizationId, packageId }, input);
       await audit.record(trx, {
         organizationId,
         ...by.author,
         action: 'package.updated',
         entity: { type: 'package', id: packageId },
-        before: packageView(before),
-        after: packageView(after),
+        before: toPackageView(before),
+        after: toPackageView(after),
       });
-      return versioned(after);
+      return toVersionedPackage(after);
     });
 
-  const removePackage: Offers['removePackage'] = (by, packageId, ifMatch) =>
+  const removePackage: PackagesAndSubscriptions['removePackage'] = (by, packageId, ifMatch) =>
     database.transaction(async (trx) => {
-      const run = runIn(trx);
+      const run = runInTransaction(trx);
       const { organizationId } = by;
-      const row = await locked(run, by, packageId);
+      const row = await lockPackage(run, by, packageId);
       requireVersion(ifMatch, row.version);
       const subscription = await findSubscription(run, organizationId, { packageId });
       if (subscription !== undefined) {
-        refuseDependants('Subscription', [{ id: subscription.subscription_id, name: row.name }]);
+        requireNoDependants('Subscription', [{ id: subscription.subscription_id, name: row.name }]);
       }
       await deletePackage(run, organizationId, packageId);
       await audit.record(trx, {
@@ -210,7 +244,7 @@ function createPackages({
         ...by.author,
         action: 'package.deleted',
         entity: { type: 'package', id: packageId },
-        before: packageView(row),
+        before: toPackageView(row),
       });
     });
 
@@ -219,19 +253,19 @@ function createPackages({
     replacePackage,
     removePackage,
 
-    async listPackages({ organizationId }: Scope, page: PageRequest) {
+    async listPackages({ organizationId }: CallerScope, page: PageRequest) {
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listPackages(runOn(database), organizationId, read);
-      const shown = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? shown.at(-1)?.package_id : undefined;
-      return { items: shown.map(packageView), next };
+      const rows = await listPackages(runOnDatabase(database), organizationId, read);
+      const pageRows = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? pageRows.at(-1)?.package_id : undefined;
+      return { items: pageRows.map(toPackageView), next };
     },
 
-    async getPackage({ organizationId }: Scope, packageId: string) {
+    async getPackage({ organizationId }: CallerScope, packageId: string) {
       const row = isUuid(packageId)
-        ? await findPackage(runOn(database), organizationId, packageId)
+        ? await findPackage(runOnDatabase(database), organizationId, packageId)
         : undefined;
-      return row === undefined ? refuseUnknown('package') : versioned(row);
+      return row === undefined ? throwNotFound('package') : toVersionedPackage(row);
     },
   };
 }
@@ -242,49 +276,60 @@ function createSubscriptions({
   ids,
   audit,
 }: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit'>) {
-  const subscribe: Offers['subscribe'] = (by, packageId, subscriptionId = ids.uuid()) => {
-    demandOrganization(by, 'subscribes');
+  const subscribe: PackagesAndSubscriptions['subscribe'] = (
+    by,
+    packageId,
+    subscriptionId = ids.uuid(),
+  ) => {
+    requireOrganizationScope(by, 'subscribes');
     const { organizationId } = by;
     return database.transaction(async (trx) => {
-      const run = runIn(trx);
-      const offer = await findPackage(run, organizationId, packageId, 'FOR SHARE OF p');
-      if (offer === undefined) return refuseField('/packageId', 'is unknown', 'resource_not_found');
-      if (offer.status !== 'Enabled') throwProblem('service_state', 'The package is disabled.');
+      const run = runInTransaction(trx);
+      const servicePackage = await findPackage(run, organizationId, packageId, 'FOR SHARE OF p');
+      if (servicePackage === undefined)
+        return throwMemberProblem('/packageId', 'is unknown', 'resource_not_found');
+      if (servicePackage.status !== 'Enabled')
+        throwProblem('service_state', 'The package is disabled.');
       const now = isoTime(clock.now());
-      const made = { organizationId, subscriptionId, packageId, now };
-      const row = await insertSubscription(run, made);
+      const newSubscription = { organizationId, subscriptionId, packageId, now };
+      const row = await insertSubscription(run, newSubscription);
       if (row === undefined) {
-        return refuseField('/packageId', 'is subscribed already', 'already_exists');
+        return throwMemberProblem('/packageId', 'is subscribed already', 'already_exists');
       }
       await audit.record(trx, {
         organizationId,
         ...by.author,
         action: 'subscription.created',
         entity: { type: 'subscription', id: subscriptionId },
-        after: subscriptionView(row),
+        after: toSubscriptionView(row),
       });
-      return subscriptionView(row);
+      return toSubscriptionView(row);
     });
   };
 
-  const unsubscribe: Offers['unsubscribe'] = (by, subscriptionId) => {
-    demandOrganization(by, 'ends subscriptions');
+  const unsubscribe: PackagesAndSubscriptions['unsubscribe'] = (by, subscriptionId) => {
+    requireOrganizationScope(by, 'ends subscriptions');
     const { organizationId } = by;
     return database.transaction(async (trx) => {
-      const run = runIn(trx);
+      const run = runInTransaction(trx);
       const row = isUuid(subscriptionId)
         ? await findSubscription(run, organizationId, { subscriptionId })
         : undefined;
-      if (row === undefined) return refuseUnknown('subscription');
-      const offer = await locked(run, by, row.package_id);
-      await demandUnused(run, organizationId, row.package_id, offer.service_ids);
+      if (row === undefined) return throwNotFound('subscription');
+      const servicePackage = await lockPackage(run, by, row.package_id);
+      await requireNoActiveServices(
+        run,
+        organizationId,
+        row.package_id,
+        servicePackage.service_ids,
+      );
       await deleteSubscription(run, organizationId, subscriptionId);
       await audit.record(trx, {
         organizationId,
         ...by.author,
         action: 'subscription.deleted',
         entity: { type: 'subscription', id: subscriptionId },
-        before: subscriptionView(row),
+        before: toSubscriptionView(row),
       });
     });
   };
@@ -293,19 +338,19 @@ function createSubscriptions({
     subscribe,
     unsubscribe,
 
-    async listSubscriptions({ organizationId }: Scope, page: PageRequest) {
+    async listSubscriptions({ organizationId }: CallerScope, page: PageRequest) {
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listSubscriptions(runOn(database), organizationId, read);
-      const shown = rows.slice(0, page.limit);
-      const next = rows.length > page.limit ? shown.at(-1)?.subscription_id : undefined;
-      return { items: shown.map(subscriptionView), next };
+      const rows = await listSubscriptions(runOnDatabase(database), organizationId, read);
+      const pageRows = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? pageRows.at(-1)?.subscription_id : undefined;
+      return { items: pageRows.map(toSubscriptionView), next };
     },
 
-    async getSubscription({ organizationId }: Scope, subscriptionId: string) {
+    async getSubscription({ organizationId }: CallerScope, subscriptionId: string) {
       const row = isUuid(subscriptionId)
-        ? await findSubscription(runOn(database), organizationId, { subscriptionId })
+        ? await findSubscription(runOnDatabase(database), organizationId, { subscriptionId })
         : undefined;
-      return row === undefined ? refuseUnknown('subscription') : subscriptionView(row);
+      return row === undefined ? throwNotFound('subscription') : toSubscriptionView(row);
     },
   };
 }

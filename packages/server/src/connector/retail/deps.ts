@@ -28,7 +28,7 @@ export const usualTimes: RetailTimes = { answerMs: 150_000, sweepMs: 60_000 };
 export type RetailDeps = {
   readonly relay: Relay;
   readonly provisioning: Pick<Provisioning, 'terminals' | 'stores' | 'placeOf'>;
-  readonly catalog: Pick<Catalog, 'activeServices'>;
+  readonly catalog: Pick<Catalog, 'listActiveServices'>;
   readonly database: Database;
   readonly masterKey: Buffer;
   readonly live: ChangeNotifier;

@@ -56,7 +56,7 @@ export function createTerminals({ relay, provisioning, catalog }: Deps) {
 
   async function methodsOf({ organizationId, logicalDeviceId }: Terminal, cards: boolean) {
     if (logicalDeviceId === undefined) return [];
-    const services = await catalog.activeServices(organizationId, logicalDeviceId);
+    const services = await catalog.listActiveServices(organizationId, logicalDeviceId);
     const types = services.flatMap(({ paymentTypes }) => paymentTypes);
     return [...new Set([...(cards ? ['card'] : []), ...types])];
   }

@@ -6,7 +6,7 @@ import {
   providerPaths,
   type RefundQrPayment,
 } from '@switchyard/contract';
-import type { Catalog, NotedCall } from '../../catalog/index.ts';
+import type { Catalog, CompletedProviderCall } from '../../catalog/index.ts';
 import {
   type Clock,
   type Ids,
@@ -27,7 +27,7 @@ export type * from './types.ts';
 
 export type ProvidersDeps = {
   readonly calls: Pick<OutgoingCalls, 'call'>;
-  readonly catalog: Pick<Catalog, 'activeServices' | 'callable'>;
+  readonly catalog: Pick<Catalog, 'listActiveServices' | 'findProviderEndpoint'>;
   readonly provisioning: PlaceDeps;
   readonly clock: Clock;
   readonly dueClock: Clock;
@@ -38,7 +38,7 @@ export type ProvidersDeps = {
   readonly baseUrl: string;
   readonly circuitLimits?: CircuitLimits;
   /** Receives each finished call, so that the provider can see it. */
-  readonly onCall?: (call: NotedCall) => void;
+  readonly onCall?: (call: CompletedProviderCall) => void;
 };
 
 const healthTimeoutMs = 5_000;
@@ -83,7 +83,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
     look: (serviceId) => look(serviceId),
     ...defined({ limits: deps.circuitLimits }),
   });
-  const send = createSignedCalls({ ...deps, find: catalog.callable, circuits });
+  const send = createSignedCalls({ ...deps, find: catalog.findProviderEndpoint, circuits });
   const at = () => isoTime(clock.now());
 
   const health: Providers['health'] = (serviceId) =>
@@ -103,7 +103,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
 
   return {
     async pick(organizationId, { deviceId, paymentType, scenario }) {
-      const services = await catalog.activeServices(organizationId, deviceId);
+      const services = await catalog.listActiveServices(organizationId, deviceId);
       return pickService(services, paymentType, scenario);
     },
 
