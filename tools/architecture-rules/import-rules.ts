@@ -102,6 +102,13 @@ export const layerTable: Record<string, string[][]> = {
     ['configuration', 'provider-dashboard'],
     ['delivery'],
   ],
+  reporting: [
+    ['infrastructure'],
+    ['projection'],
+    ['search', 'settlements'],
+    ['summary', 'exports', 'reconciliation'],
+  ],
+  vault: [['hsm', 'key-providers']],
 };
 
 const baseModuleTable: Record<string, string[]> = { platform: [], http: ['platform'] };

@@ -1,10 +1,10 @@
 // `bench reporting`: a search over ten million payments, the summaries of a day, and whether their sums are right.
 
 import { systemClock } from '../../../packages/server/src/platform/index.ts';
-import { createQueries } from '../../../packages/server/src/reporting/queries.ts';
-import { createClasses } from '../../../packages/server/src/reporting/search/classes.ts';
-import { searchOf } from '../../../packages/server/src/reporting/search/filters.ts';
-import { scanLimitMax, scanPayments } from '../../../packages/server/src/reporting/search/scan.ts';
+import { createQueries } from '../../../packages/server/src/reporting/infrastructure/query-limits.ts';
+import { createClasses } from '../../../packages/server/src/reporting/search/payment-class-cache.ts';
+import { searchOf } from '../../../packages/server/src/reporting/search/search-filters.ts';
+import { scanLimitMax, scanPayments } from '../../../packages/server/src/reporting/search/scan-payments.ts';
 import type { Closers } from '../close-in-reverse-order.ts';
 import type { Question } from '../estate/estate-queries.ts';
 import type { BenchOptions } from '../options.ts';

@@ -19,7 +19,7 @@ import { createKeyStore } from '../../src/idempotency/idempotency-keys-sql.ts';
 import { systemClock, systemIds } from '../../src/platform/index.ts';
 import { createOrganizationsBelow } from '../../src/provisioning/organizations.ts';
 import { createReconciliations } from '../../src/reporting/reconciliation/reconciliations.ts';
-import { createReconciliationStore } from '../../src/reporting/reconciliation/store.ts';
+import { createReconciliationStore } from '../../src/reporting/reconciliation/reconciliation-sql.ts';
 import { createDeliveryLog } from '../../src/webhooks/delivery/deliveries.ts';
 import { dueClockOf } from '../support/movable-clock.ts';
 import { type WebhookRoom, webhookRoom } from '../webhooks/test-webhooks.ts';

@@ -12,13 +12,13 @@ import {
   systemClock,
   systemIds,
 } from '../../src/platform/index.ts';
-import * as writes from '../../src/reporting/projection/store.ts';
-import { knownText } from '../../src/reporting/projection/store-lines.ts';
-import { classesText } from '../../src/reporting/search/classes.ts';
-import type { Search } from '../../src/reporting/search/filters.ts';
-import * as search from '../../src/reporting/search/statements.ts';
-import * as settlements from '../../src/reporting/settlements/store.ts';
-import * as summary from '../../src/reporting/summary/statements.ts';
+import * as writes from '../../src/reporting/projection/projection-sql.ts';
+import { knownText } from '../../src/reporting/projection/payment-line-sql.ts';
+import { classesText } from '../../src/reporting/search/payment-class-cache.ts';
+import type { Search } from '../../src/reporting/search/search-filters.ts';
+import * as search from '../../src/reporting/search/search-sql.ts';
+import * as settlements from '../../src/reporting/settlements/settlement-sql.ts';
+import * as summary from '../../src/reporting/summary/summary-sql.ts';
 import { migrations, testDatabase, testSchemaUrl } from '../support/database/test-database.ts';
 
 const payments = 40_000;

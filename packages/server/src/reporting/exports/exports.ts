@@ -9,12 +9,12 @@ import {
 import { type AuditRecorder, actorOf } from '../../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { type Clock, type Database, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
-import { bytesOf } from './content.ts';
-import type { Range } from './range.ts';
-import type { ExportSources, Filters } from './source.ts';
-import { type ExportRow, type ExportStore, type NewExport, nobody } from './store.ts';
-import { fileNameOf } from './text.ts';
-import { exportJob } from './work.ts';
+import { fileNameOf } from './csv-and-json-lines.ts';
+import type { ExportSources, Filters } from './export-source-types.ts';
+import { type ExportRow, type ExportStore, type NewExport, nobody } from './export-sql.ts';
+import type { Range } from './range-header.ts';
+import { bytesOf } from './stream-content.ts';
+import { exportJob } from './write-export-job.ts';
 
 /** The maximum number of open exports of one organisation. */
 const openMax = 5;

@@ -19,16 +19,16 @@ import {
   type Jobs,
   withUnknownOutcome,
 } from '../../platform/index.ts';
-import { type RunQuery, runIn } from '../run.ts';
-import { refuseCardNumber } from './card-numbers.ts';
-import { type FileLine, readSettlementFile } from './csv.ts';
+import { type RunQuery, runIn } from '../infrastructure/run-query.ts';
+import { matchJob } from './compare-file-job.ts';
+import { type FileLine, readSettlementFile } from './read-settlement-file.ts';
 import {
   type ItemRow,
   insertText,
   type ReconciliationRow,
   type ReconciliationStore,
-} from './store.ts';
-import { matchJob } from './work.ts';
+} from './reconciliation-sql.ts';
+import { refuseCardNumber } from './require-no-card-number.ts';
 
 const linesAtOnce = 1_000;
 const itemsPerDelete = 5_000;

@@ -1,9 +1,17 @@
 // Builds a summary: its lines, their figures, and the total.
 import type { Summary, SummaryLine } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import { type FiguresRow, type Level, toFigures } from '../projection/cells.ts';
-import { addLatency } from '../projection/latency.ts';
-import { nil, type RunQuery } from '../run.ts';
+import { nil, type RunQuery } from '../infrastructure/run-query.ts';
+import { type FiguresRow, type Level, toFigures } from '../projection/daily-aggregates.ts';
+import { addLatency } from '../projection/latency-histogram.ts';
+import {
+  areCoarse,
+  deviceLevels,
+  type Levels,
+  levelsOf,
+  merchantLevels,
+  type SummaryRequest,
+} from './parse-summary-request.ts';
 import {
   addReason,
   addSums,
@@ -12,15 +20,7 @@ import {
   figuresOf,
   type Line,
   together,
-} from './figures.ts';
-import {
-  areCoarse,
-  deviceLevels,
-  type Levels,
-  levelsOf,
-  merchantLevels,
-  type SummaryRequest,
-} from './request.ts';
+} from './summary-figures.ts';
 import {
   asOfText,
   type CellFilter,
@@ -38,7 +38,7 @@ import {
   type Statement,
   sumsStatement,
   timesStatement,
-} from './statements.ts';
+} from './summary-sql.ts';
 
 type SumsRow = FiguresRow & { key: string; currency: string };
 type ReasonRow = { key: string; reason: string; count: number };
