@@ -439,11 +439,11 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
   });
   const reporting = createReporting({
     ...modules,
-    exportDays: settings.exportRetentionDays,
-    pressure: http.loadShedding.pressure,
+    exportRetentionDays: settings.exportRetentionDays,
+    getPressure: http.loadShedding.pressure,
     // Tests set their own load limits, since they share their process with the platform.
-    ...defined({ busy: deps.loadLimits === undefined ? undefined : () => 0 }),
-    async demandLink(organizationId, linkId) {
+    ...defined({ getBusyShare: deps.loadLimits === undefined ? undefined : () => 0 }),
+    async requireLink(organizationId, linkId) {
       await provisioning.acquirerLinks.get({ organizationId }, linkId);
     },
   });

@@ -1,10 +1,13 @@
 // `bench reporting`: a search over ten million payments, the summaries of a day, and whether their sums are right.
 
 import { systemClock } from '../../../packages/server/src/platform/index.ts';
-import { createQueries } from '../../../packages/server/src/reporting/infrastructure/query-limits.ts';
-import { createClasses } from '../../../packages/server/src/reporting/search/payment-class-cache.ts';
-import { searchOf } from '../../../packages/server/src/reporting/search/search-filters.ts';
-import { scanLimitMax, scanPayments } from '../../../packages/server/src/reporting/search/scan-payments.ts';
+import { createReportQueries } from '../../../packages/server/src/reporting/infrastructure/query-limits.ts';
+import { createPaymentClassCache } from '../../../packages/server/src/reporting/search/payment-class-cache.ts';
+import {
+  scanLimitMax,
+  scanPayments,
+} from '../../../packages/server/src/reporting/search/scan-payments.ts';
+import { parsePaymentSearch } from '../../../packages/server/src/reporting/search/search-filters.ts';
 import type { Closers } from '../close-in-reverse-order.ts';
 import type { Question } from '../estate/estate-queries.ts';
 import type { BenchOptions } from '../options.ts';
@@ -114,16 +117,16 @@ async function wrongSums({ caller, database, organizationId }: ReportScene): Pro
 
 /** As an export reads them: part by part, the oldest first. */
 async function scanSpeed({ database, organizationId }: ReportScene): Promise<number> {
-  const queries = createQueries(database);
-  const classes = createClasses(systemClock);
+  const queries = createReportQueries(database);
+  const classes = createPaymentClassCache(systemClock);
   const place = { merchantId: undefined, storeId: undefined, deviceId: undefined };
-  const search = searchOf({ organizationId, ...place }, {});
+  const search = parsePaymentSearch({ organizationId, ...place }, {});
   const began = performance.now();
   let rows = 0;
   let after: string | undefined;
   do {
     const part = { after, limit: scanLimitMax };
-    const found = await queries.ask((run) => scanPayments(run, classes, search, part));
+    const found = await queries.run((run) => scanPayments(run, classes, search, part));
     rows += found.rows.length;
     after = found.next;
   } while (after !== undefined && rows < scannedRows);

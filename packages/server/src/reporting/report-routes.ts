@@ -13,27 +13,27 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { isTimestamp, pageQuery, pageResponse, readPageRequest, route } from '../http/index.ts';
 import type { Clock } from '../platform/index.ts';
-import type { Queries } from './infrastructure/query-limits.ts';
-import { scopeOf } from './infrastructure/report-scope.ts';
-import { findLines } from './search/find-payments.ts';
-import { paymentDetail } from './search/get-payment-detail.ts';
-import { readPlace, writePlace } from './search/page-position.ts';
-import type { Classes } from './search/payment-class-cache.ts';
-import { viewLine } from './search/payment-view.ts';
-import { searchOf } from './search/search-filters.ts';
-import { settlement, settlements } from './settlements/list-settlements.ts';
-import { settlementIdForm } from './settlements/settlement-id.ts';
-import { requestOf } from './summary/parse-summary-request.ts';
+import type { ReportQueries } from './infrastructure/query-limits.ts';
+import { readReportScope } from './infrastructure/report-scope.ts';
+import { findPayments } from './search/find-payments.ts';
+import { getPaymentDetail } from './search/get-payment-detail.ts';
+import { formatPagePosition, parsePagePosition } from './search/page-position.ts';
+import type { PaymentClassCache } from './search/payment-class-cache.ts';
+import { toPaymentView } from './search/payment-view.ts';
+import { parsePaymentSearch } from './search/search-filters.ts';
+import { getSettlement, listSettlementsInScope } from './settlements/list-settlements.ts';
+import { settlementIdFormat } from './settlements/settlement-id.ts';
+import { parseSummaryRequest } from './summary/parse-summary-request.ts';
 import { summarize } from './summary/summarize.ts';
 
 export type ReportRoutesDeps = {
-  readonly queries: Queries;
-  readonly classes: Classes;
+  readonly queries: ReportQueries;
+  readonly paymentClasses: PaymentClassCache;
   readonly clock: Clock;
 };
 
 const base = '/reporting/v1';
-const common = {
+const commonOptions = {
   method: 'GET',
   tags: ['Reporting'],
   permission: 'rep.read',
@@ -41,25 +41,25 @@ const common = {
 } as const;
 const errors = ['entity_out_of_scope', 'database_unavailable', 'overloaded'] as const;
 
-const placeText =
+const positionPattern =
   /^(?<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** Accepts only a valid time, because PostgreSQL fails on any other. */
-const placeForm = {
+const positionFormat = {
   test(text: string): boolean {
-    const at = placeText.exec(text)?.groups?.['at'];
+    const at = positionPattern.exec(text)?.groups?.['at'];
     return at !== undefined && isTimestamp(at);
   },
 };
-const lineForm = /^\d{1,15}\|[A-Za-z0-9._-]{0,80}$/;
+const lineKeyPattern = /^\d{1,15}\|[A-Za-z0-9._-]{0,80}$/;
 /** Accepts only UUIDs for merchants, stores and devices, because PostgreSQL compares them. */
-const placeLineForm = /^\d{1,15}\|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const lineFormOf = (groupBy: string | undefined) =>
-  ['merchant', 'store', 'device'].includes(groupBy ?? '') ? placeLineForm : lineForm;
+const entityLineKeyPattern = /^\d{1,15}\|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const lineKeyPatternFor = (groupBy: string | undefined) =>
+  ['merchant', 'store', 'device'].includes(groupBy ?? '') ? entityLineKeyPattern : lineKeyPattern;
 
-function registerSearch(app: FastifyInstance, { queries, classes }: ReportRoutesDeps): void {
+function registerSearch(app: FastifyInstance, { queries, paymentClasses }: ReportRoutesDeps): void {
   const operationId = 'listReportedPayments';
   route(app, {
-    ...common,
+    ...commonOptions,
     url: `${base}/transactions`,
     operationId,
     summary: 'List the reported payments',
@@ -72,16 +72,22 @@ function registerSearch(app: FastifyInstance, { queries, classes }: ReportRoutes
     response: { 200: ReportedPaymentList },
     errors: [...errors, 'cursor_invalid', 'field_invalid'],
     async handler({ caller, query }) {
-      const search = searchOf(scopeOf(caller, query), query);
-      const { limit, after } = readPageRequest(query, operationId, placeForm);
-      const cut = { limit, isAscending: query.order === 'OldestFirst', after: readPlace(after) };
-      const found = await queries.ask((run) => findLines(run, classes, search, cut));
-      const next = found.next === undefined ? undefined : writePlace(found.next);
-      return pageResponse({ items: found.lines.map(viewLine), next }, query, operationId);
+      const search = parsePaymentSearch(readReportScope(caller, query), query);
+      const { limit, after } = readPageRequest(query, operationId, positionFormat);
+      const searchPage = {
+        limit,
+        isAscending: query.order === 'OldestFirst',
+        after: parsePagePosition(after),
+      };
+      const found = await queries.run((run) =>
+        findPayments(run, paymentClasses, search, searchPage),
+      );
+      const next = found.next === undefined ? undefined : formatPagePosition(found.next);
+      return pageResponse({ items: found.payments.map(toPaymentView), next }, query, operationId);
     },
   });
   route(app, {
-    ...common,
+    ...commonOptions,
     url: `${base}/transactions/:transactionId`,
     operationId: 'getReportedPayment',
     summary: 'Get a reported payment',
@@ -89,14 +95,14 @@ function registerSearch(app: FastifyInstance, { queries, classes }: ReportRoutes
     response: { 200: ReportedPaymentDetail },
     errors: [...errors, 'transaction_not_found'],
     handler: async ({ caller, params }) =>
-      queries.ask((run) => paymentDetail(run, caller, params.transactionId)),
+      queries.run((run) => getPaymentDetail(run, caller, params.transactionId)),
   });
 }
 
 function registerSummary(app: FastifyInstance, { queries, clock }: ReportRoutesDeps): void {
   const operationId = 'getPaymentSummary';
   route(app, {
-    ...common,
+    ...commonOptions,
     url: `${base}/summary`,
     operationId,
     summary: 'Get a summary of payments',
@@ -107,12 +113,17 @@ function registerSummary(app: FastifyInstance, { queries, clock }: ReportRoutesD
     response: { 200: Summary },
     errors: [...errors, 'cursor_invalid', 'field_invalid'],
     async handler({ caller, query }) {
-      const request = requestOf(scopeOf(caller, query), query);
-      const { limit, after } = readPageRequest(query, operationId, lineFormOf(query.groupBy));
+      const request = parseSummaryRequest(readReportScope(caller, query), query);
+      const { limit, after } = readPageRequest(
+        query,
+        operationId,
+        lineKeyPatternFor(query.groupBy),
+      );
       const [count = '', ...key] = after?.split('|') ?? [];
-      const mark = after === undefined ? undefined : { count: Number(count), key: key.join('|') };
-      const { next, items, ...rest } = await queries.ask((run) =>
-        summarize(run, request, { limit, after: mark }, clock.now()),
+      const lastLine =
+        after === undefined ? undefined : { count: Number(count), key: key.join('|') };
+      const { next, items, ...rest } = await queries.run((run) =>
+        summarize(run, request, { limit, after: lastLine }, clock.now()),
       );
       const last = next === undefined ? undefined : `${next.count}|${next.key}`;
       return { ...rest, ...pageResponse({ items, next: last }, query, operationId) };
@@ -123,7 +134,7 @@ function registerSummary(app: FastifyInstance, { queries, clock }: ReportRoutesD
 function registerSettlements(app: FastifyInstance, { queries }: ReportRoutesDeps): void {
   const operationId = 'listSettlements';
   route(app, {
-    ...common,
+    ...commonOptions,
     url: `${base}/settlements`,
     operationId,
     summary: 'List the settlements',
@@ -131,13 +142,13 @@ function registerSettlements(app: FastifyInstance, { queries }: ReportRoutesDeps
     response: { 200: SettlementList },
     errors: [...errors, 'permission_denied', 'cursor_invalid'],
     async handler({ caller, query }) {
-      const page = readPageRequest(query, operationId, settlementIdForm);
-      const found = await queries.ask((run) => settlements(run, caller, query, page));
+      const page = readPageRequest(query, operationId, settlementIdFormat);
+      const found = await queries.run((run) => listSettlementsInScope(run, caller, query, page));
       return pageResponse(found, query, operationId);
     },
   });
   route(app, {
-    ...common,
+    ...commonOptions,
     url: `${base}/settlements/:settlementId`,
     operationId: 'getSettlement',
     summary: 'Get a settlement',
@@ -145,11 +156,11 @@ function registerSettlements(app: FastifyInstance, { queries }: ReportRoutesDeps
     response: { 200: SettlementDetail },
     errors: [...errors, 'permission_denied', 'settlement_not_found'],
     handler: async ({ caller, params }) =>
-      queries.ask((run) => settlement(run, caller, params.settlementId)),
+      queries.run((run) => getSettlement(run, caller, params.settlementId)),
   });
 }
 
-export function registerReports(app: FastifyInstance, deps: ReportRoutesDeps): void {
+export function registerReportRoutes(app: FastifyInstance, deps: ReportRoutesDeps): void {
   registerSearch(app, deps);
   registerSummary(app, deps);
   registerSettlements(app, deps);

@@ -333,7 +333,7 @@ describe('summaries of payments', () => {
     const spoilt = await compareReports(database, organizationId);
     assert.ok(spoilt.differences.length > 0);
     assert.notDeepEqual((await summary({ groupBy: 'day' })).total, before.total);
-    await on.house.reporting.rebuild(organizationId);
+    await on.house.reporting.rebuildReports(organizationId);
     await reported(on);
     const checked = await compareReports(database, organizationId);
     assert.deepEqual(checked.differences, []);
@@ -359,7 +359,7 @@ describe('summaries of payments', () => {
       [organizationId],
     );
     await eventually('the sums are there again', async () => {
-      on.house.reporting.poke();
+      on.house.reporting.checkNow();
       const { differences } = await compareReports(database, organizationId);
       return differences.length === 0;
     });
@@ -373,7 +373,7 @@ describe('summaries of payments', () => {
     const chance = createChance(seed + 1);
     await Promise.all([
       happen(chance, 20),
-      on.house.reporting.rebuild(organizationId),
+      on.house.reporting.rebuildReports(organizationId),
       happen(createChance(seed + 2), 20),
     ]);
     await settled(on);

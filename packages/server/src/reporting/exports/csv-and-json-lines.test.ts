@@ -3,17 +3,18 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
-import { fileNameOf, headOf, linesOf } from './csv-and-json-lines.ts';
+import { buildFileName, formatHeader, formatLines } from './csv-and-json-lines.ts';
 import type { Column } from './export-columns.ts';
 
 type Item = { id: string; note: string | undefined; amount: number };
 
 const columns: readonly Column<Item>[] = [
-  { name: 'id', of: ({ id }) => id },
-  { name: 'note', isFree: true, of: ({ note }) => note },
-  { name: 'amount', of: ({ amount }) => amount },
+  { name: 'id', readValue: ({ id }) => id },
+  { name: 'note', isFreeText: true, readValue: ({ note }) => note },
+  { name: 'amount', readValue: ({ amount }) => amount },
 ];
-const csvOf = (items: readonly Item[]) => headOf('Csv', columns) + linesOf('Csv', columns, items);
+const csvOf = (items: readonly Item[]) =>
+  formatHeader('Csv', columns) + formatLines('Csv', columns, items);
 const cellOf = (note: string): string => {
   const [row] = parse(csvOf([{ id: 'a', note, amount: 1 }]), { columns: true }) as Item[];
   return String(row?.note);
@@ -49,7 +50,7 @@ describe('lines of exports', () => {
 
   test('a card number that somebody has put into a reference is not written', () => {
     for (const format of ['Csv', 'JsonLines'] as const) {
-      const text = linesOf(format, columns, [
+      const text = formatLines(format, columns, [
         { id: 'a', note: 'order 4111 1111 1111 1111', amount: 1 },
         { id: 'b', note: '4111111111111111', amount: 1 },
       ]);
@@ -58,7 +59,7 @@ describe('lines of exports', () => {
   });
 
   test('a JSON line has the members that have a value, and amounts as numbers', () => {
-    const text = linesOf('JsonLines', columns, [
+    const text = formatLines('JsonLines', columns, [
       { id: 'a', note: '', amount: 7 },
       { id: 'b', note: '=1', amount: 8 },
     ]);
@@ -76,7 +77,10 @@ describe('lines of exports', () => {
 
   test('its name says what, when and in which form', () => {
     const at = '2026-03-01T12:30:05.123Z';
-    assert.equal(fileNameOf('transactions', 'Csv', at), 'transactions-20260301-123005.csv');
-    assert.equal(fileNameOf('settlements', 'JsonLines', at), 'settlements-20260301-123005.jsonl');
+    assert.equal(buildFileName('transactions', 'Csv', at), 'transactions-20260301-123005.csv');
+    assert.equal(
+      buildFileName('settlements', 'JsonLines', at),
+      'settlements-20260301-123005.jsonl',
+    );
   });
 });

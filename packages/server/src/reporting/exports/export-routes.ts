@@ -18,18 +18,18 @@ import {
   setReplayedHeader,
 } from '../../http/index.ts';
 import { mediaTypes } from './csv-and-json-lines.ts';
-import { type Exports, viewExport } from './exports.ts';
-import { rangeOf } from './range-header.ts';
+import { type Exports, toExportView } from './exports.ts';
+import { parseRangeHeader } from './range-header.ts';
 
 const base = '/reporting/v1/exports';
 const tags = ['Reporting'];
 const permission = 'rep.export';
 const operationId = 'listExports';
 const params = Type.Object({ exportId: Type.String({ format: 'uuid' }) });
-const scoped: ErrorCode[] = ['permission_denied', 'database_unavailable'];
-const ofExport: ErrorCode[] = [...scoped, 'resource_not_found'];
+const commonErrors: ErrorCode[] = ['permission_denied', 'database_unavailable'];
+const exportErrors: ErrorCode[] = [...commonErrors, 'resource_not_found'];
 
-function registerContent(app: FastifyInstance, exports: Exports): void {
+function registerDownload(app: FastifyInstance, exports: Exports): void {
   route(app, {
     method: 'GET',
     url: `${base}/:exportId/content`,
@@ -52,17 +52,17 @@ function registerContent(app: FastifyInstance, exports: Exports): void {
       200: ['Content-Disposition', 'ETag'],
       206: ['Content-Disposition', 'Content-Range', 'ETag'],
     },
-    errors: [...ofExport, 'export_not_ready', 'range_not_satisfiable'],
+    errors: [...exportErrors, 'export_not_ready', 'range_not_satisfiable'],
     async handler({ caller, id, headers, params: { exportId } }, reply) {
-      const row = await exports.fetched(caller, id, exportId);
+      const row = await exports.recordDownload(caller, id, exportId);
       const etag = entityTag(row.parts);
       const isSame = headers['if-range'] === undefined || headers['if-range'] === etag;
-      const range = isSame ? rangeOf(headers.range, row.bytes) : 'all';
+      const range = isSame ? parseRangeHeader(headers.range, row.bytes) : 'all';
       if (range === 'none') {
         reply.header('content-range', `bytes */${row.bytes}`);
         return throwProblem('range_not_satisfiable', `The content has ${row.bytes} bytes.`);
       }
-      const { fileName } = viewExport(row);
+      const { fileName } = toExportView(row);
       reply.type(mediaTypes[row.format]).headers({
         'accept-ranges': 'bytes',
         'cache-control': 'private, no-store',
@@ -74,7 +74,7 @@ function registerContent(app: FastifyInstance, exports: Exports): void {
         reply.code(206).header('content-range', `bytes ${first}-${last}/${row.bytes}`);
       }
       reply.header('content-length', last - first + 1);
-      return reply.send(Readable.from(exports.bytes(row, { first, last })));
+      return reply.send(Readable.from(exports.streamBytes(row, { first, last })));
     },
   });
 }
@@ -91,10 +91,10 @@ function registerReads(app: FastifyInstance, exports: Exports): void {
     priority: 'list',
     query: Type.Object({ ...pageQuery }, { additionalProperties: false }),
     response: { 200: ExportList },
-    errors: [...scoped, 'cursor_invalid'],
+    errors: [...commonErrors, 'cursor_invalid'],
     async handler({ caller, query }) {
       const page = readPageRequest(query, operationId);
-      return pageResponse(await exports.list(caller, page), query, operationId);
+      return pageResponse(await exports.listExports(caller, page), query, operationId);
     },
   });
   route(app, {
@@ -108,13 +108,13 @@ function registerReads(app: FastifyInstance, exports: Exports): void {
     priority: 'list',
     params,
     response: { 200: Export },
-    errors: ofExport,
-    handler: ({ caller, params: { exportId } }) => exports.get(caller, exportId),
+    errors: exportErrors,
+    handler: ({ caller, params: { exportId } }) => exports.getExport(caller, exportId),
   });
 }
 
 /** @example registerExports(app, exports); */
-export function registerExports(app: FastifyInstance, exports: Exports): void {
+export function registerExportRoutes(app: FastifyInstance, exports: Exports): void {
   route(app, {
     method: 'POST',
     url: base,
@@ -130,7 +130,7 @@ export function registerExports(app: FastifyInstance, exports: Exports): void {
     response: { 202: Export },
     responseHeaders: { 202: ['Idempotent-Replayed', 'Location', 'Retry-After'] },
     errors: [
-      ...scoped,
+      ...commonErrors,
       ...(['merchant_not_found', 'store_not_found', 'device_not_found'] as const),
       ...(['client_id_reused', 'export_limit_reached', 'entity_out_of_scope'] as const),
     ],
@@ -149,14 +149,14 @@ export function registerExports(app: FastifyInstance, exports: Exports): void {
       },
     },
     async handler({ caller, id, body }, reply) {
-      const { replayed, view } = await exports.order(caller, id, body);
+      const { replayed, view } = await exports.createExport(caller, id, body);
       setReplayedHeader(reply, replayed);
       reply.code(202).header('location', `${base}/${view.exportId}`).header('retry-after', '1');
       return view;
     },
   });
   registerReads(app, exports);
-  registerContent(app, exports);
+  registerDownload(app, exports);
   route(app, {
     method: 'POST',
     url: `${base}/:exportId/cancel`,
@@ -167,8 +167,8 @@ export function registerExports(app: FastifyInstance, exports: Exports): void {
     permission,
     params,
     response: { 200: Export },
-    errors: [...ofExport, 'export_ended'],
-    handler: ({ caller, id, params: { exportId } }) => exports.cancel(caller, id, exportId),
+    errors: [...exportErrors, 'export_ended'],
+    handler: ({ caller, id, params: { exportId } }) => exports.cancelExport(caller, id, exportId),
   });
   route(app, {
     method: 'DELETE',
@@ -180,9 +180,9 @@ export function registerExports(app: FastifyInstance, exports: Exports): void {
     permission,
     params,
     response: { 204: null },
-    errors: ofExport,
+    errors: exportErrors,
     async handler({ caller, id, params: { exportId } }, reply) {
-      await exports.remove(caller, id, exportId);
+      await exports.deleteExport(caller, id, exportId);
       return reply.code(204).send();
     },
   });

@@ -1,22 +1,25 @@
 // The reports that can be exported, with their filter checks and their readers.
 import { defined, ProblemError, type Settlement, throwProblem } from '@switchyard/contract';
-import type { Queries } from '../infrastructure/query-limits.ts';
-import { scopeOf } from '../infrastructure/report-scope.ts';
-import type { Classes } from '../search/payment-class-cache.ts';
+import type { ReportQueries } from '../infrastructure/query-limits.ts';
+import { readReportScope } from '../infrastructure/report-scope.ts';
+import type { PaymentClassCache } from '../search/payment-class-cache.ts';
 import { type ScannedPayment, scanPayments } from '../search/scan-payments.ts';
-import { type SearchQuery, searchOf } from '../search/search-filters.ts';
-import { type SettlementQuery, settlementPage } from '../settlements/list-settlements.ts';
+import { parsePaymentSearch, type SearchQuery } from '../search/search-filters.ts';
+import { readSettlementPage, type SettlementQuery } from '../settlements/list-settlements.ts';
 import { paymentColumns, settlementColumns } from './export-columns.ts';
-import type { ExportSource, ExportSources, Filters } from './export-source-types.ts';
+import type { ExportFilters, ExportSource, ExportSources } from './export-source-types.ts';
 
-export type SourcesDeps = { readonly queries: Queries; readonly classes: Classes };
+export type ExportSourceDeps = {
+  readonly queries: ReportQueries;
+  readonly paymentClasses: PaymentClassCache;
+};
 
-type Places = { merchantId?: string; storeId?: string; deviceId?: string };
+type EntityFilters = { merchantId?: string; storeId?: string; deviceId?: string };
 
 /**
  * The filters are members of the body here, so the pointers change from `?` to the report's member.
  */
-function checked(report: string, check: () => void): void {
+function checkFilters(report: string, check: () => void): void {
   try {
     check();
   } catch (error) {
@@ -29,60 +32,70 @@ function checked(report: string, check: () => void): void {
   }
 }
 
-const placesOf = (filters: Filters): Places => filters as Places;
+const toEntityFilters = (filters: ExportFilters): EntityFilters => filters as EntityFilters;
 
-function paymentSource({ queries, classes }: SourcesDeps): ExportSource<ScannedPayment> {
+function createPaymentSource({
+  queries,
+  paymentClasses,
+}: ExportSourceDeps): ExportSource<ScannedPayment> {
   return {
     columns: paymentColumns,
     check(caller, filters) {
-      checked('transactions', () => {
-        searchOf(scopeOf(caller, placesOf(filters)), filters as SearchQuery);
+      checkFilters('transactions', () => {
+        parsePaymentSearch(
+          readReportScope(caller, toEntityFilters(filters)),
+          filters as SearchQuery,
+        );
       });
     },
     async read({ asOf, ...owner }, filters, { after, limit }) {
-      const asked = filters as SearchQuery & Places;
+      const requested = filters as SearchQuery & EntityFilters;
       const to =
-        asked.to !== undefined && Date.parse(asked.to) < Date.parse(asOf) ? asked.to : asOf;
+        requested.to !== undefined && Date.parse(requested.to) < Date.parse(asOf)
+          ? requested.to
+          : asOf;
       const scope = {
         organizationId: owner.organizationId,
-        merchantId: owner.merchantId ?? asked.merchantId?.toLowerCase(),
-        storeId: owner.storeId ?? asked.storeId?.toLowerCase(),
-        deviceId: asked.deviceId?.toLowerCase(),
+        merchantId: owner.merchantId ?? requested.merchantId?.toLowerCase(),
+        storeId: owner.storeId ?? requested.storeId?.toLowerCase(),
+        deviceId: requested.deviceId?.toLowerCase(),
       };
-      const search = searchOf(scope, { ...asked, to });
-      const part = await queries.ask((run) => scanPayments(run, classes, search, { after, limit }));
-      return { items: part.rows, next: part.next };
+      const search = parsePaymentSearch(scope, { ...requested, to });
+      const page = await queries.run((run) =>
+        scanPayments(run, paymentClasses, search, { after, limit }),
+      );
+      return { items: page.rows, next: page.next };
     },
   };
 }
 
-function settlementSource({ queries }: SourcesDeps): ExportSource<Settlement> {
+function createSettlementSource({ queries }: ExportSourceDeps): ExportSource<Settlement> {
   return {
     columns: settlementColumns,
     check(caller, filters) {
-      checked('settlements', () => {
-        const { storeId, deviceId } = scopeOf(caller, placesOf(filters));
+      checkFilters('settlements', () => {
+        const { storeId, deviceId } = readReportScope(caller, toEntityFilters(filters));
         if (storeId === undefined && deviceId === undefined) return;
         throwProblem('permission_denied', 'Settlements are of a whole merchant.');
       });
     },
     read({ organizationId, merchantId }, filters, page) {
-      const { from, to, currency, acquirerLinkId, ...asked } = filters as SettlementQuery;
+      const { from, to, currency, acquirerLinkId, ...requested } = filters as SettlementQuery;
       const filter = {
         organizationId,
-        merchantId: merchantId ?? asked.merchantId?.toLowerCase(),
+        merchantId: merchantId ?? requested.merchantId?.toLowerCase(),
         currency,
         from,
         to,
         acquirerLinkId: acquirerLinkId?.toLowerCase(),
       };
-      return queries.ask((run) => settlementPage(run, filter, page));
+      return queries.run((run) => readSettlementPage(run, filter, page));
     },
   };
 }
 
 /** @example const sources = exportSources({ queries, classes }); */
-export const exportSources = (deps: SourcesDeps): ExportSources => ({
-  transactions: paymentSource(deps),
-  settlements: settlementSource(deps),
+export const createExportSources = (deps: ExportSourceDeps): ExportSources => ({
+  transactions: createPaymentSource(deps),
+  settlements: createSettlementSource(deps),
 });

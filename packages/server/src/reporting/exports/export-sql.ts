@@ -4,7 +4,7 @@ import { CompiledQuery, type Kysely } from 'kysely';
 import type { Database, Row } from '../../platform/index.ts';
 
 /** The merchant and store of exports of the whole organisation. */
-export const nobody = '00000000-0000-0000-0000-000000000000';
+export const wholeOrganizationId = '00000000-0000-0000-0000-000000000000';
 
 export type ExportRow = {
   organizationId: string;
@@ -27,14 +27,14 @@ export type ExportRow = {
   expiresAt: Date;
 };
 
-export type Part = {
+export type StoredPart = {
   readonly number: number;
   readonly firstByte: number;
   readonly content: Buffer;
 };
 
 /** The owner of exports: an organisation, one merchant or one store. */
-export type Owner = {
+export type ExportOwner = {
   readonly organizationId: string;
   readonly merchantId: string | undefined;
   readonly storeId: string | undefined;
@@ -45,16 +45,16 @@ const columns = `organization_id AS "organizationId", export_id AS "exportId",
   report, format, filters, state, rows, bytes, parts, place, failure, created_at AS "createdAt",
   updated_at AS "updatedAt", completed_at AS "completedAt", expires_at AS "expiresAt"`;
 
-const mine = `organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
+const ownedBySql = `organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
   AND ($3::uuid IS NULL OR store_id = $3)`;
 
-const ownerValues = ({ organizationId, merchantId, storeId }: Owner) => [
+const ownerValues = ({ organizationId, merchantId, storeId }: ExportOwner) => [
   organizationId,
   merchantId ?? null,
   storeId ?? null,
 ];
 
-async function run<Of = Row>(
+async function runQuery<Of = Row>(
   trx: Kysely<unknown>,
   text: string,
   values: readonly unknown[],
@@ -71,22 +71,22 @@ export type ExportStore = ReturnType<typeof createExportStore>;
 
 export function createExportStore(database: Pick<Database, 'query'>) {
   return {
-    async openCount(trx: Kysely<unknown>, organizationId: string): Promise<number> {
+    async countOpen(trx: Kysely<unknown>, organizationId: string): Promise<number> {
       const text = `SELECT count(*) AS open FROM report_exports
         WHERE organization_id = $1 AND state IN ('Pending', 'Running')`;
-      const [row] = await run<{ open: number }>(trx, text, [organizationId]);
+      const [row] = await runQuery<{ open: number }>(trx, text, [organizationId]);
       return Number(row?.open ?? 0);
     },
 
     /** Returns false if the client's identifier is in use. */
-    async create(trx: Kysely<unknown>, made: NewExport): Promise<boolean> {
+    async insert(trx: Kysely<unknown>, made: NewExport): Promise<boolean> {
       const text = `INSERT INTO report_exports (organization_id, export_id, merchant_id, store_id,
           client_operation_id, report, format, filters, state, rows, bytes, parts, created_at,
           updated_at, expires_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'Pending', 0, 0, 0, $9, $9, $10)
         ON CONFLICT (organization_id, client_operation_id, merchant_id, store_id) DO NOTHING
         RETURNING export_id`;
-      const rows = await run(trx, text, [
+      const rows = await runQuery(trx, text, [
         made.organizationId,
         made.exportId,
         made.merchantId,
@@ -101,8 +101,8 @@ export function createExportStore(database: Pick<Database, 'query'>) {
       return rows.length === 1;
     },
 
-    async find(owner: Owner, exportId: string): Promise<ExportRow | undefined> {
-      const text = `SELECT ${columns} FROM report_exports WHERE ${mine} AND export_id = $4`;
+    async find(owner: ExportOwner, exportId: string): Promise<ExportRow | undefined> {
+      const text = `SELECT ${columns} FROM report_exports WHERE ${ownedBySql} AND export_id = $4`;
       const [row] = await database.query<ExportRow>(text, [...ownerValues(owner), exportId]);
       return row;
     },
@@ -123,8 +123,8 @@ export function createExportStore(database: Pick<Database, 'query'>) {
       return row;
     },
 
-    list(owner: Owner, page: { limit: number; after?: string }): Promise<ExportRow[]> {
-      const text = `SELECT ${columns} FROM report_exports WHERE ${mine}
+    list(owner: ExportOwner, page: { limit: number; after?: string }): Promise<ExportRow[]> {
+      const text = `SELECT ${columns} FROM report_exports WHERE ${ownedBySql}
         AND ($4::uuid IS NULL OR export_id < $4) ORDER BY export_id DESC LIMIT $5`;
       return database.query<ExportRow>(text, [
         ...ownerValues(owner),
@@ -137,7 +137,7 @@ export function createExportStore(database: Pick<Database, 'query'>) {
      * Adds a part if the export still runs and no other process has added a part since. The content
      * may be empty, which only moves the position.
      */
-    async add(
+    async addPart(
       row: ExportRow,
       step: { lines: number; bytes: number; content: Buffer; place: string | null; at: string },
     ): Promise<boolean> {
@@ -174,20 +174,20 @@ export function createExportStore(database: Pick<Database, 'query'>) {
         WHERE organization_id = $1 AND export_id = $2 AND state IN ('Pending', 'Running')
         RETURNING export_id`;
       const values = [organizationId, exportId, to.state, to.at, to.failure ?? null];
-      return (await run(trx, text, values)).length === 1;
+      return (await runQuery(trx, text, values)).length === 1;
     },
 
     /** Reads the parts after the number `after`, from the part that contains `firstByte`. */
-    partsFrom(row: ExportRow, at: { after: number; firstByte: number }, limit: number) {
+    readParts(row: ExportRow, at: { after: number; firstByte: number }, limit: number) {
       const text = `SELECT number, first_byte AS "firstByte", content FROM report_export_parts
         WHERE organization_id = $1 AND export_id = $2 AND number > $3 AND first_byte + bytes > $4
         ORDER BY number LIMIT $5`;
       const values = [row.organizationId, row.exportId, at.after, at.firstByte, limit];
-      return database.query<Part>(text, values);
+      return database.query<StoredPart>(text, values);
     },
 
     /** @returns the number of deleted parts */
-    async removeParts(organizationId: string, exportId: string, limit: number): Promise<number> {
+    async deleteParts(organizationId: string, exportId: string, limit: number): Promise<number> {
       const text = `DELETE FROM report_export_parts WHERE organization_id = $1 AND export_id = $2
         AND number IN (SELECT number FROM report_export_parts
           WHERE organization_id = $1 AND export_id = $2 ORDER BY number LIMIT $3)
@@ -195,9 +195,9 @@ export function createExportStore(database: Pick<Database, 'query'>) {
       return (await database.query(text, [organizationId, exportId, limit])).length;
     },
 
-    async remove(trx: Kysely<unknown>, organizationId: string, exportId: string): Promise<void> {
+    async delete(trx: Kysely<unknown>, organizationId: string, exportId: string): Promise<void> {
       const text = 'DELETE FROM report_exports WHERE organization_id = $1 AND export_id = $2';
-      await run(trx, text, [organizationId, exportId]);
+      await runQuery(trx, text, [organizationId, exportId]);
     },
   };
 }

@@ -1,7 +1,7 @@
 // Tests byte ranges (RFC 9110, 14): the examples of the RFC, and unsupported ranges.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { rangeOf } from './range-header.ts';
+import { parseRangeHeader } from './range-header.ts';
 
 describe('ranges of bytes', () => {
   const length = 10_000;
@@ -23,8 +23,8 @@ describe('ranges of bytes', () => {
     [undefined, 'all'],
     [['bytes=0-1'], 'all'],
   ] as const) {
-    test(`${String(header)}`, () => assert.deepEqual(rangeOf(header, length), expected));
+    test(`${String(header)}`, () => assert.deepEqual(parseRangeHeader(header, length), expected));
   }
 
-  test('of nothing there is no range', () => assert.equal(rangeOf('bytes=-5', 0), 'none'));
+  test('of nothing there is no range', () => assert.equal(parseRangeHeader('bytes=-5', 0), 'none'));
 });

@@ -1,15 +1,15 @@
 // Parses the Range header (RFC 9110, 14.2): one range of bytes, or else the whole content.
-const form = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/;
+const rangePattern = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/;
 
 /** Both ends are included. */
-export type Range = { readonly first: number; readonly last: number };
+export type ByteRange = { readonly first: number; readonly last: number };
 
 /**
  * @param header the value of Range; the server ignores all but one byte range, as the RFC allows
  * @returns `all` without a supported range, `none` if the range contains no byte of the content
  */
-export function rangeOf(header: unknown, length: number): Range | 'all' | 'none' {
-  const parts = typeof header === 'string' ? form.exec(header) : null;
+export function parseRangeHeader(header: unknown, length: number): ByteRange | 'all' | 'none' {
+  const parts = typeof header === 'string' ? rangePattern.exec(header) : null;
   if (parts === null) return 'all';
   const [, from, to, suffix] = parts;
   if (suffix !== undefined) {

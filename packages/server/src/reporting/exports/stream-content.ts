@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import type { ExportRow, ExportStore } from './export-sql.ts';
-import type { Range } from './range-header.ts';
+import type { ByteRange } from './range-header.ts';
 
 const decompress = promisify(gunzip);
 
@@ -12,22 +12,26 @@ const partsPerRead = 4;
 /**
  * @throws Error if the export was deleted during the download, so that it does not look complete
  */
-export async function* bytesOf(
-  store: Pick<ExportStore, 'partsFrom'>,
+export async function* streamBytes(
+  store: Pick<ExportStore, 'readParts'>,
   row: ExportRow,
-  { first, last }: Range,
+  { first, last }: ByteRange,
 ): AsyncGenerator<Buffer> {
-  let next = first;
-  let after = -1;
-  while (next <= last) {
-    const parts = await store.partsFrom(row, { after, firstByte: next }, partsPerRead);
+  let nextByte = first;
+  let lastPartNumber = -1;
+  while (nextByte <= last) {
+    const parts = await store.readParts(
+      row,
+      { after: lastPartNumber, firstByte: nextByte },
+      partsPerRead,
+    );
     if (parts.length === 0) throw new Error('the export has been deleted');
     for (const { number, firstByte, content } of parts) {
-      const whole = await decompress(content);
-      yield whole.subarray(Math.max(0, next - firstByte), last - firstByte + 1);
-      after = number;
-      next = firstByte + whole.length;
-      if (next > last) return;
+      const bytes = await decompress(content);
+      yield bytes.subarray(Math.max(0, nextByte - firstByte), last - firstByte + 1);
+      lastPartNumber = number;
+      nextByte = firstByte + bytes.length;
+      if (nextByte > last) return;
     }
   }
 }

@@ -6,10 +6,10 @@ import { gunzipSync } from 'node:zlib';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { systemClock } from '../../platform/index.ts';
 import type { ExportSource } from './export-source-types.ts';
-import { createExportStore, type ExportStore, nobody } from './export-sql.ts';
-import { createExportWork } from './write-export-job.ts';
+import { createExportStore, type ExportStore, wholeOrganizationId } from './export-sql.ts';
+import { createExportJobHandler } from './write-export-job.ts';
 
-type Line = Parameters<ExportSource<{ id: number }>['columns'][number]['of']>[0];
+type Line = Parameters<ExportSource<{ id: number }>['columns'][number]['readValue']>[0];
 
 const linesCount = 60_000;
 /** Long lines, so that the export has several parts. */
@@ -24,18 +24,18 @@ async function scene(limits = { rows: 1_000_000 }) {
   const of = { organizationId: randomUUID(), exportId: randomUUID() };
   const made = {
     ...of,
-    merchantId: nobody,
-    storeId: nobody,
+    merchantId: wholeOrganizationId,
+    storeId: wholeOrganizationId,
     clientOperationId: of.exportId,
     ...({ report: 'transactions', format: 'Csv', filters: {}, at, expiresAt: at } as const),
   };
-  await database.transaction((trx) => store.create(trx, made));
+  await database.transaction((trx) => store.insert(trx, made));
   let reads = 0;
   let failsAt: number | undefined;
   const source: ExportSource<Line> = {
     columns: [
-      { name: 'id', of: ({ id }) => id },
-      { name: 'filler', of: () => filler },
+      { name: 'id', readValue: ({ id }) => id },
+      { name: 'filler', readValue: () => filler },
     ],
     check() {},
     async read(_owner, _filters, { after, limit }) {
@@ -49,7 +49,7 @@ async function scene(limits = { rows: 1_000_000 }) {
   };
   const logged: string[] = [];
   let endFails = false;
-  const work = createExportWork({
+  const work = createExportJobHandler({
     database,
     clock: systemClock,
     limits,
@@ -87,7 +87,7 @@ async function scene(limits = { rows: 1_000_000 }) {
       endFails = fails;
     },
     async text() {
-      const parts = await store.partsFrom(await row(), { after: -1, firstByte: 0 }, 1000);
+      const parts = await store.readParts(await row(), { after: -1, firstByte: 0 }, 1000);
       return parts.map(({ content }) => gunzipSync(content).toString()).join('');
     },
     cancel: async () =>

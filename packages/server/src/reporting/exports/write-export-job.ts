@@ -11,9 +11,9 @@ import {
   type Log,
   type Reschedule,
 } from '../../platform/index.ts';
-import { headOf, linesOf } from './csv-and-json-lines.ts';
+import { formatHeader, formatLines } from './csv-and-json-lines.ts';
 import type { ExportSource, ExportSources } from './export-source-types.ts';
-import { type ExportRow, type ExportStore, nobody } from './export-sql.ts';
+import { type ExportRow, type ExportStore, wholeOrganizationId } from './export-sql.ts';
 
 const compress = promisify(gzip);
 
@@ -22,16 +22,16 @@ const partBytes = 1_048_576;
 /** The lines per read, after which other work of the process can run. */
 const rowsPerRead = 1_000;
 /** After this time the job ends its turn, so that another job can run. */
-const turnMs = 5_000;
+const jobTimeMs = 5_000;
 const attemptsMax = 8;
 /** Level 1 takes a third of the time of the default level, and needs a tenth more bytes. */
-const level = 1;
+const gzipLevel = 1;
 
-export const exportJob = 'report-export';
+export const exportJobKind = 'report-export';
 
 export type ExportLimits = { readonly rows: number };
 
-export type ExportWorkDeps = {
+export type ExportJobDeps = {
   readonly database: Pick<Database, 'transaction'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -40,27 +40,30 @@ export type ExportWorkDeps = {
   readonly limits: ExportLimits;
 };
 
-type Written = { text: string; lines: number; place: string | null };
+type WrittenPart = { text: string; lines: number; place: string | null };
 
-const idOf = (id: string) => (id === nobody ? undefined : id);
-const ownerOf = ({ organizationId, merchantId, storeId, createdAt }: ExportRow) => ({
+const toOptionalId = (id: string) => (id === wholeOrganizationId ? undefined : id);
+const toOwner = ({ organizationId, merchantId, storeId, createdAt }: ExportRow) => ({
   organizationId,
-  merchantId: idOf(merchantId),
-  storeId: idOf(storeId),
+  merchantId: toOptionalId(merchantId),
+  storeId: toOptionalId(storeId),
   asOf: isoTime(createdAt.getTime()),
 });
 
 /** Builds the next part from the end of the previous one; the last part has no position. */
-async function nextPart<Item>(source: ExportSource<Item>, row: ExportRow): Promise<Written> {
-  const part: Written = {
-    text: row.parts === 0 ? headOf(row.format, source.columns) : '',
+async function readNextPart<Item>(
+  source: ExportSource<Item>,
+  row: ExportRow,
+): Promise<WrittenPart> {
+  const part: WrittenPart = {
+    text: row.parts === 0 ? formatHeader(row.format, source.columns) : '',
     lines: 0,
     place: row.place,
   };
   do {
     const page = { limit: rowsPerRead, after: part.place ?? undefined };
-    const { items, next } = await source.read(ownerOf(row), row.filters, page);
-    part.text += linesOf(row.format, source.columns, items);
+    const { items, next } = await source.read(toOwner(row), row.filters, page);
+    part.text += formatLines(row.format, source.columns, items);
     part.lines += items.length;
     part.place = next ?? null;
     await turn();
@@ -69,10 +72,10 @@ async function nextPart<Item>(source: ExportSource<Item>, row: ExportRow): Promi
 }
 
 /** @example jobs.handle(exportJob, createExportWork(deps)); */
-export function createExportWork(deps: ExportWorkDeps) {
+export function createExportJobHandler(deps: ExportJobDeps) {
   const { database, clock, log, store, sources, limits } = deps;
 
-  const end = (row: ExportRow, state: 'Completed' | 'Failed', failure?: string) =>
+  const endExport = (row: ExportRow, state: 'Completed' | 'Failed', failure?: string) =>
     database.transaction((trx) =>
       store.end(trx, row, {
         state,
@@ -81,27 +84,27 @@ export function createExportWork(deps: ExportWorkDeps) {
       }),
     );
 
-  const partOf = (row: ExportRow): Promise<Written> =>
+  const readPart = (row: ExportRow): Promise<WrittenPart> =>
     row.report === 'transactions'
-      ? nextPart(sources.transactions, row)
-      : nextPart(sources.settlements, row);
+      ? readNextPart(sources.transactions, row)
+      : readNextPart(sources.settlements, row);
 
   const isLast = (row: ExportRow) => row.place === null || row.rows >= limits.rows;
 
   /** @returns false if the export has ended, or another process has added this part */
-  async function keep(row: ExportRow, { text, lines, place }: Written): Promise<boolean> {
+  async function storePart(row: ExportRow, { text, lines, place }: WrittenPart): Promise<boolean> {
     const content = Buffer.from(text, 'utf8');
-    return store.add(row, {
+    return store.addPart(row, {
       lines,
       bytes: content.length,
       place,
       at: isoTime(clock.now()),
-      content: await compress(content, { level }),
+      content: await compress(content, { level: gzipLevel }),
     });
   }
 
   const finish = (row: ExportRow) =>
-    row.place === null ? end(row, 'Completed') : end(row, 'Failed', 'too_many_rows');
+    row.place === null ? endExport(row, 'Completed') : endExport(row, 'Failed', 'too_many_rows');
 
   /**
    * Reads the next part while the current one is compressed and stored.
@@ -110,20 +113,20 @@ export function createExportWork(deps: ExportWorkDeps) {
    */
   async function writeParts(first: ExportRow, isTimeOver: () => boolean): Promise<boolean> {
     let row = first;
-    let reading: Promise<Written> | undefined = partOf(row);
-    while (reading !== undefined) {
-      const part: Written = await reading;
-      const behind: ExportRow = {
+    let nextPartPromise: Promise<WrittenPart> | undefined = readPart(row);
+    while (nextPartPromise !== undefined) {
+      const part: WrittenPart = await nextPartPromise;
+      const nextRow: ExportRow = {
         ...row,
         rows: row.rows + part.lines,
         parts: row.parts + 1,
         place: part.place,
       };
-      reading = isLast(behind) || isTimeOver() ? undefined : partOf(behind);
+      nextPartPromise = isLast(nextRow) || isTimeOver() ? undefined : readPart(nextRow);
       // If storing this part fails, the server reports that error and ignores the next part.
-      reading?.catch(() => {});
-      if (!(await keep(row, part))) return false;
-      row = behind;
+      nextPartPromise?.catch(() => {});
+      if (!(await storePart(row, part))) return false;
+      row = nextRow;
     }
     if (!isLast(row)) return true;
     await finish(row);
@@ -136,7 +139,7 @@ export function createExportWork(deps: ExportWorkDeps) {
     if (row === undefined || (row.state !== 'Pending' && row.state !== 'Running')) return undefined;
     if (attempts >= attemptsMax) {
       log.error({ exportId: row.exportId, attempts }, 'an export was given up');
-      await end(row, 'Failed', 'report_unreadable');
+      await endExport(row, 'Failed', 'report_unreadable');
       return undefined;
     }
     // The last part was stored, but the process stopped before it set the final state.
@@ -144,8 +147,8 @@ export function createExportWork(deps: ExportWorkDeps) {
       await finish(row);
       return undefined;
     }
-    const until = performance.now() + turnMs;
-    const isMore = await writeParts(row, () => performance.now() >= until);
+    const endsAtMs = performance.now() + jobTimeMs;
+    const isMore = await writeParts(row, () => performance.now() >= endsAtMs);
     return isMore ? { retryAt: clock.now(), countAttempt: false } : undefined;
   };
 }

@@ -2,30 +2,30 @@
 import { ProblemError } from '@switchyard/contract';
 import { CompiledQuery } from 'kysely';
 import type { Database } from '../../platform/index.ts';
-import { type RunQuery, runIn } from './run-query.ts';
+import { type RunQuery, runInTransaction } from './run-query.ts';
 
 /** Most connections of the process stay available for other work. */
-const atOnce = 3;
-const waitingMax = 60;
+const maxConcurrentQueries = 3;
+const maxWaitingQueries = 60;
 const statementTimeoutMs = 5_000;
 const retryAfterMs = 2_000;
 
-export type Queries = {
+export type ReportQueries = {
   /** The queries of one call see one snapshot of the database, and time out after some seconds. */
-  ask<Result>(work: (run: RunQuery) => Promise<Result>): Promise<Result>;
+  run<Result>(work: (run: RunQuery) => Promise<Result>): Promise<Result>;
 };
 
 /** @example const page = await queries.ask((run) => findLines(run, classes, search, cut)); */
-export function createQueries(database: Pick<Database, 'transaction'>): Queries {
+export function createReportQueries(database: Pick<Database, 'transaction'>): ReportQueries {
   const waiting: (() => void)[] = [];
   let running = 0;
 
-  async function enter(): Promise<void> {
-    if (running < atOnce) {
+  async function acquireSlot(): Promise<void> {
+    if (running < maxConcurrentQueries) {
       running += 1;
       return;
     }
-    if (waiting.length >= waitingMax) {
+    if (waiting.length >= maxWaitingQueries) {
       throw new ProblemError('overloaded', 'Too many reports are asked for at the moment.', {
         retryAfterMs,
       });
@@ -33,7 +33,7 @@ export function createQueries(database: Pick<Database, 'transaction'>): Queries 
     await new Promise<void>((resolve) => waiting.push(resolve));
   }
 
-  function leave(): void {
+  function releaseSlot(): void {
     const next = waiting.shift();
     // The place passes directly to the next waiting call, so that no later call can take it.
     if (next === undefined) running -= 1;
@@ -41,8 +41,8 @@ export function createQueries(database: Pick<Database, 'transaction'>): Queries 
   }
 
   return {
-    async ask(work) {
-      await enter();
+    async run(work) {
+      await acquireSlot();
       try {
         return await database.transaction(async (trx) => {
           await trx.executeQuery(
@@ -51,10 +51,10 @@ export function createQueries(database: Pick<Database, 'transaction'>): Queries 
               SET LOCAL statement_timeout = ${statementTimeoutMs}`,
             ),
           );
-          return work(runIn(trx));
+          return work(runInTransaction(trx));
         });
       } finally {
-        leave();
+        releaseSlot();
       }
     },
   };

@@ -2,14 +2,14 @@
 import { throwProblem } from '@switchyard/contract';
 import type { Caller } from '../../http/index.ts';
 
-export type Scope = {
+export type ReportScope = {
   readonly organizationId: string;
   readonly merchantId: string | undefined;
   readonly storeId: string | undefined;
   readonly deviceId: string | undefined;
 };
 
-type Asked = {
+type RequestedEntities = {
   readonly merchantId?: string;
   readonly storeId?: string;
   readonly deviceId?: string;
@@ -20,22 +20,22 @@ type Asked = {
  *
  * @throws Refusal entity_out_of_scope if the token is bound to another merchant, store or device
  */
-export function scopeOf(caller: Caller, asked: Asked): Scope {
+export function readReportScope(caller: Caller, requested: RequestedEntities): ReportScope {
   const { organizationId, entityType, entityId } = caller;
   const merchantId = entityType === 'merchant' ? entityId : caller.merchantId;
   return {
     organizationId,
-    merchantId: bound('merchant', merchantId, asked.merchantId),
-    storeId: bound('store', caller.storeId, asked.storeId),
-    deviceId: bound('device', caller.deviceId, asked.deviceId),
+    merchantId: narrow('merchant', merchantId, requested.merchantId),
+    storeId: narrow('store', caller.storeId, requested.storeId),
+    deviceId: narrow('device', caller.deviceId, requested.deviceId),
   };
 }
 
-function bound(name: string, own: string | undefined, asked: string | undefined) {
-  const named = asked?.toLowerCase();
-  if (own === undefined) return named;
-  if (named !== undefined && named !== own.toLowerCase()) {
+function narrow(name: string, ownId: string | undefined, requestedId: string | undefined) {
+  const requestedLower = requestedId?.toLowerCase();
+  if (ownId === undefined) return requestedLower;
+  if (requestedLower !== undefined && requestedLower !== ownId.toLowerCase()) {
     throwProblem('entity_out_of_scope', `The token is good for another ${name}.`);
   }
-  return own.toLowerCase();
+  return ownId.toLowerCase();
 }

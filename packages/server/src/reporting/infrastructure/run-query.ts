@@ -7,10 +7,10 @@ export type RunQuery = <Of extends object>(
 ) => Promise<Of[]>;
 
 /** @example const run = runIn(trx); */
-export const runIn =
+export const runInTransaction =
   (trx: Kysely<unknown>): RunQuery =>
   async <Of extends object>(text: string, values: readonly unknown[]) =>
     (await trx.executeQuery<Of>(CompiledQuery.raw(text, [...values]))).rows;
 
 /** The value of a key column without an identifier. */
-export const nil = '00000000-0000-0000-0000-000000000000';
+export const nilUuid = '00000000-0000-0000-0000-000000000000';

@@ -4,25 +4,25 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { randomFrom } from '../../../test/support/seeded-random.ts';
-import { nil, type RunQuery } from '../infrastructure/run-query.ts';
-import { addCells, toCell } from './daily-aggregate-sql.ts';
-import { addEntry, type Cells, textOfKey } from './daily-aggregates.ts';
-import type { Entry } from './reported-payment-types.ts';
+import { nilUuid, type RunQuery } from '../infrastructure/run-query.ts';
+import { addAggregates, toStoredAggregate } from './daily-aggregate-sql.ts';
+import { addSumEntry, aggregateKeyText, type DailyAggregates } from './daily-aggregates.ts';
+import type { SumEntry } from './reported-payment-types.ts';
 
 const storedText = `SELECT level, day::text, merchant_id AS "merchantId", store_id AS "storeId",
     device_id AS "deviceId", group_id AS "groupId", approved, declined, failed, other, authorized::text,
     captured::text, refunded::text, cancelled::text, reversed::text, hours, latency
   FROM report_cells WHERE organization_id = $1`;
 
-type Row = Parameters<typeof toCell>[0] & Parameters<typeof textOfKey>[0];
+type Row = Parameters<typeof toStoredAggregate>[0] & Parameters<typeof aggregateKeyText>[0];
 
 async function stored(run: RunQuery, organizationId: string) {
   const rows = await run<Row>(storedText, [organizationId]);
-  return new Map(rows.map((row) => [textOfKey(row), toCell(row)]));
+  return new Map(rows.map((row) => [aggregateKeyText(row), toStoredAggregate(row)]));
 }
 
 /** The content of the cells without their keys. */
-const contents = (cells: Cells) =>
+const contents = (cells: DailyAggregates) =>
   new Map(
     [...cells].map(([text, { figures, hours, latency }]) => [text, { figures, hours, latency }]),
   );
@@ -38,22 +38,22 @@ test(`entries added in any parts come to what they come to together (seed ${seed
     storeId: undefined,
     deviceId: randomUUID(),
   }));
-  const whole: Cells = new Map();
+  const whole: DailyAggregates = new Map();
   for (let part = 0; part < 12; part += 1) {
-    const cells: Cells = new Map();
+    const cells: DailyAggregates = new Map();
     for (let count = 1 + below(40); count > 0; count -= 1) {
-      const entry: Entry = {
+      const entry: SumEntry = {
         day: pick(['2026-03-01', '2026-03-02']),
         hour: below(24),
-        ...(below(4) > 0 ? { ending: pick(['approved', 'declined'] as const) } : {}),
+        ...(below(4) > 0 ? { outcome: pick(['approved', 'declined'] as const) } : {}),
         ...(below(4) > 0 ? { latencyMs: below(30001) } : {}),
         sums: { authorized: below(10 ** 9) * 1000 + below(1000), refunded: below(501) },
       };
       const place = pick(places);
       const of = { groupId: 1 + below(3), currencyGroupId: 9 };
-      for (const to of [cells, whole]) addEntry(to, entry, place, of);
+      for (const to of [cells, whole]) addSumEntry(to, entry, place, of);
     }
-    await addCells(database.query, organizationId, [...cells.values()]);
+    await addAggregates(database.query, organizationId, [...cells.values()]);
   }
   assert.deepEqual(await stored(database.query, organizationId), contents(whole));
 });
@@ -61,12 +61,16 @@ test(`entries added in any parts come to what they come to together (seed ${seed
 test('sums beyond what a number holds stay exact', async () => {
   const database = await testDatabase();
   const organizationId = randomUUID();
-  const cells: Cells = new Map();
-  const entry: Entry = { day: '2026-03-01', hour: 5, sums: { captured: Number.MAX_SAFE_INTEGER } };
-  const place = { merchantId: nil, storeId: undefined, deviceId: undefined };
-  addEntry(cells, entry, place, { groupId: 1, currencyGroupId: 2 });
+  const cells: DailyAggregates = new Map();
+  const entry: SumEntry = {
+    day: '2026-03-01',
+    hour: 5,
+    sums: { captured: Number.MAX_SAFE_INTEGER },
+  };
+  const place = { merchantId: nilUuid, storeId: undefined, deviceId: undefined };
+  addSumEntry(cells, entry, place, { groupId: 1, currencyGroupId: 2 });
   for (let time = 0; time < 3; time += 1) {
-    await addCells(database.query, organizationId, [...cells.values()]);
+    await addAggregates(database.query, organizationId, [...cells.values()]);
   }
   const wanted = 3n * BigInt(Number.MAX_SAFE_INTEGER);
   for (const cell of (await stored(database.query, organizationId)).values()) {

@@ -2,12 +2,12 @@
 import { encodeLines, encodeSimpleArray, withStatementName } from '../../platform/index.ts';
 import type { RunQuery } from '../infrastructure/run-query.ts';
 import {
-  type Cell,
-  type CellKey,
-  endings,
+  type AggregateKey,
+  type DailyAggregate,
   type FiguresRow,
   type HoursJson,
   type LatencyJson,
+  paymentOutcomes,
   readHours,
   readLatency,
   toFigures,
@@ -16,38 +16,38 @@ import {
 } from './daily-aggregates.ts';
 import { sumNames } from './reported-payment-types.ts';
 
-const key = [
+const keyColumns = [
   ['level', 'integer'],
   ['day', 'date'],
   ['merchantId', 'uuid'],
   ['storeId', 'uuid'],
   ['deviceId', 'uuid'],
   ['groupId', 'integer'],
-] as const satisfies readonly (readonly [keyof CellKey, string])[];
-const figures = [...endings, ...sumNames];
-const firstFigure = key.length + 2;
-const hoursAt = firstFigure + figures.length;
+] as const satisfies readonly (readonly [keyof AggregateKey, string])[];
+const figureColumns = [...paymentOutcomes, ...sumNames];
+const firstFigureParameter = keyColumns.length + 2;
+const hoursParameter = firstFigureParameter + figureColumns.length;
 
 /** Amounts are stored as text; see `writeHours`. */
-const addedHour = figures.map((_, i) => {
+const addedHourSql = figureColumns.map((_, i) => {
   const sum = `(e.value ->> ${i})::bigint + coalesce((o.hour ->> ${i})::bigint, 0)`;
-  return i < endings.length ? sum : `(${sum})::text`;
+  return i < paymentOutcomes.length ? sum : `(${sum})::text`;
 });
 
-export const addCellsText = withStatementName(
+export const addAggregatesSql = withStatementName(
   'report-cells',
   `INSERT INTO report_cells AS c (organization_id, level, day, merchant_id, store_id, device_id, group_id,
-    ${figures.join(', ')}, hours, latency)
+    ${figureColumns.join(', ')}, hours, latency)
   SELECT $1, r."level", r."day", r."merchantId", r."storeId", r."deviceId", r."groupId",
-    ${figures.map((name) => `r.${name}`).join(', ')}, r.hours::jsonb, r.latency::jsonb
-  FROM unnest(${key.map(([, type], i) => `$${i + 2}::${type}[]`).join(', ')},
-    ${figures.map((_, i) => `$${firstFigure + i}::bigint[]`).join(', ')},
-    string_to_array($${hoursAt}, E'\\n'), string_to_array($${hoursAt + 1}, E'\\n'))
-    AS r(${key.map(([name]) => `"${name}"`).join(', ')}, ${figures.join(', ')}, hours, latency)
+    ${figureColumns.map((name) => `r.${name}`).join(', ')}, r.hours::jsonb, r.latency::jsonb
+  FROM unnest(${keyColumns.map(([, type], i) => `$${i + 2}::${type}[]`).join(', ')},
+    ${figureColumns.map((_, i) => `$${firstFigureParameter + i}::bigint[]`).join(', ')},
+    string_to_array($${hoursParameter}, E'\\n'), string_to_array($${hoursParameter + 1}, E'\\n'))
+    AS r(${keyColumns.map(([name]) => `"${name}"`).join(', ')}, ${figureColumns.join(', ')}, hours, latency)
   ON CONFLICT (organization_id, level, day, merchant_id, store_id, device_id, group_id) DO UPDATE SET
-    ${figures.map((name) => `${name} = c.${name} + excluded.${name}`).join(', ')},
+    ${figureColumns.map((name) => `${name} = c.${name} + excluded.${name}`).join(', ')},
     hours = coalesce(c.hours || (
-      SELECT jsonb_object_agg(e.key, jsonb_build_array(${addedHour.join(', ')}))
+      SELECT jsonb_object_agg(e.key, jsonb_build_array(${addedHourSql.join(', ')}))
       FROM jsonb_each(excluded.hours) e
       CROSS JOIN LATERAL (SELECT c.hours -> e.key AS hour OFFSET 0) o), c.hours),
     latency = coalesce(c.latency || (
@@ -56,25 +56,29 @@ export const addCellsText = withStatementName(
 );
 
 /** `cells` contains each key only once. */
-export async function addCells(
+export async function addAggregates(
   run: RunQuery,
   organizationId: string,
-  cells: readonly Cell[],
+  aggregates: readonly DailyAggregate[],
 ): Promise<void> {
-  await run(addCellsText, [
+  await run(addAggregatesSql, [
     organizationId,
-    ...key.map(([name]) => encodeSimpleArray(cells.map((cell) => cell[name]))),
-    ...figures.map((name) => encodeSimpleArray(cells.map((cell) => String(cell.figures[name])))),
-    encodeLines(cells.map(({ hours }) => JSON.stringify(writeHours(hours)))),
-    encodeLines(cells.map(({ latency }) => JSON.stringify(writeLatency(latency)))),
+    ...keyColumns.map(([name]) =>
+      encodeSimpleArray(aggregates.map((aggregate) => aggregate[name])),
+    ),
+    ...figureColumns.map((name) =>
+      encodeSimpleArray(aggregates.map((aggregate) => String(aggregate.figures[name]))),
+    ),
+    encodeLines(aggregates.map(({ hours }) => JSON.stringify(writeHours(hours)))),
+    encodeLines(aggregates.map(({ latency }) => JSON.stringify(writeLatency(latency)))),
   ]);
 }
 
-type CellRow = FiguresRow & { hours: HoursJson; latency: LatencyJson };
+type AggregateRow = FiguresRow & { hours: HoursJson; latency: LatencyJson };
 
-export type StoredCell = Omit<Cell, keyof CellKey | 'together'>;
+export type StoredAggregate = Omit<DailyAggregate, keyof AggregateKey | 'aggregatesOfAllLevels'>;
 
-export function toCell(row: CellRow): StoredCell {
+export function toStoredAggregate(row: AggregateRow): StoredAggregate {
   return {
     figures: toFigures(row),
     hours: readHours(row.hours),

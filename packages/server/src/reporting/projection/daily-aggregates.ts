@@ -1,10 +1,10 @@
 // Computes the daily sums of reports: cells that grow with each entry, and their stored form.
-import { nil } from '../infrastructure/run-query.ts';
-import { addLatency, bucketOf, type Latency } from './latency-histogram.ts';
+import { nilUuid } from '../infrastructure/run-query.ts';
+import { addLatency, findLatencyBucket, type LatencyHistogram } from './latency-histogram.ts';
 import {
-  type Ending,
-  type Entry,
   type PaymentLine,
+  type PaymentOutcome,
+  type SumEntry,
   type SumName,
   sumNames,
 } from './reported-payment-types.ts';
@@ -14,15 +14,20 @@ import {
  * Levels 5, 4 and 3 are the same, divided only by currency: few cells, so a summary of everything
  * is fast. Level 3 contains only sums.
  */
-const levels = [0, 1, 2, 3, 4, 5] as const;
-export type Level = (typeof levels)[number];
+const aggregateLevels = [0, 1, 2, 3, 4, 5] as const;
+export type AggregateLevel = (typeof aggregateLevels)[number];
 
-export const endings = ['approved', 'declined', 'failed', 'other'] as const satisfies Ending[];
+export const paymentOutcomes = [
+  'approved',
+  'declined',
+  'failed',
+  'other',
+] as const satisfies PaymentOutcome[];
 
-export type Figures = Record<Ending, number> & Record<SumName, bigint>;
+export type Figures = Record<PaymentOutcome, number> & Record<SumName, bigint>;
 
-export type CellKey = {
-  readonly level: Level;
+export type AggregateKey = {
+  readonly level: AggregateLevel;
   readonly day: string;
   readonly merchantId: string;
   readonly storeId: string;
@@ -30,16 +35,16 @@ export type CellKey = {
   readonly groupId: number;
 };
 
-export type Cell = CellKey & {
+export type DailyAggregate = AggregateKey & {
   readonly figures: Figures;
   readonly hours: Map<number, Figures>;
-  readonly latency: Latency;
+  readonly latency: LatencyHistogram;
   /** For a cell of level 2: the cells of all levels that get its entries; empty at other levels. */
-  readonly together: Cell[];
+  readonly aggregatesOfAllLevels: DailyAggregate[];
 };
 
 /** The database returns amounts as text, because they may exceed the range of a number. */
-export type FiguresRow = Record<Ending, number> & Record<SumName, string>;
+export type FiguresRow = Record<PaymentOutcome, number> & Record<SumName, string>;
 
 export const toFigures = (row: FiguresRow): Figures => ({
   approved: row.approved,
@@ -53,7 +58,7 @@ export const toFigures = (row: FiguresRow): Figures => ({
   reversed: BigInt(row.reversed),
 });
 
-export const noFigures = (): Figures => ({
+export const zeroFigures = (): Figures => ({
   approved: 0,
   declined: 0,
   failed: 0,
@@ -65,83 +70,102 @@ export const noFigures = (): Figures => ({
   reversed: 0n,
 });
 
-const emptyCell = (key: CellKey): Cell => ({
+const emptyAggregate = (key: AggregateKey): DailyAggregate => ({
   ...key,
-  figures: noFigures(),
+  figures: zeroFigures(),
   hours: new Map(),
   latency: new Map(),
-  together: [],
+  aggregatesOfAllLevels: [],
 });
 
 export function addFigures(to: Figures, from: Figures): void {
-  for (const name of endings) to[name] += from[name];
+  for (const name of paymentOutcomes) to[name] += from[name];
   for (const name of sumNames) to[name] += from[name];
 }
 
-function hourOf({ hours }: Cell, hour: number): Figures {
-  const known = hours.get(hour);
-  if (known !== undefined) return known;
-  const made = noFigures();
-  hours.set(hour, made);
-  return made;
+function getHourFigures({ hours }: DailyAggregate, hour: number): Figures {
+  const existing = hours.get(hour);
+  if (existing !== undefined) return existing;
+  const created = zeroFigures();
+  hours.set(hour, created);
+  return created;
 }
 
-type Place = Pick<PaymentLine, 'merchantId' | 'storeId' | 'deviceId'>;
+type PaymentEntities = Pick<PaymentLine, 'merchantId' | 'storeId' | 'deviceId'>;
 
-function keyAt(level: Level, day: string, place: Place, groupId: number): CellKey {
-  const isOfDevice = level === 2 || level === 3;
-  const merchantId = level === 0 || level === 5 ? nil : place.merchantId;
-  const storeId = isOfDevice ? (place.storeId ?? nil) : nil;
-  const deviceId = isOfDevice ? (place.deviceId ?? nil) : nil;
+function buildKey(
+  level: AggregateLevel,
+  day: string,
+  entities: PaymentEntities,
+  groupId: number,
+): AggregateKey {
+  const hasDevice = level === 2 || level === 3;
+  const merchantId = level === 0 || level === 5 ? nilUuid : entities.merchantId;
+  const storeId = hasDevice ? (entities.storeId ?? nilUuid) : nilUuid;
+  const deviceId = hasDevice ? (entities.deviceId ?? nilUuid) : nilUuid;
   return { level, day, merchantId, storeId, deviceId, groupId };
 }
 
-export const textOfKey = (key: CellKey): string =>
+export const aggregateKeyText = (key: AggregateKey): string =>
   `${key.level}|${key.day}|${key.merchantId}|${key.storeId}|${key.deviceId}|${key.groupId}`;
 
-export type Cells = Map<string, Cell>;
+export type DailyAggregates = Map<string, DailyAggregate>;
 
 export type GroupIds = { readonly groupId: number; readonly currencyGroupId: number };
 
-type AddedSums = readonly (readonly [SumName, bigint])[];
+type SumChanges = readonly (readonly [SumName, bigint])[];
 
-function addTo(figures: Figures, { ending }: Entry, sums: AddedSums): void {
+function addToFigures(figures: Figures, { outcome: ending }: SumEntry, sums: SumChanges): void {
   if (ending !== undefined) figures[ending] += 1;
   for (const [name, sum] of sums) figures[name] += sum;
 }
 
-function cellAt(cells: Cells, key: CellKey): Cell {
-  const text = textOfKey(key);
-  const known = cells.get(text);
-  if (known !== undefined) return known;
-  const made = emptyCell(key);
-  cells.set(text, made);
-  return made;
+function getAggregate(aggregates: DailyAggregates, key: AggregateKey): DailyAggregate {
+  const text = aggregateKeyText(key);
+  const existing = aggregates.get(text);
+  if (existing !== undefined) return existing;
+  const created = emptyAggregate(key);
+  aggregates.set(text, created);
+  return created;
 }
 
 /**
  * One cell of each level. They are cached in the device's cell, because building the keys is slow.
  */
-function cellsOf(cells: Cells, day: string, place: Place, of: GroupIds): readonly Cell[] {
-  const at = (level: Level) =>
-    cellAt(cells, keyAt(level, day, place, level >= 3 ? of.currencyGroupId : of.groupId));
-  const { together } = at(2);
-  if (together.length === 0) together.push(...levels.map(at));
-  return together;
+function getAggregatesOfAllLevels(
+  aggregates: DailyAggregates,
+  day: string,
+  entities: PaymentEntities,
+  groupIds: GroupIds,
+): readonly DailyAggregate[] {
+  const getAtLevel = (level: AggregateLevel) =>
+    getAggregate(
+      aggregates,
+      buildKey(level, day, entities, level >= 3 ? groupIds.currencyGroupId : groupIds.groupId),
+    );
+  const { aggregatesOfAllLevels } = getAtLevel(2);
+  if (aggregatesOfAllLevels.length === 0)
+    aggregatesOfAllLevels.push(...aggregateLevels.map(getAtLevel));
+  return aggregatesOfAllLevels;
 }
 
 /** Adds an entry of a payment to its cells, one of each level. */
-export function addEntry(cells: Cells, entry: Entry, place: Place, of: GroupIds): void {
-  const sums: AddedSums = sumNames.flatMap((name) => {
+export function addSumEntry(
+  aggregates: DailyAggregates,
+  entry: SumEntry,
+  entities: PaymentEntities,
+  groupIds: GroupIds,
+): void {
+  const sums: SumChanges = sumNames.flatMap((name) => {
     const sum = entry.sums[name] ?? 0;
     return sum === 0 ? [] : [[name, BigInt(sum)]];
   });
-  const bucket = entry.latencyMs === undefined ? undefined : bucketOf(entry.latencyMs);
-  for (const cell of cellsOf(cells, entry.day, place, of)) {
-    addTo(cell.figures, entry, sums);
-    if (cell.level === 3) continue;
-    addTo(hourOf(cell, entry.hour), entry, sums);
-    if (bucket !== undefined) addLatency(cell.latency, [[bucket, 1]]);
+  const bucket = entry.latencyMs === undefined ? undefined : findLatencyBucket(entry.latencyMs);
+  for (const aggregate of getAggregatesOfAllLevels(aggregates, entry.day, entities, groupIds)) {
+    addToFigures(aggregate.figures, entry, sums);
+    if (aggregate.level === 3) continue;
+    addToFigures(getHourFigures(aggregate, entry.hour), entry, sums);
+    if (bucket !== undefined) addLatency(aggregate.latency, [[bucket, 1]]);
   }
 }
 
@@ -163,14 +187,14 @@ export function writeHours(hours: ReadonlyMap<number, Figures>): HoursJson {
 export function readHours(json: HoursJson): Map<number, Figures> {
   return new Map(
     Object.entries(json).map(([hour, [approved, declined, failed, other, ...sums]]) => {
-      const figures: Figures = { ...noFigures(), approved, declined, failed, other };
-      for (const [place, name] of sumNames.entries()) figures[name] = BigInt(sums[place] ?? 0);
+      const figures: Figures = { ...zeroFigures(), approved, declined, failed, other };
+      for (const [index, name] of sumNames.entries()) figures[name] = BigInt(sums[index] ?? 0);
       return [Number(hour), figures];
     }),
   );
 }
 
-export const writeLatency = (latency: Latency): LatencyJson => Object.fromEntries(latency);
+export const writeLatency = (latency: LatencyHistogram): LatencyJson => Object.fromEntries(latency);
 
-export const readLatency = (json: LatencyJson): Latency =>
+export const readLatency = (json: LatencyJson): LatencyHistogram =>
   new Map(Object.entries(json).map(([bucket, count]) => [Number(bucket), count]));

@@ -1,20 +1,20 @@
 // Tests that the follower of the feed waits while payments need the process.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { gatherAfter, mustWait, restAfter } from './feed-follower.ts';
+import { delayForMoreEvents, mustWait, pauseAfterWork } from './feed-follower.ts';
 
 describe('the follower of the feed', () => {
   test('works a quarter of the time while reports are young, and half of it where they are late', () => {
-    assert.equal(restAfter(20, 0), 60);
-    assert.equal(restAfter(20, 10_000), 20);
-    assert.equal(restAfter(60_000, 0), 1_000);
+    assert.equal(pauseAfterWork(20, 0), 60);
+    assert.equal(pauseAfterWork(20, 10_000), 20);
+    assert.equal(pauseAfterWork(60_000, 0), 1_000);
   });
 
   test('waits for more where much happens, since sums are then written once for many', () => {
-    assert.equal(gatherAfter(99, false, 0), 0);
-    assert.equal(gatherAfter(100, false, 0), 3_000);
-    assert.equal(gatherAfter(2_000, true, 0), 0, 'it waits already');
-    assert.equal(gatherAfter(100, false, 10_000), 0);
+    assert.equal(delayForMoreEvents(99, false, 0), 0);
+    assert.equal(delayForMoreEvents(100, false, 0), 3_000);
+    assert.equal(delayForMoreEvents(2_000, true, 0), 0, 'it waits already');
+    assert.equal(delayForMoreEvents(100, false, 10_000), 0);
   });
 
   test('waits while there is much else to do, and for two minutes at most', () => {

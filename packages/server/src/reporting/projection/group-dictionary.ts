@@ -1,15 +1,15 @@
 // Assigns small numbers to the groups and classes of an organisation; numbers are never reused.
 import type { RunQuery } from '../infrastructure/run-query.ts';
-import type { Group } from './reported-payment-types.ts';
+import type { PaymentGroup } from './reported-payment-types.ts';
 
-export type KnownGroup = Group & { readonly groupId: number };
-export type KnownClass = {
+export type NumberedGroup = PaymentGroup & { readonly groupId: number };
+export type NumberedClass = {
   readonly classId: number;
   readonly groupId: number;
   readonly state: string;
 };
 
-export type Dictionary = {
+export type GroupDictionary = {
   readonly groups: Map<string, number>;
   readonly classes: Map<string, number>;
 };
@@ -18,7 +18,7 @@ export type Dictionary = {
 const groupsMax = 20_000;
 
 /** The group for all payments in a currency; no payment belongs to it directly. */
-export const currencyGroup = (currency: string): Group => ({
+export const currencyGroup = (currency: string): PaymentGroup => ({
   kind: 'Card',
   scheme: '',
   entryMode: '',
@@ -27,132 +27,135 @@ export const currencyGroup = (currency: string): Group => ({
   currency,
 });
 
-export const groupText = (group: Group): string =>
+export const groupKey = (group: PaymentGroup): string =>
   [group.kind, group.scheme, group.entryMode, group.category, group.reason, group.currency].join(
     '|',
   );
-const classText = (groupId: number, state: string): string => `${groupId}|${state}`;
+const classKey = (groupId: number, state: string): string => `${groupId}|${state}`;
 
-const groupsText = `SELECT group_id AS "groupId", kind, scheme, entry_mode AS "entryMode", category, reason,
+const groupsSql = `SELECT group_id AS "groupId", kind, scheme, entry_mode AS "entryMode", category, reason,
     currency FROM report_groups WHERE organization_id = $1`;
-const classesText = `SELECT class_id AS "classId", group_id AS "groupId", state
+const classesSql = `SELECT class_id AS "classId", group_id AS "groupId", state
   FROM report_classes WHERE organization_id = $1`;
-const addGroupsText = `INSERT INTO report_groups (organization_id, group_id, kind, scheme, entry_mode,
+const insertGroupsSql = `INSERT INTO report_groups (organization_id, group_id, kind, scheme, entry_mode,
     category, reason, currency)
   SELECT $1, r.* FROM jsonb_to_recordset($2::jsonb) AS r("groupId" integer, kind text, scheme text,
     "entryMode" text, category text, reason text, currency text)`;
-const addClassesText = `INSERT INTO report_classes (organization_id, class_id, group_id, state, payments)
+const insertClassesSql = `INSERT INTO report_classes (organization_id, class_id, group_id, state, payments)
   SELECT $1, r."classId", r."groupId", r.state, 0 FROM jsonb_to_recordset($2::jsonb)
     AS r("classId" integer, "groupId" integer, state text)`;
 
-export const readGroups = (run: RunQuery, organizationId: string): Promise<KnownGroup[]> =>
-  run<KnownGroup>(groupsText, [organizationId]);
+export const readGroups = (run: RunQuery, organizationId: string): Promise<NumberedGroup[]> =>
+  run<NumberedGroup>(groupsSql, [organizationId]);
 
-async function read(run: RunQuery, organizationId: string): Promise<Dictionary> {
+async function readDictionary(run: RunQuery, organizationId: string): Promise<GroupDictionary> {
   const groups = await readGroups(run, organizationId);
-  const classes = await run<KnownClass>(classesText, [organizationId]);
+  const classes = await run<NumberedClass>(classesSql, [organizationId]);
   return {
-    groups: new Map(groups.map((group) => [groupText(group), group.groupId])),
+    groups: new Map(groups.map((group) => [groupKey(group), group.groupId])),
     classes: new Map(
-      classes.map(({ classId, groupId, state }) => [classText(groupId, state), classId]),
+      classes.map(({ classId, groupId, state }) => [classKey(groupId, state), classId]),
     ),
   };
 }
 
-export type Numbered = { readonly groupId: number; readonly classId: number };
-type Wanted = { readonly group: Group; readonly state: string };
+export type GroupAndClassIds = { readonly groupId: number; readonly classId: number };
+type GroupAndState = { readonly group: PaymentGroup; readonly state: string };
 
-function find({ groups, classes }: Dictionary, { group, state }: Wanted): Numbered | undefined {
-  const groupId = groups.get(groupText(group));
-  const classId = groupId === undefined ? undefined : classes.get(classText(groupId, state));
+function findNumbers(
+  { groups, classes }: GroupDictionary,
+  { group, state }: GroupAndState,
+): GroupAndClassIds | undefined {
+  const groupId = groups.get(groupKey(group));
+  const classId = groupId === undefined ? undefined : classes.get(classKey(groupId, state));
   return groupId === undefined || classId === undefined ? undefined : { groupId, classId };
 }
 
-const highest = (numbers: Iterable<number>): number => Math.max(0, ...numbers);
+const maxNumber = (numbers: Iterable<number>): number => Math.max(0, ...numbers);
 
-async function add(
+async function addMissing(
   run: RunQuery,
   organizationId: string,
-  { groups, classes }: Dictionary,
-  wanted: readonly Wanted[],
+  { groups, classes }: GroupDictionary,
+  wanted: readonly GroupAndState[],
 ): Promise<void> {
-  const newGroups: KnownGroup[] = [];
-  const newClasses: KnownClass[] = [];
-  let groupId = highest(groups.values());
-  let classId = highest(classes.values());
+  const newGroups: NumberedGroup[] = [];
+  const newClasses: NumberedClass[] = [];
+  let groupId = maxNumber(groups.values());
+  let classId = maxNumber(classes.values());
   for (const { group, state } of wanted) {
-    const text = groupText(group);
+    const text = groupKey(group);
     if (!groups.has(text)) {
       groupId += 1;
       groups.set(text, groupId);
       newGroups.push({ ...group, groupId });
     }
-    const own = groups.get(text) ?? 0;
-    if (classes.has(classText(own, state))) continue;
+    const ownGroupId = groups.get(text) ?? 0;
+    if (classes.has(classKey(ownGroupId, state))) continue;
     classId += 1;
-    classes.set(classText(own, state), classId);
-    newClasses.push({ classId, groupId: own, state });
+    classes.set(classKey(ownGroupId, state), classId);
+    newClasses.push({ classId, groupId: ownGroupId, state });
   }
   if (newGroups.length > 0) {
-    await run(addGroupsText, [organizationId, JSON.stringify(newGroups)]);
+    await run(insertGroupsSql, [organizationId, JSON.stringify(newGroups)]);
   }
   if (newClasses.length > 0) {
-    await run(addClassesText, [organizationId, JSON.stringify(newClasses)]);
+    await run(insertClassesSql, [organizationId, JSON.stringify(newClasses)]);
   }
 }
 
-const bounded = ({ groups }: Dictionary, group: Group): Group =>
-  groups.size < groupsMax || groups.has(groupText(group))
+const limitGroups = ({ groups }: GroupDictionary, group: PaymentGroup): PaymentGroup =>
+  groups.size < groupsMax || groups.has(groupKey(group))
     ? group
     : { ...group, scheme: '', entryMode: '', reason: 'Other' };
 
-export type Numbering = {
+export type DictionarySession = {
   /**
    * Returns numbers in the order of `wanted`, and creates missing ones. The caller must hold the
    * lock of the organisation.
    */
-  numbersOf(run: RunQuery, wanted: readonly Wanted[]): Promise<Numbered[]>;
+  assignNumbers(run: RunQuery, groups: readonly GroupAndState[]): Promise<GroupAndClassIds[]>;
   /** Call this after the commit, so that the new numbers may be cached. */
-  keep(): void;
+  cacheAfterCommit(): void;
 };
 
 /** Caches committed numbers of at most this many organisations. */
-const organizationsMax = 200;
+const cachedOrganizationsMax = 200;
 
 /** @example const numbering = dictionaries.of(organizationId); */
-export function createDictionaries() {
-  const known = new Map<string, Dictionary>();
+export function createGroupDictionaries() {
+  const cache = new Map<string, GroupDictionary>();
 
-  function remember(organizationId: string, dictionary: Dictionary): void {
-    known.delete(organizationId);
-    known.set(organizationId, dictionary);
-    const [oldest] = known.keys();
-    if (known.size > organizationsMax && oldest !== undefined) known.delete(oldest);
+  function cacheDictionary(organizationId: string, dictionary: GroupDictionary): void {
+    cache.delete(organizationId);
+    cache.set(organizationId, dictionary);
+    const [oldest] = cache.keys();
+    if (cache.size > cachedOrganizationsMax && oldest !== undefined) cache.delete(oldest);
   }
 
   return {
-    of(organizationId: string): Numbering {
-      let fresh: Dictionary | undefined;
+    open(organizationId: string): DictionarySession {
+      let newDictionary: GroupDictionary | undefined;
       return {
-        async numbersOf(run, wanted) {
-          const remembered = known.get(organizationId);
-          const found = wanted.map((each) => remembered && find(remembered, each));
+        async assignNumbers(run, wanted) {
+          const cached = cache.get(organizationId);
+          const found = wanted.map((each) => cached && findNumbers(cached, each));
           if (found.every((each) => each !== undefined)) return found;
           // Another process may have added numbers while it held the lock.
-          const dictionary = await read(run, organizationId);
-          const all = wanted.map((each) => ({
+          const dictionary = await readDictionary(run, organizationId);
+          const limited = wanted.map((each) => ({
             ...each,
-            group: bounded(dictionary, each.group),
+            group: limitGroups(dictionary, each.group),
           }));
-          await add(run, organizationId, dictionary, all);
-          fresh = dictionary;
-          return all.map((each) => find(dictionary, each) ?? { groupId: 0, classId: 0 });
+          await addMissing(run, organizationId, dictionary, limited);
+          newDictionary = dictionary;
+          return limited.map((each) => findNumbers(dictionary, each) ?? { groupId: 0, classId: 0 });
         },
-        keep() {
-          if (fresh !== undefined) remember(organizationId, fresh);
+        cacheAfterCommit() {
+          if (newDictionary !== undefined) cacheDictionary(organizationId, newDictionary);
         },
       };
     },
   };
 }
-export type Dictionaries = ReturnType<typeof createDictionaries>;
+export type GroupDictionaries = ReturnType<typeof createGroupDictionaries>;

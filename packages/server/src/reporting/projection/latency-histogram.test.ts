@@ -2,11 +2,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { addLatency, bucketOf, type Latency, quantileOf } from './latency-histogram.ts';
+import {
+  addLatency,
+  computeQuantile,
+  findLatencyBucket,
+  type LatencyHistogram,
+} from './latency-histogram.ts';
 
-const histogram = (times: readonly number[]): Latency => {
-  const latency: Latency = new Map();
-  for (const ms of times) addLatency(latency, [[bucketOf(ms), 1]]);
+const histogram = (times: readonly number[]): LatencyHistogram => {
+  const latency: LatencyHistogram = new Map();
+  for (const ms of times) addLatency(latency, [[findLatencyBucket(ms), 1]]);
   return latency;
 };
 
@@ -19,7 +24,7 @@ describe('the histogram of latencies', () => {
         (times, share) => {
           const sorted = times.toSorted((one, other) => one - other);
           const exact = sorted[Math.max(1, Math.ceil(times.length * share)) - 1] ?? 0;
-          const told = quantileOf(histogram(times), share) ?? 0;
+          const told = computeQuantile(histogram(times), share) ?? 0;
           assert.ok(Math.abs(told - exact) <= exact * 0.05 + 1, `${told} for ${exact}`);
         },
       ),
@@ -41,7 +46,7 @@ describe('the histogram of latencies', () => {
   });
 
   test('of nothing has no quantile, and of what took no time the least', () => {
-    assert.equal(quantileOf(new Map(), 0.5), undefined);
-    assert.equal(quantileOf(histogram([0, 0, 1]), 0.95), 1);
+    assert.equal(computeQuantile(new Map(), 0.5), undefined);
+    assert.equal(computeQuantile(histogram([0, 0, 1]), 0.95), 1);
   });
 });

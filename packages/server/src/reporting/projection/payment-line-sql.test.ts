@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { writeLines } from './payment-line-sql.ts';
-import type { PaymentLine, SettlementMove } from './reported-payment-types.ts';
+import type { PaymentLine, SettlementMovement } from './reported-payment-types.ts';
 
 const clientName = ' "a,b" {\\} NULL \'é漢\' ';
 
@@ -46,12 +46,12 @@ function lineOf(changes: Partial<PaymentLine>): PaymentLine {
   };
 }
 
-const moveOf = (number: number, amount: number): SettlementMove => ({
+const moveOf = (number: number, amount: number): SettlementMovement => ({
   date: '2026-03-01',
   kind: 'Capture',
   count: 1,
   amount,
-  movement: {
+  references: {
     number,
     merchantNumber: 'M "1"',
     terminal: 'T,1',
@@ -73,15 +73,15 @@ test('a line is stored as it stands, whatever its texts hold, and tells what was
   const organizationId = randomUUID();
   const line = lineOf({});
   const moves = new Map([[2, [moveOf(0, 5)]]]);
-  const first = await writeLines(query, organizationId, [{ line, moves, classId: 7 }]);
+  const first = await writeLines(query, organizationId, [{ line, movements: moves, classId: 7 }]);
   assert.equal(first.size, 0);
 
   const later = { ...line, captured: 9, version: 4, authorizationCode: 'ABC' };
   const more = new Map([...moves, [4, [moveOf(1, 4)]]]);
   const other = lineOf({ linkId: undefined, maskedNumber: undefined, version: 9 });
   const known = await writeLines(query, organizationId, [
-    { line: other, moves: new Map(), classId: 8 },
-    { line: later, moves: more, classId: 8 },
+    { line: other, movements: new Map(), classId: 8 },
+    { line: later, movements: more, classId: 8 },
   ]);
   assert.deepEqual([...known.values()], [{ paymentId: line.paymentId, classId: 7, counted: 2 }]);
 
@@ -120,12 +120,14 @@ test('what is told again changes nothing, and neither does what is older', async
   const { query } = await testDatabase();
   const organizationId = randomUUID();
   const line = lineOf({ version: 3 });
-  await writeLines(query, organizationId, [{ line, moves: new Map(), classId: 1 }]);
+  await writeLines(query, organizationId, [{ line, movements: new Map(), classId: 1 }]);
   const before = await query(linesStored, [organizationId]);
   for (const version of [3, 2]) {
     const old = { ...line, version, captured: 1 };
     const moves = new Map([[2, [moveOf(0, 1)]]]);
-    const known = await writeLines(query, organizationId, [{ line: old, moves, classId: 2 }]);
+    const known = await writeLines(query, organizationId, [
+      { line: old, movements: moves, classId: 2 },
+    ]);
     assert.equal(known.get(line.paymentId)?.counted, 3);
   }
   assert.deepEqual(await query(linesStored, [organizationId]), before);

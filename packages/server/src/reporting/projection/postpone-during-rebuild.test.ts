@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { type Job, systemClock } from '../../platform/index.ts';
-import { whenWhole } from './postpone-during-rebuild.ts';
+import { postponeDuringRebuild } from './postpone-during-rebuild.ts';
 
 const asOf = '2026-03-01T10:00:00.000Z';
 const positions = [
@@ -17,10 +17,13 @@ const positions = [
 
 async function outcomeOf(organizationId: string) {
   const done: string[] = [];
-  const handle = whenWhole({ database: await testDatabase(), clock: systemClock }, async (job) => {
-    done.push(job.organizationId);
-    return undefined;
-  });
+  const handle = postponeDuringRebuild(
+    { database: await testDatabase(), clock: systemClock },
+    async (job) => {
+      done.push(job.organizationId);
+      return undefined;
+    },
+  );
   const later = await handle({ organizationId } as Job);
   return { done, later };
 }

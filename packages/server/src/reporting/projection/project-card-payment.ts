@@ -10,24 +10,24 @@ import {
   type TransactionRecord,
 } from '../../payments/index.ts';
 import {
-  type Ending,
-  type Entry,
-  type Movement,
+  type MovementReferences,
   type PaymentLine,
-  type Reported,
-  reasonWord,
-  type SettlementMove,
+  type PaymentOutcome,
+  type ProjectedPayment,
+  type SettlementMovement,
+  type SumEntry,
   type Sums,
+  toReasonName,
 } from './reported-payment-types.ts';
 import { localTimeAt } from './store-local-time.ts';
 
 /** The time of the sale; for an offline sale, the time when the terminal approved it. */
-function madeAt({ row }: TransactionRecord, { offline }: AuthorizationContext): number {
+function saleTimeMs({ row }: TransactionRecord, { offline }: AuthorizationContext): number {
   const at = Date.parse(offline?.authorizedAt ?? row.createdAt);
   return Number.isFinite(at) ? at : Date.parse(row.createdAt);
 }
 
-function endingOf({ data }: StoredEvent): Ending {
+function toOutcome({ data }: StoredEvent): PaymentOutcome {
   switch (data.changes.phase) {
     case 'Approved':
     case 'AwaitingConfirmation':
@@ -46,38 +46,41 @@ function endingOf({ data }: StoredEvent): Ending {
  * The changes of amounts by an event. When a whole hold expires, the position keeps its amounts,
  * and the event contains the expired amount.
  */
-function sumsOf({ data }: StoredEvent): Sums {
+function toSums({ data }: StoredEvent): Sums {
   const { authorized = 0, captured = 0, refunded = 0, cancelled = 0, phase } = data.changes;
-  const lapsed = phase === 'Expired' ? (data.amount ?? 0) : 0;
+  const expired = phase === 'Expired' ? (data.amount ?? 0) : 0;
   return {
     ...(authorized === 0 ? {} : { authorized }),
     ...(captured > 0 ? { captured } : {}),
     ...(captured < 0 ? { reversed: -captured } : {}),
     ...(refunded === 0 ? {} : { refunded }),
-    ...(cancelled + lapsed === 0 ? {} : { cancelled: cancelled + lapsed }),
+    ...(cancelled + expired === 0 ? {} : { cancelled: cancelled + expired }),
   };
 }
 
-function entriesOf(loaded: TransactionRecord, facts: AuthorizationContext): Map<number, Entry> {
-  const entries = new Map<number, Entry>();
-  const outcome = saleOutcomeEvent(loaded);
-  const made = madeAt(loaded, facts);
-  for (const event of loaded.events) {
-    const sums = sumsOf(event);
+function toSumEntries(
+  record: TransactionRecord,
+  context: AuthorizationContext,
+): Map<number, SumEntry> {
+  const entries = new Map<number, SumEntry>();
+  const outcome = saleOutcomeEvent(record);
+  const saleTime = saleTimeMs(record, context);
+  for (const event of record.events) {
+    const sums = toSums(event);
     if (event !== outcome) {
       if (Object.keys(sums).length === 0) continue;
-      entries.set(event.sequence, { ...localTimeAt(Date.parse(event.at), facts.timeZone), sums });
+      entries.set(event.sequence, { ...localTimeAt(Date.parse(event.at), context.timeZone), sums });
       continue;
     }
-    const tookMs = Date.parse(event.at) - Date.parse(loaded.row.createdAt);
+    const responseMs = Date.parse(event.at) - Date.parse(record.row.createdAt);
     entries.set(event.sequence, {
-      ...localTimeAt(made, facts.timeZone),
-      ending: endingOf(event),
+      ...localTimeAt(saleTime, context.timeZone),
+      outcome: toOutcome(event),
       // An offline upload, or an automatic reversal by the till, does not measure the response
       // time.
-      ...(facts.offline !== undefined || event.data.operation !== undefined
+      ...(context.offline !== undefined || event.data.operation !== undefined
         ? {}
-        : { latencyMs: Math.max(0, tookMs) }),
+        : { latencyMs: Math.max(0, responseMs) }),
       sums,
     });
   }
@@ -85,41 +88,41 @@ function entriesOf(loaded: TransactionRecord, facts: AuthorizationContext): Map<
 }
 
 /** The settlement day of a pending capture: the day of its file, or else the day of the request. */
-function pendingDate({ at, data }: StoredEvent, facts: AuthorizationContext): string {
-  return data.settlementDate ?? settlementDayForContext(facts, Date.parse(at)).date;
+function pendingSettlementDate({ at, data }: StoredEvent, context: AuthorizationContext): string {
+  return data.settlementDate ?? settlementDayForContext(context, Date.parse(at)).date;
 }
 
 /** A finished capture reduces the pending amount of the day on which it was pending. */
-function pendingMove(
+function toPendingMovement(
   event: StoredEvent,
   { events }: TransactionRecord,
-  facts: AuthorizationContext,
-): SettlementMove | undefined {
+  context: AuthorizationContext,
+): SettlementMovement | undefined {
   const { changes, operation } = event.data;
   const { captureReserved = 0 } = changes;
   if (captureReserved === 0) return undefined;
-  const begun = events.find(
+  const captureRequest = events.find(
     ({ data }) =>
       data.operation?.operationId === operation?.operationId &&
       (data.changes.captureReserved ?? 0) > 0,
   );
   const count = captureReserved > 0 ? 1 : -1;
-  const date = pendingDate(begun ?? event, facts);
+  const date = pendingSettlementDate(captureRequest ?? event, context);
   return { date, kind: 'Pending', count, amount: captureReserved };
 }
 
 /** The references by which the acquirer knows an event: those of its operation, or of the sale. */
-function movementOf(
+function toReferences(
   event: StoredEvent,
   { operations }: TransactionRecord,
-  facts: AuthorizationContext,
-): Movement {
+  context: AuthorizationContext,
+): MovementReferences {
   const number = event.data.operation?.number ?? 0;
   const operation = operations.find((each) => each.operationNumber === number);
-  const { terminalId, stan, rrn } = operation?.details.reference ?? facts.reference;
+  const { terminalId, stan, rrn } = operation?.details.reference ?? context.reference;
   return {
     number,
-    merchantNumber: facts.acquirerMerchantId,
+    merchantNumber: context.acquirerMerchantId,
     terminal: terminalId,
     trace: stan,
     retrievalReference: rrn,
@@ -127,44 +130,49 @@ function movementOf(
   };
 }
 
-function movesOf(
-  loaded: TransactionRecord,
-  facts: AuthorizationContext,
-): Map<number, SettlementMove[]> {
-  const all = new Map<number, SettlementMove[]>();
-  for (const event of loaded.events) {
+function toSettlementMovements(
+  record: TransactionRecord,
+  context: AuthorizationContext,
+): Map<number, SettlementMovement[]> {
+  const movementsBySequence = new Map<number, SettlementMovement[]>();
+  for (const event of record.events) {
     const { captured = 0, refunded = 0 } = event.data.changes;
-    const moves: SettlementMove[] = [];
-    const move = (kind: SettlementMove['kind'], amount: number, date: string | undefined) =>
-      moves.push({
-        date: date ?? settlementDayForContext(facts, Date.parse(event.at)).date,
+    const movements: SettlementMovement[] = [];
+    const addMovement = (
+      kind: SettlementMovement['kind'],
+      amount: number,
+      date: string | undefined,
+    ) =>
+      movements.push({
+        date: date ?? settlementDayForContext(context, Date.parse(event.at)).date,
         kind,
         count: 1,
         amount,
-        movement: movementOf(event, loaded, facts),
+        references: toReferences(event, record, context),
       });
-    if (captured > 0) move('Capture', captured, event.data.settlementDate);
-    if (captured < 0) move('Reversal', -captured, undefined);
-    if (refunded > 0) move('Refund', refunded, undefined);
-    const pending = pendingMove(event, loaded, facts);
-    if (pending !== undefined) moves.push(pending);
-    if (moves.length > 0) all.set(event.sequence, moves);
+    if (captured > 0) addMovement('Capture', captured, event.data.settlementDate);
+    if (captured < 0) addMovement('Reversal', -captured, undefined);
+    if (refunded > 0) addMovement('Refund', refunded, undefined);
+    const pending = toPendingMovement(event, record, context);
+    if (pending !== undefined) movements.push(pending);
+    if (movements.length > 0) movementsBySequence.set(event.sequence, movements);
   }
-  return all;
+  return movementsBySequence;
 }
 
-const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const textAt = (of: unknown, name: string): string | undefined => {
-  const value = typeof of === 'object' && of !== null ? Reflect.get(of, name) : undefined;
+const readText = (object: unknown, name: string): string | undefined => {
+  const value =
+    typeof object === 'object' && object !== null ? Reflect.get(object, name) : undefined;
   return typeof value === 'string' ? value : undefined;
 };
 
-function lineOf(loaded: TransactionRecord, facts: AuthorizationContext): PaymentLine {
-  const { row } = loaded;
+function toPaymentLine(record: TransactionRecord, context: AuthorizationContext): PaymentLine {
+  const { row } = record;
   const { position } = row;
-  const response = saleResponse(loaded);
-  const { card, offline, entryMode } = facts;
+  const response = saleResponse(record);
+  const { card, offline, entryMode } = context;
   return {
     paymentId: row.transactionId,
     createdAt: row.createdAt,
@@ -175,38 +183,38 @@ function lineOf(loaded: TransactionRecord, facts: AuthorizationContext): Payment
       entryMode,
       currency: row.currency,
       category: response?.category ?? '',
-      reason: reasonWord(response?.reason),
+      reason: toReasonName(response?.reason),
     },
     merchantId: row.merchantId,
     storeId: row.storeId,
     deviceId: row.deviceId,
-    linkId: facts.linkId,
+    linkId: context.linkId,
     amount: row.amount,
     authorized: position.authorized,
     captured: position.captured,
     cancelled: position.cancelled,
     refunded: position.refunded,
     clientTransactionId: row.clientTransactionId,
-    orderId: textAt(facts.request['order'], 'orderId')?.toLowerCase(),
-    retrievalReference: facts.reference.rrn,
-    authorizationCode: saleOutcome(loaded)?.authorizationCode ?? offline?.authorizationCode,
+    orderId: readText(context.request['order'], 'orderId')?.toLowerCase(),
+    retrievalReference: context.reference.rrn,
+    authorizationCode: saleOutcome(record)?.authorizationCode ?? offline?.authorizationCode,
     maskedNumber: card.maskedNumber,
-    cardToken: uuidForm.test(card.token) ? card.token : undefined,
+    cardToken: uuidPattern.test(card.token) ? card.token : undefined,
     responseCode: response?.code,
     isOffline: offline !== undefined,
-    day: localTimeAt(madeAt(loaded, facts), facts.timeZone).day,
-    timeZone: facts.timeZone,
+    day: localTimeAt(saleTimeMs(record, context), context.timeZone).day,
+    timeZone: context.timeZone,
     updatedAt: row.updatedAt,
     version: row.version,
   };
 }
 
 /** @example const { line, entries } = reportedCard(loaded); */
-export function reportedCard(loaded: TransactionRecord): Reported {
-  const facts = authorizationContext(loaded);
+export function projectCardPayment(record: TransactionRecord): ProjectedPayment {
+  const context = authorizationContext(record);
   return {
-    line: lineOf(loaded, facts),
-    entries: entriesOf(loaded, facts),
-    moves: movesOf(loaded, facts),
+    line: toPaymentLine(record, context),
+    entries: toSumEntries(record, context),
+    movements: toSettlementMovements(record, context),
   };
 }

@@ -7,8 +7,8 @@ import {
   type TransactionRecord,
 } from '../../payments/index.ts';
 import type { RunQuery } from '../infrastructure/run-query.ts';
-import { newLinesText } from './payment-line-sql.ts';
-import { notToldOf, project } from './project-payments.ts';
+import { insertLinesSql } from './payment-line-sql.ts';
+import { projectPayments, withoutFeedEvents } from './project-payments.ts';
 
 const organizationId = '0198c0de-0000-7000-8000-000000000000';
 const at = '2026-03-01T10:00:00.000Z';
@@ -64,16 +64,16 @@ async function projected(cards: ReadonlyMap<string, number>, known: readonly str
   const recent = createRecentTransactions();
   for (const id of known) recent.add(captured(id));
   const numbering = {
-    numbersOf: async (_run: RunQuery, all: readonly unknown[]) =>
+    assignNumbers: async (_run: RunQuery, all: readonly unknown[]) =>
       all.map(() => ({ groupId: 1, classId: 1 })),
-    keep: () => {},
+    cacheAfterCommit: () => {},
   };
-  await project(run, { organizationId, numbering, at, recent }, { cards, qr: [] });
+  await projectPayments(run, { organizationId, numbering, at, recent }, { cards, qr: [] });
   const idsIn = (text: string, place: number) => {
     const values = asked[text];
     return Array.isArray(values) ? String(values[place]) : undefined;
   };
-  return { read: idsIn(selectTransactionsText, 1), written: idsIn(newLinesText, 2), recent };
+  return { read: idsIn(selectTransactionsText, 1), written: idsIn(insertLinesSql, 2), recent };
 }
 
 test('a sale that this process has committed is not read again, and forgotten then', async () => {
@@ -94,5 +94,5 @@ test('one of which a later event was told is read, and so is one that nobody rem
 });
 
 test('whoever walks over all payments reads them as they stand', async () => {
-  assert.deepEqual((await projected(notToldOf(['a', 'b']), ['a', 'b'])).read, '{a,b}');
+  assert.deepEqual((await projected(withoutFeedEvents(['a', 'b']), ['a', 'b'])).read, '{a,b}');
 });

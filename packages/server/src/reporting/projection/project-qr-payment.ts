@@ -1,16 +1,16 @@
 // Derives the report entries of a QR payment: a payment is authorised and captured at once.
 import type { ReportedQr } from '../../qr/index.ts';
 import type {
-  Ending,
-  Entry,
-  Group,
+  PaymentGroup,
   PaymentLine,
-  Reported,
+  PaymentOutcome,
+  ProjectedPayment,
+  SumEntry,
   Sums,
 } from './reported-payment-types.ts';
 import { localTimeAt } from './store-local-time.ts';
 
-const endings: Readonly<Record<string, Ending>> = {
+const outcomesByPhase: Readonly<Record<string, PaymentOutcome>> = {
   Completed: 'approved',
   Declined: 'declined',
   Failed: 'failed',
@@ -19,7 +19,7 @@ const endings: Readonly<Record<string, Ending>> = {
 };
 
 /** Providers have unlimited reason texts; these are the categories that a summary can use. */
-const answers: Readonly<Record<string, Pick<Group, 'category' | 'reason'>>> = {
+const responsesByPhase: Readonly<Record<string, Pick<PaymentGroup, 'category' | 'reason'>>> = {
   Completed: { category: 'Approved', reason: 'Approved' },
   Declined: { category: 'HardDecline', reason: 'DeclinedByProvider' },
   Failed: { category: 'TechnicalFailure', reason: 'FailedAtProvider' },
@@ -28,23 +28,23 @@ const answers: Readonly<Record<string, Pick<Group, 'category' | 'reason'>>> = {
 type QrEvent = ReportedQr['events'][number];
 
 const isOutcome = ({ data }: QrEvent): boolean =>
-  data.changes.phase !== undefined && data.changes.phase in endings;
+  data.changes.phase !== undefined && data.changes.phase in outcomesByPhase;
 
 /** The paid amount after an event; an amount in another currency does not count. */
-type Paid = { readonly told: number; readonly isForeign: boolean };
+type PaidAmount = { readonly reported: number; readonly isForeign: boolean };
 
-const paidAfter = ({ data }: QrEvent, { told, isForeign }: Paid): Paid => {
+const addPaid = ({ data }: QrEvent, { reported, isForeign }: PaidAmount): PaidAmount => {
   const { paid, hold } = data.changes;
-  if (paid === undefined) return { told, isForeign };
-  return { told: told + paid, isForeign: hold === 'CurrencyDiffers' };
+  if (paid === undefined) return { reported, isForeign };
+  return { reported: reported + paid, isForeign: hold === 'CurrencyDiffers' };
 };
 
-const nothingPaid: Paid = { told: 0, isForeign: false };
-const counted = ({ told, isForeign }: Paid): number => (isForeign ? 0 : told);
+const zeroPaid: PaidAmount = { reported: 0, isForeign: false };
+const countedAmount = ({ reported, isForeign }: PaidAmount): number => (isForeign ? 0 : reported);
 
 /** An amount that was settled elsewhere counts as reversed. */
-function sumsOf({ data }: QrEvent, before: Paid, after: Paid): Sums {
-  const paid = counted(after) - counted(before);
+function toSums({ data }: QrEvent, before: PaidAmount, after: PaidAmount): Sums {
+  const paid = countedAmount(after) - countedAmount(before);
   const { refunded = 0, settled = 0 } = after.isForeign ? {} : data.changes;
   const reversed = Math.max(0, -paid) + settled;
   return {
@@ -54,18 +54,18 @@ function sumsOf({ data }: QrEvent, before: Paid, after: Paid): Sums {
   };
 }
 
-function entriesOf({ loaded, events, timeZone }: ReportedQr): Map<number, Entry> {
-  const entries = new Map<number, Entry>();
+function toSumEntries({ loaded, events, timeZone }: ReportedQr): Map<number, SumEntry> {
+  const entries = new Map<number, SumEntry>();
   const outcome = events.find(isOutcome);
   const made = Date.parse(loaded.row.createdAt);
-  let paid = nothingPaid;
+  let paid = zeroPaid;
   for (const event of events) {
     const before = paid;
-    paid = paidAfter(event, before);
-    const sums = sumsOf(event, before, paid);
+    paid = addPaid(event, before);
+    const sums = toSums(event, before, paid);
     if (event === outcome) {
-      const ending = endings[event.data.changes.phase ?? ''] ?? 'other';
-      entries.set(event.sequence, { ...localTimeAt(made, timeZone), ending, sums });
+      const ending = outcomesByPhase[event.data.changes.phase ?? ''] ?? 'other';
+      entries.set(event.sequence, { ...localTimeAt(made, timeZone), outcome: ending, sums });
     } else if (Object.keys(sums).length > 0) {
       entries.set(event.sequence, { ...localTimeAt(Date.parse(event.at), timeZone), sums });
     }
@@ -73,12 +73,12 @@ function entriesOf({ loaded, events, timeZone }: ReportedQr): Map<number, Entry>
   return entries;
 }
 
-function lineOf({ loaded, events, timeZone }: ReportedQr): PaymentLine {
+function toPaymentLine({ loaded, events, timeZone }: ReportedQr): PaymentLine {
   const { row } = loaded;
   const { amount, currency, refunded, settled } = row.position;
-  const last = events.reduce((paid, event) => paidAfter(event, paid), nothingPaid);
-  const paid = counted(last);
-  const answer = answers[events.find(isOutcome)?.data.changes.phase ?? ''];
+  const last = events.reduce((paid, event) => addPaid(event, paid), zeroPaid);
+  const paid = countedAmount(last);
+  const response = responsesByPhase[events.find(isOutcome)?.data.changes.phase ?? ''];
   return {
     paymentId: row.transactionId,
     createdAt: row.createdAt,
@@ -88,7 +88,7 @@ function lineOf({ loaded, events, timeZone }: ReportedQr): PaymentLine {
       scheme: row.facts.paymentType,
       entryMode: '',
       currency,
-      ...(answer ?? { category: '', reason: '' }),
+      ...(response ?? { category: '', reason: '' }),
     },
     merchantId: row.merchantId,
     storeId: row.storeId,
@@ -113,6 +113,6 @@ function lineOf({ loaded, events, timeZone }: ReportedQr): PaymentLine {
 }
 
 /** @example const { line, entries } = reportedQr(payment); */
-export function reportedQr(payment: ReportedQr): Reported {
-  return { line: lineOf(payment), entries: entriesOf(payment), moves: new Map() };
+export function projectQrPayment(payment: ReportedQr): ProjectedPayment {
+  return { line: toPaymentLine(payment), entries: toSumEntries(payment), movements: new Map() };
 }

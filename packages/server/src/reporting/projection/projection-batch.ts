@@ -7,61 +7,69 @@ import {
 } from '../../payments/index.ts';
 import { type Clock, type Database, isoTime } from '../../platform/index.ts';
 import { walkQrPayments } from '../../qr/index.ts';
-import { nil, type RunQuery, runIn } from '../infrastructure/run-query.ts';
-import type { Dictionaries, Numbering } from './group-dictionary.ts';
-import { notToldOf, project, type Subjects } from './project-payments.ts';
+import { nilUuid, type RunQuery, runInTransaction } from '../infrastructure/run-query.ts';
+import type { DictionarySession, GroupDictionaries } from './group-dictionary.ts';
+import { type PaymentsToProject, projectPayments, withoutFeedEvents } from './project-payments.ts';
 import {
-  beginText,
-  filesText,
-  type HeldPosition,
-  holdText,
-  moveText,
-  type News,
-  newsText,
-  type Position,
-  type Stage,
-  wipePart,
+  deleteReportPart,
+  type FeedEvent,
+  feedEventsSql,
+  insertPositionSql,
+  insertSettlementFilesSql,
+  type LockedPosition,
+  lockPositionSql,
+  type ProjectionPosition,
+  type ProjectionStage,
+  updatePositionSql,
 } from './projection-sql.ts';
 
 /** The events of one transaction, in which each sum is written once. */
 const eventsAtOnce = 2000;
 const filesAtOnce = 20;
 
-type Held = {
+type BatchContext = {
   readonly run: RunQuery;
   readonly organizationId: string;
-  readonly numbering: Numbering;
+  readonly numbering: DictionarySession;
   readonly at: string;
   readonly recent: RecentTransactions | undefined;
 };
 
-const cardKinds = ['transaction.', 'offline.'];
-const filed = 'clearing.file_made';
+const cardEventPrefixes = ['transaction.', 'offline.'];
+const clearingFileEvent = 'clearing.file_made';
 
-function subjectsOf(news: readonly News[]): Subjects & { files: string[] } {
+function groupEvents(events: readonly FeedEvent[]): PaymentsToProject & { files: string[] } {
   const cards = new Map<string, number>();
   const qr = new Set<string>();
   const files = new Set<string>();
-  for (const { type, subjectId, sequence } of news) {
-    if (cardKinds.some((prefix) => type.startsWith(prefix))) {
+  for (const { type, subjectId, sequence } of events) {
+    if (cardEventPrefixes.some((prefix) => type.startsWith(prefix))) {
       cards.set(subjectId, Math.max(sequence, cards.get(subjectId) ?? 0));
     } else if (type.startsWith('qr.')) qr.add(subjectId);
-    else if (type === filed) files.add(subjectId);
+    else if (type === clearingFileEvent) files.add(subjectId);
   }
   return { cards, qr: [...qr], files: [...files] };
 }
 
-async function noteFiles({ run, organizationId }: Held, fileIds: readonly string[]): Promise<void> {
+async function recordClearingFiles(
+  { run, organizationId }: BatchContext,
+  fileIds: readonly string[],
+): Promise<void> {
   for (const fileId of fileIds) {
     const sums = await readClearingTotals(run, organizationId, fileId);
     const rows = sums.map(({ lines, amount, ...key }) => ({ ...key, fileId, lines, amount }));
-    if (rows.length > 0) await run(filesText, [organizationId, JSON.stringify(rows)]);
+    if (rows.length > 0)
+      await run(insertSettlementFilesSql, [organizationId, JSON.stringify(rows)]);
   }
 }
 
-type Walked = { readonly stage: Stage; readonly place: string; readonly isFull: boolean };
+type StageResult = {
+  readonly stage: ProjectionStage;
+  readonly place: string;
+  readonly isFull: boolean;
+};
 
-const nextStages: Readonly<Record<Stage, Stage>> = {
+const nextStages: Readonly<Record<ProjectionStage, ProjectionStage>> = {
   Wiping: 'Cards',
   Cards: 'Qr',
   Qr: 'Files',
@@ -70,31 +78,34 @@ const nextStages: Readonly<Record<Stage, Stage>> = {
 };
 
 /** Processes a part of the walk; each stage starts at its first row. */
-async function walk(held: Held, { stage, place }: Position): Promise<Walked> {
-  const { run, organizationId } = held;
-  const goOn = (ids: readonly string[], most: number): Walked =>
-    ids.length === most
-      ? { stage, place: ids.at(-1) ?? nil, isFull: true }
-      : { stage: nextStages[stage], place: nil, isFull: stage !== 'Files' };
+async function projectStage(
+  context: BatchContext,
+  { stage, place }: ProjectionPosition,
+): Promise<StageResult> {
+  const { run, organizationId } = context;
+  const toResult = (ids: readonly string[], limit: number): StageResult =>
+    ids.length === limit
+      ? { stage, place: ids.at(-1) ?? nilUuid, isFull: true }
+      : { stage: nextStages[stage], place: nilUuid, isFull: stage !== 'Files' };
   switch (stage) {
     case 'Wiping': {
-      const isLeft = await wipePart(run, organizationId);
-      return { stage: isLeft ? 'Wiping' : 'Cards', place: nil, isFull: true };
+      const hasMore = await deleteReportPart(run, organizationId);
+      return { stage: hasMore ? 'Wiping' : 'Cards', place: nilUuid, isFull: true };
     }
     case 'Cards': {
       const cards = await listTransactionIds(run, organizationId, place, eventsAtOnce);
-      await project(run, held, { cards: notToldOf(cards), qr: [] });
-      return goOn(cards, eventsAtOnce);
+      await projectPayments(run, context, { cards: withoutFeedEvents(cards), qr: [] });
+      return toResult(cards, eventsAtOnce);
     }
     case 'Qr': {
       const qr = await walkQrPayments(run, organizationId, place, eventsAtOnce);
-      await project(run, held, { cards: notToldOf([]), qr });
-      return goOn(qr, eventsAtOnce);
+      await projectPayments(run, context, { cards: withoutFeedEvents([]), qr });
+      return toResult(qr, eventsAtOnce);
     }
     case 'Files': {
       const files = await listClearingFileIds(run, organizationId, place, filesAtOnce);
-      await noteFiles(held, files);
-      return goOn(files, filesAtOnce);
+      await recordClearingFiles(context, files);
+      return toResult(files, filesAtOnce);
     }
     default:
       return { stage, place, isFull: false };
@@ -102,103 +113,116 @@ async function walk(held: Held, { stage, place }: Position): Promise<Walked> {
 }
 
 /** If events were deleted before the server read them, a walk over all payments replaces them. */
-function afterForgotten(position: Position): Position {
+function restartAfterDeletedEvents(position: ProjectionPosition): ProjectionPosition {
   if (position.swept <= position.position) return position;
   const isWiping = position.stage === 'Wiping';
   return {
     ...position,
     position: position.swept,
     stage: isWiping ? 'Wiping' : 'Cards',
-    place: nil,
+    place: nilUuid,
   };
 }
 
 /** Sums of an older version lack values that this version reads, so the reports are rebuilt. */
-function afterForeign({ isForeign, ...position }: HeldPosition): Position {
-  return isForeign ? { ...position, stage: 'Wiping', place: nil } : position;
+function restartAfterOlderVersion({ isForeign, ...position }: LockedPosition): ProjectionPosition {
+  return isForeign ? { ...position, stage: 'Wiping', place: nilUuid } : position;
 }
 
-async function follow(held: Held, position: number): Promise<News[]> {
-  const { run, organizationId } = held;
-  const news = await run<News>(newsText, [organizationId, position, eventsAtOnce]);
-  const { files, ...subjects } = subjectsOf(news);
-  await project(run, held, subjects);
-  await noteFiles(held, files);
-  return news;
+async function projectFeedEvents(context: BatchContext, position: number): Promise<FeedEvent[]> {
+  const { run, organizationId } = context;
+  const events = await run<FeedEvent>(feedEventsSql, [organizationId, position, eventsAtOnce]);
+  const { files, ...payments } = groupEvents(events);
+  await projectPayments(run, context, payments);
+  await recordClearingFiles(context, files);
+  return events;
 }
 
-export type Turned = {
+export type BatchResult = {
   /** The number of processed events. */
   readonly events: number;
   /** True if more events probably wait. */
   readonly isFull: boolean;
   /** True if another process holds the organisation. */
-  readonly isHeld: boolean;
+  readonly isLockedElsewhere: boolean;
 };
 
-export type TurnDeps = {
+export type ProjectionBatchDeps = {
   database: Database;
   clock: Clock;
-  dictionaries: Dictionaries;
+  dictionaries: GroupDictionaries;
   /**
    * The sales that this process has committed; if absent, the server reads all from the database.
    */
   recent?: RecentTransactions | undefined;
   /** Pauses after this much work, so that other work of the process can run. */
-  rest(workedMs: number): Promise<void>;
+  pauseAfter(workedMs: number): Promise<void>;
 };
 
 /**
  * Pauses after each statement, because a batch without pauses would delay sales for half a second.
  */
-function withRests(run: RunQuery, rest: TurnDeps['rest']): RunQuery {
-  let fromMs = performance.now();
+function withPauses(run: RunQuery, pauseAfter: ProjectionBatchDeps['pauseAfter']): RunQuery {
+  let startedMs = performance.now();
   return async (text, values) => {
     const rows = await run<never>(text, values);
-    await rest(performance.now() - fromMs);
-    fromMs = performance.now();
+    await pauseAfter(performance.now() - startedMs);
+    startedMs = performance.now();
     return rows;
   };
 }
 
 /** @example const { isFull } = await turn(deps, organizationId); */
-export async function turn(deps: TurnDeps, organizationId: string): Promise<Turned> {
+export async function runProjectionBatch(
+  deps: ProjectionBatchDeps,
+  organizationId: string,
+): Promise<BatchResult> {
   const { database, clock, dictionaries } = deps;
-  let numbering: Numbering | undefined;
+  let numbering: DictionarySession | undefined;
   const now = clock.now();
-  const turned = await database.transaction(async (trx): Promise<Turned> => {
-    const run = withRests(runIn(trx), deps.rest);
+  const result = await database.transaction(async (trx): Promise<BatchResult> => {
+    const run = withPauses(runInTransaction(trx), deps.pauseAfter);
     // Created with the transaction, because numbers of a rolled-back transaction are not valid.
-    numbering = dictionaries.of(organizationId);
+    numbering = dictionaries.open(organizationId);
     const at = isoTime(now);
-    const held: Held = { run, organizationId, numbering, at, recent: deps.recent };
-    const [found] = await run<HeldPosition>(holdText, [organizationId]);
-    if (found === undefined) return { events: 0, isFull: false, isHeld: true };
-    const position = afterForgotten(afterForeign(found));
-    const walked = await walk(held, position);
+    const context: BatchContext = { run, organizationId, numbering, at, recent: deps.recent };
+    const [locked] = await run<LockedPosition>(lockPositionSql, [organizationId]);
+    if (locked === undefined) return { events: 0, isFull: false, isLockedElsewhere: true };
+    const position = restartAfterDeletedEvents(restartAfterOlderVersion(locked));
+    const stageResult = await projectStage(context, position);
     // During the deletion of old reports, new lines would be deleted too.
     const isWiping = position.stage === 'Wiping';
-    const news = isWiping ? [] : await follow(held, position.position);
-    const last = news.at(-1);
-    const isFull = news.length >= eventsAtOnce;
+    const events = isWiping ? [] : await projectFeedEvents(context, position.position);
+    const last = events.at(-1);
+    const isFull = events.length >= eventsAtOnce;
     // After a failover the feed may skip positions, so the head also counts as reached.
     const lastSeen = last?.position ?? position.position;
     const reached = isFull || isWiping ? lastSeen : Math.max(lastSeen, position.head);
     const asOf = isFull && last !== undefined ? last.createdAt.getTime() : now;
-    const place = walked.stage === 'Following' ? null : walked.place;
-    await run(moveText, [organizationId, reached, isoTime(asOf), walked.stage, place]);
-    return { events: news.length, isFull: isFull || walked.isFull, isHeld: false };
+    const place = stageResult.stage === 'Following' ? null : stageResult.place;
+    await run(updatePositionSql, [
+      organizationId,
+      reached,
+      isoTime(asOf),
+      stageResult.stage,
+      place,
+    ]);
+    return {
+      events: events.length,
+      isFull: isFull || stageResult.isFull,
+      isLockedElsewhere: false,
+    };
   });
-  if (!turned.isHeld) numbering?.keep();
-  return turned;
+  if (!result.isLockedElsewhere) numbering?.cacheAfterCommit();
+  return result;
 }
 
 /** Creates the row with the position of the reports of an organisation. */
-export async function begin(
-  { database, clock }: Pick<TurnDeps, 'database' | 'clock'>,
+export async function createReportPosition(
+  { database, clock }: Pick<ProjectionBatchDeps, 'database' | 'clock'>,
   organizationId: string,
 ): Promise<void> {
-  await database.query(beginText, [organizationId, isoTime(clock.now())]);
+  await database.query(insertPositionSql, [organizationId, isoTime(clock.now())]);
 }
 
 /**

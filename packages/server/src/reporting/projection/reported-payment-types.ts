@@ -1,7 +1,7 @@
 // Types of a payment in reports: its line in the search, and its contribution to sums.
 
 /** The attributes that payments share; an empty text means no value. */
-export type Group = {
+export type PaymentGroup = {
   readonly kind: 'Card' | 'Qr';
   readonly scheme: string;
   readonly entryMode: string;
@@ -15,7 +15,7 @@ export type PaymentLine = {
   readonly paymentId: string;
   readonly createdAt: string;
   readonly state: string;
-  readonly group: Group;
+  readonly group: PaymentGroup;
   readonly merchantId: string;
   readonly storeId: string | undefined;
   readonly deviceId: string | undefined;
@@ -41,24 +41,24 @@ export type PaymentLine = {
 };
 
 /** The outcome of a payment; `other` includes cancelled and expired payments. */
-export type Ending = 'approved' | 'declined' | 'failed' | 'other';
+export type PaymentOutcome = 'approved' | 'declined' | 'failed' | 'other';
 
 export const sumNames = ['authorized', 'captured', 'refunded', 'cancelled', 'reversed'] as const;
 export type SumName = (typeof sumNames)[number];
 export type Sums = { readonly [Name in SumName]?: number };
 
 /** The contribution of one event to the sums of a day. */
-export type Entry = {
+export type SumEntry = {
   readonly day: string;
   readonly hour: number;
   /** Only on the outcome event, so that each payment counts once. */
-  readonly ending?: Ending;
+  readonly outcome?: PaymentOutcome;
   readonly latencyMs?: number;
   readonly sums: Sums;
 };
 
 /** The amount that one event moves between an acquirer and a merchant, in minor units. */
-export type SettlementMove = {
+export type SettlementMovement = {
   /** YYYY-MM-DD. */
   readonly date: string;
   readonly kind: 'Capture' | 'Refund' | 'Reversal' | 'Pending';
@@ -66,10 +66,10 @@ export type SettlementMove = {
   readonly count: number;
   readonly amount: number;
   /** The acquirer's references; absent for a pending amount, which has not moved yet. */
-  readonly movement?: Movement;
+  readonly references?: MovementReferences;
 };
 
-export type Movement = {
+export type MovementReferences = {
   /** The number of the operation; 0 is the sale itself. */
   readonly number: number;
   readonly merchantNumber: string;
@@ -81,14 +81,14 @@ export type Movement = {
 };
 
 /** A payment in reports; both maps use the sequence number of the event as key. */
-export type Reported = {
+export type ProjectedPayment = {
   readonly line: PaymentLine;
-  readonly entries: ReadonlyMap<number, Entry>;
-  readonly moves: ReadonlyMap<number, readonly SettlementMove[]>;
+  readonly entries: ReadonlyMap<number, SumEntry>;
+  readonly movements: ReadonlyMap<number, readonly SettlementMovement[]>;
 };
 
-const wordForm = /^[A-Za-z][A-Za-z0-9]{0,39}$/;
+const namePattern = /^[A-Za-z][A-Za-z0-9]{0,39}$/;
 
 /** Reasons come from short lists; any other text would create a new group each time. */
-export const reasonWord = (reason: string | undefined): string =>
-  reason === undefined ? '' : wordForm.test(reason) ? reason : 'Other';
+export const toReasonName = (reason: string | undefined): string =>
+  reason === undefined ? '' : namePattern.test(reason) ? reason : 'Other';

@@ -10,25 +10,26 @@ export type LocalTime = {
 
 /** Time zones change their offset only at full quarters of an hour. */
 const quarterMs = 900_000;
-const zonesMax = 600;
+const cachedZonesMax = 600;
 
-type Zone = { format: Intl.DateTimeFormat; quarter: number; hour: number };
+type CachedZone = { format: Intl.DateTimeFormat; quarter: number; hour: number };
 
-const zones = new Map<string, Zone>();
+const cachedZones = new Map<string, CachedZone>();
 
-function hourAt(at: number, timeZone: string): number {
+function findHour(at: number, timeZone: string): number {
   const quarter = Math.floor(at / quarterMs);
-  const known = zones.get(timeZone);
-  if (known?.quarter === quarter) return known.hour;
+  const cached = cachedZones.get(timeZone);
+  if (cached?.quarter === quarter) return cached.hour;
   const format =
-    known?.format ??
+    cached?.format ??
     new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', hourCycle: 'h23' });
   const hour = Number(format.format(at));
-  if (known !== undefined || zones.size < zonesMax) zones.set(timeZone, { format, quarter, hour });
+  if (cached !== undefined || cachedZones.size < cachedZonesMax)
+    cachedZones.set(timeZone, { format, quarter, hour });
   return hour;
 }
 
 /** @example const { day, hour } = localTimeAt(Date.now(), 'Europe/Paris'); */
 export function localTimeAt(at: number, timeZone: string): LocalTime {
-  return { day: settlementDayForTime(at, timeZone).date, hour: hourAt(at, timeZone) };
+  return { day: settlementDayForTime(at, timeZone).date, hour: findHour(at, timeZone) };
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import fc from 'fast-check';
-import { compare, type Ours, type Theirs } from './match-movements.ts';
+import { type AcquirerLine, matchMovements, type PlatformMovement } from './match-movements.ts';
 
 const said = {
   type: 'Capture',
@@ -13,12 +13,12 @@ const said = {
   currency: 'EUR',
   settlementDate: '2026-03-01',
 } as const;
-const theirs = (number: number, more: Partial<Theirs> = {}): Theirs => ({
+const theirs = (number: number, more: Partial<AcquirerLine> = {}): AcquirerLine => ({
   ...said,
   number,
   ...more,
 });
-const ours = (transactionId: string, more: Partial<Ours> = {}): Ours => ({
+const ours = (transactionId: string, more: Partial<PlatformMovement> = {}): PlatformMovement => ({
   ...said,
   transactionId,
   sequence: 2,
@@ -26,8 +26,8 @@ const ours = (transactionId: string, more: Partial<Ours> = {}): Ours => ({
   terminalId: '10000001',
   ...more,
 });
-const outcomes = (lines: Theirs[], movements: Ours[]) =>
-  compare(lines, movements)
+const outcomes = (lines: AcquirerLine[], movements: PlatformMovement[]) =>
+  matchMovements(lines, movements)
     .sort((one, other) => one.theirs.number - other.theirs.number)
     .map(({ outcome, differences, ours: own }) => [outcome, ...differences, own?.transactionId]);
 
@@ -159,9 +159,11 @@ describe('a file and our movements', () => {
           ...each,
           number: index + 1,
           ...(isNamed.next().value ? { terminalId } : {}),
-        })) as Theirs[];
-        const movements = second.map((each, index) => ours(`${index}`, each as Partial<Ours>));
-        const found = compare(lines, movements);
+        })) as AcquirerLine[];
+        const movements = second.map((each, index) =>
+          ours(`${index}`, each as Partial<PlatformMovement>),
+        );
+        const found = matchMovements(lines, movements);
         assert.equal(found.length, lines.length);
         assert.ok(found.every(({ outcome }) => outcome === 'Matched'));
         assert.equal(new Set(found.map((each) => each.ours)).size, movements.length);
@@ -187,8 +189,8 @@ describe('a file and our movements', () => {
     );
 
   test('lines that name no terminal take nothing from those that do', () => {
-    const ofOwn = (lines: Theirs[], movements: Ours[]) =>
-      compare(lines, movements)
+    const ofOwn = (lines: AcquirerLine[], movements: PlatformMovement[]) =>
+      matchMovements(lines, movements)
         .filter(({ theirs: { terminalId }, ours: own }) => own && own.terminalId === terminalId)
         .map(({ theirs: { number }, ours: own }) => [number, own?.transactionId] as const)
         .sort(([one], [other]) => one - other);
@@ -205,7 +207,7 @@ describe('a file and our movements', () => {
     fc.assert(
       fc.property(side, side, (file, own) => {
         const [lines, movements] = [linesOf(file), movementsOf(own)];
-        const found = compare(lines, movements);
+        const found = matchMovements(lines, movements);
         assert.deepEqual(new Set(found.map(({ theirs: { number } }) => number)).size, lines.length);
         const used = found.flatMap((each) => each.ours ?? []);
         assert.equal(new Set(used).size, used.length);

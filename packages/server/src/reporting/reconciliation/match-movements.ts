@@ -2,7 +2,7 @@
 import type { MovementType, ReconciliationOutcome } from '@switchyard/contract';
 
 /** The members of a movement on both sides; the amount in minor units. */
-type Said = {
+type MovementData = {
   readonly type: MovementType;
   readonly retrievalReferenceNumber: string;
   readonly acquirerMerchantId: string;
@@ -12,33 +12,33 @@ type Said = {
   readonly settlementDate: string;
 };
 
-export type Theirs = Said & {
+export type AcquirerLine = MovementData & {
   readonly number: number;
   /** The terminal (DE41), if the file contains it. */
   readonly terminalId?: string;
 };
-export type Ours = Said & {
+export type PlatformMovement = MovementData & {
   readonly terminalId: string;
   readonly transactionId: string;
   readonly sequence: number;
   readonly merchantId: string;
 };
 
-const compared = ['type', 'amount', 'currency', 'settlementDate'] as const;
-export type Difference = (typeof compared)[number] | 'terminalId';
+const comparedMembers = ['type', 'amount', 'currency', 'settlementDate'] as const;
+export type Difference = (typeof comparedMembers)[number] | 'terminalId';
 
-export type Compared = {
+export type ComparedLine = {
   readonly outcome: Exclude<ReconciliationOutcome, 'MissingThere'>;
   readonly differences: readonly Difference[];
-  readonly theirs: Theirs;
-  readonly ours?: Ours;
+  readonly theirs: AcquirerLine;
+  readonly ours?: PlatformMovement;
 };
 
 /**
  * The members that a line and a movement of one reference must share, strictest first. If two
  * captures share a reference, each gets its exact match before a weaker match is possible.
  */
-const passes: readonly (readonly (keyof Said)[])[] = [
+const matchPasses: readonly (readonly (keyof MovementData)[])[] = [
   ['acquirerMerchantId', 'type', 'amount', 'currency', 'settlementDate'],
   ['acquirerMerchantId', 'type', 'amount', 'currency'],
   ['acquirerMerchantId', 'type', 'currency'],
@@ -46,56 +46,66 @@ const passes: readonly (readonly (keyof Said)[])[] = [
   ['acquirerMerchantId', 'amount', 'currency'],
 ];
 /** The members that must match although the terminals differ. */
-const surePasses = passes.slice(0, 2);
+const strictPasses = matchPasses.slice(0, 2);
 /** Every match of any pass is equal in one of these lists of members. */
-const widePasses = passes.slice(3);
+const loosePasses = matchPasses.slice(3);
 
-type Member = keyof Said | 'terminalId';
+type Member = keyof MovementData | 'terminalId';
 
-const keyOf = (said: Said & { readonly terminalId?: string }, members: readonly Member[]): string =>
-  JSON.stringify([said.retrievalReferenceNumber, ...members.map((member) => said[member])]);
+const matchKey = (
+  movement: MovementData & { readonly terminalId?: string },
+  members: readonly Member[],
+): string =>
+  JSON.stringify([movement.retrievalReferenceNumber, ...members.map((member) => movement[member])]);
 
-const isNamed = ({ terminalId }: Theirs): boolean => terminalId !== undefined;
-const isNameless = (line: Theirs): boolean => !isNamed(line);
+const hasTerminal = ({ terminalId }: AcquirerLine): boolean => terminalId !== undefined;
+const hasNoTerminal = (line: AcquirerLine): boolean => !hasTerminal(line);
 
-const differencesOf = (theirs: Theirs, ours: Ours): Difference[] => [
-  ...compared.filter((member) => theirs[member] !== ours[member]),
-  ...(isNameless(theirs) || theirs.terminalId === ours.terminalId ? [] : ['terminalId' as const]),
+const listDifferences = (theirs: AcquirerLine, ours: PlatformMovement): Difference[] => [
+  ...comparedMembers.filter((member) => theirs[member] !== ours[member]),
+  ...(hasNoTerminal(theirs) || theirs.terminalId === ours.terminalId
+    ? []
+    : ['terminalId' as const]),
 ];
 
-function pairOf(theirs: Theirs, ours: Ours): Compared {
-  const differences = differencesOf(theirs, ours);
+function toPair(theirs: AcquirerLine, ours: PlatformMovement): ComparedLine {
+  const differences = listDifferences(theirs, ours);
   return { outcome: differences.length === 0 ? 'Matched' : 'Different', differences, theirs, ours };
 }
 
 /** The lines and movements without a match. */
-type Open = { readonly lines: Set<Theirs>; readonly movements: Set<Ours> };
+type Unmatched = { readonly lines: Set<AcquirerLine>; readonly movements: Set<PlatformMovement> };
 
 /** Matches lines and movements with equal members in order, and removes them from the open ones. */
-function take(
-  { lines, movements }: Open,
+function matchByMembers(
+  { lines, movements }: Unmatched,
   members: readonly Member[],
-  { is, of = movements }: { is(line: Theirs): boolean; of?: Iterable<Ours> },
-): Compared[] {
-  const byKey = Map.groupBy(of, (each) => keyOf(each, members));
-  const found: Compared[] = [];
-  for (const line of [...lines].filter(is)) {
-    const own = byKey.get(keyOf(line, members))?.shift();
-    if (own === undefined) continue;
+  {
+    is: accepts,
+    of: candidates = movements,
+  }: { is(line: AcquirerLine): boolean; of?: Iterable<PlatformMovement> },
+): ComparedLine[] {
+  const byKey = Map.groupBy(candidates, (each) => matchKey(each, members));
+  const found: ComparedLine[] = [];
+  for (const line of [...lines].filter(accepts)) {
+    const movement = byKey.get(matchKey(line, members))?.shift();
+    if (movement === undefined) continue;
     lines.delete(line);
-    movements.delete(own);
-    found.push(pairOf(line, own));
+    movements.delete(movement);
+    found.push(toPair(line, movement));
   }
   return found;
 }
 
 /** The movements that no line with a terminal can match in a later pass. */
-function freeOf({ lines, movements }: Open): Ours[] {
-  const keysOf = (said: Theirs | Ours) =>
-    widePasses.map((members, index) => `${index}${keyOf(said, [...members, 'terminalId'])}`);
-  const needed = new Set([...lines].filter(isNamed).flatMap(keysOf));
-  if (needed.size === 0) return [...movements];
-  return [...movements].filter((each) => !keysOf(each).some((key) => needed.has(key)));
+function listFreeMovements({ lines, movements }: Unmatched): PlatformMovement[] {
+  const listKeys = (movement: AcquirerLine | PlatformMovement) =>
+    loosePasses.map(
+      (members, index) => `${index}${matchKey(movement, [...members, 'terminalId'])}`,
+    );
+  const neededKeys = new Set([...lines].filter(hasTerminal).flatMap(listKeys));
+  if (neededKeys.size === 0) return [...movements];
+  return [...movements].filter((each) => !listKeys(each).some((key) => neededKeys.has(key)));
 }
 
 /**
@@ -103,23 +113,28 @@ function freeOf({ lines, movements }: Open): Ours[] {
  * matches a movement that no line with a terminal may still need. Two terminals may use the same
  * reference.
  */
-function pass(open: Open, members: readonly Member[]): Compared[] {
-  const own = take(open, [...members, 'terminalId'], { is: isNamed });
-  return [...own, ...take(open, members, { is: isNameless, of: freeOf(open) })];
+function runPass(unmatched: Unmatched, members: readonly Member[]): ComparedLine[] {
+  const withTerminal = matchByMembers(unmatched, [...members, 'terminalId'], { is: hasTerminal });
+  return [
+    ...withTerminal,
+    ...matchByMembers(unmatched, members, { is: hasNoTerminal, of: listFreeMovements(unmatched) }),
+  ];
 }
 
 /**
  * Acquirers may write a terminal id in another form. A single remaining line therefore matches a
  * single remaining movement.
  */
-function takeOnly(open: Open, members: readonly Member[]): Compared[] {
-  const byKey = Map.groupBy([...open.lines].filter(isNamed), (line) => keyOf(line, members));
-  const ours = Map.groupBy(open.movements, (each) => keyOf(each, members));
-  const isOnly = (line: Theirs) => {
-    const key = keyOf(line, members);
-    return isNamed(line) && byKey.get(key)?.length === 1 && ours.get(key)?.length === 1;
+function matchSingleCandidates(unmatched: Unmatched, members: readonly Member[]): ComparedLine[] {
+  const byKey = Map.groupBy([...unmatched.lines].filter(hasTerminal), (line) =>
+    matchKey(line, members),
+  );
+  const ours = Map.groupBy(unmatched.movements, (each) => matchKey(each, members));
+  const isSingle = (line: AcquirerLine) => {
+    const key = matchKey(line, members);
+    return hasTerminal(line) && byKey.get(key)?.length === 1 && ours.get(key)?.length === 1;
   };
-  return take(open, members, { is: isOnly });
+  return matchByMembers(unmatched, members, { is: isSingle });
 }
 
 /**
@@ -128,15 +143,18 @@ function takeOnly(open: Open, members: readonly Member[]): Compared[] {
  * @param ours the movements of the references of `theirs`
  * @example compare(lines, movements);
  */
-export function compare(theirs: readonly Theirs[], ours: readonly Ours[]): Compared[] {
-  const open: Open = { lines: new Set(theirs), movements: new Set(ours) };
+export function matchMovements(
+  theirs: readonly AcquirerLine[],
+  ours: readonly PlatformMovement[],
+): ComparedLine[] {
+  const unmatched: Unmatched = { lines: new Set(theirs), movements: new Set(ours) };
   const pairs = [
-    ...passes.flatMap((members) => pass(open, members)),
-    ...passes.flatMap((members) => take(open, members, { is: isNameless })),
-    ...surePasses.flatMap((members) => takeOnly(open, members)),
+    ...matchPasses.flatMap((members) => runPass(unmatched, members)),
+    ...matchPasses.flatMap((members) => matchByMembers(unmatched, members, { is: hasNoTerminal })),
+    ...strictPasses.flatMap((members) => matchSingleCandidates(unmatched, members)),
   ];
-  const alone = [...open.lines].map(
-    (line): Compared => ({ outcome: 'MissingHere', differences: [], theirs: line }),
+  const missing = [...unmatched.lines].map(
+    (line): ComparedLine => ({ outcome: 'MissingHere', differences: [], theirs: line }),
   );
-  return [...pairs, ...alone];
+  return [...pairs, ...missing];
 }

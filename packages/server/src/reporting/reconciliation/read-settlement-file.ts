@@ -4,45 +4,45 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ProblemError, reconciliationLimits, SettlementLine } from '@switchyard/contract';
 import { CsvError, parse } from 'csv-parse';
 import { createSchemaValidation } from '../../http/index.ts';
-import { refuseCardNumber } from './require-no-card-number.ts';
+import { requireNoCardNumber } from './require-no-card-number.ts';
 
 const rowBytesMax = 4_096;
-const rowsPerTurn = 200;
-const numbers: ReadonlySet<string> = new Set(['amount', 'fee']);
+const rowsPerYield = 200;
+const numberColumns: ReadonlySet<string> = new Set(['amount', 'fee']);
 const integer = /^-?\d{1,15}$/;
-const check = createSchemaValidation().compile({ schema: SettlementLine, httpPart: 'body' });
-const known = Object.keys(SettlementLine.properties);
-const needed = SettlementLine.required;
+const validate = createSchemaValidation().compile({ schema: SettlementLine, httpPart: 'body' });
+const knownColumns = Object.keys(SettlementLine.properties);
+const requiredColumns = SettlementLine.required;
 
-export type FileLine = { readonly line: number; readonly said: SettlementLine };
+export type FileLine = { readonly line: number; readonly content: SettlementLine };
 
-const malformed = (detail: string) => new ProblemError('malformed_csv', detail);
+const malformedCsv = (detail: string) => new ProblemError('malformed_csv', detail);
 
 /** @throws Refusal field_unknown, field_required, malformed_csv */
-function columnsOf(names: readonly string[]): string[] {
+function readColumnNames(names: readonly string[]): string[] {
   const trimmed = names.map((name) => name.trim());
-  const strange = trimmed.findIndex((name) => !known.includes(name));
-  if (strange >= 0) {
-    const detail = `Column ${strange + 1} is not known; known are ${known.join(', ')}.`;
+  const unknownIndex = trimmed.findIndex((name) => !knownColumns.includes(name));
+  if (unknownIndex >= 0) {
+    const detail = `Column ${unknownIndex + 1} is not known; known are ${knownColumns.join(', ')}.`;
     throw new ProblemError('field_unknown', detail);
   }
-  if (new Set(trimmed).size < trimmed.length) throw malformed('A column is there twice.');
-  const lacking = needed.filter((name) => !trimmed.includes(name));
-  if (lacking.length > 0) {
+  if (new Set(trimmed).size < trimmed.length) throw malformedCsv('A column is there twice.');
+  const missing = requiredColumns.filter((name) => !trimmed.includes(name));
+  if (missing.length > 0) {
     throw new ProblemError(
       'field_required',
-      `The first row names no column ${lacking.join(', ')}.`,
+      `The first row names no column ${missing.join(', ')}.`,
     );
   }
   return trimmed;
 }
 
 /** An empty cell is an omitted member. */
-function lineOf(row: Readonly<Record<string, string>>): Record<string, unknown> {
+function toMembers(row: Readonly<Record<string, string>>): Record<string, unknown> {
   const members = Object.entries(row).filter(([, cell]) => cell !== '');
   return Object.fromEntries(
     members.map(([name, cell]) => {
-      const isNumber = numbers.has(name) && integer.test(cell);
+      const isNumber = numberColumns.has(name) && integer.test(cell);
       return [name, isNumber ? Number(cell) : cell];
     }),
   );
@@ -51,30 +51,32 @@ function lineOf(row: Readonly<Record<string, string>>): Record<string, unknown> 
 /**
  * Validates a line; errors contain the codes and pointers of its members, after the line number.
  */
-function checked(line: number, value: Record<string, unknown>): SettlementLine {
-  const verdict = check(value);
-  if (verdict === true) {
-    const said = value as SettlementLine;
-    refuseCardNumber(said.acquirerReference, `/${line}/acquirerReference`);
-    return said;
+function validateLine(line: number, value: Record<string, unknown>): SettlementLine {
+  const validation = validate(value);
+  if (validation === true) {
+    const content = value as SettlementLine;
+    requireNoCardNumber(content.acquirerReference, `/${line}/acquirerReference`);
+    return content;
   }
-  const { code, detail, errors = [] } = verdict.error;
+  const { code, detail, errors = [] } = validation.error;
   throw new ProblemError(code, `Line ${line} of the file: ${detail}`, {
     errors: errors.map((each) => ({ ...each, pointer: `/${line}${each.pointer}` })),
   });
 }
 
-function refusalOf(error: unknown): unknown {
+function toCsvProblem(error: unknown): unknown {
   if (!(error instanceof CsvError)) return error;
   const line = 'lines' in error ? ` near line ${String(error['lines'])}` : '';
-  return malformed(`The table cannot be read${line}: a quote is not closed, or a row is too long.`);
+  return malformedCsv(
+    `The table cannot be read${line}: a quote is not closed, or a row is too long.`,
+  );
 }
 
 /** @throws Refusal malformed_csv, field_*, payload_too_large */
 export async function* readSettlementFile(body: Readable): AsyncGenerator<FileLine> {
   const parser = parse({
     bom: true,
-    columns: columnsOf,
+    columns: readColumnNames,
     info: true,
     max_record_size: rowBytesMax,
     skip_empty_lines: true,
@@ -94,14 +96,14 @@ export async function* readSettlementFile(body: Readable): AsyncGenerator<FileLi
           `A file has ${reconciliationLimits.lines} lines at most.`,
         );
       }
-      yield { line: info.lines, said: checked(info.lines, lineOf(record)) };
-      if (count % rowsPerTurn === 0) await turn();
+      yield { line: info.lines, content: validateLine(info.lines, toMembers(record)) };
+      if (count % rowsPerYield === 0) await turn();
     }
   } catch (error) {
-    throw refusalOf(error);
+    throw toCsvProblem(error);
   } finally {
     body.unpipe(parser);
     parser.destroy();
   }
-  if (count === 0) throw malformed('The file has no line.');
+  if (count === 0) throw malformedCsv('The file has no line.');
 }

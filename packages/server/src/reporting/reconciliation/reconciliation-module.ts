@@ -2,13 +2,17 @@
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../../audit/index.ts';
 import type { Clock, Database, Ids, Jobs } from '../../platform/index.ts';
-import { whenWhole } from '../projection/postpone-during-rebuild.ts';
-import { createMatchWork, matchJob } from './compare-file-job.ts';
-import { registerReconciliations } from './reconciliation-routes.ts';
+import { postponeDuringRebuild } from '../projection/postpone-during-rebuild.ts';
+import { compareFileJobKind, createCompareFileJob } from './compare-file-job.ts';
+import { registerReconciliationRoutes } from './reconciliation-routes.ts';
 import { createReconciliationStore } from './reconciliation-sql.ts';
-import { abandonJob, createReconciliations, type ReconciliationsDeps } from './reconciliations.ts';
+import {
+  createReconciliations,
+  incompleteUploadJobKind,
+  type ReconciliationsDeps,
+} from './reconciliations.ts';
 
-export type ReconciliationRoomDeps = Pick<ReconciliationsDeps, 'demandLink'> & {
+export type ReconciliationModuleDeps = Pick<ReconciliationsDeps, 'requireLink'> & {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
@@ -17,12 +21,15 @@ export type ReconciliationRoomDeps = Pick<ReconciliationsDeps, 'demandLink'> & {
 };
 
 /** @example const reconciliations = openReconciliations(deps); reconciliations.register(app); */
-export function openReconciliations(deps: ReconciliationRoomDeps): {
+export function createReconciliationModule(deps: ReconciliationModuleDeps): {
   register(app: FastifyInstance): void;
 } {
   const store = createReconciliationStore(deps.database);
-  const all = createReconciliations({ ...deps, store });
-  deps.jobs.handle(matchJob, whenWhole(deps, createMatchWork({ ...deps, store })));
-  deps.jobs.handle(abandonJob, all.abandon);
-  return { register: (app) => registerReconciliations(app, all) };
+  const reconciliations = createReconciliations({ ...deps, store });
+  deps.jobs.handle(
+    compareFileJobKind,
+    postponeDuringRebuild(deps, createCompareFileJob({ ...deps, store })),
+  );
+  deps.jobs.handle(incompleteUploadJobKind, reconciliations.failIncompleteUpload);
+  return { register: (app) => registerReconciliationRoutes(app, reconciliations) };
 }

@@ -20,14 +20,14 @@ import type { Reconciliations } from './reconciliations.ts';
 const base = '/reporting/v1/reconciliations';
 const tags = ['Reporting'];
 const csv = 'text/csv';
-const closed = { additionalProperties: false };
+const noOtherMembers = { additionalProperties: false };
 const uuid = Type.String({ format: 'uuid' });
 const params = Type.Object({ reconciliationId: uuid });
-const scoped: ErrorCode[] = ['permission_denied', 'database_unavailable'];
-const ofOne: ErrorCode[] = [...scoped, 'resource_not_found'];
-const numberForm = /^[1-9]\d{0,8}$/;
-const silentMs = 60_000;
-const day = (description: string) =>
+const commonErrors: ErrorCode[] = ['permission_denied', 'database_unavailable'];
+const reconciliationErrors: ErrorCode[] = [...commonErrors, 'resource_not_found'];
+const numberPattern = /^[1-9]\d{0,8}$/;
+const uploadIdleTimeoutMs = 60_000;
+const daySchema = (description: string) =>
   Type.String({ format: 'date', maxLength: 10, description, examples: ['2026-03-01'] });
 
 const example = [
@@ -36,7 +36,7 @@ const example = [
   'Refund,DEMOMERCHANT001,606012000021,500,EUR,2026-03-01,',
 ].join('\n');
 
-function registerReceive(app: FastifyInstance, all: Reconciliations): void {
+function registerCreate(app: FastifyInstance, reconciliations: Reconciliations): void {
   // The handler receives the body as a stream, like that of an import.
   if (!app.hasContentTypeParser(csv)) {
     app.addContentTypeParser(csv, (_request, body, done) => done(null, body));
@@ -59,8 +59,8 @@ function registerReceive(app: FastifyInstance, all: Reconciliations): void {
     query: Type.Object(
       {
         acquirerLinkId: Type.String({ format: 'uuid', description: 'Whose file it is.' }),
-        from: day('The first settlement day of the file.'),
-        to: day('The last one, itself included; at most 31 days.'),
+        from: daySchema('The first settlement day of the file.'),
+        to: daySchema('The last one, itself included; at most 31 days.'),
         name: Type.Optional(
           Type.String({
             minLength: 1,
@@ -70,25 +70,30 @@ function registerReceive(app: FastifyInstance, all: Reconciliations): void {
           }),
         ),
       },
-      closed,
+      noOtherMembers,
     ),
     response: { 202: Reconciliation },
     responseHeaders: { 202: ['Location'] },
     errors: [
-      ...ofOne,
+      ...reconciliationErrors,
       ...(['payload_too_large', 'unsupported_media_type', 'malformed_csv'] as const),
       'reconciliation_state',
     ],
     async handler({ caller, id, query, body, raw }, reply) {
-      raw.setTimeout(silentMs);
-      const made = await all.receive(caller, id, query, body as Readable);
-      reply.code(202).header('location', `${base}/${made.reconciliationId}`);
-      return made;
+      raw.setTimeout(uploadIdleTimeoutMs);
+      const created = await reconciliations.createReconciliation(
+        caller,
+        id,
+        query,
+        body as Readable,
+      );
+      reply.code(202).header('location', `${base}/${created.reconciliationId}`);
+      return created;
     },
   });
 }
 
-function registerReads(app: FastifyInstance, all: Reconciliations): void {
+function registerReads(app: FastifyInstance, reconciliations: Reconciliations): void {
   route(app, {
     method: 'GET',
     url: base,
@@ -104,13 +109,17 @@ function registerReads(app: FastifyInstance, all: Reconciliations): void {
         acquirerLinkId: Type.Optional(uuid),
         state: Type.Optional(Type.Enum([...reconciliationStates])),
       },
-      closed,
+      noOtherMembers,
     ),
     response: { 200: ReconciliationList },
-    errors: [...scoped, 'cursor_invalid'],
+    errors: [...commonErrors, 'cursor_invalid'],
     async handler({ caller, query }) {
       const page = readPageRequest(query, 'listReconciliations');
-      return pageResponse(await all.list(caller, query, page), query, 'listReconciliations');
+      return pageResponse(
+        await reconciliations.listReconciliations(caller, query, page),
+        query,
+        'listReconciliations',
+      );
     },
   });
   route(app, {
@@ -124,8 +133,9 @@ function registerReads(app: FastifyInstance, all: Reconciliations): void {
     priority: 'list',
     params,
     response: { 200: ReconciliationDetail },
-    errors: ofOne,
-    handler: ({ caller, params: { reconciliationId } }) => all.get(caller, reconciliationId),
+    errors: reconciliationErrors,
+    handler: ({ caller, params: { reconciliationId } }) =>
+      reconciliations.getReconciliation(caller, reconciliationId),
   });
   route(app, {
     method: 'GET',
@@ -145,23 +155,26 @@ function registerReads(app: FastifyInstance, all: Reconciliations): void {
           Type.Boolean({ description: 'What does not agree and is not resolved, or all else.' }),
         ),
       },
-      closed,
+      noOtherMembers,
     ),
     response: { 200: ReconciliationItemList },
-    errors: [...ofOne, 'cursor_invalid'],
+    errors: [...reconciliationErrors, 'cursor_invalid'],
     async handler({ caller, query, params: { reconciliationId } }) {
       const filters = { ...query, reconciliationId };
-      const page = readPageRequest(filters, 'listReconciliationItems', numberForm);
-      const found = await all.items(caller, reconciliationId, query, page);
+      const page = readPageRequest(filters, 'listReconciliationItems', numberPattern);
+      const found = await reconciliations.listItems(caller, reconciliationId, query, page);
       return pageResponse(found, filters, 'listReconciliationItems');
     },
   });
 }
 
 /** @example registerReconciliations(app, reconciliations); */
-export function registerReconciliations(app: FastifyInstance, all: Reconciliations): void {
-  registerReceive(app, all);
-  registerReads(app, all);
+export function registerReconciliationRoutes(
+  app: FastifyInstance,
+  reconciliations: Reconciliations,
+): void {
+  registerCreate(app, reconciliations);
+  registerReads(app, reconciliations);
   route(app, {
     method: 'POST',
     url: `${base}/:reconciliationId/items/:number/resolve`,
@@ -177,12 +190,12 @@ export function registerReconciliations(app: FastifyInstance, all: Reconciliatio
     }),
     body: ReconciliationDecision,
     response: { 200: ReconciliationItem },
-    errors: [...ofOne, 'reconciliation_state', 'resolution_not_allowed'],
+    errors: [...reconciliationErrors, 'reconciliation_state', 'resolution_not_allowed'],
     handler: ({ caller, id, params: { reconciliationId, number }, body }) =>
-      all.resolve(
+      reconciliations.resolveItem(
         caller,
         id,
-        { reconciliationId, number: numberForm.test(number) ? Number(number) : 0 },
+        { reconciliationId, number: numberPattern.test(number) ? Number(number) : 0 },
         body,
       ),
   });
@@ -197,9 +210,9 @@ export function registerReconciliations(app: FastifyInstance, all: Reconciliatio
     permission: 'rep.export',
     params,
     response: { 204: null },
-    errors: ofOne,
+    errors: reconciliationErrors,
     async handler({ caller, id, params: { reconciliationId } }, reply) {
-      await all.remove(caller, id, reconciliationId);
+      await reconciliations.deleteReconciliation(caller, id, reconciliationId);
       return reply.code(204).send();
     },
   });

@@ -7,7 +7,12 @@ import type {
 } from '@switchyard/contract';
 import type { Database } from '../../platform/index.ts';
 import type { RunQuery } from '../infrastructure/run-query.ts';
-import type { Compared, Difference, Ours, Theirs } from './match-movements.ts';
+import type {
+  AcquirerLine,
+  ComparedLine,
+  Difference,
+  PlatformMovement,
+} from './match-movements.ts';
 import type { FileLine } from './read-settlement-file.ts';
 
 export type Balance = {
@@ -40,16 +45,17 @@ export type ReconciliationRow = {
   completedAt: Date | null;
 };
 
-export type StoredTheirs = SettlementLine & { line: number };
+export type StoredAcquirerLine = SettlementLine & { line: number };
 /** Movements of comparisons by an older version have no terminal. */
-export type StoredOurs = Omit<Ours, 'sequence' | 'terminalId'> & Partial<Pick<Ours, 'terminalId'>>;
+export type StoredPlatformMovement = Omit<PlatformMovement, 'sequence' | 'terminalId'> &
+  Partial<Pick<PlatformMovement, 'terminalId'>>;
 
 export type ItemRow = {
   number: number;
   outcome: ReconciliationOutcome;
   differences: Difference[];
-  theirs: StoredTheirs | null;
-  ours: StoredOurs | null;
+  theirs: StoredAcquirerLine | null;
+  ours: StoredPlatformMovement | null;
   resolution: ReconciliationResolution | null;
   note: string | null;
   resolvedBy: string | null;
@@ -59,7 +65,7 @@ export type ItemRow = {
 export type MovementKey = { paymentId: string; sequence: number };
 export type Counts = Record<'matched' | 'different' | 'missingHere' | 'missingThere', number>;
 
-type Key = Pick<ReconciliationRow, 'organizationId' | 'reconciliationId'>;
+type ReconciliationKey = Pick<ReconciliationRow, 'organizationId' | 'reconciliationId'>;
 
 const columns = `organization_id AS "organizationId", reconciliation_id AS "reconciliationId",
   link_id AS "linkId", from_day::text AS "fromDay", to_day::text AS "toDay", name, state, place, lines,
@@ -71,14 +77,14 @@ const itemColumns = `number, outcome, differences, theirs, ours, resolution, not
   resolved_by AS "resolvedBy", resolved_at AS "resolvedAt"`;
 
 /** The acquirer may use another settlement day, so movements of nearby days are compared too. */
-const daysAround = 7;
+const nearbyDays = 7;
 
-export const insertText = `INSERT INTO reconciliations (organization_id, reconciliation_id, link_id, from_day,
+export const insertReconciliationSql = `INSERT INTO reconciliations (organization_id, reconciliation_id, link_id, from_day,
     to_day, name, state, place, lines, last_number, matched, different, missing_here, missing_there, open,
     balances, created_at)
   VALUES ($1, $2, $3, $4, $5, $6, 'Receiving', '', 0, 0, 0, 0, 0, 0, 0, '[]', $7)`;
 
-const addLinesText = `WITH added AS (
+const addLinesSql = `WITH added AS (
     INSERT INTO reconciliation_items (organization_id, reconciliation_id, number, outcome, differences,
       retrieval_reference, theirs)
     SELECT $1, $2, (r.theirs->>'line')::int, 'MissingHere', '[]',
@@ -89,39 +95,39 @@ const addLinesText = `WITH added AS (
   RETURNING lines`;
 
 /** The reference at which a page of the file ends; no row for the last page. */
-const boundText = `SELECT retrieval_reference AS bound FROM reconciliation_items
+const pageEndSql = `SELECT retrieval_reference AS bound FROM reconciliation_items
   WHERE organization_id = $1 AND reconciliation_id = $2 AND retrieval_reference > $3
     AND theirs IS NOT NULL
   ORDER BY retrieval_reference, number OFFSET $4 LIMIT 1`;
 
-const theirsText = `SELECT number, theirs FROM reconciliation_items
+const acquirerLinesSql = `SELECT number, theirs FROM reconciliation_items
   WHERE organization_id = $1 AND reconciliation_id = $2 AND theirs IS NOT NULL
     AND retrieval_reference > $3 AND ($4::text IS NULL OR retrieval_reference <= $4)
   ORDER BY retrieval_reference, number LIMIT $5`;
 
-const movement = `payment_id AS "transactionId", number AS "sequence", kind AS type,
+const movementColumns = `payment_id AS "transactionId", number AS "sequence", kind AS type,
     retrieval_reference AS "retrievalReferenceNumber",
     acquirer_merchant_number AS "acquirerMerchantId", terminal AS "terminalId",
     amount, currency, settlement_date::text AS "settlementDate", merchant_id AS "merchantId"`;
 
 /** The acquirer may use another settlement day, so the range includes nearby days. */
-const oursText = `SELECT ${movement} FROM report_movements
+const movementsSql = `SELECT ${movementColumns} FROM report_movements
   WHERE organization_id = $1 AND link_id = $2 AND retrieval_reference = ANY($3::text[])
     AND amount > 0
-    AND settlement_date BETWEEN $4::date - ${daysAround} AND $5::date + ${daysAround}
+    AND settlement_date BETWEEN $4::date - ${nearbyDays} AND $5::date + ${nearbyDays}
   ORDER BY retrieval_reference, settlement_date, payment_id, number`;
 
-const noteText = `UPDATE reconciliation_items i SET outcome = r.outcome, differences = r.differences,
+const recordMatchesSql = `UPDATE reconciliation_items i SET outcome = r.outcome, differences = r.differences,
     payment_id = r.payment_id, sequence = r.sequence, ours = r.ours
   FROM jsonb_to_recordset($3::jsonb) AS r(number integer, outcome text, differences jsonb,
     payment_id uuid, sequence integer, ours jsonb)
   WHERE i.organization_id = $1 AND i.reconciliation_id = $2 AND i.number = r.number`;
 
 /** Inserts the movements of one day that match no line of the file, one page at a time. */
-const missText = `WITH page AS (
+const recordMissingSql = `WITH page AS (
     SELECT m.payment_id, m.number, m.retrieval_reference,
       to_jsonb(of) - 'sequence' AS ours
-    FROM report_movements m CROSS JOIN LATERAL (SELECT ${movement}) of
+    FROM report_movements m CROSS JOIN LATERAL (SELECT ${movementColumns}) of
     WHERE m.organization_id = $1 AND m.link_id = $3 AND m.settlement_date = $4
       AND (m.payment_id, m.number) > ($5::uuid, $6::int)
     ORDER BY m.payment_id, m.number LIMIT $7
@@ -139,7 +145,7 @@ const missText = `WITH page AS (
   FROM page ORDER BY payment_id, number`;
 
 /** Resolves the items of earlier files that lacked a movement of this file. */
-const foundText = `WITH found AS (
+const resolveEarlierItemsSql = `WITH found AS (
     UPDATE reconciliation_items i SET resolution = 'FoundLater', resolved_by = 'platform',
       resolved_at = $3, note = 'In the file of reconciliation ' || $2::text
     FROM jsonb_to_recordset($4::jsonb) AS r(payment_id uuid, sequence integer)
@@ -150,14 +156,14 @@ const foundText = `WITH found AS (
   UPDATE reconciliations c SET open = c.open - counted.found FROM counted
   WHERE c.organization_id = $1 AND c.reconciliation_id = counted.reconciliation_id`;
 
-const moveText = `UPDATE reconciliations SET place = $3, last_number = $4, matched = matched + $5,
+const updateProgressSql = `UPDATE reconciliations SET place = $3, last_number = $4, matched = matched + $5,
     different = different + $6, missing_here = missing_here + $7, missing_there = missing_there + $8,
     open = open + $6 + $7 + $8
   WHERE organization_id = $1 AND reconciliation_id = $2 AND state = 'Matching' AND place = $9
   RETURNING place`;
 
 /** Reversals and refunds count as negative amounts on all three sides. */
-const balanceText = `WITH file AS (
+const balancesSql = `WITH file AS (
     SELECT theirs->>'currency' AS currency, sum((theirs->>'amount')::bigint
         * CASE theirs->>'type' WHEN 'Capture' THEN 1 ELSE -1 END) AS theirs,
       sum(coalesce((theirs->>'fee')::bigint, 0)) AS fees
@@ -180,10 +186,15 @@ export type ReconciliationStore = ReturnType<typeof createReconciliationStore>;
 
 export function createReconciliationStore(database: Pick<Database, 'query'>) {
   return {
-    async addLines({ organizationId, reconciliationId }: Key, lines: readonly FileLine[]) {
-      const rows = lines.map(({ line, said }) => ({ theirs: { ...said, line } }));
+    async addLines(
+      { organizationId, reconciliationId }: ReconciliationKey,
+      lines: readonly FileLine[],
+    ) {
+      const rows = lines.map(({ line, content }) => ({
+        theirs: { ...content, line },
+      }));
       const last = lines.at(-1)?.line ?? 0;
-      const kept = await database.query(addLinesText, [
+      const kept = await database.query(addLinesSql, [
         organizationId,
         reconciliationId,
         JSON.stringify(rows),
@@ -221,8 +232,8 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       );
     },
 
-    items(
-      { organizationId, reconciliationId }: Key,
+    listItems(
+      { organizationId, reconciliationId }: ReconciliationKey,
       filters: { outcome?: string | undefined; isOpen?: boolean | undefined },
       page: { limit: number; after?: string },
     ): Promise<ItemRow[]> {
@@ -243,7 +254,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       );
     },
 
-    async item({ organizationId, reconciliationId }: Key, number: number) {
+    async findItem({ organizationId, reconciliationId }: ReconciliationKey, number: number) {
       const [row] = await database.query<ItemRow>(
         `SELECT ${itemColumns} FROM reconciliation_items
          WHERE organization_id = $1 AND reconciliation_id = $2 AND number = $3`,
@@ -253,9 +264,9 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
     },
 
     /** Returns false if the item was already resolved. */
-    async resolve(
+    async resolveItem(
       run: RunQuery,
-      { organizationId, reconciliationId }: Key,
+      { organizationId, reconciliationId }: ReconciliationKey,
       number: number,
       to: { resolution: string; note: string | null; by: string; at: string },
     ): Promise<boolean> {
@@ -275,9 +286,9 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
     },
 
     /** Returns false if the reconciliation was not in the state `from`. */
-    async turn(
+    async changeState(
       run: RunQuery,
-      { organizationId, reconciliationId }: Key,
+      { organizationId, reconciliationId }: ReconciliationKey,
       {
         from,
         to,
@@ -292,20 +303,36 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       return rows.length === 1;
     },
 
-    async bound(run: RunQuery, row: ReconciliationRow, lines: number): Promise<string | undefined> {
+    async findPageEnd(
+      run: RunQuery,
+      row: ReconciliationRow,
+      lines: number,
+    ): Promise<string | undefined> {
       const values = [row.organizationId, row.reconciliationId, row.place, lines];
-      const [found] = await run<{ bound: string }>(boundText, values);
+      const [found] = await run<{ bound: string }>(pageEndSql, values);
       return found?.bound;
     },
 
-    async theirs(run: RunQuery, row: ReconciliationRow, bound: string | undefined, limit: number) {
+    async readAcquirerLines(
+      run: RunQuery,
+      row: ReconciliationRow,
+      bound: string | undefined,
+      limit: number,
+    ) {
       const values = [row.organizationId, row.reconciliationId, row.place, bound ?? null, limit];
-      const rows = await run<{ number: number; theirs: StoredTheirs }>(theirsText, values);
-      return rows.map(({ number, theirs }): Theirs => ({ ...theirs, number }));
+      const rows = await run<{ number: number; theirs: StoredAcquirerLine }>(
+        acquirerLinesSql,
+        values,
+      );
+      return rows.map(({ number, theirs }): AcquirerLine => ({ ...theirs, number }));
     },
 
-    ours: (run: RunQuery, row: ReconciliationRow, references: readonly string[]): Promise<Ours[]> =>
-      run<Ours>(oursText, [
+    readMovements: (
+      run: RunQuery,
+      row: ReconciliationRow,
+      references: readonly string[],
+    ): Promise<PlatformMovement[]> =>
+      run<PlatformMovement>(movementsSql, [
         row.organizationId,
         row.linkId,
         [...references],
@@ -314,28 +341,45 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       ]),
 
     /** Stores the results of some lines. */
-    async note(run: RunQuery, row: Key, found: readonly Compared[], at: string): Promise<void> {
+    async recordMatches(
+      run: RunQuery,
+      row: ReconciliationKey,
+      found: readonly ComparedLine[],
+      at: string,
+    ): Promise<void> {
       const { organizationId, reconciliationId } = row;
       const paired = found.flatMap(({ theirs: { number }, ours, outcome, differences }) => {
         if (ours === undefined) return [];
         const { sequence, ...kept } = ours;
         return [
-          { number, outcome, differences, ours: kept, payment_id: ours.transactionId, sequence },
+          {
+            number,
+            outcome,
+            differences,
+            ours: kept,
+            payment_id: ours.transactionId,
+            sequence,
+          },
         ];
       });
       if (paired.length === 0) return;
-      await run(noteText, [organizationId, reconciliationId, JSON.stringify(paired)]);
-      await run(foundText, [organizationId, reconciliationId, at, JSON.stringify(paired)]);
+      await run(recordMatchesSql, [organizationId, reconciliationId, JSON.stringify(paired)]);
+      await run(resolveEarlierItemsSql, [
+        organizationId,
+        reconciliationId,
+        at,
+        JSON.stringify(paired),
+      ]);
     },
 
     /** Stores the movements of a day that the file lacks, after a given movement. */
-    async miss(
+    async recordMissing(
       run: RunQuery,
       row: ReconciliationRow,
       from: { day: string; behind: MovementKey },
       limit: number,
     ): Promise<{ missed: number; count: number; last: MovementKey | undefined }> {
-      const rows = await run<MovementKey & { missed: number }>(missText, [
+      const rows = await run<MovementKey & { missed: number }>(recordMissingSql, [
         row.organizationId,
         row.reconciliationId,
         row.linkId,
@@ -349,8 +393,8 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
     },
 
     /** Stores the progress; returns false if another process was faster. */
-    async move(run: RunQuery, row: ReconciliationRow, place: string, counts: Counts) {
-      const moved = await run(moveText, [
+    async updateProgress(run: RunQuery, row: ReconciliationRow, place: string, counts: Counts) {
+      const moved = await run(updateProgressSql, [
         row.organizationId,
         row.reconciliationId,
         place,
@@ -366,7 +410,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
 
     async complete(run: RunQuery, row: ReconciliationRow, at: string): Promise<void> {
       const { organizationId, reconciliationId, linkId, fromDay, toDay } = row;
-      const balances = await run<Balance>(balanceText, [
+      const balances = await run<Balance>(balancesSql, [
         organizationId,
         reconciliationId,
         linkId,
@@ -381,7 +425,7 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
     },
 
     /** @returns the number of deleted items */
-    async removeItems(organizationId: string, reconciliationId: string, limit: number) {
+    async deleteItems(organizationId: string, reconciliationId: string, limit: number) {
       const rows = await database.query(
         `DELETE FROM reconciliation_items WHERE organization_id = $1 AND reconciliation_id = $2
            AND number IN (SELECT number FROM reconciliation_items
@@ -392,7 +436,10 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       return rows.length;
     },
 
-    async remove(run: RunQuery, { organizationId, reconciliationId }: Key): Promise<void> {
+    async delete(
+      run: RunQuery,
+      { organizationId, reconciliationId }: ReconciliationKey,
+    ): Promise<void> {
       await run(
         'DELETE FROM reconciliations WHERE organization_id = $1 AND reconciliation_id = $2',
         [organizationId, reconciliationId],

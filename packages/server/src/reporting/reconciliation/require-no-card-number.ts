@@ -3,7 +3,7 @@ import { throwProblem } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 
 /** @throws Refusal field_invalid */
-export function refuseCardNumber(text: string | undefined, pointer: string): void {
+export function requireNoCardNumber(text: string | undefined, pointer: string): void {
   if (text === undefined || !holdsCardNumber(text)) return;
   throwProblem('field_invalid', `${pointer.slice(1)} holds what looks like a card number.`, {
     errors: [{ pointer, code: 'field_invalid', detail: 'Looks like a card number.' }],

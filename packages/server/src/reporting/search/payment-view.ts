@@ -1,53 +1,56 @@
 // Converts a line of the search to an API response.
 import type { ReportedPayment } from '@switchyard/contract';
 import { isoTime } from '../../platform/index.ts';
-import type { FoundLine } from './find-payments.ts';
+import type { FoundPayment } from './find-payments.ts';
 
-const given = <Name extends string, Value>(name: Name, value: Value | null) =>
+const optionalMember = <Name extends string, Value>(name: Name, value: Value | null) =>
   value === null ? {} : ({ [name]: value } as Record<Name, Value>);
 
-const word = (text: string): string | null => (text === '' ? null : text);
+const toNullable = (text: string): string | null => (text === '' ? null : text);
 
-function responseOf({ of, response_code: code }: FoundLine): Pick<ReportedPayment, 'response'> {
-  if (of.category === '') return {};
+function toResponse({
+  paymentClass,
+  response_code: code,
+}: FoundPayment): Pick<ReportedPayment, 'response'> {
+  if (paymentClass.category === '') return {};
   return {
     response: {
-      category: of.category as NonNullable<ReportedPayment['response']>['category'],
-      ...given('code', code),
-      ...given('reason', word(of.reason)),
+      category: paymentClass.category as NonNullable<ReportedPayment['response']>['category'],
+      ...optionalMember('code', code),
+      ...optionalMember('reason', toNullable(paymentClass.reason)),
     },
   };
 }
 
-export function viewLine(line: FoundLine): ReportedPayment {
-  const { of } = line;
+export function toPaymentView(payment: FoundPayment): ReportedPayment {
+  const { paymentClass } = payment;
   return {
-    transactionId: line.payment_id,
-    kind: of.kind,
-    clientTransactionId: line.client_transaction_id,
-    merchantId: line.merchant_id,
-    ...given('storeId', line.store_id),
-    ...given('deviceId', line.device_id),
-    state: of.state,
-    amount: line.amount,
-    currency: of.currency,
-    authorizedAmount: line.authorized,
-    capturedAmount: line.captured,
-    cancelledAmount: line.cancelled,
-    refundedAmount: line.refunded,
-    ...given('scheme', word(of.scheme)),
-    ...given('maskedNumber', line.masked_number),
-    ...given('cardToken', line.card_token),
-    ...(of.entryMode === ''
+    transactionId: payment.payment_id,
+    kind: paymentClass.kind,
+    clientTransactionId: payment.client_transaction_id,
+    merchantId: payment.merchant_id,
+    ...optionalMember('storeId', payment.store_id),
+    ...optionalMember('deviceId', payment.device_id),
+    state: paymentClass.state,
+    amount: payment.amount,
+    currency: paymentClass.currency,
+    authorizedAmount: payment.authorized,
+    capturedAmount: payment.captured,
+    cancelledAmount: payment.cancelled,
+    refundedAmount: payment.refunded,
+    ...optionalMember('scheme', toNullable(paymentClass.scheme)),
+    ...optionalMember('maskedNumber', payment.masked_number),
+    ...optionalMember('cardToken', payment.card_token),
+    ...(paymentClass.entryMode === ''
       ? {}
-      : { entryMode: of.entryMode as NonNullable<ReportedPayment['entryMode']> }),
-    ...responseOf(line),
-    ...given('authorizationCode', line.authorization_code),
-    ...given('retrievalReferenceNumber', line.retrieval_reference),
-    ...given('orderId', line.order_id),
-    ...(line.is_offline ? { offline: true } : {}),
-    day: line.day,
-    createdAt: isoTime(line.created_at.getTime()),
-    updatedAt: isoTime(line.updated_at.getTime()),
+      : { entryMode: paymentClass.entryMode as NonNullable<ReportedPayment['entryMode']> }),
+    ...toResponse(payment),
+    ...optionalMember('authorizationCode', payment.authorization_code),
+    ...optionalMember('retrievalReferenceNumber', payment.retrieval_reference),
+    ...optionalMember('orderId', payment.order_id),
+    ...(payment.is_offline ? { offline: true } : {}),
+    day: payment.day,
+    createdAt: isoTime(payment.created_at.getTime()),
+    updatedAt: isoTime(payment.updated_at.getTime()),
   };
 }

@@ -1,11 +1,15 @@
 // Reads payments in bulk for exports, oldest first, as plain records at low cost.
 import type { RunQuery } from '../infrastructure/run-query.ts';
-import { findLines, wayOf } from './find-payments.ts';
-import { readPlace, writePlace } from './page-position.ts';
-import { type Classes, matches, type PaymentClass } from './payment-class-cache.ts';
-import { viewLine } from './payment-view.ts';
-import { hasWords, type Search } from './search-filters.ts';
-import { scanStatement, walkEndStatement } from './search-sql.ts';
+import { chooseEntityIndex, findPayments } from './find-payments.ts';
+import { formatPagePosition, parsePagePosition } from './page-position.ts';
+import {
+  matchesFilters,
+  type PaymentClass,
+  type PaymentClassCache,
+} from './payment-class-cache.ts';
+import { toPaymentView } from './payment-view.ts';
+import { hasGroupFilters, type PaymentSearch } from './search-filters.ts';
+import { exportScanStatement, indexScanEndStatement } from './search-sql.ts';
 
 /** Amounts in minor units; an absent value is an empty text. */
 export type ScannedPayment = {
@@ -51,55 +55,63 @@ export const scanLimitMax = 2_000;
 const scannedMax = 100_000;
 
 /** Converts `2026-03-01 12:30:00.123+00`, with up to six or no decimal digits. */
-function isoOf(text: string): string {
+function toIsoTime(text: string): string {
   const [whole = '', rest = ''] = text.slice(0, -3).split('.');
   return `${whole.replace(' ', 'T')}.${rest.padEnd(3, '0').slice(0, 3)}Z`;
 }
 
 /** The position of the order identifier, which is last because it may contain the separator. */
-const orderAt = 20;
+const orderIdIndex = 20;
 
-function rowOf(fields: string, known: ReadonlyMap<number, PaymentClass>): ScannedPayment {
+function parseRow(fields: string, classesById: ReadonlyMap<number, PaymentClass>): ScannedPayment {
   const texts = fields.split('|');
-  const at = (place: number): string => texts[place] ?? '';
-  const of = known.get(Number(at(2)));
+  const readField = (index: number): string => texts[index] ?? '';
+  const paymentClass = classesById.get(Number(readField(2)));
   return {
-    createdAt: isoOf(at(0)),
-    transactionId: at(1),
-    kind: of?.kind ?? '',
-    state: of?.state ?? '',
-    merchantId: at(3),
-    storeId: at(4),
-    deviceId: at(5),
-    amount: Number(at(6)),
-    currency: of?.currency ?? '',
-    authorizedAmount: Number(at(7)),
-    capturedAmount: Number(at(8)),
-    cancelledAmount: Number(at(9)),
-    refundedAmount: Number(at(10)),
-    scheme: of?.scheme ?? '',
-    maskedNumber: at(11),
-    cardToken: at(12),
-    entryMode: of?.entryMode ?? '',
-    responseCategory: of?.category ?? '',
-    responseCode: at(13),
-    responseReason: of?.reason ?? '',
-    authorizationCode: at(14),
-    retrievalReferenceNumber: at(15),
-    orderId: texts.length === orderAt + 1 ? at(orderAt) : texts.slice(orderAt).join('|'),
-    offline: at(16) === 'true',
-    day: at(17),
-    updatedAt: isoOf(at(18)),
-    clientTransactionId: at(19),
+    createdAt: toIsoTime(readField(0)),
+    transactionId: readField(1),
+    kind: paymentClass?.kind ?? '',
+    state: paymentClass?.state ?? '',
+    merchantId: readField(3),
+    storeId: readField(4),
+    deviceId: readField(5),
+    amount: Number(readField(6)),
+    currency: paymentClass?.currency ?? '',
+    authorizedAmount: Number(readField(7)),
+    capturedAmount: Number(readField(8)),
+    cancelledAmount: Number(readField(9)),
+    refundedAmount: Number(readField(10)),
+    scheme: paymentClass?.scheme ?? '',
+    maskedNumber: readField(11),
+    cardToken: readField(12),
+    entryMode: paymentClass?.entryMode ?? '',
+    responseCategory: paymentClass?.category ?? '',
+    responseCode: readField(13),
+    responseReason: paymentClass?.reason ?? '',
+    authorizationCode: readField(14),
+    retrievalReferenceNumber: readField(15),
+    orderId:
+      texts.length === orderIdIndex + 1
+        ? readField(orderIdIndex)
+        : texts.slice(orderIdIndex).join('|'),
+    offline: readField(16) === 'true',
+    day: readField(17),
+    updatedAt: toIsoTime(readField(18)),
+    clientTransactionId: readField(19),
   };
 }
 
 /** A text matches few payments, so the normal search finds them. */
-async function scanFound(run: RunQuery, classes: Classes, search: Search, part: ScanPart) {
-  const cut = { isAscending: true, limit: part.limit, after: readPlace(part.after) };
-  const { lines, next } = await findLines(run, classes, search, cut);
-  const rows = lines.map((line): ScannedPayment => {
-    const view = viewLine(line);
+async function scanByText(
+  run: RunQuery,
+  paymentClasses: PaymentClassCache,
+  search: PaymentSearch,
+  part: ScanPart,
+) {
+  const page = { isAscending: true, limit: part.limit, after: parsePagePosition(part.after) };
+  const { payments, next } = await findPayments(run, paymentClasses, search, page);
+  const rows = payments.map((payment): ScannedPayment => {
+    const view = toPaymentView(payment);
     return {
       ...view,
       storeId: view.storeId ?? '',
@@ -117,7 +129,7 @@ async function scanFound(run: RunQuery, classes: Classes, search: Search, part: 
       offline: view.offline ?? false,
     };
   });
-  return { rows, next: next === undefined ? undefined : writePlace(next) };
+  return { rows, next: next === undefined ? undefined : formatPagePosition(next) };
 }
 
 export type ScanPart = { readonly after: string | undefined; readonly limit: number };
@@ -125,35 +137,37 @@ export type ScanPart = { readonly after: string | undefined; readonly limit: num
 /** @example const { rows, next } = await scanPayments(run, classes, search, { after, limit: 2000 }); */
 export async function scanPayments(
   run: RunQuery,
-  classes: Classes,
-  search: Search,
+  paymentClasses: PaymentClassCache,
+  search: PaymentSearch,
   part: ScanPart,
 ): Promise<ScannedPart> {
   const limit = Math.min(part.limit, scanLimitMax);
-  if (search.text !== undefined) return scanFound(run, classes, search, { ...part, limit });
-  const { organizationId, words } = search;
-  let known = await classes.of(run, organizationId);
-  const classIds = hasWords(words)
-    ? [...known.values()].filter((each) => matches(words, each)).map(({ classId }) => classId)
+  if (search.text !== undefined) return scanByText(run, paymentClasses, search, { ...part, limit });
+  const { organizationId, groupFilters } = search;
+  let classesById = await paymentClasses.read(run, organizationId);
+  const classIds = hasGroupFilters(groupFilters)
+    ? [...classesById.values()]
+        .filter((each) => matchesFilters(groupFilters, each))
+        .map(({ classId }) => classId)
     : undefined;
   if (classIds?.length === 0) return { rows: [], next: undefined };
-  const cut = { isAscending: true, limit, after: readPlace(part.after) };
-  const walked = { search, classIds, cut };
-  const way = wayOf(search) ?? 'time';
-  const { text, values } = scanStatement(way, walked, scannedMax);
+  const page = { isAscending: true, limit, after: parsePagePosition(part.after) };
+  const scan = { search, classIds, page };
+  const index = chooseEntityIndex(search) ?? 'time';
+  const { text, values } = exportScanStatement(index, scan, scannedMax);
   const found = await run<{ fields: string; class_id: number }>(text, values);
-  if (found.some((row) => !known.has(row.class_id))) {
-    classes.forget(organizationId);
-    known = await classes.of(run, organizationId);
+  if (found.some((row) => !classesById.has(row.class_id))) {
+    paymentClasses.clear(organizationId);
+    classesById = await paymentClasses.read(run, organizationId);
   }
-  const rows = found.map(({ fields }) => rowOf(fields, known));
+  const rows = found.map(({ fields }) => parseRow(fields, classesById));
   const last = rows.at(-1);
   if (rows.length === limit && last !== undefined) {
     return { rows, next: `${last.createdAt}|${last.transactionId}` };
   }
-  const end = walkEndStatement(way, walked, scannedMax);
-  const [stopped] = await run<{ created_at: Date; payment_id: string }>(end.text, end.values);
-  if (stopped === undefined) return { rows, next: undefined };
-  const { created_at: at, payment_id: paymentId } = stopped;
-  return { rows, next: writePlace({ createdAt: at.toISOString(), paymentId }) };
+  const end = indexScanEndStatement(index, scan, scannedMax);
+  const [scanEnd] = await run<{ created_at: Date; payment_id: string }>(end.text, end.values);
+  if (scanEnd === undefined) return { rows, next: undefined };
+  const { created_at: at, payment_id: paymentId } = scanEnd;
+  return { rows, next: formatPagePosition({ createdAt: at.toISOString(), paymentId }) };
 }

@@ -1,9 +1,9 @@
 // Parses and checks the filters of a search, and converts them to the terms of the tables.
 import { throwProblem } from '@switchyard/contract';
 import { parseTimeRange } from '../../http/index.ts';
-import type { Scope } from '../infrastructure/report-scope.ts';
+import type { ReportScope } from '../infrastructure/report-scope.ts';
 
-export type Words = {
+export type GroupFilters = {
   readonly kind?: string | undefined;
   readonly scheme?: readonly string[] | undefined;
   readonly currency?: readonly string[] | undefined;
@@ -12,8 +12,8 @@ export type Words = {
   readonly state?: readonly string[] | undefined;
 };
 
-export type Search = Scope & {
-  readonly words: Words;
+export type PaymentSearch = ReportScope & {
+  readonly groupFilters: GroupFilters;
   /** RFC 3339 with milliseconds; `to` is exclusive. */
   readonly from?: string | undefined;
   readonly to?: string | undefined;
@@ -22,7 +22,7 @@ export type Search = Scope & {
   readonly text?: string | undefined;
 };
 
-export type WordsQuery = {
+export type GroupFilterQuery = {
   readonly kind?: string;
   readonly scheme?: string;
   readonly currency?: string;
@@ -31,7 +31,7 @@ export type WordsQuery = {
   readonly state?: string;
 };
 
-export type SearchQuery = WordsQuery & {
+export type SearchQuery = GroupFilterQuery & {
   readonly from?: string;
   readonly to?: string;
   readonly amountMin?: number;
@@ -39,28 +39,35 @@ export type SearchQuery = WordsQuery & {
   readonly text?: string;
 };
 
-const listOf = (text: string | undefined): readonly string[] | undefined =>
+const splitList = (text: string | undefined): readonly string[] | undefined =>
   text === undefined ? undefined : [...new Set(text.split(','))];
 
-export const wordsOf = (query: WordsQuery): Words => ({
+export const parseGroupFilters = (query: GroupFilterQuery): GroupFilters => ({
   kind: query.kind,
-  scheme: listOf(query.scheme),
-  currency: listOf(query.currency),
-  responseCategory: listOf(query.responseCategory),
-  entryMode: listOf(query.entryMode),
-  state: listOf(query.state),
+  scheme: splitList(query.scheme),
+  currency: splitList(query.currency),
+  responseCategory: splitList(query.responseCategory),
+  entryMode: splitList(query.entryMode),
+  state: splitList(query.state),
 });
 
-export const hasWords = (words: Words): boolean =>
-  Object.values(words).some((word) => word !== undefined);
+export const hasGroupFilters = (filters: GroupFilters): boolean =>
+  Object.values(filters).some((value) => value !== undefined);
 
 /** @throws Refusal field_invalid if amountMin is greater than amountMax */
-export function searchOf(scope: Scope, query: SearchQuery): Search {
+export function parsePaymentSearch(scope: ReportScope, query: SearchQuery): PaymentSearch {
   const { amountMin, amountMax, text } = query;
   if (amountMin !== undefined && amountMax !== undefined && amountMin > amountMax) {
     throwProblem('field_invalid', 'amountMin is more than amountMax.', {
       errors: [{ pointer: '?amountMin', code: 'field_invalid', detail: 'Is more than amountMax.' }],
     });
   }
-  return { ...scope, words: wordsOf(query), ...parseTimeRange(query), amountMin, amountMax, text };
+  return {
+    ...scope,
+    groupFilters: parseGroupFilters(query),
+    ...parseTimeRange(query),
+    amountMin,
+    amountMax,
+    text,
+  };
 }

@@ -1,7 +1,7 @@
 // SQL for the search: each statement reads one index in the order of time, or merges several reads.
 import { encodeSimpleArray } from '../../platform/index.ts';
-import type { Cut, Place } from './page-position.ts';
-import type { Search } from './search-filters.ts';
+import type { PagePosition, SearchPage } from './page-position.ts';
+import type { PaymentSearch } from './search-filters.ts';
 
 export type Statement = { readonly text: string; readonly values: readonly unknown[] };
 
@@ -10,7 +10,7 @@ const columns = `p.created_at, p.payment_id, p.class_id, p.merchant_id, p.store_
     p.retrieval_reference, p.authorization_code, p.masked_number, p.card_token, p.response_code,
     p.is_offline, p.day::text AS day, p.updated_at`;
 
-export type LineRow = {
+export type PaymentRow = {
   created_at: Date;
   payment_id: string;
   class_id: number;
@@ -35,106 +35,131 @@ export type LineRow = {
 };
 
 /** The index that the statement reads; `amount` is for one single amount. */
-export type Way = 'time' | 'merchant' | 'store' | 'device' | 'amount';
+export type SearchIndex = 'time' | 'merchant' | 'store' | 'device' | 'amount';
 
-type Writer = { values: unknown[]; put(value: unknown): string };
+type ParameterList = { values: unknown[]; add(value: unknown): string };
 
-function writer(organizationId: string): Writer {
+function createParameterList(organizationId: string): ParameterList {
   const values: unknown[] = [organizationId];
   return {
     values,
-    put(value) {
+    add(value) {
       values.push(value);
       return `$${values.length}`;
     },
   };
 }
 
-const orderOf = ({ isAscending }: Cut, of = '') => {
-  const way = isAscending ? 'ASC' : 'DESC';
-  return `ORDER BY ${of}created_at ${way}, ${of}payment_id ${way}`;
+const orderBySql = ({ isAscending }: SearchPage, alias = '') => {
+  const direction = isAscending ? 'ASC' : 'DESC';
+  return `ORDER BY ${alias}created_at ${direction}, ${alias}payment_id ${direction}`;
 };
 
 /** The time range, and the position after the previous page. */
-function spanOf({ put }: Writer, { from, to }: Search, { after, isAscending }: Cut): string {
+function timeCondition(
+  { add }: ParameterList,
+  { from, to }: PaymentSearch,
+  { after, isAscending }: SearchPage,
+): string {
   const compare = isAscending ? '>' : '<';
   return [
-    ...(from === undefined ? [] : [` AND created_at >= ${put(from)}::timestamptz`]),
-    ...(to === undefined ? [] : [` AND created_at < ${put(to)}::timestamptz`]),
+    ...(from === undefined ? [] : [` AND created_at >= ${add(from)}::timestamptz`]),
+    ...(to === undefined ? [] : [` AND created_at < ${add(to)}::timestamptz`]),
     ...(after === undefined
       ? []
       : [
-          ` AND (created_at, payment_id) ${compare} (${put(after.createdAt)}::timestamptz, ${put(after.paymentId)}::uuid)`,
+          ` AND (created_at, payment_id) ${compare} (${add(after.createdAt)}::timestamptz, ${add(after.paymentId)}::uuid)`,
         ]),
   ].join('');
 }
 
-const placeColumns = {
+const entityColumns = {
   merchant: ['merchant_id', 'merchantId'],
   store: ['store_id', 'storeId'],
   device: ['device_id', 'deviceId'],
 } as const;
-type PlaceName = keyof typeof placeColumns;
-const placeNames = Object.keys(placeColumns) as PlaceName[];
+type EntityName = keyof typeof entityColumns;
+const entityNames = Object.keys(entityColumns) as EntityName[];
 
-function placesOf({ put }: Writer, search: Search, names: readonly PlaceName[]): string {
+function entityConditions(
+  { add }: ParameterList,
+  search: PaymentSearch,
+  names: readonly EntityName[],
+): string {
   return names
     .map((name) => {
-      const [column, member] = placeColumns[name];
+      const [column, member] = entityColumns[name];
       const value = search[member];
-      return value === undefined ? '' : ` AND ${column} = ${put(value)}`;
+      return value === undefined ? '' : ` AND ${column} = ${add(value)}`;
     })
     .join('');
 }
 
-function amountsOf({ put }: Writer, { amountMin, amountMax }: Search): string {
-  const least = amountMin === undefined ? '' : ` AND amount >= ${put(amountMin)}::bigint`;
-  return amountMax === undefined ? least : `${least} AND amount <= ${put(amountMax)}::bigint`;
+function amountCondition({ add }: ParameterList, { amountMin, amountMax }: PaymentSearch): string {
+  const minimumSql = amountMin === undefined ? '' : ` AND amount >= ${add(amountMin)}::bigint`;
+  return amountMax === undefined
+    ? minimumSql
+    : `${minimumSql} AND amount <= ${add(amountMax)}::bigint`;
 }
 
-const classesOf = ({ put }: Writer, classIds: readonly number[] | undefined): string =>
+const classCondition = ({ add }: ParameterList, classIds: readonly number[] | undefined): string =>
   classIds === undefined
     ? ''
-    : ` AND class_id = ANY(${put(encodeSimpleArray(classIds))}::integer[])`;
+    : ` AND class_id = ANY(${add(encodeSimpleArray(classIds))}::integer[])`;
 
 /** Reads the lines of keys that an index-only scan has found. */
-const linesOf = (keys: string, cut: Cut): string => `SELECT ${columns} FROM (${keys}) k
+const selectPaymentsSql = (
+  keys: string,
+  page: SearchPage,
+): string => `SELECT ${columns} FROM (${keys}) k
   CROSS JOIN LATERAL (SELECT * FROM report_payments WHERE organization_id = $1
     AND created_at = k.created_at AND payment_id = k.payment_id LIMIT 1) p
-  ${orderOf(cut, 'p.')}`;
+  ${orderBySql(page, 'p.')}`;
 
-type Walked = { search: Search; classIds: readonly number[] | undefined; cut: Cut };
+type IndexScan = {
+  search: PaymentSearch;
+  classIds: readonly number[] | undefined;
+  page: SearchPage;
+};
 
 /** The rows that a walk reads: those of one index, in the order of time. */
-function wayOf(to: Writer, way: Way, { search, cut }: Walked): string {
-  const along =
-    way === 'time'
+function indexRowsSql(
+  parameters: ParameterList,
+  index: SearchIndex,
+  { search, page }: IndexScan,
+): string {
+  const indexCondition =
+    index === 'time'
       ? ''
-      : way === 'amount'
-        ? ` AND amount = ${to.put(search.amountMin)}::bigint`
-        : placesOf(to, search, [way]);
-  return `FROM report_payments WHERE organization_id = $1${along}${spanOf(to, search, cut)} ${orderOf(cut)}`;
+      : index === 'amount'
+        ? ` AND amount = ${parameters.add(search.amountMin)}::bigint`
+        : entityConditions(parameters, search, [index]);
+  return `FROM report_payments WHERE organization_id = $1${indexCondition}${timeCondition(parameters, search, page)} ${orderBySql(page)}`;
 }
 
 /**
  * Reads along an index until the page is full, but at most a number of rows. The next page
  * continues the search for rare payments.
  */
-export function walkStatement(way: Way, walked: Walked, scannedMax: number): Statement {
-  const { search, classIds, cut } = walked;
-  const to = writer(search.organizationId);
-  const others = placeNames.filter(
-    (name) => name !== way && search[placeColumns[name][1]] !== undefined,
+export function indexScanStatement(
+  index: SearchIndex,
+  scan: IndexScan,
+  scannedMax: number,
+): Statement {
+  const { search, classIds, page } = scan;
+  const parameters = createParameterList(search.organizationId);
+  const otherEntities = entityNames.filter(
+    (name) => name !== index && search[entityColumns[name][1]] !== undefined,
   );
-  const more = others.map((name) => `, ${placeColumns[name][0]}`).join('');
-  const part = `SELECT created_at, payment_id, class_id, amount${more} ${wayOf(to, way, walked)} LIMIT ${to.put(scannedMax)}`;
-  const wanted = `${classesOf(to, classIds)}${amountsOf(to, search)}${placesOf(to, search, others)}`;
-  const keys = `SELECT created_at, payment_id FROM (${part}) part WHERE true${wanted} LIMIT ${to.put(cut.limit)}`;
-  return { text: linesOf(keys, cut), values: to.values };
+  const otherColumns = otherEntities.map((name) => `, ${entityColumns[name][0]}`).join('');
+  const scannedRows = `SELECT created_at, payment_id, class_id, amount${otherColumns} ${indexRowsSql(parameters, index, scan)} LIMIT ${parameters.add(scannedMax)}`;
+  const conditions = `${classCondition(parameters, classIds)}${amountCondition(parameters, search)}${entityConditions(parameters, search, otherEntities)}`;
+  const keys = `SELECT created_at, payment_id FROM (${scannedRows}) part WHERE true${conditions} LIMIT ${parameters.add(page.limit)}`;
+  return { text: selectPaymentsSql(keys, page), values: parameters.values };
 }
 
 /** The order identifier is last, because only its value may contain the separator. */
-const scanned = [
+const scannedColumns = [
   'created_at',
   'payment_id',
   'class_id',
@@ -151,59 +176,67 @@ const scanned = [
  * The same for exports, directly from the lines. It selects one text instead of 21 columns, because
  * the driver decodes each column separately. Only the last value may contain the separator.
  */
-export function scanStatement(way: Way, walked: Walked, scannedMax: number): Statement {
-  const { search, classIds, cut } = walked;
-  const to = writer(search.organizationId);
-  const part = `SELECT * ${wayOf(to, way, walked)} LIMIT ${to.put(scannedMax)}`;
-  const others = placeNames.filter((name) => name !== way);
-  const wanted = `${classesOf(to, classIds)}${amountsOf(to, search)}${placesOf(to, search, others)}`;
-  const fields = scanned.map((name) => `coalesce(p.${name}::text, '')`).join(', ');
-  const text = `SELECT p.class_id, concat_ws('|', ${fields}) AS fields FROM (${part}) p
-    WHERE true${wanted} ${orderOf(cut, 'p.')} LIMIT ${to.put(cut.limit)}`;
-  return { text, values: to.values };
+export function exportScanStatement(
+  index: SearchIndex,
+  scan: IndexScan,
+  scannedMax: number,
+): Statement {
+  const { search, classIds, page } = scan;
+  const parameters = createParameterList(search.organizationId);
+  const scannedRows = `SELECT * ${indexRowsSql(parameters, index, scan)} LIMIT ${parameters.add(scannedMax)}`;
+  const otherEntities = entityNames.filter((name) => name !== index);
+  const conditions = `${classCondition(parameters, classIds)}${amountCondition(parameters, search)}${entityConditions(parameters, search, otherEntities)}`;
+  const fields = scannedColumns.map((name) => `coalesce(p.${name}::text, '')`).join(', ');
+  const text = `SELECT p.class_id, concat_ws('|', ${fields}) AS fields FROM (${scannedRows}) p
+    WHERE true${conditions} ${orderBySql(page, 'p.')} LIMIT ${parameters.add(page.limit)}`;
+  return { text, values: parameters.values };
 }
 
 /** Finds the end of such a walk; no row if the walk has reached the end of the index. */
-export function walkEndStatement(way: Way, walked: Walked, scannedMax: number): Statement {
-  const to = writer(walked.search.organizationId);
-  const text = `SELECT created_at, payment_id ${wayOf(to, way, walked)} LIMIT 1 OFFSET ${to.put(scannedMax - 1)}`;
-  return { text, values: to.values };
+export function indexScanEndStatement(
+  index: SearchIndex,
+  scan: IndexScan,
+  scannedMax: number,
+): Statement {
+  const parameters = createParameterList(scan.search.organizationId);
+  const text = `SELECT created_at, payment_id ${indexRowsSql(parameters, index, scan)} LIMIT 1 OFFSET ${parameters.add(scannedMax - 1)}`;
+  return { text, values: parameters.values };
 }
 
 /** Merges the first rows of each class: exact, but slower with more classes. */
-export function mergeStatement({ search, classIds = [], cut }: Walked): Statement {
-  const to = writer(search.organizationId);
-  const classes = `unnest(${to.put(encodeSimpleArray(classIds))}::integer[]) AS c(class_id)`;
-  const limit = to.put(cut.limit);
-  const each = `SELECT created_at, payment_id FROM report_payments WHERE organization_id = $1
-      AND class_id = c.class_id${spanOf(to, search, cut)}${amountsOf(to, search)} ${orderOf(cut)} LIMIT ${limit}`;
-  const keys = `SELECT q.created_at, q.payment_id FROM ${classes} CROSS JOIN LATERAL (${each}) q
-    ${orderOf(cut, 'q.')} LIMIT ${limit}`;
-  return { text: linesOf(keys, cut), values: to.values };
+export function mergeStatement({ search, classIds = [], page }: IndexScan): Statement {
+  const parameters = createParameterList(search.organizationId);
+  const classes = `unnest(${parameters.add(encodeSimpleArray(classIds))}::integer[]) AS c(class_id)`;
+  const limit = parameters.add(page.limit);
+  const firstRowsSql = `SELECT created_at, payment_id FROM report_payments WHERE organization_id = $1
+      AND class_id = c.class_id${timeCondition(parameters, search, page)}${amountCondition(parameters, search)} ${orderBySql(page)} LIMIT ${limit}`;
+  const keys = `SELECT q.created_at, q.payment_id FROM ${classes} CROSS JOIN LATERAL (${firstRowsSql}) q
+    ${orderBySql(page, 'q.')} LIMIT ${limit}`;
+  return { text: selectPaymentsSql(keys, page), values: parameters.values };
 }
 
 /** Checks whether a store with payments belongs to a merchant. */
-export const ownStoreText = `SELECT merchant_id = $3::uuid AS "isOwn" FROM report_payments
+export const isStoreOfMerchantSql = `SELECT merchant_id = $3::uuid AS "isOwn" FROM report_payments
   WHERE organization_id = $1 AND store_id = $2 ORDER BY created_at DESC, payment_id DESC LIMIT 1`;
 
 /** Counts the payments in a range of amounts, up to `most`. */
-export function amountCountStatement(search: Search, most: number): Statement {
-  const to = writer(search.organizationId);
+export function amountCountStatement(search: PaymentSearch, limit: number): Statement {
+  const parameters = createParameterList(search.organizationId);
   const text = `SELECT count(*)::int AS count FROM (SELECT 1 FROM report_payments
-    WHERE organization_id = $1${amountsOf(to, search)} LIMIT ${to.put(most)}) few`;
-  return { text, values: to.values };
+    WHERE organization_id = $1${amountCondition(parameters, search)} LIMIT ${parameters.add(limit)}) few`;
+  return { text, values: parameters.values };
 }
 
 /** Reads all payments in a range with few amounts, sorted by time. */
-export function amountStatement({ search, classIds, cut }: Walked): Statement {
-  const to = writer(search.organizationId);
-  const few = `SELECT created_at, payment_id, class_id FROM report_payments
-    WHERE organization_id = $1${amountsOf(to, search)}`;
-  const wanted = `${spanOf(to, search, cut)}${classesOf(to, classIds)}`;
-  const keys = `SELECT created_at, payment_id FROM few WHERE true${wanted} ${orderOf(cut)} LIMIT ${to.put(cut.limit)}`;
+export function amountStatement({ search, classIds, page }: IndexScan): Statement {
+  const parameters = createParameterList(search.organizationId);
+  const amountRowsSql = `SELECT created_at, payment_id, class_id FROM report_payments
+    WHERE organization_id = $1${amountCondition(parameters, search)}`;
+  const conditions = `${timeCondition(parameters, search, page)}${classCondition(parameters, classIds)}`;
+  const keys = `SELECT created_at, payment_id FROM few WHERE true${conditions} ${orderBySql(page)} LIMIT ${parameters.add(page.limit)}`;
   return {
-    text: `WITH few AS MATERIALIZED (${few}) ${linesOf(keys, cut)}`,
-    values: to.values,
+    text: `WITH few AS MATERIALIZED (${amountRowsSql}) ${selectPaymentsSql(keys, page)}`,
+    values: parameters.values,
   };
 }
 
@@ -217,24 +250,28 @@ export type ReferenceColumn =
 
 /** Finds payments with a reference in one of several columns, and payments found by identifier. */
 export function referenceStatement(
-  { search, classIds, cut }: Walked,
+  { search, classIds, page }: IndexScan,
   references: readonly (readonly [ReferenceColumn, string])[],
-  named: readonly Place[],
+  foundByIdentifier: readonly PagePosition[],
 ): Statement {
-  const to = writer(search.organizationId);
-  const limit = to.put(cut.limit);
-  const wanted = `${spanOf(to, search, cut)}${classesOf(to, classIds)}${amountsOf(to, search)}${placesOf(to, search, placeNames)}`;
+  const parameters = createParameterList(search.organizationId);
+  const limit = parameters.add(page.limit);
+  const conditions = `${timeCondition(parameters, search, page)}${classCondition(parameters, classIds)}${amountCondition(parameters, search)}${entityConditions(parameters, search, entityNames)}`;
   const parts = references.map(
     ([column, value]) => `(SELECT created_at, payment_id FROM report_payments
-      WHERE organization_id = $1 AND ${column} = ${to.put(value)}${wanted} ${orderOf(cut)} LIMIT ${limit})`,
+      WHERE organization_id = $1 AND ${column} = ${parameters.add(value)}${conditions} ${orderBySql(page)} LIMIT ${limit})`,
   );
-  const times = to.put(encodeSimpleArray(named.map(({ createdAt }) => createdAt)));
-  const ids = to.put(encodeSimpleArray(named.map(({ paymentId }) => paymentId)));
+  const times = parameters.add(
+    encodeSimpleArray(foundByIdentifier.map(({ createdAt }) => createdAt)),
+  );
+  const ids = parameters.add(
+    encodeSimpleArray(foundByIdentifier.map(({ paymentId }) => paymentId)),
+  );
   parts.push(`(SELECT n.created_at, n.payment_id
       FROM unnest(${times}::timestamptz[], ${ids}::uuid[]) AS r(at, id)
       CROSS JOIN LATERAL (SELECT created_at, payment_id FROM report_payments
-        WHERE organization_id = $1 AND created_at = r.at AND payment_id = r.id${wanted} LIMIT 1) n)`);
+        WHERE organization_id = $1 AND created_at = r.at AND payment_id = r.id${conditions} LIMIT 1) n)`);
   const keys = `SELECT created_at, payment_id FROM (${parts.join(' UNION ')}) found
-    ${orderOf(cut)} LIMIT ${limit}`;
-  return { text: linesOf(keys, cut), values: to.values };
+    ${orderBySql(page)} LIMIT ${limit}`;
+  return { text: selectPaymentsSql(keys, page), values: parameters.values };
 }

@@ -2,12 +2,12 @@
 import { type Settlement, type SettlementDetail, throwProblem } from '@switchyard/contract';
 import type { Caller, FoundPage } from '../../http/index.ts';
 import { readClearingFiles } from '../../payments/index.ts';
-import { scopeOf } from '../infrastructure/report-scope.ts';
+import { readReportScope } from '../infrastructure/report-scope.ts';
 import type { RunQuery } from '../infrastructure/run-query.ts';
-import { settlementId, settlementKey } from './settlement-id.ts';
+import { formatSettlementId, parseSettlementId } from './settlement-id.ts';
 import {
-  filesOf,
   findSettlement,
+  listSettlementFiles,
   listSettlements,
   type SettlementFilter,
   type SettlementRow,
@@ -23,20 +23,20 @@ export type SettlementQuery = {
 
 const filesMax = 100;
 
-const moved = (count: number, amount: bigint) => ({ count, amount: String(amount) });
+const toCountAndAmount = (count: number, amount: bigint) => ({ count, amount: String(amount) });
 
-function view(row: SettlementRow): Settlement {
+function toSettlementView(row: SettlementRow): Settlement {
   return {
-    settlementId: settlementId(row),
+    settlementId: formatSettlementId(row),
     acquirerLinkId: row.acquirerLinkId,
     merchantId: row.merchantId,
     day: row.day,
     currency: row.currency,
-    captures: moved(row.captures, row.captured),
-    refunds: moved(row.refunds, row.refunded),
-    reversals: moved(row.reversals, row.reversed),
+    captures: toCountAndAmount(row.captures, row.captured),
+    refunds: toCountAndAmount(row.refunds, row.refunded),
+    reversals: toCountAndAmount(row.reversals, row.reversed),
     net: String(row.captured - row.refunded - row.reversed),
-    pending: moved(row.pendingCaptures, row.pending),
+    pending: toCountAndAmount(row.pendingCaptures, row.pending),
     // No acquirer reports fees over the supported interfaces.
     fees: null,
     updatedAt: row.updatedAt,
@@ -44,8 +44,8 @@ function view(row: SettlementRow): Settlement {
 }
 
 /** A caller that is bound to a store or device may not see the sums of the whole merchant. */
-function withinMerchant(caller: Caller, asked: { merchantId?: string }) {
-  const scope = scopeOf(caller, asked);
+function requireMerchantScope(caller: Caller, requested: { merchantId?: string }) {
+  const scope = readReportScope(caller, requested);
   if (scope.storeId !== undefined || scope.deviceId !== undefined) {
     throwProblem('permission_denied', 'Settlements are of a whole merchant.');
   }
@@ -53,24 +53,24 @@ function withinMerchant(caller: Caller, asked: { merchantId?: string }) {
 }
 
 /** Returns one page for a filter, last day first. */
-export async function settlementPage(
+export async function readSettlementPage(
   run: RunQuery,
   filter: SettlementFilter,
   { limit, after }: { limit: number; after?: string | undefined },
 ): Promise<FoundPage<Settlement>> {
-  const place = after === undefined ? undefined : settlementKey(after);
-  const found = await listSettlements(run, filter, { after: place, limit: limit + 1 });
-  const items = found.slice(0, limit).map(view);
+  const afterKey = after === undefined ? undefined : parseSettlementId(after);
+  const found = await listSettlements(run, filter, { after: afterKey, limit: limit + 1 });
+  const items = found.slice(0, limit).map(toSettlementView);
   return { items, next: found.length > limit ? items.at(-1)?.settlementId : undefined };
 }
 
-export function settlements(
+export function listSettlementsInScope(
   run: RunQuery,
   caller: Caller,
   query: SettlementQuery,
   page: { limit: number; after?: string },
 ): Promise<FoundPage<Settlement>> {
-  const { organizationId, merchantId } = withinMerchant(caller, query);
+  const { organizationId, merchantId } = requireMerchantScope(caller, query);
   const filter: SettlementFilter = {
     organizationId,
     merchantId,
@@ -79,33 +79,33 @@ export function settlements(
     from: query.from,
     to: query.to,
   };
-  return settlementPage(run, filter, page);
+  return readSettlementPage(run, filter, page);
 }
 
 /**
  * @throws Refusal settlement_not_found, also for a settlement of another merchant or organisation
  */
-export async function settlement(
+export async function getSettlement(
   run: RunQuery,
   caller: Caller,
   id: string,
 ): Promise<SettlementDetail> {
-  const { organizationId, merchantId } = withinMerchant(caller, {});
-  const key = settlementKey(id);
+  const { organizationId, merchantId } = requireMerchantScope(caller, {});
+  const key = parseSettlementId(id);
   const isOwn = key !== undefined && (merchantId === undefined || merchantId === key.merchantId);
   const row = isOwn ? await findSettlement(run, organizationId, key) : undefined;
   if (key === undefined || row === undefined) {
     return throwProblem('settlement_not_found', 'There is no settlement with this identifier.');
   }
-  const parts = await filesOf(run, organizationId, key, filesMax);
-  const known = await readClearingFiles(
+  const fileParts = await listSettlementFiles(run, organizationId, key, filesMax);
+  const clearingFiles = await readClearingFiles(
     run,
     organizationId,
-    parts.map(({ fileId }) => fileId),
+    fileParts.map(({ fileId }) => fileId),
   );
-  const files = parts.flatMap(({ fileId, lines, amount }) => {
-    const file = known.find(({ clearingFileId }) => clearingFileId === fileId);
+  const files = fileParts.flatMap(({ fileId, lines, amount }) => {
+    const file = clearingFiles.find(({ clearingFileId }) => clearingFileId === fileId);
     return file === undefined ? [] : [{ ...file, lines, amount }];
   });
-  return { ...view(row), files };
+  return { ...toSettlementView(row), files };
 }

@@ -40,7 +40,7 @@ type Row = SettlementKey & {
   updatedAt: Date;
 };
 
-const toRow = (row: Row): SettlementRow => ({
+const toSettlementRow = (row: Row): SettlementRow => ({
   ...row,
   captured: BigInt(row.captured),
   refunded: BigInt(row.refunded),
@@ -50,8 +50,10 @@ const toRow = (row: Row): SettlementRow => ({
 });
 
 /** The index by merchant is partial, and its condition `captures >= 0` is true for every row. */
-export const listText = (ofMerchant: boolean) => `SELECT ${columns} FROM report_settlements
-  WHERE organization_id = $1 AND ${ofMerchant ? 'merchant_id = $2 AND captures >= 0' : '$2::uuid IS NULL'}
+export const listSettlementsSql = (
+  hasMerchant: boolean,
+) => `SELECT ${columns} FROM report_settlements
+  WHERE organization_id = $1 AND ${hasMerchant ? 'merchant_id = $2 AND captures >= 0' : '$2::uuid IS NULL'}
     AND settlement_date >= $3::date AND settlement_date <= $4::date
     AND ($5::uuid IS NULL OR link_id = $5) AND ($6::text IS NULL OR currency = $6)
     AND ($7::date IS NULL
@@ -70,7 +72,7 @@ export async function listSettlements(
   const from = filter.from === undefined || filter.from < firstDay ? firstDay : filter.from;
   const to = filter.to ?? lastDay;
   if (to < firstDay) return [];
-  const rows = await run<Row>(listText(filter.merchantId !== undefined), [
+  const rows = await run<Row>(listSettlementsSql(filter.merchantId !== undefined), [
     filter.organizationId,
     filter.merchantId ?? null,
     // A page continues at the last day of the previous page; later days need no read.
@@ -84,10 +86,10 @@ export async function listSettlements(
     after?.currency ?? null,
     limit,
   ]);
-  return rows.map(toRow);
+  return rows.map(toSettlementRow);
 }
 
-export const findText = `SELECT ${columns} FROM report_settlements WHERE organization_id = $1
+export const findSettlementSql = `SELECT ${columns} FROM report_settlements WHERE organization_id = $1
   AND settlement_date = $2 AND link_id = $3 AND merchant_id = $4 AND currency = $5`;
 
 export async function findSettlement(
@@ -96,20 +98,27 @@ export async function findSettlement(
   { day, acquirerLinkId, merchantId, currency }: SettlementKey,
 ): Promise<SettlementRow | undefined> {
   const values = [organizationId, day, acquirerLinkId, merchantId, currency];
-  const [row] = await run<Row>(findText, values);
-  return row === undefined ? undefined : toRow(row);
+  const [row] = await run<Row>(findSettlementSql, values);
+  return row === undefined ? undefined : toSettlementRow(row);
 }
 
-export type FiledPart = { fileId: string; lines: number; amount: string };
+export type SettlementFilePart = { fileId: string; lines: number; amount: string };
 
-export const filesText = `SELECT file_id AS "fileId", lines, amount::text FROM report_settlement_files
+export const settlementFilesSql = `SELECT file_id AS "fileId", lines, amount::text FROM report_settlement_files
   WHERE organization_id = $1 AND settlement_date = $2 AND link_id = $3 AND merchant_id = $4
     AND currency = $5 ORDER BY file_id LIMIT $6`;
 
-export const filesOf = (
+export const listSettlementFiles = (
   run: RunQuery,
   organizationId: string,
   { day, acquirerLinkId, merchantId, currency }: SettlementKey,
   limit: number,
-): Promise<FiledPart[]> =>
-  run<FiledPart>(filesText, [organizationId, day, acquirerLinkId, merchantId, currency, limit]);
+): Promise<SettlementFilePart[]> =>
+  run<SettlementFilePart>(settlementFilesSql, [
+    organizationId,
+    day,
+    acquirerLinkId,
+    merchantId,
+    currency,
+    limit,
+  ]);

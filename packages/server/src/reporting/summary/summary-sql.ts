@@ -1,72 +1,75 @@
 // SQL for summaries: sums of cells, with each day as a part of the key.
 import { encodeSimpleArray } from '../../platform/index.ts';
-import { nil } from '../infrastructure/run-query.ts';
-import { endings, type Level } from '../projection/daily-aggregates.ts';
-import { type Ending, sumNames } from '../projection/reported-payment-types.ts';
-import { hasWords, type Words } from '../search/search-filters.ts';
+import { nilUuid } from '../infrastructure/run-query.ts';
+import { type AggregateLevel, paymentOutcomes } from '../projection/daily-aggregates.ts';
+import { type PaymentOutcome, sumNames } from '../projection/reported-payment-types.ts';
+import { type GroupFilters, hasGroupFilters } from '../search/search-filters.ts';
 
 /** Selects the cells to add. */
-export type CellFilter = {
+export type AggregateFilter = {
   readonly organizationId: string;
   readonly days: readonly string[];
   readonly merchantId: string | undefined;
   readonly storeId: string | undefined;
   readonly deviceId: string | undefined;
-  readonly words: Words;
+  readonly groupFilters: GroupFilters;
 };
 
 export type Statement = { readonly text: string; readonly values: readonly unknown[] };
 
-const filters = `FROM unnest($3::date[]) AS d(day) CROSS JOIN LATERAL (SELECT * FROM report_cells
+const aggregatesOfDaysSql = `FROM unnest($3::date[]) AS d(day) CROSS JOIN LATERAL (SELECT * FROM report_cells
     WHERE organization_id = $1 AND level = $2 AND day = d.day`;
-const byMerchant = ' AND merchant_id = $4';
-const ofGroup = `JOIN report_groups g ON g.organization_id = $1 AND g.group_id = c.group_id
+const merchantConditionSql = ' AND merchant_id = $4';
+const joinGroupsSql = `JOIN report_groups g ON g.organization_id = $1 AND g.group_id = c.group_id
       AND ($7::text IS NULL OR g.kind = $7) AND ($8::text[] IS NULL OR g.scheme = ANY($8))
       AND ($9::text[] IS NULL OR g.currency = ANY($9)) AND ($10::text[] IS NULL OR g.category = ANY($10))
       AND ($11::text[] IS NULL OR g.entry_mode = ANY($11))`;
-const placed = ' AND ($5::uuid IS NULL OR store_id = $5) AND ($6::uuid IS NULL OR device_id = $6)';
+const storeAndDeviceSql =
+  ' AND ($5::uuid IS NULL OR store_id = $5) AND ($6::uuid IS NULL OR device_id = $6)';
 /** Each text must use every parameter, so that PostgreSQL can determine its type. */
-const noWords =
+const noGroupFiltersSql =
   ' AND $7::text IS NULL AND coalesce($8::text[], $9::text[], $10::text[], $11::text[]) IS NULL';
 
 /** Joins the groups only if the result or a filter needs them. */
-const restOf = ({ words }: CellFilter, tellsGroups: boolean): string =>
-  tellsGroups || hasWords(words) ? `${placed}) c ${ofGroup}` : `${placed}${noWords}) c`;
+const groupAndEntitySql = ({ groupFilters }: AggregateFilter, selectsGroups: boolean): string =>
+  selectsGroups || hasGroupFilters(groupFilters)
+    ? `${storeAndDeviceSql}) c ${joinGroupsSql}`
+    : `${storeAndDeviceSql}${noGroupFiltersSql}) c`;
 
 /** A filter by merchant has its own text, because the merchant is a part of the key. */
-const fromCells = (filter: CellFilter, tellsGroups: boolean): string => {
-  const merchant = filter.merchantId === undefined ? ' AND $4::uuid IS NULL' : byMerchant;
-  return `${filters}${merchant}${restOf(filter, tellsGroups)}`;
+const fromAggregatesSql = (filter: AggregateFilter, selectsGroups: boolean): string => {
+  const merchant = filter.merchantId === undefined ? ' AND $4::uuid IS NULL' : merchantConditionSql;
+  return `${aggregatesOfDaysSql}${merchant}${groupAndEntitySql(filter, selectsGroups)}`;
 };
 
-const listed = (words: readonly string[] | undefined) =>
+const toSqlArray = (words: readonly string[] | undefined) =>
   words === undefined ? null : encodeSimpleArray(words);
 
-const valuesOf = (filter: CellFilter, level: Level): unknown[] => [
+const buildValues = (filter: AggregateFilter, level: AggregateLevel): unknown[] => [
   filter.organizationId,
   level,
   encodeSimpleArray(filter.days),
   filter.merchantId ?? null,
   filter.storeId ?? null,
   filter.deviceId ?? null,
-  filter.words.kind ?? null,
-  listed(filter.words.scheme),
-  listed(filter.words.currency),
-  listed(filter.words.responseCategory),
-  listed(filter.words.entryMode),
+  filter.groupFilters.kind ?? null,
+  toSqlArray(filter.groupFilters.scheme),
+  toSqlArray(filter.groupFilters.currency),
+  toSqlArray(filter.groupFilters.responseCategory),
+  toSqlArray(filter.groupFilters.entryMode),
 ];
 
-const sums = [
-  ...endings.map((name) => `sum(c.${name})::bigint AS ${name}`),
+const sumColumns = [
+  ...paymentOutcomes.map((name) => `sum(c.${name})::bigint AS ${name}`),
   ...sumNames.map((name) => `sum(c.${name})::text AS ${name}`),
 ].join(', ');
 
-const count = `sum(${endings.map((name) => `c.${name}`).join(' + ')})::bigint`;
-const refused = 'c.declined + c.failed';
+const countSql = `sum(${paymentOutcomes.map((name) => `c.${name}`).join(' + ')})::bigint`;
+const declinedOrFailedSql = 'c.declined + c.failed';
 
 /** The key of lines for groupings with few lines; `nothing` makes one line of all. */
-export type LineBy = 'nothing' | 'day' | 'scheme' | 'responseCategory';
-const lineKeys: Readonly<Record<LineBy, string>> = {
+export type LineGrouping = 'nothing' | 'day' | 'scheme' | 'responseCategory';
+const lineKeys: Readonly<Record<LineGrouping, string>> = {
   nothing: "''",
   day: 'c.day::text',
   scheme: 'g.scheme',
@@ -74,25 +77,29 @@ const lineKeys: Readonly<Record<LineBy, string>> = {
 };
 
 const selectSums = (key: string, from: string) =>
-  `SELECT ${key} AS key, g.currency, ${sums} ${from} GROUP BY 1, 2`;
+  `SELECT ${key} AS key, g.currency, ${sumColumns} ${from} GROUP BY 1, 2`;
 const selectReasons = (key: string, from: string) =>
-  `SELECT ${key} AS key, g.reason, sum(${refused})::bigint AS count ${from}
-    WHERE ${refused} > 0 GROUP BY 1, 2`;
-const selectTimes = (key: string, from: string) =>
+  `SELECT ${key} AS key, g.reason, sum(${declinedOrFailedSql})::bigint AS count ${from}
+    WHERE ${declinedOrFailedSql} > 0 GROUP BY 1, 2`;
+const selectLatency = (key: string, from: string) =>
   `SELECT ${key} AS key, l.key::int AS bucket, sum(l.value::bigint)::bigint AS count ${from}
     CROSS JOIN LATERAL jsonb_each_text(c.latency) l GROUP BY 1, 2`;
 
 /** The parameters of statements for groupings with few lines. */
-export type LinesOf = { readonly filter: CellFilter; readonly level: Level; readonly by: LineBy };
+export type LineStatementInput = {
+  readonly filter: AggregateFilter;
+  readonly level: AggregateLevel;
+  readonly grouping: LineGrouping;
+};
 
 type Select = (key: string, from: string) => string;
 
 const lineStatement =
-  (select: Select, tellsGroups: boolean) =>
-  ({ filter, level, by }: LinesOf): Statement => {
-    const key = lineKeys[by];
-    const from = fromCells(filter, tellsGroups || key.startsWith('g.'));
-    return { text: select(key, from), values: valuesOf(filter, level) };
+  (select: Select, selectsGroups: boolean) =>
+  ({ filter, level, grouping }: LineStatementInput): Statement => {
+    const key = lineKeys[grouping];
+    const from = fromAggregatesSql(filter, selectsGroups || key.startsWith('g.'));
+    return { text: select(key, from), values: buildValues(filter, level) };
   };
 
 /** Sums by line and currency. */
@@ -100,116 +107,123 @@ export const sumsStatement = lineStatement(selectSums, true);
 /** Reasons of declined and failed payments by line. */
 export const reasonsStatement = lineStatement(selectReasons, true);
 /** Counts of payments by line and latency bucket. */
-export const timesStatement = lineStatement(selectTimes, false);
+export const latencyStatement = lineStatement(selectLatency, false);
 
-const hourly = (place: number) => `(h.value->>${place})::bigint`;
-const eachHour = 'CROSS JOIN LATERAL jsonb_each(c.hours) h';
+const hourFigureSql = (place: number) => `(h.value->>${place})::bigint`;
+const joinHoursSql = 'CROSS JOIN LATERAL jsonb_each(c.hours) h';
 
 /** Sums of all days by hour and currency. */
-export function hoursStatement(filter: CellFilter, level: Level): Statement {
+export function hourSumsStatement(filter: AggregateFilter, level: AggregateLevel): Statement {
   const columns = [
-    ...endings.map((name, place) => `sum(${hourly(place)})::bigint AS ${name}`),
-    ...sumNames.map((name, place) => `sum(${hourly(place + endings.length)})::text AS ${name}`),
+    ...paymentOutcomes.map((name, index) => `sum(${hourFigureSql(index)})::bigint AS ${name}`),
+    ...sumNames.map(
+      (name, index) => `sum(${hourFigureSql(index + paymentOutcomes.length)})::text AS ${name}`,
+    ),
   ].join(', ');
-  const text = `SELECT lpad(h.key, 2, '0') AS key, g.currency, ${columns} ${fromCells(filter, true)} ${eachHour}
+  const text = `SELECT lpad(h.key, 2, '0') AS key, g.currency, ${columns} ${fromAggregatesSql(filter, true)} ${joinHoursSql}
     GROUP BY 1, 2`;
-  return { text, values: valuesOf(filter, level) };
+  return { text, values: buildValues(filter, level) };
 }
 
-const refusedInHour = ['declined', 'failed'].map((name) => hourly(endings.indexOf(name as Ending)));
+const declinedOrFailedInHour = ['declined', 'failed'].map((name) =>
+  hourFigureSql(paymentOutcomes.indexOf(name as PaymentOutcome)),
+);
 
 /** Reasons of declined and failed payments by hour. */
-export function hourReasonsStatement(filter: CellFilter, level: Level): Statement {
-  const inHour = refusedInHour.join(' + ');
+export function hourReasonsStatement(filter: AggregateFilter, level: AggregateLevel): Statement {
+  const inHour = declinedOrFailedInHour.join(' + ');
   const text = `SELECT lpad(h.key, 2, '0') AS key, g.reason, sum(${inHour})::bigint AS count
-    ${fromCells(filter, true)} ${eachHour} WHERE ${refused} > 0 GROUP BY 1, 2 HAVING sum(${inHour}) > 0`;
-  return { text, values: valuesOf(filter, level) };
+    ${fromAggregatesSql(filter, true)} ${joinHoursSql} WHERE ${declinedOrFailedSql} > 0 GROUP BY 1, 2 HAVING sum(${inHour}) > 0`;
+  return { text, values: buildValues(filter, level) };
 }
 
 export type LineKey = { readonly key: string; readonly count: number };
-export type PlaceColumn = 'merchant_id' | 'store_id' | 'device_id';
+export type EntityColumn = 'merchant_id' | 'store_id' | 'device_id';
 
 /**
  * A line for a merchant, store or device. The line for payments without one combines several keys,
  * and has `isSpread` set.
  */
-export type PlaceLine = LineKey & {
+export type EntityLine = LineKey & {
   readonly merchantId: string;
   readonly storeId: string;
   readonly isSpread: boolean;
 };
 
 /** PostgreSQL before version 18 has no min() for uuid. */
-const least = (column: string) => `min(${column}::text COLLATE "C")`;
+const minUuidSql = (column: string) => `min(${column}::text COLLATE "C")`;
 
 /** Selects the lines of one page, after a given line. */
-export function keysStatement(
-  filter: CellFilter,
-  level: Level,
-  column: PlaceColumn,
+export function entityKeysStatement(
+  filter: AggregateFilter,
+  level: AggregateLevel,
+  column: EntityColumn,
   { order, after, limit }: { order: 'Key' | 'Count'; after?: LineKey | undefined; limit: number },
 ): Statement {
   const total = 'sum(p.count)::bigint';
-  const behind =
+  const afterSql =
     order === 'Key'
       ? 'HAVING $13::bigint IS NULL OR p.key > $12::uuid'
       : `HAVING $13::bigint IS NULL OR ${total} < $13 OR (${total} = $13 AND p.key > $12::uuid)`;
-  const sorted = order === 'Key' ? '1' : '2 DESC, 1';
+  const orderSql = order === 'Key' ? '1' : '2 DESC, 1';
   // Without the count, an index-only scan is sufficient.
-  const counted = order === 'Key' ? '0' : count;
-  const store = column === 'merchant_id' ? `'${nil}'::uuid` : 'c.store_id';
-  const text = `SELECT p.key, ${total} AS count, ${least('p.merchant')} AS "merchantId",
-      ${least('p.store')} AS "storeId", count(*) > 1 AS "isSpread"
-    FROM (SELECT c.${column} AS key, c.merchant_id AS merchant, ${store} AS store, ${counted} AS count
-      ${fromCells(filter, false)} GROUP BY 1, 2, 3) p
-    GROUP BY 1 ${behind} ORDER BY ${sorted} LIMIT $14`;
-  const values = [...valuesOf(filter, level), after?.key ?? null, after?.count ?? null, limit];
+  const countColumnSql = order === 'Key' ? '0' : countSql;
+  const store = column === 'merchant_id' ? `'${nilUuid}'::uuid` : 'c.store_id';
+  const text = `SELECT p.key, ${total} AS count, ${minUuidSql('p.merchant')} AS "merchantId",
+      ${minUuidSql('p.store')} AS "storeId", count(*) > 1 AS "isSpread"
+    FROM (SELECT c.${column} AS key, c.merchant_id AS merchant, ${store} AS store, ${countColumnSql} AS count
+      ${fromAggregatesSql(filter, false)} GROUP BY 1, 2, 3) p
+    GROUP BY 1 ${afterSql} ORDER BY ${orderSql} LIMIT $14`;
+  const values = [...buildValues(filter, level), after?.key ?? null, after?.count ?? null, limit];
   return { text, values };
 }
 
 /** Some lines of merchants, stores or devices. */
-export type PlacesOf = {
-  readonly filter: CellFilter;
-  readonly level: Level;
-  readonly column: PlaceColumn;
-  readonly lines: readonly PlaceLine[];
+export type EntityStatementInput = {
+  readonly filter: AggregateFilter;
+  readonly level: AggregateLevel;
+  readonly column: EntityColumn;
+  readonly lines: readonly EntityLine[];
 };
 
 /**
  * Selects the cells of some lines by their keys; for a line with `isSpread`, it reads all cells.
  */
-function fromPlaces({ filter, column, lines }: PlacesOf, tellsGroups: boolean): string {
+function fromEntityAggregatesSql(
+  { filter, column, lines }: EntityStatementInput,
+  selectsGroups: boolean,
+): string {
   const [first] = lines;
-  const below = column === 'device_id' ? ' AND store_id = w.store_id' : '';
+  const storeSql = column === 'device_id' ? ' AND store_id = w.store_id' : '';
   // A repeated condition on the merchant would make the planner expect too few rows.
   const isKnown = first?.isSpread !== true && column !== 'merchant_id';
-  const exact = isKnown ? ` AND merchant_id = w.merchant_id${below}` : '';
+  const keySql = isKnown ? ` AND merchant_id = w.merchant_id${storeSql}` : '';
   return `FROM unnest($3::date[]) AS d(day)
     CROSS JOIN unnest($12::uuid[], $13::uuid[], $14::uuid[]) AS w(key, merchant_id, store_id)
     CROSS JOIN LATERAL (SELECT * FROM report_cells WHERE organization_id = $1 AND level = $2
-      AND day = d.day${exact} AND ${column} = w.key AND ($4::uuid IS NULL OR merchant_id = $4)
-      ${restOf(filter, tellsGroups)}`;
+      AND day = d.day${keySql} AND ${column} = w.key AND ($4::uuid IS NULL OR merchant_id = $4)
+      ${groupAndEntitySql(filter, selectsGroups)}`;
 }
 
-const placesStatement =
-  (select: Select, tellsGroups: boolean) =>
-  (of: PlacesOf): Statement => {
-    const columnOf = (name: 'key' | 'merchantId' | 'storeId') =>
-      encodeSimpleArray(of.lines.map((line) => line[name]));
-    const places = [columnOf('key'), columnOf('merchantId'), columnOf('storeId')];
+const entityStatement =
+  (select: Select, selectsGroups: boolean) =>
+  (input: EntityStatementInput): Statement => {
+    const lineValues = (name: 'key' | 'merchantId' | 'storeId') =>
+      encodeSimpleArray(input.lines.map((line) => line[name]));
+    const places = [lineValues('key'), lineValues('merchantId'), lineValues('storeId')];
     return {
-      text: select('w.key::text', fromPlaces(of, tellsGroups)),
-      values: [...valuesOf(of.filter, of.level), ...places],
+      text: select('w.key::text', fromEntityAggregatesSql(input, selectsGroups)),
+      values: [...buildValues(input.filter, input.level), ...places],
     };
   };
 
 /** The same statements as for groupings with few lines, by merchant, store or device. */
-export const placeSumsStatement = placesStatement(selectSums, true);
-export const placeReasonsStatement = placesStatement(selectReasons, true);
-export const placeTimesStatement = placesStatement(selectTimes, false);
+export const entitySumsStatement = entityStatement(selectSums, true);
+export const entityReasonsStatement = entityStatement(selectReasons, true);
+export const entityLatencyStatement = entityStatement(selectLatency, false);
 
 /** Finds the merchant of a store or device from its payments. */
-export const ownerText = (column: 'store_id' | 'device_id') =>
+export const findMerchantSql = (column: 'store_id' | 'device_id') =>
   `SELECT merchant_id AS "merchantId" FROM report_payments
     WHERE organization_id = $1 AND ${column} = $2 ORDER BY created_at DESC, payment_id DESC LIMIT 1`;
 
