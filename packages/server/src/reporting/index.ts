@@ -35,7 +35,7 @@ export type ReportingDeps = {
   cards?: { readonly recent: RecentTransactions | undefined } | undefined;
   /** The retention time of exports in days. */
   exportRetentionDays: number;
-  /** @throws Refusal if the organisation has no such acquirer link */
+  /** @throws ProblemError if the organisation has no such acquirer link */
   requireLink(organizationId: string, linkId: string): Promise<void>;
   /** The load of the process from 0 to 1; reports wait while payments need the process. */
   getPressure(): number;
@@ -59,7 +59,7 @@ export type Reporting = {
   checkNow(): void;
 };
 
-/** @example const reporting = createReporting({ database, clock, log, metrics, pressure }); */
+/** @example const reporting = createReporting({ database, clock, log, metrics, getPressure }); */
 export function createReporting(deps: ReportingDeps): Reporting {
   const { database, clock } = deps;
   const dictionaries = createGroupDictionaries();

@@ -49,7 +49,9 @@ function registerReads(
     url: `${base}/activations`,
     operationId: 'listServiceActivations',
     summary: 'List the service activations',
-    description: 'What somebody decided about; what came along with a level above has no entry.',
+    description:
+      'Entities that an administrator activated or deactivated. An entity that inherits its state ' +
+      'from a level above has no entry.',
     tags,
     permission: readPermissions,
     query: Type.Object({ ...pageQuery, ...activationFilters }, { additionalProperties: false }),
@@ -83,7 +85,7 @@ function registerReads(
     url: `${base}/logical-devices/:logicalDeviceId/services`,
     operationId: 'listDeviceServices',
     summary: 'List the services of a device',
-    description: 'Which services are active at the device, and how each level above it stands.',
+    description: 'The active services of the device, with the state at each level above it.',
     tags,
     permission: readPermissions,
     params: Type.Object({ logicalDeviceId: identifierSchema('The logical device.') }),
@@ -102,8 +104,9 @@ function registerChanges(app: FastifyInstance, activations: Activations): void {
     operationId: 'createServiceActivation',
     summary: 'Create a service activation',
     description:
-      'A service with a provider’s address is `Requested` until the provider has answered, others ' +
-      'are `Active` at once. A device uses it once every level above is active too.',
+      'A service with a provider URL is `Requested` until the provider answers; any other service ' +
+      'is `Active` at once. A device can use the service when every level above the device is ' +
+      'active too.',
     tags,
     permission: writePermissions,
     takesIdempotencyKey: true,
@@ -123,8 +126,8 @@ function registerChanges(app: FastifyInstance, activations: Activations): void {
     operationId: 'deactivateService',
     summary: 'Deactivate a service',
     description:
-      'Takes effect at once, for all below too. An entity that came along with a level above is ' +
-      'switched off the same way. The provider is told.',
+      'Takes effect at once, also for all entities below. An entity that inherits its state can be ' +
+      'deactivated in the same way. The platform notifies the provider.',
     tags,
     permission: writePermissions,
     body: Deactivation,
@@ -143,12 +146,12 @@ function registerAnswer(app: FastifyInstance, activations: Activations): void {
     operationId: 'answerServiceActivation',
     summary: 'Answer a service activation as its provider',
     description:
-      'For a provider that took a request with 202: its server, or a person of it. The same answer ' +
-      'again changes nothing; another one is refused.',
+      'For a provider that answered a request with 202. Its server or one of its users sends the ' +
+      'answer. The same answer again changes nothing; the platform rejects a different one.',
     tags,
     permission: ['spi.events', 'svc.write'],
     params: Type.Object({
-      organizationId: identifierSchema('The organisation that asked.'),
+      organizationId: identifierSchema('The organisation of the activation.'),
       activationId: identifierSchema('The activation.'),
     }),
     body: ActivationAnswer,

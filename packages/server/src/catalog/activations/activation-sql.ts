@@ -169,7 +169,7 @@ export async function updateActivation(
       row.secrets_sealed,
     ],
   );
-  if (written === undefined) throw new Error('a locked activation is gone');
+  if (written === undefined) throw new Error('a locked activation no longer exists');
   return written as ActivationRow;
 }
 

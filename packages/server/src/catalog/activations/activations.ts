@@ -132,7 +132,7 @@ function createActivationChanges(
     const activation = await database.transaction(async (trx) => {
       const run = runInTransaction(trx);
       if (!(await lockSubscription(run, scope.organizationId, service.service_id))) {
-        throwProblem('service_not_subscribed', 'No package of a subscription holds the service.');
+        throwProblem('service_not_subscribed', 'No subscribed package contains the service.');
       }
       const row = await lockActivation(run, scope, service, entity);
       const newRequest: ActivationRow = {
@@ -174,7 +174,7 @@ function createActivationChanges(
     if (service === undefined) {
       return throwProblem(
         'service_not_found',
-        'The catalogue shows you no service of this identifier.',
+        'Your organisation sees no service with this identifier.',
       );
     }
     if (service.release === 0) throwProblem('service_state', 'The service was never published.');
@@ -223,7 +223,7 @@ function createAnswerOperation(
   { handshake, onChange }: ActivationParts,
 ): Activations['answer'] {
   return async (scope, organizationId, activationId, { handshakeId, ...answer }) => {
-    requireOrganizationScope(scope, 'answers for its services');
+    requireOrganizationScope(scope, 'answer for its services');
     if (!isUuid(organizationId) || !isUuid(activationId)) return throwActivationNotFound();
     const parameters =
       answer.parameters === undefined ? undefined : readParameters(answer.parameters);
@@ -247,7 +247,7 @@ function createAnswerOperation(
       }
       if (row.handshake_id !== handshakeId.toLowerCase()) {
         return throwActivationStateProblem(
-          'Another request was made since the one that is answered.',
+          'The answer is for an earlier request; answer the latest request.',
         );
       }
       const answeredStatus = nextState('Requested', decision.step);

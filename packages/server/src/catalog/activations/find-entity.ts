@@ -13,7 +13,7 @@ type FindEntity = (
 
 const findersByLevel: Readonly<Record<ActivationLevel, FindEntity>> = {
   async Organization(_provisioning, scope, entityId) {
-    requireOrganizationScope(scope, 'decides for itself');
+    requireOrganizationScope(scope, 'activate or configure services for the whole organisation');
     if (entityId === scope.organizationId) return { level: 'Organization', entityId };
     return throwProblem(
       'organization_not_found',

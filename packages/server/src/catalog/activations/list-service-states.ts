@@ -134,7 +134,7 @@ export function createServiceStateList({
     if (row !== undefined) return row.service_id;
     return throwProblem(
       'service_not_found',
-      'The catalogue shows you no service of this identifier.',
+      'Your organisation sees no service with this identifier.',
     );
   }
 

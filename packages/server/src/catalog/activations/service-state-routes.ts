@@ -16,8 +16,9 @@ export function registerServiceStateRoutes(
     operationId: 'listServiceStates',
     summary: 'List the states of a service by merchant, store or device',
     description:
-      'The merchants of the organisation, the stores of a merchant or the devices of a store, each ' +
-      'with whether the service is active at it, and usable: active at every level above, too.',
+      'The merchants of the organisation, the stores of a merchant or the devices of a store. ' +
+      '`active` says whether the service is active at the entity, and `usable` whether it is also ' +
+      'active at every level above.',
     tags: ['Service catalogue'],
     permission: ['sub.read', 'conf.read'],
     params: Type.Object({

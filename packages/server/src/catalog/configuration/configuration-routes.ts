@@ -93,7 +93,8 @@ function registerReads(app: FastifyInstance, configuration: ConfigurationReads):
     url: base,
     operationId: 'listConfigurableServices',
     summary: 'List the configurable services',
-    description: 'The subscribed services that take a configuration, and what the level has set.',
+    description:
+      'The subscribed services that can be configured, and whether the level has set values.',
     tags,
     permission: 'conf.read',
     params: entityParams,
@@ -119,8 +120,8 @@ function registerReads(app: FastifyInstance, configuration: ConfigurationReads):
     operationId: 'getConfiguration',
     summary: 'Get the configuration of a service',
     description:
-      'What the level has set, and the effective values with the level that each comes from. ' +
-      'Secrets are named and never shown.',
+      'The values of the level, and the effective values with the level of each. The response names ' +
+      'secrets and never shows their values.',
     tags,
     permission: 'conf.read',
     params: serviceParams,
@@ -145,7 +146,7 @@ function registerVersions(
     url: `${serviceUrl}/versions`,
     operationId: 'listConfigurationVersions',
     summary: 'List the versions of a configuration',
-    description: 'The newest first, without values.',
+    description: 'Newest first, without values.',
     tags,
     permission: 'conf.read',
     params: serviceParams,
@@ -170,7 +171,7 @@ function registerVersions(
     url: `${serviceUrl}/versions/:version`,
     operationId: 'getConfigurationVersion',
     summary: 'Get a version of a configuration',
-    description: 'What the level had set then, without secrets.',
+    description: 'The values of the level in that version, without secrets.',
     tags,
     permission: 'conf.read',
     params: versionParams,
@@ -191,7 +192,8 @@ function registerVersions(
     operationId: 'restoreConfigurationVersion',
     summary: 'Restore a version of a configuration',
     description:
-      'Makes a new version of the older one, secrets included, if it fits the release in force.',
+      'Creates a new version with the values and secrets of the older one, if they fit the release ' +
+      'in force.',
     tags,
     permission: 'conf.write',
     params: versionParams,
@@ -220,8 +222,8 @@ function registerChanges(app: FastifyInstance, configuration: ConfigurationChang
     operationId: 'submitConfiguration',
     summary: 'Submit the configuration of a service',
     description:
-      'Takes the place of all that the level had set; what is left out is inherited. A secret that ' +
-      'is left out stays, `null` takes it away. The same values again make no version.',
+      'Replaces all values of the level; the level inherits omitted values. An omitted secret ' +
+      'stays, and `null` removes it. The same values again create no new version.',
     tags,
     permission: 'conf.write',
     params: serviceParams,
@@ -247,7 +249,7 @@ function registerChanges(app: FastifyInstance, configuration: ConfigurationChang
     url: serviceUrl,
     operationId: 'deleteConfiguration',
     summary: 'Delete the configuration of a service',
-    description: 'Everything is inherited from then on; the versions stay.',
+    description: 'The level then inherits all values; its versions stay.',
     tags,
     permission: 'conf.write',
     params: serviceParams,

@@ -131,7 +131,7 @@ export async function lockConfiguration(
      WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3 FOR UPDATE`,
     [organizationId, entityId, serviceId],
   );
-  if (row === undefined) throw new Error('a configuration is gone between two statements');
+  if (row === undefined) throw new Error('a configuration was deleted between two statements');
   return row as ConfigurationRow;
 }
 

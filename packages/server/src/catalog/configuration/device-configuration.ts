@@ -108,7 +108,11 @@ export function createDeviceConfigurations(parts: DeviceConfigurationParts): Dev
       const levels = serviceRows.map((row) => toLevelValues(secretCipher, row));
       const { values, missing, faults: valueFaults } = evaluator.evaluate(release, levels);
       const missingFaults = missing.map(
-        (pointer): ValueFault => ({ pointer, code: 'field_required', detail: 'is set by nobody' }),
+        (pointer): ValueFault => ({
+          pointer,
+          code: 'field_required',
+          detail: 'is set at no level',
+        }),
       );
       const faults = [...valueFaults, ...missingFaults];
       return {

@@ -24,12 +24,12 @@ export type TargetFinder = {
 function throwServiceNotFound(): never {
   return throwProblem(
     'service_not_found',
-    'The catalogue shows you no service of this identifier.',
+    'Your organisation sees no service with this identifier.',
   );
 }
 
 export function throwNotSubscribed(): never {
-  return throwProblem('service_not_subscribed', 'No package of a subscription holds the service.');
+  return throwProblem('service_not_subscribed', 'No subscribed package contains the service.');
 }
 
 /** @example const { entity, release } = await createTargetFinder(provisioning, run, releases).find(scope, target); */

@@ -57,7 +57,7 @@ export function createReleaseCache(run: StatementRunner): ReadReleases {
     }
     return releaseIds.map((releaseId) => {
       const release = loaded.get(cacheKey(releaseId)) ?? cache.get(cacheKey(releaseId));
-      if (release === undefined) throw new Error('a release that is in force is not kept');
+      if (release === undefined) throw new Error('the release in force is not stored');
       return release;
     });
   };

@@ -30,7 +30,7 @@ export function createDefaultsValidator(parameterValidator: ParameterValidator, 
     const secrets = findSecrets(release.schema, defaults).map(([pointer]) => ({
       pointer,
       code: 'field_invalid',
-      detail: 'is a secret, and defaults are everybody’s to read',
+      detail: 'is a secret, and every organisation can read defaults',
     }));
     const allFaults = [...faults, ...secrets].map(({ pointer, code, detail }) => ({
       pointer: `/defaults${pointer}`,

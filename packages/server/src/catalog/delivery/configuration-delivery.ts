@@ -159,7 +159,7 @@ function createDeviceOperations(
       ? await provisioning.findDevice(organizationId, merchantId, deviceId)
       : undefined;
     if (device !== undefined) return device;
-    return throwProblem('device_not_found', 'The token belongs to no device that is enabled.');
+    return throwProblem('device_not_found', 'The token does not belong to an enabled device.');
   }
 
   async function recordRequest(
@@ -197,7 +197,7 @@ function createDeviceOperations(
     async acknowledge(scope, acknowledgement) {
       const { organizationId } = scope;
       if (acknowledgement.applied && acknowledgement.reason !== undefined) {
-        throwMemberProblem('/reason', 'goes with a version that was not applied');
+        throwMemberProblem('/reason', 'is allowed only for a version that was not applied');
       }
       const device = await requireCallingDevice(scope);
       const { logicalDeviceId } = device;
@@ -209,7 +209,7 @@ function createDeviceOperations(
         row?.told_version === acknowledgement.version ? row.told_services : undefined;
       const acknowledgedVersions = isCurrent ? found.desired.versions : versions;
       if (acknowledgedVersions === undefined)
-        return throwMemberProblem('/version', 'was not told to this device');
+        return throwMemberProblem('/version', 'was not sent to this device');
       const now = isoTime(clock.now());
       // A faulty device may send any text as its reason.
       const reason =

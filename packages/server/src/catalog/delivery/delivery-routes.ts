@@ -39,11 +39,12 @@ function registerDeviceRoutes(app: FastifyInstance, delivery: ConfigurationDeliv
     operationId: 'getDeviceConfiguration',
     summary: 'Get the configuration of the calling device',
     description:
-      'For a token of a device. The ETag changes when the values do; with If-None-Match a device ' +
-      'asks as often as it likes. Each document is signed: check it with `/configuration/v1/keys`.',
+      'For a token of a device. The ETag changes with the values, so a device can poll with If- ' +
+      'None-Match at any rate. Each document is signed; verify it with the keys of ' +
+      '`/configuration/v1/keys`.',
     tags,
     permission,
-    headers: { 'If-None-Match': 'The ETag of the configuration that the device holds.' },
+    headers: { 'If-None-Match': 'The ETag of the configuration that the device has.' },
     response: { 200: DeviceConfigurationDocument, 304: null },
     responseHeaders: { 200: ['ETag'] },
     errors: ['device_not_found'],
@@ -67,16 +68,17 @@ function registerDeviceRoutes(app: FastifyInstance, delivery: ConfigurationDeliv
     operationId: 'acknowledgeDeviceConfiguration',
     summary: 'Acknowledge the configuration of the calling device',
     description:
-      'Whether the version that the device read is in use there. The last word counts; the same ' +
-      'word again changes nothing. A version that the device was not told is refused.',
+      'The device reports whether it applied the version that it read. The last report counts; the ' +
+      'same report again changes nothing. The platform rejects a version that it did not send to ' +
+      'the device.',
     tags,
     permission,
     body: DeviceAcknowledgement,
     response: { 200: AcknowledgedConfiguration },
     errors: ['device_not_found'],
     examples: {
-      'In use': { version: '3q2-7wECAwQFBgcICQoLDA', applied: true },
-      'Not taken': {
+      Applied: { version: '3q2-7wECAwQFBgcICQoLDA', applied: true },
+      'Not applied': {
         version: '3q2-7wECAwQFBgcICQoLDA',
         applied: false,
         reason: 'kernel 3 refused the keys',
@@ -90,7 +92,7 @@ function registerDeviceRoutes(app: FastifyInstance, delivery: ConfigurationDeliv
     url: `${base}/keys`,
     operationId: 'listConfigurationKeys',
     summary: 'List the keys that sign device configurations',
-    description: 'A JSON Web Key set (RFC 7517): the key that signs now first, older ones behind.',
+    description: 'A JSON Web Key Set (RFC 7517): the current signing key first, then older keys.',
     tags,
     permission: 'public',
     response: { 200: ConfigurationKeyList },
@@ -105,7 +107,9 @@ function registerAdministratorRoutes(app: FastifyInstance, delivery: Configurati
     url: `${base}/logical-devices/:logicalDeviceId/delivery`,
     operationId: 'getConfigurationDelivery',
     summary: 'Get the configuration delivery of a device',
-    description: 'What is in force for the device, what it was told, and what it uses.',
+    description:
+      'The configuration in force for the device, the version that the platform sent to it, and the ' +
+      'version that it uses.',
     tags,
     permission,
     params: Type.Object({
@@ -123,10 +127,10 @@ function registerAdministratorRoutes(app: FastifyInstance, delivery: Configurati
     operationId: 'listConfigurationDeliveries',
     summary: 'List the configuration deliveries',
     description:
-      'The devices of the fleet by how far they have come. `Pending` finds those that are behind: ' +
-      'they never asked, have not said a word yet, or something above them changed since they asked. ' +
-      'A page of a narrowed list may hold fewer items than `limit`, none too, while more follow: go ' +
-      'on until `nextCursor` is null.',
+      'The devices of the organisation by delivery status. `Pending` finds devices that are behind: ' +
+      'they never requested their configuration, did not acknowledge it, or something above them ' +
+      'changed after their last request. A page of a filtered list may have fewer items than ' +
+      '`limit`, or none, although more follow: continue until `nextCursor` is null.',
     tags,
     permission,
     query: Type.Object({ ...pageQuery, ...fleetFilters }, { additionalProperties: false }),

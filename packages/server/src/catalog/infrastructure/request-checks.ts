@@ -7,12 +7,12 @@ import type { CallerScope } from './caller-scope.ts';
  */
 export function requireNoDevice(scope: CallerScope): void {
   if (scope.deviceId === undefined) return;
-  throwProblem('permission_denied', 'A device reads its own services alone.');
+  throwProblem('permission_denied', 'A device may read only its own services.');
 }
 
 export function requireOrganizationScope(scope: CallerScope, action: string): void {
   if (scope.merchantId === undefined) return;
-  throwProblem('permission_denied', `Only the organisation ${action}.`);
+  throwProblem('permission_denied', `Only a token of the whole organisation may ${action}.`);
 }
 
 export function throwMemberProblem(

@@ -10,7 +10,7 @@ const isObject = (value: unknown): value is ParameterValues =>
 
 function findCurrencyFaults({ currency }: ParameterValues): FieldError[] {
   if (typeof currency !== 'string' || isActiveCurrency(currency)) return [];
-  return [{ pointer: '/currency', code: 'currency_unknown', detail: 'is no active currency' }];
+  return [{ pointer: '/currency', code: 'currency_unknown', detail: 'is not an active currency' }];
 }
 
 /**

@@ -84,7 +84,7 @@ function findMemberFault(
   const lowest = schema === true ? undefined : schema['x-lowest-level'];
   if (lowest === undefined || levelHeights[level] >= levelHeights[lowest as ActivationLevel])
     return undefined;
-  const detail = `is set at the level ${String(lowest)} or above it`;
+  const detail = `can be set only at the level ${String(lowest)} or above`;
   return { pointer, code: 'field_invalid', detail } as const;
 }
 

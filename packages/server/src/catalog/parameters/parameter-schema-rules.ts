@@ -102,21 +102,21 @@ function findSubschemaFault(subschema: Subschema): SchemaFault | undefined {
   for (const [keyword, value] of Object.entries(subschema)) {
     // The error does not repeat an unknown keyword, because its text may be anything.
     if (!isKnownKeyword(keyword))
-      return { pointer: '', detail: 'holds a keyword that is not allowed' };
+      return { pointer: '', detail: 'contains a keyword that is not allowed' };
     if (keywords[keyword]?.(value) !== true) {
       return { pointer: `/${keyword}`, detail: 'has a value that is not allowed' };
     }
   }
-  if (subschema['type'] === undefined) return { pointer: '', detail: 'must name its type' };
+  if (subschema['type'] === undefined) return { pointer: '', detail: 'must have a type' };
   if (
     subschema['pattern'] !== undefined &&
     !(Number(subschema['maxLength']) <= patternTextLengthMax)
   ) {
-    const detail = `needs a maxLength of at most ${patternTextLengthMax} beside it`;
+    const detail = `needs a maxLength of at most ${patternTextLengthMax} in the same schema`;
     return { pointer: '/pattern', detail };
   }
   if (subschema['uniqueItems'] === true && !(Number(subschema['maxItems']) <= uniqueItemsMax)) {
-    const detail = `needs maxItems of at most ${uniqueItemsMax} beside it`;
+    const detail = `needs maxItems of at most ${uniqueItemsMax} in the same schema`;
     return { pointer: '/uniqueItems', detail };
   }
   return findMapFault(subschema);
@@ -128,11 +128,11 @@ function findMapFault(subschema: Subschema): SchemaFault | undefined {
   if (!isSchemaObject(additionalProperties) && propertyNames === undefined) return undefined;
   const names = isSchemaObject(propertyNames) ? propertyNames : {};
   if (names['type'] !== 'string' || names['pattern'] === undefined) {
-    const detail = 'needs a pattern of text beside a schema of additionalProperties';
+    const detail = 'must be a string schema with a pattern if additionalProperties is a schema';
     return { pointer: '/propertyNames', detail };
   }
   if (!(Number(maxProperties) <= mapEntriesMax)) {
-    const detail = `needs maxProperties of at most ${mapEntriesMax} beside it`;
+    const detail = `needs maxProperties of at most ${mapEntriesMax} in the same schema`;
     return { pointer: '/propertyNames', detail };
   }
   return undefined;
@@ -164,7 +164,7 @@ const isInList = (pointer: string) =>
 function findSecretFault(subschema: Subschema, pointer: string): SchemaFault | undefined {
   if (subschema['writeOnly'] !== true) return undefined;
   if (subschema['type'] === 'string' && !isInList(pointer)) return undefined;
-  return { pointer: `${pointer}/writeOnly`, detail: 'is for texts outside lists' };
+  return { pointer: `${pointer}/writeOnly`, detail: 'is allowed only for strings outside arrays' };
 }
 
 /** Returns the first fault of a schema, with a pointer into the schema. */
@@ -172,7 +172,8 @@ export function findSchemaFault(schema: Subschema): SchemaFault | undefined {
   if (Buffer.byteLength(JSON.stringify(schema)) > schemaLimitBytes) {
     return { pointer: '', detail: `is longer than ${schemaLimitBytes} bytes` };
   }
-  if (schema['type'] !== 'object') return { pointer: '/type', detail: 'must be object at the top' };
+  if (schema['type'] !== 'object')
+    return { pointer: '/type', detail: 'must be object at the top level' };
   let count = 0;
   let layer: [string, Subschema][] = [['', schema]];
   for (let depth = 0; layer.length > 0; depth += 1) {

@@ -35,7 +35,7 @@ export function splitSecrets(
     else secrets.delete(pointer);
   }
   if (secrets.size > secretsMax) {
-    const detail = `holds more than ${secretsMax} secrets`;
+    const detail = `contains more than ${secretsMax} secrets`;
     throwFieldProblems([{ pointer: '/values', code: 'field_invalid', detail }]);
   }
   return { values, secrets: Object.fromEntries(secrets) };

@@ -128,7 +128,8 @@ export function createProviderCallCounter({ database, clock, log }: Deps): Provi
       await writePending();
       return deleteOldCounts();
     },
-    onError: (error) => log.warn({ err: error }, 'calls to providers were not counted'),
+    onError: (error) =>
+      log.warn({ err: error }, 'counts of calls to providers could not be written'),
   });
 
   return {
@@ -144,7 +145,7 @@ export function createProviderCallCounter({ database, clock, log }: Deps): Provi
     async stop() {
       await poller.stop();
       await writePending().catch((error: unknown) =>
-        log.warn({ err: error }, 'calls to providers were not counted'),
+        log.warn({ err: error }, 'counts of calls to providers could not be written'),
       );
     },
   };

@@ -24,8 +24,8 @@ export function registerProviderDashboardRoutes(
     operationId: 'listServiceUses',
     summary: 'List the uses of a service',
     description:
-      'The organisations that use a service of one’s own, or its activations at another level, the ' +
-      'newest first, with the request that an answer names.',
+      'The organisations that use a service of the caller, or its activations at another level, ' +
+      'newest first. Each has the handshake that an answer must name.',
     tags,
     permission: 'svc.read',
     params: serviceParams,
@@ -52,8 +52,8 @@ export function registerProviderDashboardRoutes(
     operationId: 'getServiceCallStatistics',
     summary: 'Get the call statistics of a service',
     description:
-      'The calls of the platform to a service of one’s own: how many were answered and how fast, by ' +
-      'what was asked and by the hour. Kept for a week.',
+      'The calls of the platform to a service of the caller: number, outcome and response time, by ' +
+      'type of call and by hour. The platform stores them for one week.',
     tags,
     permission: 'svc.read',
     params: serviceParams,
@@ -64,7 +64,7 @@ export function registerProviderDashboardRoutes(
             minimum: 1,
             maximum: hoursMax,
             default: hoursDefault,
-            description: 'How many hours back.',
+            description: 'The number of past hours.',
           }),
         ),
       },

@@ -52,14 +52,14 @@ export function createProviderDashboard({
 }): ProviderDashboard {
   /** Every organisation sees published services; only the provider sees their uses and calls. */
   async function requireOwnService(scope: CallerScope, serviceId: string): Promise<string> {
-    requireOrganizationScope(scope, 'watches its services');
+    requireOrganizationScope(scope, 'see the use of its services');
     const row = isUuid(serviceId)
       ? await findService(runOnDatabase(database), scope.organizationId, serviceId)
       : undefined;
     if (row?.organization_id === scope.organizationId) return row.service_id;
     return throwProblem(
       'service_not_found',
-      'Your organisation provides no service of this identifier.',
+      'Your organisation provides no service with this identifier.',
     );
   }
 

@@ -48,7 +48,9 @@ function registerReads(app: FastifyInstance, services: Services): void {
     url: base,
     operationId: 'listServices',
     summary: 'List the services',
-    description: 'Everybody’s published services and one’s own drafts, without logos and defaults.',
+    description:
+      'The published services of all organisations and the drafts of the caller, without logos and ' +
+      'defaults.',
     tags,
     permission: readPermissions,
     query: Type.Object({ ...pageQuery, ...serviceFilters }, { additionalProperties: false }),
@@ -70,7 +72,7 @@ function registerReads(app: FastifyInstance, services: Services): void {
     url: `${base}/:serviceId`,
     operationId: 'getService',
     summary: 'Get a service',
-    description: 'Its provider sees the draft, others what was published last.',
+    description: 'The provider gets the draft; other organisations get the last published release.',
     tags,
     permission: readPermissions,
     params: serviceParams,
@@ -87,7 +89,7 @@ function registerReads(app: FastifyInstance, services: Services): void {
     url: `${base}/:serviceId/releases`,
     operationId: 'listServiceReleases',
     summary: 'List the releases of a service',
-    description: 'The newest first.',
+    description: 'Newest first.',
     tags,
     permission: readPermissions,
     params: serviceParams,
@@ -114,7 +116,8 @@ function registerChanges(app: FastifyInstance, services: Services): void {
     operationId: 'createService',
     summary: 'Create a service',
     description:
-      'A draft. The answer holds the secret that signs calls to the provider, this once.',
+      'Creates a draft. Only this response contains the secret that signs the calls to the ' +
+      'provider.',
     tags,
     permission: 'svc.write',
     takesIdempotencyKey: true,
@@ -136,7 +139,9 @@ function registerChanges(app: FastifyInstance, services: Services): void {
     url: `${base}/:serviceId`,
     operationId: 'updateService',
     summary: 'Update a service',
-    description: 'Changes the draft; others see it once it is published. If-Match takes the ETag.',
+    description:
+      'Changes the draft; other organisations see the change after publication. Send the ETag in ' +
+      'If-Match.',
     tags,
     permission: 'svc.write',
     params: serviceParams,
@@ -159,7 +164,7 @@ function registerChanges(app: FastifyInstance, services: Services): void {
     url: `${base}/:serviceId`,
     operationId: 'deleteService',
     summary: 'Delete a service',
-    description: 'A draft alone; what was published is retired.',
+    description: 'Only a draft can be deleted; retire a published service instead.',
     tags,
     permission: 'svc.write',
     params: serviceParams,
@@ -180,11 +185,12 @@ function registerChanges(app: FastifyInstance, services: Services): void {
 const lifecycleSteps = {
   publish: {
     summary: 'Publish a service',
-    description: 'Makes the draft the release that every organisation sees.',
+    description: 'Publishes the draft as a new release that every organisation sees.',
   },
   retire: {
     summary: 'Retire a service',
-    description: 'It is not offered and activated any more; what is active stays so.',
+    description:
+      'No organisation can activate the service any more; existing activations stay active.',
   },
 } as const;
 
@@ -218,7 +224,8 @@ function registerLifecycleSteps(app: FastifyInstance, services: Services): void 
     operationId: 'rotateServiceSecret',
     summary: 'Rotate the signing secret of a service',
     description:
-      'Calls carry the signatures of both secrets for 24 hours, and of three secrets before the new one at the most.',
+      'For 24 hours, calls carry the signatures of the new and the previous secret. At most three ' +
+      'previous secrets are in use at once.',
     tags,
     permission: 'svc.write',
     takesIdempotencyKey: true,

@@ -123,7 +123,7 @@ export async function updateService(
       now,
     ],
   );
-  if (row === undefined) throw new Error('a locked service is gone');
+  if (row === undefined) throw new Error('a locked service no longer exists');
   return row as ServiceRow;
 }
 

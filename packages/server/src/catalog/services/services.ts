@@ -91,7 +91,7 @@ type ServiceParts = {
 function throwServiceNotFound(): never {
   return throwProblem(
     'service_not_found',
-    'The catalogue shows you no service of this identifier.',
+    'Your organisation sees no service with this identifier.',
   );
 }
 
@@ -131,7 +131,7 @@ export function createServices(
     serviceId: string,
     ifMatch?: string,
   ): Promise<ServiceRow> {
-    requireOrganizationScope(by, 'declares services');
+    requireOrganizationScope(by, 'manage services');
     const row = isUuid(serviceId)
       ? await findService(run, by.organizationId, serviceId, 'FOR UPDATE')
       : undefined;
@@ -173,7 +173,7 @@ export function createServices(
 
   return {
     async create(by, input, serviceId = ids.uuid()) {
-      requireOrganizationScope(by, 'declares services');
+      requireOrganizationScope(by, 'manage services');
       const declaration = await validateInput(input);
       const { sealed, ...credentials } = signingSecrets.create(serviceId);
       const { organizationId } = by;
@@ -230,7 +230,7 @@ export function createServices(
           unpublishedChanges,
         });
         if (row.status === 'Retired')
-          throwProblem('service_state', 'A retired service stays as it is.');
+          throwProblem('service_state', 'A retired service cannot be changed.');
         return updateService(run, serviceId, { draft }, now);
       });
     },
@@ -239,7 +239,7 @@ export function createServices(
       const action = 'service.published';
       const after = await applyChange(by, serviceId, ifMatch, action, async (run, row, now) => {
         if (row.status === 'Retired')
-          throwProblem('service_state', 'A retired service stays retired.');
+          throwProblem('service_state', 'A retired service cannot be published.');
         // A repeated request creates no second release.
         if (toServiceView(row, by.organizationId).unpublishedChanges !== true) return row;
         const change = { status: 'Published', publishes: true } as const;
@@ -254,7 +254,7 @@ export function createServices(
     retire: (by, serviceId, ifMatch) =>
       applyChange(by, serviceId, ifMatch, 'service.retired', async (run, row, now) => {
         if (row.status === 'Draft')
-          throwProblem('service_state', 'A draft is published or deleted.');
+          throwProblem('service_state', 'A draft cannot be retired; publish or delete it.');
         if (row.status === 'Retired') return row;
         return updateService(run, serviceId, { status: 'Retired' }, now);
       }),
@@ -263,7 +263,8 @@ export function createServices(
       database.transaction(async (trx) => {
         const run = runInTransaction(trx);
         const row = await lockOwnService(run, by, serviceId, ifMatch);
-        if (row.status !== 'Draft') throwProblem('service_state', 'What was published is retired.');
+        if (row.status !== 'Draft')
+          throwProblem('service_state', 'A published service cannot be deleted; retire it.');
         await deleteService(run, serviceId);
         await audit.record(trx, {
           organizationId: by.organizationId,

@@ -121,7 +121,7 @@ function registerPackageChanges(
     url: `${packagesUrl}/:packageId`,
     operationId: 'updateServicePackage',
     summary: 'Update a service package',
-    description: 'A service that is active through the package alone stays in it.',
+    description: 'A service that is active only through this package cannot be removed from it.',
     tags,
     permission: 'sub.write',
     params: packageParams,
@@ -155,7 +155,7 @@ function registerPackageChanges(
     url: `${packagesUrl}/:packageId`,
     operationId: 'deleteServicePackage',
     summary: 'Delete a service package',
-    description: 'Refused while it is subscribed.',
+    description: 'The platform rejects the request while the package has a subscription.',
     tags,
     permission: 'sub.write',
     params: packageParams,
@@ -219,7 +219,8 @@ function registerSubscriptions(
     url: subscriptionsUrl,
     operationId: 'createSubscription',
     summary: 'Create a subscription',
-    description: 'Nothing below the organisation subscribes; services are activated there.',
+    description:
+      'Only an organisation subscribes; merchants, stores and devices activate services.',
     tags,
     permission: 'sub.write',
     takesIdempotencyKey: true,
@@ -241,7 +242,9 @@ function registerSubscriptions(
     url: `${subscriptionsUrl}/:subscriptionId`,
     operationId: 'deleteSubscription',
     summary: 'Delete a subscription',
-    description: 'Refused while a service that it alone brings is active for the organisation.',
+    description:
+      'The platform rejects the request while a service that only this subscription provides is ' +
+      'active for the organisation.',
     tags,
     permission: 'sub.write',
     params: subscriptionParams,

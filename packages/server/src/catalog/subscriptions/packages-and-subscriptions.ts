@@ -95,11 +95,15 @@ function requireNoDependants(
   dependants: readonly { id: string; name: string }[],
 ): void {
   if (dependants.length === 0) return;
-  throwProblem('has_dependants', `Still depending on it: ${dependants.length} × ${type}.`, {
-    extensions: {
-      dependants: dependants.slice(0, 10).map((dependant) => ({ type, ...dependant })),
+  throwProblem(
+    'has_dependants',
+    `${dependants.length} dependent resources of type ${type} exist; remove or deactivate them first.`,
+    {
+      extensions: {
+        dependants: dependants.slice(0, 10).map((dependant) => ({ type, ...dependant })),
+      },
     },
-  });
+  );
 }
 
 /** @example const packagesAndSubscriptions = createPackagesAndSubscriptions({ database, clock, ids, audit }); */
@@ -129,7 +133,7 @@ async function requirePublishedServices(
   const published = await findPublishedServices(run, serviceIds);
   const missing = serviceIds.findIndex((serviceId) => !published.has(serviceId));
   if (missing < 0) return;
-  throwMemberProblem(`/serviceIds/${missing}`, 'is no published service', 'service_not_found');
+  throwMemberProblem(`/serviceIds/${missing}`, 'is not a published service', 'service_not_found');
 }
 
 /** Writes identifiers in lower case, as PostgreSQL returns them. */
@@ -143,7 +147,7 @@ async function lockPackage(
   scope: CallerScope,
   packageId: string,
 ): Promise<PackageRow> {
-  requireOrganizationScope(scope, 'makes packages');
+  requireOrganizationScope(scope, 'manage packages');
   const row = isUuid(packageId)
     ? await findPackage(run, scope.organizationId, packageId, 'FOR UPDATE OF p')
     : undefined;
@@ -172,7 +176,7 @@ function createPackages({
     request,
     packageId = ids.uuid(),
   ) => {
-    requireOrganizationScope(by, 'makes packages');
+    requireOrganizationScope(by, 'manage packages');
     const { organizationId } = by;
     const input = withLowerCaseIds(request);
     return database.transaction(async (trx) => {
@@ -281,7 +285,7 @@ function createSubscriptions({
     packageId,
     subscriptionId = ids.uuid(),
   ) => {
-    requireOrganizationScope(by, 'subscribes');
+    requireOrganizationScope(by, 'create subscriptions');
     const { organizationId } = by;
     return database.transaction(async (trx) => {
       const run = runInTransaction(trx);
@@ -308,7 +312,7 @@ function createSubscriptions({
   };
 
   const unsubscribe: PackagesAndSubscriptions['unsubscribe'] = (by, subscriptionId) => {
-    requireOrganizationScope(by, 'ends subscriptions');
+    requireOrganizationScope(by, 'delete subscriptions');
     const { organizationId } = by;
     return database.transaction(async (trx) => {
       const run = runInTransaction(trx);

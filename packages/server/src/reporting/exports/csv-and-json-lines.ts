@@ -39,7 +39,7 @@ export function formatHeader<Item>(format: ExportFormat, columns: readonly Colum
   return format === 'Csv' ? `${columns.map(({ name }) => name).join(',')}\r\n` : '';
 }
 
-/** @example linesOf('Csv', paymentColumns, items); */
+/** @example formatLines('Csv', paymentColumns, items); */
 export function formatLines<Item>(
   format: ExportFormat,
   columns: readonly Column<Item>[],

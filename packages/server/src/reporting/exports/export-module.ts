@@ -23,7 +23,7 @@ export type ExportModuleDeps = {
   readonly retentionDays: number;
 };
 
-/** @example const exports = openExports(deps); exports.register(app); */
+/** @example const exports = createExportModule(deps); exports.register(app); */
 export function createExportModule(deps: ExportModuleDeps): {
   register(app: FastifyInstance): void;
 } {

@@ -113,7 +113,7 @@ function registerReads(app: FastifyInstance, exports: Exports): void {
   });
 }
 
-/** @example registerExports(app, exports); */
+/** @example registerExportRoutes(app, exports); */
 export function registerExportRoutes(app: FastifyInstance, exports: Exports): void {
   route(app, {
     method: 'POST',

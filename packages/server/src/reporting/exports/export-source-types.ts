@@ -9,7 +9,7 @@ export type ExportFilters = Readonly<Record<string, unknown>>;
 
 export type ExportSource<Item> = {
   readonly columns: readonly Column<Item>[];
-  /** @throws Refusal with the same errors as the list of the report */
+  /** @throws ProblemError with the same errors as the list of the report */
   check(caller: Caller, filters: ExportFilters): void;
   /**
    * Reads a page in a fixed order. `next` is the position of the next page, and absent on the last

@@ -94,7 +94,7 @@ function createSettlementSource({ queries }: ExportSourceDeps): ExportSource<Set
   };
 }
 
-/** @example const sources = exportSources({ queries, classes }); */
+/** @example const sources = createExportSources({ queries, paymentClasses }); */
 export const createExportSources = (deps: ExportSourceDeps): ExportSources => ({
   transactions: createPaymentSource(deps),
   settlements: createSettlementSource(deps),

@@ -76,7 +76,7 @@ function selectReport(request: ExportRequest): { report: ExportReport; filters: 
   });
 }
 
-/** @throws Refusal client_id_reused */
+/** @throws ProblemError client_id_reused */
 function requireSameRequest(
   first: ExportRow,
   second: Pick<NewExport, 'report' | 'format' | 'filters'>,
@@ -99,7 +99,7 @@ function requireSameRequest(
   });
 }
 
-/** @example const exports = createExports(deps); await exports.order(caller, requestId, request); */
+/** @example const exports = createExports(deps); await exports.createExport(caller, requestId, request); */
 export function createExports(deps: ExportsDeps) {
   const { database, clock, ids, audit, jobs, store, sources, retentionDays } = deps;
   const toAuditEntry = ({
@@ -152,7 +152,7 @@ export function createExports(deps: ExportsDeps) {
   }
 
   return {
-    /** @throws Refusal field_required, field_invalid, client_id_reused, export_limit_reached */
+    /** @throws ProblemError field_required, field_invalid, client_id_reused, export_limit_reached */
     async createExport(caller: Caller, requestId: string, request: ExportRequest) {
       const { report, filters } = selectReport(request);
       sources[report].check(caller, filters);
@@ -191,7 +191,7 @@ export function createExports(deps: ExportsDeps) {
     getExport: async (caller: Caller, exportId: string) =>
       toExportView(await requireExport(caller, exportId)),
 
-    /** @throws Refusal resource_not_found, export_ended */
+    /** @throws ProblemError resource_not_found, export_ended */
     async cancelExport(caller: Caller, requestId: string, exportId: string): Promise<Export> {
       const row = await requireExport(caller, exportId);
       await database.transaction(async (trx) => {
@@ -209,7 +209,7 @@ export function createExports(deps: ExportsDeps) {
       return toExportView(await requireExport(caller, exportId));
     },
 
-    /** @throws Refusal resource_not_found */
+    /** @throws ProblemError resource_not_found */
     async deleteExport(caller: Caller, requestId: string, exportId: string): Promise<void> {
       const row = await requireExport(caller, exportId);
       await database.transaction(async (trx) => {

@@ -71,7 +71,7 @@ async function readNextPart<Item>(
   return part;
 }
 
-/** @example jobs.handle(exportJob, createExportWork(deps)); */
+/** @example jobs.handle(exportJobKind, createExportJobHandler(deps)); */
 export function createExportJobHandler(deps: ExportJobDeps) {
   const { database, clock, log, store, sources, limits } = deps;
 

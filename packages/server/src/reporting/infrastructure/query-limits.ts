@@ -15,7 +15,7 @@ export type ReportQueries = {
   run<Result>(work: (run: RunQuery) => Promise<Result>): Promise<Result>;
 };
 
-/** @example const page = await queries.ask((run) => findLines(run, classes, search, cut)); */
+/** @example const page = await queries.run((run) => findPayments(run, paymentClasses, search, page)); */
 export function createReportQueries(database: Pick<Database, 'transaction'>): ReportQueries {
   const waiting: (() => void)[] = [];
   let running = 0;

@@ -18,7 +18,7 @@ type RequestedEntities = {
 /**
  * The scope of a request: the binding of the token, or an entity that the request names within it.
  *
- * @throws Refusal entity_out_of_scope if the token is bound to another merchant, store or device
+ * @throws ProblemError entity_out_of_scope if the token is bound to another merchant, store or device
  */
 export function readReportScope(caller: Caller, requested: RequestedEntities): ReportScope {
   const { organizationId, entityType, entityId } = caller;

@@ -6,7 +6,7 @@ export type RunQuery = <Of extends object>(
   values: readonly unknown[],
 ) => Promise<Of[]>;
 
-/** @example const run = runIn(trx); */
+/** @example const run = runInTransaction(trx); */
 export const runInTransaction =
   (trx: Kysely<unknown>): RunQuery =>
   async <Of extends object>(text: string, values: readonly unknown[]) =>

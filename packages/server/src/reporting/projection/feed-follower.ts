@@ -82,7 +82,7 @@ export const delayForMoreEvents = (events: number, isMore: boolean, lagMs: numbe
 export const mustWait = (pressure: number, busy: number, lagMs: number): boolean =>
   (pressure >= pressureLimit || busy >= busyLimit) && lagMs < tooLateMs;
 
-/** @example const follower = createFollower({ database, clock, log, metrics, dictionaries, pressure }); */
+/** @example const follower = createFeedFollower({ database, clock, log, metrics, dictionaries, getPressure }); */
 export function createFeedFollower(deps: FeedFollowerDeps): FeedFollower {
   const { database, clock, log, metrics } = deps;
   const stopped = new AbortController();

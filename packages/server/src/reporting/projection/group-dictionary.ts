@@ -122,7 +122,7 @@ export type DictionarySession = {
 /** Caches committed numbers of at most this many organisations. */
 const cachedOrganizationsMax = 200;
 
-/** @example const numbering = dictionaries.of(organizationId); */
+/** @example const numbering = dictionaries.open(organizationId); */
 export function createGroupDictionaries() {
   const cache = new Map<string, GroupDictionary>();
 

@@ -11,7 +11,7 @@ export type RebuildCheckDeps = {
 
 type JobHandler = (job: Job) => Promise<Reschedule | undefined>;
 
-/** @example jobs.handle(exportJob, whenWhole(deps, createExportWork(deps))); */
+/** @example jobs.handle(exportJobKind, postponeDuringRebuild(deps, createExportJobHandler(deps))); */
 export function postponeDuringRebuild(
   { database, clock }: RebuildCheckDeps,
   handle: JobHandler,

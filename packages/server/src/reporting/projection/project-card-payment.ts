@@ -209,7 +209,7 @@ function toPaymentLine(record: TransactionRecord, context: AuthorizationContext)
   };
 }
 
-/** @example const { line, entries } = reportedCard(loaded); */
+/** @example const { line, entries } = projectCardPayment(record); */
 export function projectCardPayment(record: TransactionRecord): ProjectedPayment {
   const context = authorizationContext(record);
   return {

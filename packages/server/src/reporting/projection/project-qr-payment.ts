@@ -112,7 +112,7 @@ function toPaymentLine({ loaded, events, timeZone }: ReportedQr): PaymentLine {
   };
 }
 
-/** @example const { line, entries } = reportedQr(payment); */
+/** @example const { line, entries } = projectQrPayment(payment); */
 export function projectQrPayment(payment: ReportedQr): ProjectedPayment {
   return { line: toPaymentLine(payment), entries: toSumEntries(payment), movements: new Map() };
 }

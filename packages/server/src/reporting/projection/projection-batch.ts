@@ -172,7 +172,7 @@ function withPauses(run: RunQuery, pauseAfter: ProjectionBatchDeps['pauseAfter']
   };
 }
 
-/** @example const { isFull } = await turn(deps, organizationId); */
+/** @example const { isFull } = await runProjectionBatch(deps, organizationId); */
 export async function runProjectionBatch(
   deps: ProjectionBatchDeps,
   organizationId: string,

@@ -141,7 +141,7 @@ function matchSingleCandidates(unmatched: Unmatched, members: readonly Member[])
  * The rest of `ours` belongs to other files or is missing in this one; the caller decides which.
  *
  * @param ours the movements of the references of `theirs`
- * @example compare(lines, movements);
+ * @example matchMovements(lines, movements);
  */
 export function matchMovements(
   theirs: readonly AcquirerLine[],

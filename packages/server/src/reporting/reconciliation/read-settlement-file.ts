@@ -18,7 +18,7 @@ export type FileLine = { readonly line: number; readonly content: SettlementLine
 
 const malformedCsv = (detail: string) => new ProblemError('malformed_csv', detail);
 
-/** @throws Refusal field_unknown, field_required, malformed_csv */
+/** @throws ProblemError field_unknown, field_required, malformed_csv */
 function readColumnNames(names: readonly string[]): string[] {
   const trimmed = names.map((name) => name.trim());
   const unknownIndex = trimmed.findIndex((name) => !knownColumns.includes(name));
@@ -72,7 +72,7 @@ function toCsvProblem(error: unknown): unknown {
   );
 }
 
-/** @throws Refusal malformed_csv, field_*, payload_too_large */
+/** @throws ProblemError malformed_csv, field_*, payload_too_large */
 export async function* readSettlementFile(body: Readable): AsyncGenerator<FileLine> {
   const parser = parse({
     bom: true,

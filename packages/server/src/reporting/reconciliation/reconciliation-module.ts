@@ -20,7 +20,7 @@ export type ReconciliationModuleDeps = Pick<ReconciliationsDeps, 'requireLink'> 
   readonly audit: Pick<AuditRecorder, 'record'>;
 };
 
-/** @example const reconciliations = openReconciliations(deps); reconciliations.register(app); */
+/** @example const reconciliations = createReconciliationModule(deps); reconciliations.register(app); */
 export function createReconciliationModule(deps: ReconciliationModuleDeps): {
   register(app: FastifyInstance): void;
 } {

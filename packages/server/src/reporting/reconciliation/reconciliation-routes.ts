@@ -168,7 +168,7 @@ function registerReads(app: FastifyInstance, reconciliations: Reconciliations): 
   });
 }
 
-/** @example registerReconciliations(app, reconciliations); */
+/** @example registerReconciliationRoutes(app, reconciliations); */
 export function registerReconciliationRoutes(
   app: FastifyInstance,
   reconciliations: Reconciliations,

@@ -48,7 +48,7 @@ export type ReconciliationsDeps = {
   readonly audit: Pick<AuditRecorder, 'record'>;
   readonly jobs: Pick<Jobs, 'enqueue' | 'wake'>;
   readonly store: ReconciliationStore;
-  /** @throws Refusal if the organisation has no such acquirer link */
+  /** @throws ProblemError if the organisation has no such acquirer link */
   requireLink(organizationId: string, linkId: string): Promise<void>;
 };
 
@@ -155,7 +155,7 @@ function throwDayProblem(name: 'from' | 'to', text: string): never {
   });
 }
 
-/** @throws Refusal field_invalid */
+/** @throws ProblemError field_invalid */
 function requireValidDays({ from, to }: ReconciliationRequest): void {
   // PostgreSQL has no year 0 either.
   if (from < firstDay) throwDayProblem('from', `Is before ${firstDay}.`);
@@ -164,7 +164,7 @@ function requireValidDays({ from, to }: ReconciliationRequest): void {
   if (days > daysMax) throwDayProblem('to', `Is more than ${daysMax} days from the first.`);
 }
 
-/** @example const all = createReconciliations(deps); await all.receive(caller, id, asked, body); */
+/** @example const reconciliations = createReconciliations(deps); await reconciliations.createReconciliation(caller, id, request, body); */
 export function createReconciliations(deps: ReconciliationsDeps) {
   const { database, clock, ids, audit, jobs, store } = deps;
   const auditEntity = (id: string) => ({ type: 'reconciliation', id });
@@ -233,7 +233,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
   }
 
   return {
-    /** @throws Refusal field_invalid, resource_not_found, malformed_csv, field_unknown, field_required */
+    /** @throws ProblemError field_invalid, resource_not_found, malformed_csv, field_unknown, field_required */
     async createReconciliation(
       caller: Caller,
       requestId: string,
@@ -296,7 +296,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
       };
     },
 
-    /** @throws Refusal resource_not_found, reconciliation_state, resolution_not_allowed */
+    /** @throws ProblemError resource_not_found, reconciliation_state, resolution_not_allowed */
     async resolveItem(
       caller: Caller,
       requestId: string,
@@ -342,7 +342,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
       return toItemView(resolved ?? item);
     },
 
-    /** @throws Refusal resource_not_found */
+    /** @throws ProblemError resource_not_found */
     async deleteReconciliation(caller: Caller, requestId: string, id: string): Promise<void> {
       const row = await requireReconciliation(caller, id);
       await database.transaction(async (trx) => {

@@ -2,7 +2,7 @@
 import { throwProblem } from '@switchyard/contract';
 import { holdsCardNumber } from '@switchyard/emv';
 
-/** @throws Refusal field_invalid */
+/** @throws ProblemError field_invalid */
 export function requireNoCardNumber(text: string | undefined, pointer: string): void {
   if (text === undefined || !holdsCardNumber(text)) return;
   throwProblem('field_invalid', `${pointer.slice(1)} holds what looks like a card number.`, {

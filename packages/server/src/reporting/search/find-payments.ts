@@ -203,7 +203,7 @@ async function findRows(task: SearchTask): Promise<PageRows> {
  * Finds one page of payments. If matching payments are rare, a page may be short or empty although
  * more follow.
  *
- * @example const { lines, next } = await findLines(run, classes, search, { limit: 50, isAscending: false, after });
+ * @example const { payments, next } = await findPayments(run, paymentClasses, search, { limit: 50, isAscending: false, after });
  */
 export async function findPayments(
   run: RunQuery,

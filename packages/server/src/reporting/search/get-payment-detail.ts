@@ -12,7 +12,7 @@ type PaymentEntities = {
   readonly deviceId: string | undefined;
 };
 
-/** @throws Refusal transaction_not_found, also for a payment outside the caller's scope */
+/** @throws ProblemError transaction_not_found, also for a payment outside the caller's scope */
 export async function getPaymentDetail(
   run: RunQuery,
   caller: Caller,

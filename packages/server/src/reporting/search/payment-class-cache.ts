@@ -30,7 +30,7 @@ export type PaymentClassCache = {
   clear(organizationId: string): void;
 };
 
-/** @example const all = await classes.of(run, organizationId); */
+/** @example const all = await paymentClasses.read(run, organizationId); */
 export function createPaymentClassCache(clock: Clock): PaymentClassCache {
   const cache = new Map<string, CacheEntry>();
 

@@ -134,7 +134,7 @@ async function scanByText(
 
 export type ScanPart = { readonly after: string | undefined; readonly limit: number };
 
-/** @example const { rows, next } = await scanPayments(run, classes, search, { after, limit: 2000 }); */
+/** @example const { rows, next } = await scanPayments(run, paymentClasses, search, { after, limit: 2000 }); */
 export async function scanPayments(
   run: RunQuery,
   paymentClasses: PaymentClassCache,

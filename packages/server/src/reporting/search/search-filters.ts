@@ -54,7 +54,7 @@ export const parseGroupFilters = (query: GroupFilterQuery): GroupFilters => ({
 export const hasGroupFilters = (filters: GroupFilters): boolean =>
   Object.values(filters).some((value) => value !== undefined);
 
-/** @throws Refusal field_invalid if amountMin is greater than amountMax */
+/** @throws ProblemError field_invalid if amountMin is greater than amountMax */
 export function parsePaymentSearch(scope: ReportScope, query: SearchQuery): PaymentSearch {
   const { amountMin, amountMax, text } = query;
   if (amountMin !== undefined && amountMax !== undefined && amountMin > amountMax) {

@@ -83,7 +83,7 @@ export function listSettlementsInScope(
 }
 
 /**
- * @throws Refusal settlement_not_found, also for a settlement of another merchant or organisation
+ * @throws ProblemError settlement_not_found, also for a settlement of another merchant or organisation
  */
 export async function getSettlement(
   run: RunQuery,

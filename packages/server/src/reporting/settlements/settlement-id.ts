@@ -29,7 +29,7 @@ function bytesToUuid(bytes: Buffer): string {
   ].join('-');
 }
 
-/** @example settlementId({ day: '2026-03-01', acquirerLinkId, merchantId, currency: 'EUR' }); */
+/** @example formatSettlementId({ day: '2026-03-01', acquirerLinkId, merchantId, currency: 'EUR' }); */
 export function formatSettlementId({
   day,
   acquirerLinkId,

@@ -48,7 +48,7 @@ function listDays({ from, to }: SummaryQuery): string[] {
   );
 }
 
-/** @throws Refusal field_invalid for an invalid or too long range of days */
+/** @throws ProblemError field_invalid for an invalid or too long range of days */
 export function parseSummaryRequest(scope: ReportScope, query: SummaryQuery): SummaryRequest {
   return {
     ...scope,

@@ -226,7 +226,7 @@ async function readPage(task: SummaryTask, page: SummaryPage): Promise<Page & { 
   return { ...sortAndLimitLines(await readHourLines(task), order, page), total };
 }
 
-/** @example const summary = await summarize(run, requestOf(scope, query), { limit: 50, after: undefined }, now); */
+/** @example const summary = await summarize(run, parseSummaryRequest(scope, query), { limit: 50, after: undefined }, now); */
 export async function summarize(
   run: RunQuery,
   request: SummaryRequest,
