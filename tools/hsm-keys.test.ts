@@ -12,7 +12,7 @@ import {
   systemClock,
 } from '../packages/server/src/platform/index.ts';
 import { createHsm, createKeyCeremony } from '../packages/server/src/vault/index.ts';
-import { runHsmKeys } from './hsm-keys/run.ts';
+import { runHsmKeys } from './hsm-keys/hsm-key-commands.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-hsm-keys-'));
 after(() => rmSync(dataDir, { recursive: true, force: true }));

@@ -17,7 +17,7 @@ import {
   systemClock,
   systemIds,
 } from '../packages/server/src/platform/index.ts';
-import { createLocalProvider } from '../packages/server/src/vault/key-providers/index.ts';
+import { createLocalProvider } from '../packages/server/src/vault/key-providers/open-key-provider.ts';
 import {
   migrationsFolder,
   testDatabaseCopyUrl,

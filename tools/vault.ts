@@ -1,7 +1,7 @@
 // `npm run vault`: looks at the keys of stored cards, replaces them, and tells who had a card opened.
 import { parseArgs } from 'node:util';
 import { ProblemError } from '../packages/contract/src/index.ts';
-import type { Wanted } from './vault/work.ts';
+import type { Wanted } from './vault/vault-commands.ts';
 
 const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
 const listedMax = 10_000;
@@ -96,7 +96,7 @@ async function main(args: string[]): Promise<number> {
       return exitCodes.done;
     }
     // Loaded only then: who mistyped a word need not wait for the platform's code.
-    const { doWork } = await import('./vault/work.ts');
+    const { doWork } = await import('./vault/vault-commands.ts');
     await doWork(wanted);
     return exitCodes.done;
   } catch (error) {

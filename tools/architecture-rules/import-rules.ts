@@ -121,6 +121,21 @@ export const layerTable: Record<string, string[][]> = {
   ],
   acquiring: [['spi'], ['keys', 'numbering', 'clearing'], ['iso8583-host', 'http-json'], ['links']],
   portal: [['pages', 'sessions'], ['sign-in'], ['terminals']],
+  catalog: [
+    ['parameters'],
+    ['infrastructure'],
+    ['services', 'subscriptions', 'provider-calls'],
+    ['activations'],
+    ['configuration', 'provider-dashboard'],
+    ['delivery'],
+  ],
+  reporting: [
+    ['infrastructure'],
+    ['projection'],
+    ['search', 'settlements'],
+    ['summary', 'exports', 'reconciliation'],
+  ],
+  vault: [['hsm', 'key-providers']],
 };
 
 const baseModuleTable: Record<string, string[]> = { platform: [], http: ['platform'] };

@@ -440,11 +440,11 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
   });
   const reporting = createReporting({
     ...modules,
-    exportDays: settings.exportRetentionDays,
-    pressure: http.loadShedding.pressure,
+    exportRetentionDays: settings.exportRetentionDays,
+    getPressure: http.loadShedding.pressure,
     // Tests set their own load limits, since they share their process with the platform.
-    ...defined({ busy: deps.loadLimits === undefined ? undefined : () => 0 }),
-    async demandLink(organizationId, linkId) {
+    ...defined({ getBusyShare: deps.loadLimits === undefined ? undefined : () => 0 }),
+    async requireLink(organizationId, linkId) {
       await provisioning.acquirerLinks.get({ organizationId }, linkId);
     },
   });
@@ -479,7 +479,7 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
       await cards?.start();
       modules.allJobs.start();
       modules.live.start();
-      catalog.callBook.start();
+      catalog.providerCallCounter.start();
       connector?.start();
       retail?.start();
       if (runsJobs) {
@@ -508,7 +508,7 @@ export async function createApplication(deps: ApplicationOptions): Promise<Appli
       await reporting.stop();
       await idempotency.stop();
       modules.calls.close();
-      await catalog.callBook.stop();
+      await catalog.providerCallCounter.stop();
       await logs.stop();
       await portal.stop();
       await identity.close();

@@ -95,7 +95,11 @@ function createCardVault({ settings, jobs, audit, ...deps }: Deps): Vault {
 
 function createQrModule({ settings, ...deps }: Deps): Qr {
   const { platformKey: masterKey, baseUrl } = settings;
-  const providers = createProviders({ ...deps, baseUrl, onCall: deps.catalog.callBook.note });
+  const providers = createProviders({
+    ...deps,
+    baseUrl,
+    onCall: deps.catalog.providerCallCounter.record,
+  });
   const failPoints = createFailPoints(settings.failPoint);
   const payWithinMs = settings.qrPaymentTimeoutSeconds * 1000;
   const tell = deps.audit.recordChange;

@@ -6,7 +6,10 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createAudit } from '../../../packages/server/src/audit/index.ts';
-import { byPlatform, createCatalog } from '../../../packages/server/src/catalog/index.ts';
+import {
+  createCatalog,
+  scopeAuthoredByPlatform,
+} from '../../../packages/server/src/catalog/index.ts';
 import {
   createLog,
   createOutgoingCalls,
@@ -85,10 +88,10 @@ async function activate(made: Made, { organizationId }: BenchOrganization): Prom
     valueRules: {},
     baseUrl: 'https://localhost',
   });
-  const { services, offers, activations } = catalog;
-  const by = byPlatform(organizationId);
+  const { services, packagesAndSubscriptions: offers, activations } = catalog;
+  const by = scopeAuthoredByPlatform(organizationId);
   const facts = { name: 'Cloud Connector', description: 'It.', domain: 'Retail API' };
-  const { serviceId } = (await services.declare(by, facts as never)).view;
+  const { serviceId } = (await services.create(by, facts as never)).view;
   await services.publish(by, serviceId);
   const offer = await offers.createPackage(by, { name: 'Offer', serviceIds: [serviceId] });
   await offers.subscribe(by, offer.view.packageId);

@@ -1,10 +1,13 @@
 // `bench reporting`: a search over ten million payments, the summaries of a day, and whether their sums are right.
 
 import { systemClock } from '../../../packages/server/src/platform/index.ts';
-import { createQueries } from '../../../packages/server/src/reporting/queries.ts';
-import { createClasses } from '../../../packages/server/src/reporting/search/classes.ts';
-import { searchOf } from '../../../packages/server/src/reporting/search/filters.ts';
-import { scanLimitMax, scanPayments } from '../../../packages/server/src/reporting/search/scan.ts';
+import { createReportQueries } from '../../../packages/server/src/reporting/infrastructure/query-limits.ts';
+import { createPaymentClassCache } from '../../../packages/server/src/reporting/search/payment-class-cache.ts';
+import {
+  scanLimitMax,
+  scanPayments,
+} from '../../../packages/server/src/reporting/search/scan-payments.ts';
+import { parsePaymentSearch } from '../../../packages/server/src/reporting/search/search-filters.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import type { EstateQuery } from '../estate/estate-queries.ts';
@@ -17,7 +20,7 @@ import { createRandom } from '../sales/request-schedule.ts';
 import { openReportingEnvironment, type ReportingEnvironment } from './reporting-environment.ts';
 import { type ExportFigures, measureExport } from './reporting-export.ts';
 import { days } from './reporting-plan.ts';
-import { createReportQueries } from './reporting-queries.ts';
+import { createReportRequests } from './reporting-queries.ts';
 
 export type ReportStep = StepResult & ReturnType<typeof costBetween>;
 
@@ -118,16 +121,16 @@ async function wrongSums({
 
 /** As an export reads them: part by part, the oldest first. */
 async function scanSpeed({ database, organizationId }: ReportingEnvironment): Promise<number> {
-  const queries = createQueries(database);
-  const classes = createClasses(systemClock);
+  const queries = createReportQueries(database);
+  const classes = createPaymentClassCache(systemClock);
   const place = { merchantId: undefined, storeId: undefined, deviceId: undefined };
-  const search = searchOf({ organizationId, ...place }, {});
+  const search = parsePaymentSearch({ organizationId, ...place }, {});
   const began = performance.now();
   let rows = 0;
   let after: string | undefined;
   do {
     const part = { after, limit: scanLimitMax };
-    const found = await queries.ask((run) => scanPayments(run, classes, search, part));
+    const found = await queries.run((run) => scanPayments(run, classes, search, part));
     rows += found.rows.length;
     after = found.next;
   } while (after !== undefined && rows < scannedRows);
@@ -143,16 +146,16 @@ export async function benchReporting(
   const { server, token } = scene;
   const { rows, seed, seconds, rate: ratePerSecond } = options;
   const random = createRandom(seed);
-  const asker = createReportQueries({ authority: server.authority, token, rows, random });
+  const requests = createReportRequests({ authority: server.authority, token, rows, random });
   const load = { ratePerSecond, seconds, random };
-  await measure(scene, { ...load, seconds: warmUpSeconds }, asker.search);
-  const before = asker.pages();
-  const search = await measure(scene, load, asker.search);
-  const after = asker.pages();
+  await measure(scene, { ...load, seconds: warmUpSeconds }, requests.search);
+  const before = requests.pages();
+  const search = await measure(scene, load, requests.search);
+  const after = requests.pages();
   say(describe('search, any two filters', search));
   const summaries: { name: string; step: ReportStep }[] = [];
   for (const name of summaryNames) {
-    const request = () => asker.summary(name);
+    const request = () => requests.summary(name);
     const short = { ...load, seconds: Math.max(2, Math.ceil(seconds / summaryNames.length)) };
     await measure(scene, { ...load, seconds: 1 }, request);
     const step = await measure(scene, short, request);

@@ -92,7 +92,7 @@ function tell({ status, bytes, bodyStart, bodyEnd }: HttpResponse): string {
 /** What both filters name twice would be refused. */
 const membersOf = (text: string) => text.split('&').map((part) => part.split('=')[0]);
 
-export function createReportQueries(options: ReportQueryOptions): ReportQueries {
+export function createReportRequests(options: ReportQueryOptions): ReportQueries {
   const { authority, token, random } = options;
   const filters = filtersOf(options);
   const counts = { whole: 0, short: 0 };

@@ -1,100 +1,130 @@
 // The interface of the catalogue: services, packages, subscriptions, activations, configuration.
 import type { FastifyInstance } from 'fastify';
 import { platformAuthor } from '../audit/index.ts';
-import { registerActivations } from './activation-routes.ts';
-import { type Activations, createActivations } from './activations.ts';
-import { type CallBook, createCallBook } from './call-book.ts';
-import { type CallableServices, createCallableServices } from './callable.ts';
-import { createDefaultsCheck } from './configuration/defaults.ts';
-import { type Configuration, createConfiguration } from './configuration/index.ts';
-import { registerConfiguration } from './configuration/routes.ts';
-import { createDelivery } from './delivery/delivery.ts';
-import { registerDelivery } from './delivery/routes.ts';
-import type { By, CatalogDeps } from './deps.ts';
-import { createHandshake } from './handshake.ts';
-import { registerOffers } from './offer-routes.ts';
-import { createOffers, type Offers } from './offers.ts';
-import { createParameters } from './parameters.ts';
-import { createSecretBox } from './secret-box.ts';
-import { registerServices } from './service-routes.ts';
-import { createServices, type Services } from './services.ts';
-import { createSigningSecrets } from './signing-secrets.ts';
-import { createStanding, type Standing } from './standing.ts';
-import { createStandingBelow } from './standing-below.ts';
-import { createWatch } from './watch.ts';
-import { registerWatch } from './watch-routes.ts';
+import { registerActivationRoutes } from './activations/activation-routes.ts';
+import { type Activations, createActivations } from './activations/activations.ts';
+import { type ActiveServices, createActiveServices } from './activations/active-services.ts';
+import { createServiceStateList } from './activations/list-service-states.ts';
+import { createProviderHandshake } from './activations/provider-handshake.ts';
+import { registerServiceStateRoutes } from './activations/service-state-routes.ts';
+import { type Configuration, createConfiguration } from './configuration/configuration.ts';
+import { registerConfigurationRoutes } from './configuration/configuration-routes.ts';
+import { createDefaultsValidator } from './configuration/validate-defaults.ts';
+import { createConfigurationDelivery } from './delivery/configuration-delivery.ts';
+import { registerDeliveryRoutes } from './delivery/delivery-routes.ts';
+import type { AuthoredScope } from './infrastructure/caller-scope.ts';
+import type { CatalogDeps } from './infrastructure/catalog-deps.ts';
+import { createParameterValidator } from './parameters/parameter-validator.ts';
+import { createSecretCipher } from './parameters/secret-encryption.ts';
+import {
+  createProviderCallCounter,
+  type ProviderCallCounter,
+} from './provider-calls/call-counter.ts';
+import { createProviderDashboard } from './provider-dashboard/provider-dashboard.ts';
+import { registerProviderDashboardRoutes } from './provider-dashboard/provider-dashboard-routes.ts';
+import {
+  createProviderEndpointCache,
+  type ProviderEndpoints,
+} from './services/provider-endpoint-cache.ts';
+import { registerServiceRoutes } from './services/service-routes.ts';
+import { createServices, type Services } from './services/services.ts';
+import { createSigningSecrets } from './services/signing-secrets.ts';
+import { registerPackageAndSubscriptionRoutes } from './subscriptions/package-and-subscription-routes.ts';
+import {
+  createPackagesAndSubscriptions,
+  type PackagesAndSubscriptions,
+} from './subscriptions/packages-and-subscriptions.ts';
 
-export type { NotedCall } from './call-book.ts';
-export type { CallableService } from './callable.ts';
-export type { By, CatalogDeps } from './deps.ts';
-export { emvValueRules } from './emv-parameters.ts';
-export type { ActiveService } from './standing.ts';
+export type { ActiveService } from './activations/active-services.ts';
+export type { AuthoredScope } from './infrastructure/caller-scope.ts';
+export type { CatalogDeps } from './infrastructure/catalog-deps.ts';
+export { emvValueRules } from './parameters/emv-parameters.ts';
+export type { CompletedProviderCall } from './provider-calls/call-counter.ts';
+export type { ProviderEndpoint } from './services/provider-endpoint-cache.ts';
 
-export type Catalog = Pick<Standing, 'isActive' | 'activeServices' | 'activeAt' | 'explain'> & {
+export type Catalog = Pick<
+  ActiveServices,
+  'isActive' | 'listActiveServices' | 'findDevicesWithService' | 'explainDeviceServices'
+> & {
   register(app: FastifyInstance): void;
   /** Finds a published service with its address and keys, for code that calls its provider. */
-  readonly callable: CallableServices['find'];
+  readonly findProviderEndpoint: ProviderEndpoints['find'];
   /** Counts the calls to providers and shows the counts to them. */
-  readonly callBook: CallBook;
+  readonly providerCallCounter: ProviderCallCounter;
   readonly services: Services;
-  readonly offers: Offers;
+  readonly packagesAndSubscriptions: PackagesAndSubscriptions;
   readonly activations: Activations;
   readonly configuration: Configuration;
 };
 
 /** The platform itself as the author, for example for seed data. */
-export const byPlatform = (organizationId: string): By => ({
+export const scopeAuthoredByPlatform = (organizationId: string): AuthoredScope => ({
   organizationId,
   author: platformAuthor,
 });
 
 /** @example const catalog = createCatalog(deps); await catalog.isActive(organizationId, deviceId, serviceId); */
 export function createCatalog(deps: CatalogDeps): Catalog {
-  const parameters = createParameters();
-  const secrets = createSigningSecrets(deps);
-  const standing = createStanding(deps);
-  const configuration = createConfiguration(deps, { parameters, standing });
-  const delivery = createDelivery({ ...deps, configuration });
-  const callable = createCallableServices(deps, secrets);
+  const parameterValidator = createParameterValidator();
+  const signingSecrets = createSigningSecrets(deps);
+  const activeServices = createActiveServices(deps);
+  const configuration = createConfiguration(deps, {
+    parameterValidator,
+    activeServices,
+  });
+  const delivery = createConfigurationDelivery({ ...deps, configuration });
+  const providerEndpoints = createProviderEndpointCache(deps, signingSecrets);
   const onChange = (organizationId?: string) => {
-    standing.forget(organizationId);
-    configuration.forget(organizationId);
+    activeServices.clearCache(organizationId);
+    configuration.clearCache(organizationId);
   };
   const onPublish = () => {
-    callable.clear();
+    providerEndpoints.clearCache();
     onChange();
   };
   const services = createServices(deps, {
-    parameters,
-    secrets,
+    parameterValidator,
+    signingSecrets,
     onPublish,
-    onRenewal: callable.clear,
-    demandDefaults: createDefaultsCheck(parameters, deps.valueRules ?? {}),
+    onSecretRotation: providerEndpoints.clearCache,
+    requireValidDefaults: createDefaultsValidator(parameterValidator, deps.valueRules ?? {}),
   });
-  const offers = createOffers(deps);
-  const box = createSecretBox(deps.masterKey, 'activation');
-  const callBook = createCallBook(deps);
-  const handshake = createHandshake(deps, { secrets, box, onChange, onCall: callBook.note });
-  const parts = { services, parameters, handshake, box, onChange };
+  const packagesAndSubscriptions = createPackagesAndSubscriptions(deps);
+  const secretCipher = createSecretCipher(deps.masterKey, 'activation');
+  const providerCallCounter = createProviderCallCounter(deps);
+  const handshake = createProviderHandshake(deps, {
+    signingSecrets,
+    secretCipher,
+    onChange,
+    onCall: providerCallCounter.record,
+  });
+  const parts = {
+    services,
+    parameterValidator,
+    handshake,
+    secretCipher,
+    onChange,
+  };
   const activations = createActivations(deps, parts);
   return {
     services,
-    offers,
+    packagesAndSubscriptions,
     activations,
     configuration,
-    isActive: standing.isActive,
-    activeServices: standing.activeServices,
-    activeAt: standing.activeAt,
-    explain: standing.explain,
-    callable: callable.find,
-    callBook,
+    isActive: activeServices.isActive,
+    listActiveServices: activeServices.listActiveServices,
+    findDevicesWithService: activeServices.findDevicesWithService,
+    explainDeviceServices: activeServices.explainDeviceServices,
+    findProviderEndpoint: providerEndpoints.find,
+    providerCallCounter,
     register(app) {
-      registerServices(app, services);
-      registerOffers(app, offers);
-      registerActivations(app, activations, standing);
-      registerConfiguration(app, configuration);
-      registerDelivery(app, delivery);
-      registerWatch(app, createWatch(deps), createStandingBelow(deps));
+      registerServiceRoutes(app, services);
+      registerPackageAndSubscriptionRoutes(app, packagesAndSubscriptions);
+      registerActivationRoutes(app, activations, activeServices);
+      registerConfigurationRoutes(app, configuration);
+      registerDeliveryRoutes(app, delivery);
+      registerServiceStateRoutes(app, createServiceStateList(deps));
+      registerProviderDashboardRoutes(app, createProviderDashboard(deps));
     },
   };
 }

@@ -13,7 +13,7 @@ import { decodeJwt } from 'jose';
 import { testDatabase } from '../../test/support/database/test-database.ts';
 import { testAudit } from '../../test/support/test-audit.ts';
 import { movableClock, sharedPasswordStrength } from '../../test/support/test-realm.ts';
-import { byPlatform, type Catalog, createCatalog } from '../catalog/index.ts';
+import { type Catalog, createCatalog, scopeAuthoredByPlatform } from '../catalog/index.ts';
 import { createIdentity, type Identity } from '../identity/index.ts';
 import {
   createLog,
@@ -171,7 +171,7 @@ describe('the demo environment', () => {
     const devices = demoMerchants.flatMap(({ stores }) => stores.flatMap((store) => store.devices));
     assert.ok(devices.length >= 4);
     for (const { logicalDeviceId } of devices) {
-      const active = await catalog.activeServices(organizationId, logicalDeviceId);
+      const active = await catalog.listActiveServices(organizationId, logicalDeviceId);
       const found = active.map(({ name, domain, paymentTypes }) => [name, domain, paymentTypes]);
       assert.deepEqual(found, [
         ['Cloud Connector', 'Retail API', []],
@@ -187,9 +187,12 @@ describe('the demo environment', () => {
     const devices = demoMerchants.flatMap(({ stores }) => stores.flatMap((store) => store.devices));
     const seen = await Promise.all(
       devices.map(async ({ logicalDeviceId }) => {
-        const found = await catalog.configuration.forDevice(organizationId, logicalDeviceId);
+        const found = await catalog.configuration.readDeviceConfiguration(
+          organizationId,
+          logicalDeviceId,
+        );
         const service = found.find(({ domain }) => domain === 'emvTerminalParameters');
-        assert.deepEqual(service?.misfits, []);
+        assert.deepEqual(service?.faults, []);
         const { terminal, coBrandRules = [], caKeys = {} } = service?.values ?? {};
         const { countryCode, terminalType } = Object(terminal);
         return [
@@ -249,13 +252,13 @@ describe('the demo environment', () => {
     const { serviceId, organizationId: _owner, status, release, ...rest } = view;
     const { unpublishedChanges, createdAt, updatedAt, ...declaration } = rest;
     const own = { ...declaration, spiUrl: 'http://127.0.0.1:9/own' };
-    await catalog.services.replace(byPlatform(organizationId), serviceId, own);
+    await catalog.services.replace(scopeAuthoredByPlatform(organizationId), serviceId, own);
     await startOnce({ qrProviderPort: 0 });
     const after = await catalog.services.get(scope, serviceId);
     assert.equal(after.view.spiUrl, own.spiUrl, 'what somebody declared stays');
     assert.ok(release > 1 && status === 'Published' && createdAt <= updatedAt);
     assert.equal(unpublishedChanges, false);
-    await catalog.services.replace(byPlatform(organizationId), serviceId, declaration);
+    await catalog.services.replace(scopeAuthoredByPlatform(organizationId), serviceId, declaration);
   });
 
   test('a service provider is an organisation of its own, with a user, an application and services', async () => {
@@ -288,7 +291,7 @@ describe('the demo environment', () => {
     const shown = await catalog.services.list(scope, { providerId: own }, { limit: 9 });
     assert.equal(shown.items.length, 2, 'a draft is its provider’s alone');
     const [, , draft] = services;
-    await catalog.services.remove(byPlatform(own), draft?.serviceId ?? '');
+    await catalog.services.remove(scopeAuthoredByPlatform(own), draft?.serviceId ?? '');
     await startOnce();
     const after = await catalog.services.list(asProvider, { providerId: own }, { limit: 9 });
     assert.equal(after.items.length, 2, 'what somebody deleted stays deleted');
@@ -343,11 +346,11 @@ describe('the demo environment', () => {
     await startOnce();
     const [{ serviceId }] = demoServices;
     const target = { serviceId, level: 'Organization', entityId: organizationId } as const;
-    await catalog.activations.deactivate(byPlatform(organizationId), target);
+    await catalog.activations.deactivate(scopeAuthoredByPlatform(organizationId), target);
     await startOnce();
     const { items } = await catalog.activations.list({ organizationId }, target, { limit: 1 });
     assert.equal(items[0]?.status, 'Inactive');
-    await catalog.activations.activate(byPlatform(organizationId), target);
+    await catalog.activations.activate(scopeAuthoredByPlatform(organizationId), target);
   });
 
   test('a first start seeds, a second one changes nothing, a lost demo.json is made again', async () => {

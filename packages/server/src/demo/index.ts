@@ -61,7 +61,10 @@ export type DemoDeps = {
   readonly modules: {
     readonly provisioning: Provisioning;
     readonly identity: Identity;
-    readonly catalog: Pick<Catalog, 'services' | 'offers' | 'activations' | 'configuration'>;
+    readonly catalog: Pick<
+      Catalog,
+      'services' | 'packagesAndSubscriptions' | 'activations' | 'configuration'
+    >;
   };
   readonly log: Log;
   /** Omitted behind a proxy that terminates TLS. */

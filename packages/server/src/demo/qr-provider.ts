@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Service, ServiceInput } from '@switchyard/contract';
-import { byPlatform, type Catalog } from '../catalog/index.ts';
+import { type Catalog, scopeAuthoredByPlatform } from '../catalog/index.ts';
 import type { Clock, Log, Settings } from '../platform/index.ts';
 import { type DemoUserDomain, demoQrService } from './demo-data.ts';
 import { simulatorFile, startSupervisedProcess } from './supervised-process.ts';
@@ -35,7 +35,7 @@ type Deps = {
   /** 0 selects a free port. */
   readonly port: number;
   readonly dataDir: string;
-  readonly services: Pick<Catalog['services'], 'get' | 'replace' | 'publish' | 'renewSecret'>;
+  readonly services: Pick<Catalog['services'], 'get' | 'replace' | 'publish' | 'rotateSecret'>;
   readonly clock: Clock;
   readonly log: Log;
 };
@@ -111,7 +111,7 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
 
   /** The address of the service follows the process, unless a user has declared another one. */
   async function declare({ serviceId, userDomain }: ProviderAccount): Promise<void> {
-    const by = byPlatform(userDomain.organizationId);
+    const by = scopeAuthoredByPlatform(userDomain.organizationId);
     const { view } = await services.get(by, serviceId);
     const { spiUrl } = view;
     if (spiUrl === url || view.status !== 'Published') return;
@@ -122,8 +122,8 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
 
   /** The platform shows a secret only once, so a lost file requires a new secret. */
   async function renewed({ serviceId, userDomain }: ProviderAccount): Promise<Secrets> {
-    const by = byPlatform(userDomain.organizationId);
-    return [(await services.renewSecret(by, serviceId)).signingSecret];
+    const by = scopeAuthoredByPlatform(userDomain.organizationId);
+    return [(await services.rotateSecret(by, serviceId)).signingSecret];
   }
 
   return {

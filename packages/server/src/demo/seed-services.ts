@@ -1,6 +1,6 @@
 // Seeds the services of the demo: declared, subscribed, and active for every device.
 import { ProblemError, type ServiceInput } from '@switchyard/contract';
-import { type By, byPlatform, type Catalog } from '../catalog/index.ts';
+import { type AuthoredScope, type Catalog, scopeAuthoredByPlatform } from '../catalog/index.ts';
 import {
   demoPackageId,
   demoServiceProvider,
@@ -11,8 +11,8 @@ import {
 } from './demo-data.ts';
 import { seedTerminalParameters, terminalParameters } from './seed-terminal-parameters.ts';
 
-const by = byPlatform(organizationId);
-const byProvider = byPlatform(demoServiceProvider.organizationId);
+const by = scopeAuthoredByPlatform(organizationId);
+const byProvider = scopeAuthoredByPlatform(demoServiceProvider.organizationId);
 const level = 'Organization' as const;
 
 /** A start that was killed may have created some of them. */
@@ -30,7 +30,7 @@ type Offer = {
   readonly name: string;
   readonly services: readonly { readonly serviceId: string; readonly input: ServiceInput }[];
   /** The provider of the services; the default is the acquirer. */
-  readonly provider?: By;
+  readonly provider?: AuthoredScope;
   /** Runs before the activation, because an active service needs its configuration. */
   configure?(configuration: Catalog['configuration']): Promise<void>;
 };
@@ -49,7 +49,10 @@ const inTheStore: Offer = {
   }),
 };
 
-type Seeded = Pick<Catalog, 'services' | 'offers' | 'activations' | 'configuration'>;
+type Seeded = Pick<
+  Catalog,
+  'services' | 'packagesAndSubscriptions' | 'activations' | 'configuration'
+>;
 
 /**
  * Activations are never deleted. If one exists, the rest was created too, and users may have
@@ -64,10 +67,10 @@ async function seedOffer(catalog: Seeded, offer: Offer): Promise<void> {
   const serviceIds = offer.services.map(({ serviceId }) => serviceId);
   const standing = await Promise.all(serviceIds.map((id) => isActivated(catalog, id)));
   if (standing.every((isMade) => isMade)) return;
-  const { services, offers, activations } = catalog;
+  const { services, packagesAndSubscriptions: offers, activations } = catalog;
   for (const { serviceId, input } of offer.services) {
     const { provider = by } = offer;
-    await once(() => services.declare(provider, input, serviceId));
+    await once(() => services.create(provider, input, serviceId));
     await services.publish(provider, serviceId);
   }
   const { name, packageId, subscriptionId } = offer;
@@ -107,9 +110,9 @@ async function seedProviderServices({ services }: Seeded): Promise<void> {
   const own = { providerId: demoServiceProvider.organizationId };
   const { items } = await services.list(byProvider, own, { limit: 3 });
   if (items.some(({ serviceId }) => serviceId === pointsId)) return;
-  await once(() => services.declare(byProvider, later, laterId));
+  await once(() => services.create(byProvider, later, laterId));
   await once(() =>
-    services.declare(byProvider, structuredClone(points) as unknown as ServiceInput, pointsId),
+    services.create(byProvider, structuredClone(points) as unknown as ServiceInput, pointsId),
   );
   await services.publish(byProvider, pointsId);
 }

@@ -6,7 +6,7 @@ import {
   terminalParameterSchema,
   testCaKeyValues,
 } from '@switchyard/emv';
-import { byPlatform, type Catalog } from '../catalog/index.ts';
+import { type Catalog, scopeAuthoredByPlatform } from '../catalog/index.ts';
 import { demoMerchants, organizationId, terminalParameterService } from './demo-data.ts';
 
 const { name, description, ...identifiers } = terminalParameterService;
@@ -78,11 +78,11 @@ const levels: readonly {
 export async function seedTerminalParameters(
   configuration: Catalog['configuration'],
 ): Promise<void> {
-  const by = byPlatform(organizationId);
+  const by = scopeAuthoredByPlatform(organizationId);
   const { serviceId } = terminalParameterService;
   for (const { level, entityId, values } of levels) {
     const target = { level, entityId, serviceId };
-    const { version } = await configuration.get(by, target);
+    const { version } = await configuration.getConfiguration(by, target);
     if (version === 0) await configuration.submit(by, target, values);
   }
 }

@@ -3,23 +3,23 @@ import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../audit/index.ts';
 import type { RecentTransactions } from '../payments/index.ts';
 import type { Clock, Database, Ids, Jobs, Log, Metrics } from '../platform/index.ts';
-import { openExports } from './exports/index.ts';
-import { exportSources } from './exports/sources.ts';
-import { createDictionaries } from './projection/dictionary.ts';
-import { createFollower } from './projection/follower.ts';
-import { rebuildReports } from './projection/turn.ts';
-import { createQueries } from './queries.ts';
-import { openReconciliations } from './reconciliation/index.ts';
-import { registerReports } from './routes.ts';
-import { createClasses } from './search/classes.ts';
-import type { Search } from './search/filters.ts';
-import { type ScannedPart, type ScanPart, scanPayments } from './search/scan.ts';
+import { createExportModule } from './exports/export-module.ts';
+import { createExportSources } from './exports/export-sources.ts';
+import { createReportQueries } from './infrastructure/query-limits.ts';
+import { createFeedFollower } from './projection/feed-follower.ts';
+import { createGroupDictionaries } from './projection/group-dictionary.ts';
+import { rebuildReports } from './projection/projection-batch.ts';
+import { createReconciliationModule } from './reconciliation/reconciliation-module.ts';
+import { registerReportRoutes } from './report-routes.ts';
+import { createPaymentClassCache } from './search/payment-class-cache.ts';
+import { type ScannedPart, type ScanPart, scanPayments } from './search/scan-payments.ts';
+import type { PaymentSearch } from './search/search-filters.ts';
 
-export { compareReports, type ReportCheck, type ReportDifference } from './check.ts';
-export { rebuildReports } from './projection/turn.ts';
-export type { Scope } from './scope.ts';
-export type { Search, Words } from './search/filters.ts';
-export type { ScannedPart, ScannedPayment, ScanPart } from './search/scan.ts';
+export { compareReports, type ReportComparison, type ReportDifference } from './compare-reports.ts';
+export type { ReportScope } from './infrastructure/report-scope.ts';
+export { rebuildReports } from './projection/projection-batch.ts';
+export type { ScannedPart, ScannedPayment, ScanPart } from './search/scan-payments.ts';
+export type { GroupFilters, PaymentSearch } from './search/search-filters.ts';
 
 export type ReportingDeps = {
   database: Database;
@@ -34,13 +34,13 @@ export type ReportingDeps = {
    */
   cards?: { readonly recent: RecentTransactions | undefined } | undefined;
   /** The retention time of exports in days. */
-  exportDays: number;
-  /** @throws Refusal if the organisation has no such acquirer link */
-  demandLink(organizationId: string, linkId: string): Promise<void>;
+  exportRetentionDays: number;
+  /** @throws ProblemError if the organisation has no such acquirer link */
+  requireLink(organizationId: string, linkId: string): Promise<void>;
   /** The load of the process from 0 to 1; reports wait while payments need the process. */
-  pressure(): number;
+  getPressure(): number;
   /** The busy share of the process time; by default that of the event loop. */
-  busy?: () => number;
+  getBusyShare?: () => number;
 };
 
 export type Reporting = {
@@ -52,33 +52,34 @@ export type Reporting = {
    * Reads payments for an export, oldest first, from the end of the last part. A part may be empty
    * although more follow; the scan is complete when `next` is undefined.
    */
-  scan(search: Search, part: ScanPart): Promise<ScannedPart>;
+  scanPayments(search: PaymentSearch, part: ScanPart): Promise<ScannedPart>;
   /** Deletes the reports of an organisation, and builds them again from its payments. */
-  rebuild(organizationId: string): Promise<void>;
+  rebuildReports(organizationId: string): Promise<void>;
   /** Starts a check at once, for tests. */
-  poke(): void;
+  checkNow(): void;
 };
 
-/** @example const reporting = createReporting({ database, clock, log, metrics, pressure }); */
+/** @example const reporting = createReporting({ database, clock, log, metrics, getPressure }); */
 export function createReporting(deps: ReportingDeps): Reporting {
   const { database, clock } = deps;
-  const dictionaries = createDictionaries();
-  const classes = createClasses(clock);
-  const queries = createQueries(database);
-  const follower = createFollower({ ...deps, dictionaries, recent: deps.cards?.recent });
-  const sources = exportSources({ queries, classes });
-  const exports = openExports({ ...deps, sources, keptDays: deps.exportDays });
-  const reconciliations = openReconciliations(deps);
+  const dictionaries = createGroupDictionaries();
+  const paymentClasses = createPaymentClassCache(clock);
+  const queries = createReportQueries(database);
+  const follower = createFeedFollower({ ...deps, dictionaries, recent: deps.cards?.recent });
+  const sources = createExportSources({ queries, paymentClasses });
+  const exports = createExportModule({ ...deps, sources, retentionDays: deps.exportRetentionDays });
+  const reconciliations = createReconciliationModule(deps);
   return {
     register(app) {
-      registerReports(app, { queries, classes, clock });
+      registerReportRoutes(app, { queries, paymentClasses, clock });
       exports.register(app);
       reconciliations.register(app);
     },
     start: follower.start,
     stop: follower.stop,
-    poke: follower.poke,
-    scan: (search, part) => queries.ask((run) => scanPayments(run, classes, search, part)),
-    rebuild: (organizationId) => rebuildReports(database, organizationId),
+    checkNow: follower.checkNow,
+    scanPayments: (search, part) =>
+      queries.run((run) => scanPayments(run, paymentClasses, search, part)),
+    rebuildReports: (organizationId) => rebuildReports(database, organizationId),
   };
 }

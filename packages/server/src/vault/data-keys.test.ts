@@ -5,8 +5,8 @@ import { type MovableClock, movableClock } from '../../test/support/movable-cloc
 import { eventually } from '../../test/support/wait-for-condition.ts';
 import { createLog, createMetrics, systemIds } from '../platform/index.ts';
 import { createDataKeys, type DataKey, type DataKeys } from './data-keys.ts';
-import { createLocalProvider } from './key-providers/index.ts';
-import type { KeyStore, StoredKey } from './key-store.ts';
+import { createLocalProvider } from './key-providers/open-key-provider.ts';
+import type { KeyStore, StoredKey } from './vault-key-sql.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const minuteMs = 60_000;

@@ -1,8 +1,12 @@
 // Creates the data keys of organisations, caches them for minutes and then zeroes them.
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Clock, Ids, Log, Metrics } from '../platform/index.ts';
-import { type KeyPlace, type KeyProvider, KeyProviderFault } from './key-providers/index.ts';
-import type { KeyStore, StoredKey } from './key-store.ts';
+import {
+  type KeyPlace,
+  type KeyProvider,
+  KeyProviderFault,
+} from './key-providers/open-key-provider.ts';
+import type { KeyStore, StoredKey } from './vault-key-sql.ts';
 
 const keyBytes = 32;
 const checkDigits = 8;

@@ -1,8 +1,7 @@
 // Exports the vault with its tokens and keys, and the hardware security module for PINs.
-export { type Access, listAccesses } from './accesses.ts';
-export { createHsm } from './hsm/create.ts';
+
+export { createHsm } from './hsm/create-hsm.ts';
 export { type DemoKeyName, type DemoKeys, demoKeys } from './hsm/demo-keys.ts';
-export { createKeyCeremony, type KeyCeremony } from './hsm/key-ceremony.ts';
 export {
   type DataRequest,
   type DukptScheme,
@@ -19,7 +18,9 @@ export {
   type OutPinFormat,
   type PinFormat,
   type PinTranslationRequest,
-} from './hsm/types.ts';
-export { type KeyProvider, openKeyProvider } from './key-providers/index.ts';
-export { listVaultKeys, orderRotation, type VaultKeyFacts } from './rotation.ts';
+} from './hsm/hsm-types.ts';
+export { createKeyCeremony, type KeyCeremony } from './hsm/key-ceremony.ts';
+export { type KeyProvider, openKeyProvider } from './key-providers/open-key-provider.ts';
+export { listVaultKeys, orderRotation, type VaultKeyFacts } from './key-rotation.ts';
+export { type Access, listAccesses } from './pan-access-log.ts';
 export { type Card, createVault, type Vault, type VaultDeps } from './vault.ts';

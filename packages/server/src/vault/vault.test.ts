@@ -9,13 +9,13 @@ import {
 } from '../../test/support/hsm/test-vault.ts';
 import { movableClock } from '../../test/support/movable-clock.ts';
 import { type Database, deriveKey, encryptBytes, systemIds } from '../platform/index.ts';
-import { listAccesses } from './accesses.ts';
 import {
   chainOfProviders,
   createLocalProvider,
   type KeyProvider,
   KeyProviderFault,
-} from './key-providers/index.ts';
+} from './key-providers/open-key-provider.ts';
+import { listAccesses } from './pan-access-log.ts';
 
 const dayMs = 86_400_000;
 const access = { purpose: 'Refund', actor: 'till-1' };

@@ -8,13 +8,19 @@ import {
   isoTime,
   lruCacheOptions,
 } from '../platform/index.ts';
-import { type Access, createAccesses } from './accesses.ts';
-import { createCardStore, insertCards, selectCards } from './card-store.ts';
-import { isLegacy, keyIdOf, openEnvelope, type Place, sealEnvelope } from './envelope.ts';
-import { createKeyStore } from './key-store.ts';
-import { type OpeningDeps, type OpenVault, openVault, orUnavailable } from './opening.ts';
-import { createUpkeep, type UpkeepDeps } from './upkeep.ts';
-import { createUses } from './uses.ts';
+import { createCardStore, insertCards, selectCards } from './card-sql.ts';
+import { createUses } from './card-usage.ts';
+import {
+  isLegacy,
+  keyIdOf,
+  openEnvelope,
+  type Place,
+  sealEnvelope,
+} from './envelope-encryption.ts';
+import { createUpkeep, type UpkeepDeps } from './key-maintenance.ts';
+import { type OpeningDeps, type OpenVault, openVault, orUnavailable } from './open-vault.ts';
+import { type Access, createAccesses } from './pan-access-log.ts';
+import { createKeyStore } from './vault-key-sql.ts';
 
 export type Card = { pan: string /** YYMM */; expiry: string };
 

@@ -13,7 +13,7 @@ import {
   createLog,
   systemClock,
 } from '../../src/platform/index.ts';
-import { createAwsHsm } from '../../src/vault/hsm/aws.ts';
+import { createAwsHsm } from '../../src/vault/hsm/aws-payment-cryptography.ts';
 import { keyTableOf } from '../../src/vault/hsm/key-table.ts';
 import { encodeMessageFrame, startScriptedHost } from '../support/acquirers/scripted-host.ts';
 import { testDatabase } from '../support/database/test-database.ts';

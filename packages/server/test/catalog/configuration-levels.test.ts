@@ -208,11 +208,11 @@ test('a device gets what is active at it, and another version whenever values ch
   assert.equal(seen.size, 5);
   const { configuration } = scene.catalog;
   const { organizationId } = scene;
-  assert.deepEqual(await configuration.forDevice(organizationId, randomUUID()), []);
-  assert.deepEqual(await configuration.forDevice(randomUUID(), place.deviceId), []);
+  assert.deepEqual(await configuration.readDeviceConfiguration(organizationId, randomUUID()), []);
+  assert.deepEqual(await configuration.readDeviceConfiguration(randomUUID(), place.deviceId), []);
   const level = { serviceId, level: 'LogicalDevice', entityId: place.deviceId };
   await scene.done('org', 'POST', '/deactivations', level);
-  const found = await configuration.forDevice(organizationId, place.deviceId);
+  const found = await configuration.readDeviceConfiguration(organizationId, place.deviceId);
   assert.equal(
     found.some((each) => each.serviceId === serviceId),
     false,
@@ -226,7 +226,10 @@ test('an organisation inherits from those above it', async () => {
   await scene.done('org', 'POST', above, {
     values: { footer: 'From above', account: { apiKey: 'key-of-all' } },
   });
-  const below = await scene.catalog.configuration.forDevice(scene.organizationId, top.deviceId);
+  const below = await scene.catalog.configuration.readDeviceConfiguration(
+    scene.organizationId,
+    top.deviceId,
+  );
   assert.ok(below.length > 0);
   await scene.database.query(
     'UPDATE organizations SET parent_organization_id = $1 WHERE organization_id = $2',

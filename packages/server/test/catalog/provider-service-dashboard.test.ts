@@ -108,7 +108,7 @@ describe('the provider of a service', () => {
     await scene.work();
     provider.script = answering(200, { status: 'Accepted' });
     await scene.work();
-    await scene.catalog.callBook.stop();
+    await scene.catalog.providerCallCounter.stop();
     const { status, calls, hours } = await scene.done('provider', 'GET', path);
     assert.equal(status, 'Degraded');
     const [{ lastFault, ...asked }] = calls;
@@ -123,7 +123,7 @@ describe('the provider of a service', () => {
     provider.script = answering(200, {});
     await scene.done('org', 'POST', '/deactivations', target);
     await scene.work();
-    await scene.catalog.callBook.stop();
+    await scene.catalog.providerCallCounter.stop();
     const { calls: later } = await scene.done('provider', 'GET', path);
     assert.deepEqual(
       later.map(({ call, answered, failed }: Json) => [call, answered, failed]),
@@ -143,10 +143,16 @@ describe('the provider of a service', () => {
     const other = await openCatalogue();
     const note = { serviceId, call: 'create', isAnswered: true, ms: 5 };
     for (let count = 0; count < 20; count += 1) {
-      scene.catalog.callBook.note(note);
-      other.catalog.callBook.note({ ...note, call: count % 2 === 0 ? 'create' : 'status' });
+      scene.catalog.providerCallCounter.record(note);
+      other.catalog.providerCallCounter.record({
+        ...note,
+        call: count % 2 === 0 ? 'create' : 'status',
+      });
     }
-    await Promise.all([scene.catalog.callBook.stop(), other.catalog.callBook.stop()]);
+    await Promise.all([
+      scene.catalog.providerCallCounter.stop(),
+      other.catalog.providerCallCounter.stop(),
+    ]);
     const { calls } = await scene.done('provider', 'GET', `/services/${serviceId}/calls`);
     assert.deepEqual(
       calls.map(({ call, answered }: Json) => [call, answered]),

@@ -85,7 +85,7 @@ test('a member that belongs further up is set there alone', async () => {
     const answer = await scene.submit('org', path, { floorLimit: 100 });
     const isAbove = level === 'organizations' || level === 'merchants';
     assert.equal(answer.status, isAbove ? 200 : 422, level);
-    if (!isAbove) assert.match(answer.body['detail'], /is set at the level Merchant or above/);
+    if (!isAbove) assert.match(answer.body['detail'], /can be set only at the level Merchant or above/);
   }
 });
 
@@ -102,7 +102,7 @@ test('what nobody set is told above, and refused at the device', async () => {
   const before = await scene.delivered(place, serviceId);
   assert.equal(before.values, undefined);
   assert.deepEqual(
-    before.misfits.map(({ pointer }) => pointer),
+    before.faults.map(({ pointer }) => pointer),
     ['/footer'],
   );
   await scene.done('org', 'POST', device, { values: { footer: 'Bye' } });
@@ -144,7 +144,7 @@ test('a release that stored values do not fit is not delivered in silence', asyn
   const after = await scene.delivered(place, serviceId);
   assert.equal(after.values, undefined);
   assert.notEqual(after.version, before.version);
-  assert.equal(after.misfits.length, 2);
+  assert.equal(after.faults.length, 2);
   // The invalid values come from the merchant level, so they do not block the store and do not hide
   // its own errors.
   assert.equal((await scene.submit('org', store, { receipt: { copies: 9 } })).status, 422);

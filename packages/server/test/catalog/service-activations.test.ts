@@ -120,12 +120,12 @@ test('active services of a device tell their payment types; removed devices have
   const place = await newPlace();
   await activateAll(serviceId);
   const { organizationId, catalog } = scene;
-  const found = await catalog.activeServices(organizationId, place.deviceId);
+  const found = await catalog.listActiveServices(organizationId, place.deviceId);
   const own = found.find((service) => service.serviceId === serviceId);
   assert.deepEqual([own?.paymentTypes, own?.providerId], [['demopay'], scene.providerId]);
   const foreign = randomUUID();
-  assert.deepEqual(await catalog.activeServices(foreign, place.deviceId), []);
-  assert.deepEqual(await catalog.activeServices(organizationId, randomUUID()), []);
+  assert.deepEqual(await catalog.listActiveServices(foreign, place.deviceId), []);
+  assert.deepEqual(await catalog.listActiveServices(organizationId, randomUUID()), []);
 });
 
 test('without a subscription nothing is activated, and what is active keeps it', async () => {

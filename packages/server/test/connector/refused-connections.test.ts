@@ -500,14 +500,14 @@ describe('what the connector refuses', () => {
       await on.connect(place, till);
       const client = await on.application();
       const pos = await on.pos(await on.tokenOf(client));
-      const { activeAt } = on.catalog;
+      const { findDevicesWithService: activeAt } = on.catalog;
       const { promise: held, resolve } = Promise.withResolvers<void>();
       t.after(() => {
         Object.assign(on.catalog, { activeAt });
         resolve();
       });
       let asked = 0;
-      on.catalog.activeAt = async (...of) => {
+      on.catalog.findDevicesWithService = async (...of) => {
         asked += 1;
         await held;
         return activeAt(...of);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { connectorPaths, defined } from '@switchyard/contract';
 import { type ClientOptions, type RawData, WebSocket } from 'ws';
-import { byPlatform, type Catalog, createCatalog } from '../../src/catalog/index.ts';
+import { type Catalog, createCatalog, scopeAuthoredByPlatform } from '../../src/catalog/index.ts';
 import {
   type Connector,
   type ConnectorSettings,
@@ -226,10 +226,10 @@ export async function openConnector(
   });
   assert.ok(built !== undefined);
   const { connector, drain } = built;
-  const { services, offers, activations } = built.catalog;
+  const { services, packagesAndSubscriptions: offers, activations } = built.catalog;
   const { organizationId, userDomainId, identity } = scene;
-  const by = byPlatform(organizationId);
-  const { serviceId } = (await services.declare(by, declaration as never)).view;
+  const by = scopeAuthoredByPlatform(organizationId);
+  const { serviceId } = (await services.create(by, declaration as never)).view;
   await services.publish(by, serviceId);
   const offer = await offers.createPackage(by, { name: 'Offer', serviceIds: [serviceId] });
   await offers.subscribe(by, offer.view.packageId);

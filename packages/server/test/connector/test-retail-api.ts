@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { connectorPaths } from '@switchyard/contract';
 import { type AnyMessage, answerTo, isMessage, readMessage, writeMessage } from '@switchyard/nexo';
 import { WebSocket } from 'ws';
-import { byPlatform } from '../../src/catalog/index.ts';
+import { scopeAuthoredByPlatform } from '../../src/catalog/index.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { type Json, type Line, lineOf } from './test-connector.ts';
 
@@ -34,9 +34,9 @@ let serials = 61_000_000;
 export async function retailScene(): Promise<RetailScene> {
   const on = await createTestOrganization();
   const { platform, organizationId, realm, ca, settings, client } = on;
-  const by = byPlatform(organizationId);
-  const { services, offers, activations } = platform.catalog;
-  const { serviceId } = (await services.declare(by, declaration as never)).view;
+  const by = scopeAuthoredByPlatform(organizationId);
+  const { services, packagesAndSubscriptions: offers, activations } = platform.catalog;
+  const { serviceId } = (await services.create(by, declaration as never)).view;
   await services.publish(by, serviceId);
   const offer = await offers.createPackage(by, { name: 'Offer', serviceIds: [serviceId] });
   await offers.subscribe(by, offer.view.packageId);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { systemIds } from '../../src/platform/index.ts';
-import { settlementId } from '../../src/reporting/settlements/settlement-id.ts';
+import { formatSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { makeRequest } from '../support/provisioning/test-devices.ts';
@@ -115,7 +115,7 @@ async function settlementOf(on: TestOrganization, { merchantId }: TestMerchant):
      VALUES ($1, $2, $3, $4, $5, 1, 100, 0, 0, 0, 0, 0, 0, now())`,
     [on.organizationId, key.day, key.acquirerLinkId, key.merchantId, key.currency],
   );
-  return { settlementId: settlementId(key) };
+  return { settlementId: formatSettlementId(key) };
 }
 
 /** A terminal in its place, and a message that was sent to it. */

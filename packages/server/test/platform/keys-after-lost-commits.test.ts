@@ -18,8 +18,8 @@ import { createIdempotencyKeys } from '../../src/idempotency/claim-keys.ts';
 import { createKeyStore } from '../../src/idempotency/idempotency-keys-sql.ts';
 import { systemClock, systemIds } from '../../src/platform/index.ts';
 import { createSubOrganizations } from '../../src/provisioning/organizations/organizations.ts';
+import { createReconciliationStore } from '../../src/reporting/reconciliation/reconciliation-sql.ts';
 import { createReconciliations } from '../../src/reporting/reconciliation/reconciliations.ts';
-import { createReconciliationStore } from '../../src/reporting/reconciliation/store.ts';
 import { createDeliveryLog } from '../../src/webhooks/delivery/manage-deliveries.ts';
 import { dueClockOf } from '../support/movable-clock.ts';
 import { type WebhookRoom, webhookRoom } from '../webhooks/test-webhooks.ts';
@@ -102,14 +102,14 @@ describe('a fault behind a commit', () => {
       audit: { record: async () => {} } as unknown as AuditRecorder,
       jobs: { enqueue: async () => {}, wake() {} },
       store: { ...createReconciliationStore(database), find: lost },
-      demandLink: async () => {},
+      requireLink: async () => {},
     });
     const [day, head] = ['2026-03-01', 'type,acquirerMerchantId,retrievalReferenceNumber,amount'];
     const file = `${head},currency,settlementDate\nCapture,M1,606012000017,1250,EUR,${day}\n`;
     const asked = { acquirerLinkId: randomUUID(), from: day, to: day };
     const caller = { ...callerWith(), organizationId };
     await assertTaken(async () =>
-      all.receive(caller, randomUUID(), asked, Readable.from([Buffer.from(file)])),
+      all.createReconciliation(caller, randomUUID(), asked, Readable.from([Buffer.from(file)])),
     );
     const made = await database.query('SELECT state FROM reconciliations');
     assert.deepEqual(made, [{ state: 'Matching' }]);

@@ -18,8 +18,8 @@ import {
   openDatabase,
   readSettings,
 } from '../../src/platform/index.ts';
-import { createLocalProvider } from '../../src/vault/key-providers/index.ts';
-import { createKeyStore, platformId } from '../../src/vault/key-store.ts';
+import { createLocalProvider } from '../../src/vault/key-providers/open-key-provider.ts';
+import { createKeyStore, platformId } from '../../src/vault/vault-key-sql.ts';
 import { linkIsUp, tokenOf } from '../faults/load-during-faults.ts';
 import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';

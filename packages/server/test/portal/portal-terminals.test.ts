@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { WebSocket } from 'ws';
-import { byPlatform } from '../../src/catalog/index.ts';
+import { scopeAuthoredByPlatform } from '../../src/catalog/index.ts';
 import { type Json, type Line, lineOf } from '../connector/test-connector.ts';
 import { heardBy, paidOf, paymentOf, requestOf } from '../connector/test-retail-api.ts';
 import type { BrowserResponse } from '../support/browser/cookie-browser.ts';
@@ -36,11 +36,14 @@ class HandshakeRefused extends Error {
 async function shops(on: PortalHouse, realm: PortalRealm) {
   const { provisioning, catalog } = on.house;
   const { organizationId } = realm;
-  const by = byPlatform(organizationId);
-  const { serviceId } = (await catalog.services.declare(by, declaration as never)).view;
+  const by = scopeAuthoredByPlatform(organizationId);
+  const { serviceId } = (await catalog.services.create(by, declaration as never)).view;
   await catalog.services.publish(by, serviceId);
-  const offer = await catalog.offers.createPackage(by, { name: 'Offer', serviceIds: [serviceId] });
-  await catalog.offers.subscribe(by, offer.view.packageId);
+  const offer = await catalog.packagesAndSubscriptions.createPackage(by, {
+    name: 'Offer',
+    serviceIds: [serviceId],
+  });
+  await catalog.packagesAndSubscriptions.subscribe(by, offer.view.packageId);
   const scope = { organizationId };
   const activate = (level: string, entityId: string) =>
     catalog.activations.activate(by, { serviceId, level, entityId } as never);

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { pageResponse } from '../../src/http/index.ts';
-import { settlementId } from '../../src/reporting/settlements/settlement-id.ts';
+import { formatSettlementId } from '../../src/reporting/settlements/settlement-id.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { allOf, report, reported } from '../support/provisioning/report-client.ts';
@@ -339,7 +339,7 @@ describe('the search over payments', () => {
 
   test('a cursor that somebody has made is refused where the database would not take its key', async () => {
     const id = randomUUID();
-    const first = settlementId({ ...ofSettlement, day: '2026-01-01' });
+    const first = formatSettlementId({ ...ofSettlement, day: '2026-01-01' });
     const late = Buffer.from(first, 'base64url');
     late.writeUIntBE(Date.parse('+047000-01-01') / 86_400_000, 0, 3);
     const payments = ['transactions', 'listReportedPayments', { order: 'NewestFirst' }] as const;

@@ -12,13 +12,13 @@ import {
   systemClock,
   systemIds,
 } from '../../src/platform/index.ts';
-import * as writes from '../../src/reporting/projection/store.ts';
-import { knownText } from '../../src/reporting/projection/store-lines.ts';
-import { classesText } from '../../src/reporting/search/classes.ts';
-import type { Search } from '../../src/reporting/search/filters.ts';
-import * as search from '../../src/reporting/search/statements.ts';
-import * as settlements from '../../src/reporting/settlements/store.ts';
-import * as summary from '../../src/reporting/summary/statements.ts';
+import { storedPaymentsSql } from '../../src/reporting/projection/payment-line-sql.ts';
+import * as writes from '../../src/reporting/projection/projection-sql.ts';
+import { paymentClassesSql } from '../../src/reporting/search/payment-class-cache.ts';
+import type { PaymentSearch } from '../../src/reporting/search/search-filters.ts';
+import * as search from '../../src/reporting/search/search-sql.ts';
+import * as settlements from '../../src/reporting/settlements/settlement-sql.ts';
+import * as summary from '../../src/reporting/summary/summary-sql.ts';
 import {
   migrationsFolder,
   testDatabase,
@@ -88,19 +88,19 @@ describe('the plans of the reports', () => {
     });
   }
 
-  const base: Search = {
+  const base: PaymentSearch = {
     organizationId,
     merchantId: undefined,
     storeId: undefined,
     deviceId: undefined,
-    words: {},
+    groupFilters: {},
   };
   const placeId = '0198c0de-0000-7000-8000-000000000001';
   const place = { createdAt: '2026-03-01T00:00:00.000Z', paymentId: placeId };
   const cut = { isAscending: false, after: place, limit: 51 };
   const span = { from: '2020-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z' };
 
-  const ways: [search.Way, Partial<Search>, string][] = [
+  const ways: [search.SearchIndex, Partial<PaymentSearch>, string][] = [
     ['time', span, 'report_payments_pkey'],
     ['merchant', { merchantId: placeId, ...span }, 'report_payments_merchant'],
     ['store', { storeId: placeId, merchantId: placeId }, 'report_payments_store'],
@@ -113,12 +113,12 @@ describe('the plans of the reports', () => {
         const walked = {
           search: { ...base, ...of },
           classIds: [1, 2],
-          cut: { ...cut, isAscending },
+          page: { ...cut, isAscending },
         };
         for (const each of [
-          search.walkStatement(way, walked, 50_000),
-          search.scanStatement(way, walked, 50_000),
-          search.walkEndStatement(way, walked, 50_000),
+          search.indexScanStatement(way, walked, 50_000),
+          search.exportScanStatement(way, walked, 50_000),
+          search.indexScanEndStatement(way, walked, 50_000),
         ]) {
           const indexes = await indexesOf(each.text, each.values);
           assert.ok(indexes.includes(index), `${indexes}`);
@@ -130,14 +130,14 @@ describe('the plans of the reports', () => {
 
   test('classes are merged from their own index, and few amounts come from theirs', async () => {
     const few = { ...base, amountMin: 100, amountMax: 101 };
-    const walked = { search: { ...base, ...span }, classIds: [1, 2, 3], cut };
+    const walked = { search: { ...base, ...span }, classIds: [1, 2, 3], page: cut };
     const merge = search.mergeStatement(walked);
     const merged = await indexesOf(merge.text, merge.values);
     assert.ok(merged.includes('report_payments_class'), `${merged}`);
     const amounts = search.amountStatement({ ...walked, search: few });
     const sorted = await indexesOf(amounts.text, amounts.values);
     assert.ok(sorted.includes('report_payments_amount'), `${sorted}`);
-    const own = await indexesOf(search.ownStoreText, [organizationId, placeId, placeId]);
+    const own = await indexesOf(search.isStoreOfMerchantSql, [organizationId, placeId, placeId]);
     assert.deepEqual(own, ['report_payments_store']);
     const count = search.amountCountStatement(few, 1000);
     assert.deepEqual(await indexesOf(count.text, count.values), ['report_payments_amount']);
@@ -152,7 +152,7 @@ describe('the plans of the reports', () => {
   ];
   for (const [column, value, index] of references) {
     test(`${column} is looked up in its own index`, async () => {
-      const walked = { search: base, classIds: undefined, cut };
+      const walked = { search: base, classIds: undefined, page: cut };
       const { text, values } = search.referenceStatement(walked, [[column, value]], [place]);
       const indexes = await indexesOf(text, values);
       assert.ok(indexes.includes(index), `${indexes}`);
@@ -166,38 +166,41 @@ describe('the plans of the reports', () => {
     for (const level of [0, 1, 2, 3, 4, 5] as const) {
       const isOfAll = level === 0 || level === 5;
       const places = { merchantId: isOfAll ? undefined : placeId, storeId: undefined };
-      const words = { scheme: ['Visa'] };
-      const filter = { organizationId, days, ...places, deviceId: undefined, words };
+      const groupFilters = { scheme: ['Visa'] };
+      const filter = { organizationId, days, ...places, deviceId: undefined, groupFilters };
       const [one, all] = [[line], spread].map((lines) => ({ filter, level, lines }));
       assert.ok(one && all);
       for (const { text, values } of [
-        summary.sumsStatement({ filter, level, by: 'day' }),
-        summary.hoursStatement(filter, level),
+        summary.sumsStatement({ filter, level, grouping: 'day' }),
+        summary.hourSumsStatement(filter, level),
         summary.hourReasonsStatement(filter, level),
-        summary.timesStatement({ filter, level, by: 'nothing' }),
-        summary.timesStatement({ filter, level, by: 'scheme' }),
-        summary.reasonsStatement({ filter, level, by: 'responseCategory' }),
-        summary.placeSumsStatement({ ...one, column: 'device_id' }),
-        summary.placeSumsStatement({ ...all, column: 'store_id' }),
-        summary.placeTimesStatement({ ...one, column: 'merchant_id' }),
-        summary.placeReasonsStatement({ ...all, column: 'store_id' }),
-        summary.keysStatement(filter, level, 'device_id', { order: 'Count', limit: 5 }),
-        summary.keysStatement(filter, level, 'store_id', { order: 'Key', limit: 5 }),
+        summary.latencyStatement({ filter, level, grouping: 'nothing' }),
+        summary.latencyStatement({ filter, level, grouping: 'scheme' }),
+        summary.reasonsStatement({ filter, level, grouping: 'responseCategory' }),
+        summary.entitySumsStatement({ ...one, column: 'device_id' }),
+        summary.entitySumsStatement({ ...all, column: 'store_id' }),
+        summary.entityLatencyStatement({ ...one, column: 'merchant_id' }),
+        summary.entityReasonsStatement({ ...all, column: 'store_id' }),
+        summary.entityKeysStatement(filter, level, 'device_id', { order: 'Count', limit: 5 }),
+        summary.entityKeysStatement(filter, level, 'store_id', { order: 'Key', limit: 5 }),
       ]) {
         const indexes = await indexesOf(text, values);
         assert.deepEqual(indexes.sort(), ['report_cells_pkey', 'report_groups_pkey']);
       }
-      const everything = { filter: { ...filter, words: {} }, level };
+      const everything = { filter: { ...filter, groupFilters: {} }, level };
       for (const { text, values } of [
-        summary.timesStatement({ ...everything, by: 'day' }),
-        summary.placeTimesStatement({ ...everything, column: 'store_id', lines: [line] }),
-        summary.keysStatement(everything.filter, level, 'store_id', { order: 'Key', limit: 5 }),
+        summary.latencyStatement({ ...everything, grouping: 'day' }),
+        summary.entityLatencyStatement({ ...everything, column: 'store_id', lines: [line] }),
+        summary.entityKeysStatement(everything.filter, level, 'store_id', {
+          order: 'Key',
+          limit: 5,
+        }),
       ]) {
         assert.deepEqual(await indexesOf(text, values), ['report_cells_pkey']);
       }
     }
     for (const column of ['store_id', 'device_id'] as const) {
-      const [index] = await indexesOf(summary.ownerText(column), [organizationId, placeId]);
+      const [index] = await indexesOf(summary.findMerchantSql(column), [organizationId, placeId]);
       assert.equal(index, `report_payments_${column.replace('_id', '')}`);
     }
   });
@@ -216,22 +219,22 @@ describe('the plans of the reports', () => {
       null,
       50,
     ];
-    assert.deepEqual(await indexesOf(settlements.listText(false), values(null)), [
+    assert.deepEqual(await indexesOf(settlements.listSettlementsSql(false), values(null)), [
       'report_settlements_pkey',
     ]);
-    const own = await indexesOf(settlements.listText(true), values(placeId));
+    const own = await indexesOf(settlements.listSettlementsSql(true), values(placeId));
     assert.deepEqual(own, ['report_settlements_merchant']);
   });
 
   test('what is written is found by its whole key', async () => {
-    const known = await indexesOf(knownText, [
+    const known = await indexesOf(storedPaymentsSql, [
       organizationId,
       `{${place.createdAt}}`,
       `{${placeId}}`,
     ]);
     assert.deepEqual(known, ['report_payments_pkey']);
-    const news = await indexesOf(writes.newsText, [organizationId, 5, 500]);
+    const news = await indexesOf(writes.feedEventsSql, [organizationId, 5, 500]);
     assert.deepEqual(news, ['feed_events_pkey']);
-    assert.ok(classesText.includes('organization_id = $1'));
+    assert.ok(paymentClassesSql.includes('organization_id = $1'));
   });
 });

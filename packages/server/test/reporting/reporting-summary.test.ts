@@ -340,7 +340,7 @@ describe('summaries of payments', () => {
     const spoilt = await compareReports(database, organizationId);
     assert.ok(spoilt.differences.length > 0);
     assert.notDeepEqual((await summary({ groupBy: 'day' })).total, before.total);
-    await on.platform.reporting.rebuild(organizationId);
+    await on.platform.reporting.rebuildReports(organizationId);
     await reported(on);
     const checked = await compareReports(database, organizationId);
     assert.deepEqual(checked.differences, []);
@@ -366,7 +366,7 @@ describe('summaries of payments', () => {
       [organizationId],
     );
     await eventually('the sums are there again', async () => {
-      on.platform.reporting.poke();
+      on.platform.reporting.checkNow();
       const { differences } = await compareReports(database, organizationId);
       return differences.length === 0;
     });
@@ -380,7 +380,7 @@ describe('summaries of payments', () => {
     const chance = createChance(seed + 1);
     await Promise.all([
       happen(chance, 20),
-      on.platform.reporting.rebuild(organizationId),
+      on.platform.reporting.rebuildReports(organizationId),
       happen(createChance(seed + 2), 20),
     ]);
     await settled(on);

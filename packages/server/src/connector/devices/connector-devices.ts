@@ -47,7 +47,10 @@ export type ConnectorDevicesDeps = {
   readonly provisioning: Pick<Provisioning, 'terminals'> & {
     readonly terminalClaims: Pick<Provisioning['terminalClaims'], 'storeClaimCode'>;
   };
-  readonly catalog: Pick<Catalog, 'activeServices' | 'activeAt' | 'explain'>;
+  readonly catalog: Pick<
+    Catalog,
+    'listActiveServices' | 'findDevicesWithService' | 'explainDeviceServices'
+  >;
 };
 
 /** @example const device = await devices.requireUsable(terminal); */
@@ -58,11 +61,9 @@ export function createConnectorDevices({ settings, provisioning, catalog }: Conn
 
   async function findInactiveReason(device: AssignedTerminal): Promise<ConnectorFault> {
     const { organizationId, logicalDeviceId } = device;
-    const { items } = await catalog.explain({ organizationId }, logicalDeviceId);
-    const terminalsFound = items.find(isConnectorService);
-    const level = terminalsFound?.levels.find(
-      ({ active: activeServices }) => !activeServices,
-    )?.level;
+    const { items } = await catalog.explainDeviceServices({ organizationId }, logicalDeviceId);
+    const service = items.find(isConnectorService);
+    const level = service?.levels.find(({ active }) => !active)?.level;
     return level === undefined
       ? new ConnectorFault('not_subscribed')
       : new ConnectorFault('not_enabled', { level });
@@ -83,7 +84,7 @@ export function createConnectorDevices({ settings, provisioning, catalog }: Conn
     const terminalFault = findTerminalFault(terminal);
     if (terminalFault !== undefined || !isAssigned(terminal)) return terminalFault;
     const { organizationId, logicalDeviceId } = terminal;
-    const activeServices = await catalog.activeServices(organizationId, logicalDeviceId);
+    const activeServices = await catalog.listActiveServices(organizationId, logicalDeviceId);
     return activeServices.some(isConnectorService) ? undefined : findInactiveReason(terminal);
   }
 
@@ -113,7 +114,7 @@ export function createConnectorDevices({ settings, provisioning, catalog }: Conn
       const terminalsFound = await terminals.findMany(devices);
       const byId = new Map(terminalsFound.map((terminal) => [terminal.physicalDeviceId, terminal]));
       const assigned = terminalsFound.filter(isAssigned);
-      const activeServices = await catalog.activeAt(connectorService, assigned);
+      const activeServices = await catalog.findDevicesWithService(connectorService, assigned);
       const faults = new Map<Device, ConnectorFaultCode | 'moved'>();
       for (const device of devices) {
         const terminal = byId.get(device.physicalDeviceId);

@@ -31,7 +31,7 @@ export const defaultRetailTimes: RetailTimes = { answerMs: 150_000, sweepMs: 60_
 export type RetailApiDeps = {
   readonly connector: RetailConnector;
   readonly provisioning: Pick<Provisioning, 'terminals' | 'stores' | 'resolveWithoutAcquirer'>;
-  readonly catalog: Pick<Catalog, 'activeServices'>;
+  readonly catalog: Pick<Catalog, 'listActiveServices'>;
   readonly database: Database;
   readonly masterKey: Buffer;
   readonly live: ChangeNotifier;

@@ -59,7 +59,7 @@ export function createRetailTerminals({ connector, provisioning, catalog }: Deps
     hasCards: boolean,
   ) {
     if (logicalDeviceId === undefined) return [];
-    const services = await catalog.activeServices(organizationId, logicalDeviceId);
+    const services = await catalog.listActiveServices(organizationId, logicalDeviceId);
     const types = services.flatMap(({ paymentTypes }) => paymentTypes);
     return [...new Set([...(hasCards ? ['card'] : []), ...types])];
   }

@@ -89,15 +89,15 @@ function opening(spiUrl: string | undefined, more: { at?: () => number; timeoutM
     release: 1,
     status: 'Published' as const,
     ...defined({ spiUrl }),
-    signers: () => ({ keys: [key, older], privateKeys: [] }),
+    signingKeys: () => ({ keys: [key, older], privateKeys: [] }),
   };
   const providers = createProviders({
     calls: {
       call: (url, call) => calls.call(url, timeoutMs === undefined ? call : { ...call, timeoutMs }),
     },
     catalog: {
-      activeServices: async () => [],
-      callable: async (id) => (id === serviceId ? service : undefined),
+      listActiveServices: async () => [],
+      findProviderEndpoint: async (id) => (id === serviceId ? service : undefined),
     },
     provisioning: { resolveWithoutAcquirer: async () => current as never },
     clock,

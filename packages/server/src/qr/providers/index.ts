@@ -6,7 +6,7 @@ import {
   providerPaths,
   type RefundQrPayment,
 } from '@switchyard/contract';
-import type { Catalog, NotedCall } from '../../catalog/index.ts';
+import type { Catalog, CompletedProviderCall } from '../../catalog/index.ts';
 import {
   type Clock,
   type Ids,
@@ -38,7 +38,7 @@ export type * from './provider-types.ts';
 
 export type ProvidersDeps = {
   readonly calls: Pick<OutgoingCalls, 'call'>;
-  readonly catalog: Pick<Catalog, 'activeServices' | 'callable'>;
+  readonly catalog: Pick<Catalog, 'listActiveServices' | 'findProviderEndpoint'>;
   readonly provisioning: MerchantDetailsDeps;
   readonly clock: Clock;
   readonly dueClock: Clock;
@@ -49,7 +49,7 @@ export type ProvidersDeps = {
   readonly baseUrl: string;
   readonly circuitLimits?: CircuitBreakerLimits;
   /** Receives each finished call, so that the provider can see it. */
-  readonly onCall?: (call: NotedCall) => void;
+  readonly onCall?: (call: CompletedProviderCall) => void;
 };
 
 const healthTimeoutMs = 5_000;
@@ -98,7 +98,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
     checkHealth: (serviceId) => checkHealth(serviceId),
     ...defined({ limits: deps.circuitLimits }),
   });
-  const send = createSignedCalls({ ...deps, find: catalog.callable, circuits });
+  const send = createSignedCalls({ ...deps, find: catalog.findProviderEndpoint, circuits });
   const at = () => isoTime(clock.now());
 
   const health: Providers['health'] = (serviceId) =>
@@ -118,7 +118,7 @@ export function createProviders(deps: ProvidersDeps): Providers {
 
   return {
     async selectService(organizationId, { deviceId, paymentType, scenario }) {
-      const services = await catalog.activeServices(organizationId, deviceId);
+      const services = await catalog.listActiveServices(organizationId, deviceId);
       return selectService(services, paymentType, scenario);
     },
 

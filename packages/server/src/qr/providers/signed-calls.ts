@@ -5,7 +5,7 @@ import {
   providerAnswerMs,
   providerCallText,
 } from '@switchyard/contract';
-import type { CallableService, NotedCall } from '../../catalog/index.ts';
+import type { CompletedProviderCall, ProviderEndpoint } from '../../catalog/index.ts';
 import {
   type CallResult,
   type Clock,
@@ -21,14 +21,14 @@ import { outcomeOfFault } from './read-answers.ts';
 
 export type CallsDeps = {
   readonly calls: Pick<OutgoingCalls, 'call'>;
-  readonly find: (serviceId: string) => Promise<CallableService | undefined>;
+  readonly find: (serviceId: string) => Promise<ProviderEndpoint | undefined>;
   readonly circuits: CircuitBreakers;
   readonly clock: Clock;
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Pick<Log, 'warn'>;
   readonly metrics: Metrics;
   /** Receives each finished call, so that the provider can see it. */
-  readonly onCall?: (call: NotedCall) => void;
+  readonly onCall?: (call: CompletedProviderCall) => void;
 };
 
 export type CallName = 'create' | 'status' | 'cancel' | 'refund' | 'refund_status' | 'health';
@@ -91,7 +91,7 @@ export function createSignedCalls(deps: CallsDeps) {
   });
 
   async function sendSigned<Outcome extends { outcome: string }>(
-    service: CallableService,
+    service: ProviderEndpoint,
     url: string,
     call: ProviderCall<Outcome>,
   ): Promise<Outcome | Failed> {
@@ -100,7 +100,7 @@ export function createSignedCalls(deps: CallsDeps) {
     const headers = createWebhookHeaders({
       id: `msg_${ids.uuid()}`,
       sentAt: clock.now(),
-      ...service.signers(),
+      ...service.signingKeys(),
       body: body ?? providerCallText('GET', call.path),
     });
     const result = await calls.call(addressOf(url, call.path), {
@@ -127,7 +127,7 @@ export function createSignedCalls(deps: CallsDeps) {
   }
 
   async function sendWithinLimits<Outcome extends { outcome: string }>(
-    service: CallableService,
+    service: ProviderEndpoint,
     url: string,
     call: ProviderCall<Outcome>,
   ): Promise<Outcome | Failed> {

@@ -9,19 +9,24 @@ import {
 import { type AuditRecorder, actorOf } from '../../audit/index.ts';
 import type { Caller, FoundPage, PageRequest } from '../../http/index.ts';
 import { type Clock, type Database, type Ids, isoTime, type Jobs } from '../../platform/index.ts';
-import { bytesOf } from './content.ts';
-import type { Range } from './range.ts';
-import type { ExportSources, Filters } from './source.ts';
-import { type ExportRow, type ExportStore, type NewExport, nobody } from './store.ts';
-import { fileNameOf } from './text.ts';
-import { exportJob } from './work.ts';
+import { buildFileName } from './csv-and-json-lines.ts';
+import type { ExportFilters, ExportSources } from './export-source-types.ts';
+import {
+  type ExportRow,
+  type ExportStore,
+  type NewExport,
+  wholeOrganizationId,
+} from './export-sql.ts';
+import type { ByteRange } from './range-header.ts';
+import { streamBytes } from './stream-content.ts';
+import { exportJobKind } from './write-export-job.ts';
 
 /** The maximum number of open exports of one organisation. */
-const openMax = 5;
+const openExportsMax = 5;
 const dayMs = 86_400_000;
 const partsPerDelete = 50;
 
-export const expiryJob = 'report-export-expiry';
+export const expiryJobKind = 'report-export-expiry';
 
 export type ExportsDeps = {
   readonly database: Pick<Database, 'transaction'>;
@@ -32,12 +37,12 @@ export type ExportsDeps = {
   readonly store: ExportStore;
   readonly sources: ExportSources;
   /** The retention time of an export. */
-  readonly keptDays: number;
+  readonly retentionDays: number;
 };
 
 export type Exports = ReturnType<typeof createExports>;
 
-export function viewExport(row: ExportRow): Export {
+export function toExportView(row: ExportRow): Export {
   return {
     exportId: row.exportId,
     report: row.report,
@@ -46,7 +51,7 @@ export function viewExport(row: ExportRow): Export {
     state: row.state,
     rows: row.rows,
     bytes: row.bytes,
-    fileName: fileNameOf(row.report, row.format, row.createdAt.toISOString()),
+    fileName: buildFileName(row.report, row.format, row.createdAt.toISOString()),
     ...(row.failure === null ? {} : { failure: row.failure }),
     createdAt: isoTime(row.createdAt.getTime()),
     updatedAt: isoTime(row.updatedAt.getTime()),
@@ -55,7 +60,7 @@ export function viewExport(row: ExportRow): Export {
   };
 }
 
-function reportOf(request: ExportRequest): { report: ExportReport; filters: Filters } {
+function selectReport(request: ExportRequest): { report: ExportReport; filters: ExportFilters } {
   const named = exportReports.filter((report) => request[report] !== undefined);
   const [report] = named;
   if (report !== undefined && named.length === 1) {
@@ -71,9 +76,12 @@ function reportOf(request: ExportRequest): { report: ExportReport; filters: Filt
   });
 }
 
-/** @throws Refusal client_id_reused */
-function demandSame(first: ExportRow, second: Pick<NewExport, 'report' | 'format' | 'filters'>) {
-  const sorted = (filters: Filters) =>
+/** @throws ProblemError client_id_reused */
+function requireSameRequest(
+  first: ExportRow,
+  second: Pick<NewExport, 'report' | 'format' | 'filters'>,
+) {
+  const sorted = (filters: ExportFilters) =>
     JSON.stringify(Object.entries(filters).sort(([one], [other]) => (one < other ? -1 : 1)));
   const differing = [
     ...(first.format === second.format ? [] : ['/format']),
@@ -91,10 +99,10 @@ function demandSame(first: ExportRow, second: Pick<NewExport, 'report' | 'format
   });
 }
 
-/** @example const exports = createExports(deps); await exports.order(caller, requestId, request); */
+/** @example const exports = createExports(deps); await exports.createExport(caller, requestId, request); */
 export function createExports(deps: ExportsDeps) {
-  const { database, clock, ids, audit, jobs, store, sources, keptDays } = deps;
-  const auditedOf = ({
+  const { database, clock, ids, audit, jobs, store, sources, retentionDays } = deps;
+  const toAuditEntry = ({
     report,
     format,
     filters,
@@ -104,82 +112,88 @@ export function createExports(deps: ExportsDeps) {
     filters,
   });
 
-  async function create(caller: Caller, requestId: string, made: NewExport): Promise<boolean> {
-    const { organizationId, exportId } = made;
-    const isMade = await database.transaction(async (trx) => {
-      if ((await store.openCount(trx, organizationId)) >= openMax) {
-        throwProblem('export_limit_reached', `${openMax} exports are under way already.`);
+  async function insertExport(
+    caller: Caller,
+    requestId: string,
+    newExport: NewExport,
+  ): Promise<boolean> {
+    const { organizationId, exportId } = newExport;
+    const isCreated = await database.transaction(async (trx) => {
+      if ((await store.countOpen(trx, organizationId)) >= openExportsMax) {
+        throwProblem('export_limit_reached', `${openExportsMax} exports are under way already.`);
       }
-      if (!(await store.create(trx, made))) return false;
+      if (!(await store.insert(trx, newExport))) return false;
       const payload = { exportId };
-      await jobs.enqueue({ organizationId, kind: exportJob, payload }, trx);
-      const dueAt = Date.parse(made.expiresAt);
-      await jobs.enqueue({ organizationId, kind: expiryJob, payload, dueAt }, trx);
+      await jobs.enqueue({ organizationId, kind: exportJobKind, payload }, trx);
+      const dueAt = Date.parse(newExport.expiresAt);
+      await jobs.enqueue({ organizationId, kind: expiryJobKind, payload, dueAt }, trx);
       await audit.record(trx, {
         organizationId,
         ...actorOf(caller, requestId),
         action: 'export.ordered',
         entity: { type: 'export', id: exportId },
-        after: auditedOf(made),
+        after: toAuditEntry(newExport),
       });
       return true;
     });
-    if (isMade) jobs.wake();
-    return isMade;
+    if (isCreated) jobs.wake();
+    return isCreated;
   }
 
-  async function demand(caller: Caller, exportId: string): Promise<ExportRow> {
+  async function requireExport(caller: Caller, exportId: string): Promise<ExportRow> {
     const { organizationId, merchantId, storeId } = caller;
     const row = await store.find({ organizationId, merchantId, storeId }, exportId);
     return row ?? throwProblem('resource_not_found', 'There is no export with this identifier.');
   }
 
   /** Deletes in bounded steps, because an export may have thousands of parts. */
-  async function erase(organizationId: string, exportId: string): Promise<void> {
-    while ((await store.removeParts(organizationId, exportId, partsPerDelete)) === partsPerDelete);
+  async function deleteParts(organizationId: string, exportId: string): Promise<void> {
+    while ((await store.deleteParts(organizationId, exportId, partsPerDelete)) === partsPerDelete);
   }
 
   return {
-    /** @throws Refusal field_required, field_invalid, client_id_reused, export_limit_reached */
-    async order(caller: Caller, requestId: string, request: ExportRequest) {
-      const { report, filters } = reportOf(request);
+    /** @throws ProblemError field_required, field_invalid, client_id_reused, export_limit_reached */
+    async createExport(caller: Caller, requestId: string, request: ExportRequest) {
+      const { report, filters } = selectReport(request);
       sources[report].check(caller, filters);
       const now = clock.now();
       const exportId = ids.uuid();
-      const made: NewExport = {
+      const newExport: NewExport = {
         organizationId: caller.organizationId,
         exportId,
         report,
         format: request.format,
-        merchantId: caller.merchantId ?? nobody,
-        storeId: caller.storeId ?? nobody,
+        merchantId: caller.merchantId ?? wholeOrganizationId,
+        storeId: caller.storeId ?? wholeOrganizationId,
         clientOperationId: request.clientOperationId ?? exportId,
         filters: { ...filters },
         at: isoTime(now),
-        expiresAt: isoTime(now + keptDays * dayMs),
+        expiresAt: isoTime(now + retentionDays * dayMs),
       };
-      const known = () => store.findByClientId(made, made.clientOperationId);
-      const first = request.clientOperationId === undefined ? undefined : await known();
-      const isMade = first === undefined && (await create(caller, requestId, made));
-      const row = first ?? (await known());
+      const findExisting = () => store.findByClientId(newExport, newExport.clientOperationId);
+      const existing = request.clientOperationId === undefined ? undefined : await findExisting();
+      const isCreated =
+        existing === undefined && (await insertExport(caller, requestId, newExport));
+      const row = existing ?? (await findExisting());
       if (row === undefined) throw new Error('an export has vanished');
-      if (!isMade) demandSame(row, made);
-      return { replayed: !isMade, view: viewExport(row) };
+      if (!isCreated) requireSameRequest(row, newExport);
+      return { replayed: !isCreated, view: toExportView(row) };
     },
 
-    async list(caller: Caller, page: PageRequest): Promise<FoundPage<Export>> {
+    async listExports(caller: Caller, page: PageRequest): Promise<FoundPage<Export>> {
       const { organizationId, merchantId, storeId } = caller;
       const owner = { organizationId, merchantId, storeId };
       const rows = await store.list(owner, { ...page, limit: page.limit + 1 });
-      const items = rows.slice(0, page.limit).map(viewExport);
+      const items = rows.slice(0, page.limit).map(toExportView);
       return { items, next: rows.length > page.limit ? items.at(-1)?.exportId : undefined };
     },
 
-    get: async (caller: Caller, exportId: string) => viewExport(await demand(caller, exportId)),
+    getExport: async (caller: Caller, exportId: string) =>
+      toExportView(await requireExport(caller, exportId)),
 
-    /** @throws Refusal resource_not_found, export_ended */
-    async cancel(caller: Caller, requestId: string, exportId: string): Promise<Export> {
-      const row = await demand(caller, exportId);
+    /** @throws ProblemError resource_not_found, export_ended */
+    async cancelExport(caller: Caller, requestId: string, exportId: string): Promise<Export> {
+      const row = await requireExport(caller, exportId);
       await database.transaction(async (trx) => {
         const at = isoTime(clock.now());
         if (!(await store.end(trx, row, { state: 'Cancelled', at }))) {
@@ -192,29 +206,29 @@ export function createExports(deps: ExportsDeps) {
           entity: { type: 'export', id: exportId },
         });
       });
-      return viewExport(await demand(caller, exportId));
+      return toExportView(await requireExport(caller, exportId));
     },
 
-    /** @throws Refusal resource_not_found */
-    async remove(caller: Caller, requestId: string, exportId: string): Promise<void> {
-      const row = await demand(caller, exportId);
+    /** @throws ProblemError resource_not_found */
+    async deleteExport(caller: Caller, requestId: string, exportId: string): Promise<void> {
+      const row = await requireExport(caller, exportId);
       await database.transaction(async (trx) => {
         await store.end(trx, row, { state: 'Cancelled', at: isoTime(clock.now()) });
-        await store.remove(trx, row.organizationId, exportId);
+        await store.delete(trx, row.organizationId, exportId);
         await audit.record(trx, {
           organizationId: row.organizationId,
           action: 'export.deleted',
           ...actorOf(caller, requestId),
           entity: { type: 'export', id: exportId },
-          before: auditedOf(row),
+          before: toAuditEntry(row),
         });
       });
-      await erase(row.organizationId, exportId);
+      await deleteParts(row.organizationId, exportId);
     },
 
     /** The audit records each download, because the data leaves the platform. */
-    async fetched(caller: Caller, requestId: string, exportId: string): Promise<ExportRow> {
-      const row = await demand(caller, exportId);
+    async recordDownload(caller: Caller, requestId: string, exportId: string): Promise<ExportRow> {
+      const row = await requireExport(caller, exportId);
       if (row.state !== 'Completed')
         throwProblem('export_not_ready', `The export is ${row.state}.`);
       await database.transaction((trx) =>
@@ -228,13 +242,19 @@ export function createExports(deps: ExportsDeps) {
       return row;
     },
 
-    bytes: (row: ExportRow, range: Range) => bytesOf(store, row, range),
+    streamBytes: (row: ExportRow, range: ByteRange) => streamBytes(store, row, range),
 
     /** Runs as a job at the end of the retention time. */
-    async expire({ organizationId, payload }: { organizationId: string; payload: Filters }) {
+    async deleteExpired({
+      organizationId,
+      payload,
+    }: {
+      organizationId: string;
+      payload: ExportFilters;
+    }) {
       const exportId = String(payload['exportId']);
-      await database.transaction((trx) => store.remove(trx, organizationId, exportId));
-      await erase(organizationId, exportId);
+      await database.transaction((trx) => store.delete(trx, organizationId, exportId));
+      await deleteParts(organizationId, exportId);
     },
   };
 }

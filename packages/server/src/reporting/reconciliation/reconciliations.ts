@@ -19,27 +19,27 @@ import {
   type Jobs,
   withUnknownOutcome,
 } from '../../platform/index.ts';
-import { type RunQuery, runIn } from '../run.ts';
-import { refuseCardNumber } from './card-numbers.ts';
-import { type FileLine, readSettlementFile } from './csv.ts';
+import { type RunQuery, runInTransaction } from '../infrastructure/run-query.ts';
+import { compareFileJobKind } from './compare-file-job.ts';
+import { type FileLine, readSettlementFile } from './read-settlement-file.ts';
 import {
   type ItemRow,
-  insertText,
+  insertReconciliationSql,
   type ReconciliationRow,
   type ReconciliationStore,
-} from './store.ts';
-import { matchJob } from './work.ts';
+} from './reconciliation-sql.ts';
+import { requireNoCardNumber } from './require-no-card-number.ts';
 
-const linesAtOnce = 1_000;
+const linesPerStatement = 1_000;
 const itemsPerDelete = 5_000;
 const daysMax = 31;
 /** No settlement exists before this day. */
 const firstDay = '1970-01-01';
 const dayMs = 86_400_000;
 /** An upload that is not complete after this time has failed. */
-const receivingMs = 900_000;
+const uploadTimeoutMs = 900_000;
 
-export const abandonJob = 'reconciliation-abandon';
+export const incompleteUploadJobKind = 'reconciliation-abandon';
 
 export type ReconciliationsDeps = {
   readonly database: Pick<Database, 'transaction'>;
@@ -48,11 +48,11 @@ export type ReconciliationsDeps = {
   readonly audit: Pick<AuditRecorder, 'record'>;
   readonly jobs: Pick<Jobs, 'enqueue' | 'wake'>;
   readonly store: ReconciliationStore;
-  /** @throws Refusal if the organisation has no such acquirer link */
-  demandLink(organizationId: string, linkId: string): Promise<void>;
+  /** @throws ProblemError if the organisation has no such acquirer link */
+  requireLink(organizationId: string, linkId: string): Promise<void>;
 };
 
-export type Asked = {
+export type ReconciliationRequest = {
   readonly acquirerLinkId: string;
   readonly from: string;
   readonly to: string;
@@ -62,14 +62,14 @@ export type Asked = {
 export type Reconciliations = ReturnType<typeof createReconciliations>;
 
 /** A file contains the movements of all merchants of a link. */
-function organizationOf({ organizationId, merchantId, entityType }: Caller): string {
+function requireWholeOrganization({ organizationId, merchantId, entityType }: Caller): string {
   if (merchantId !== undefined || entityType === 'merchant') {
     throwProblem('permission_denied', 'Only the organisation sees what its acquirers settle.');
   }
   return organizationId;
 }
 
-function view(row: ReconciliationRow): Reconciliation {
+function toReconciliationView(row: ReconciliationRow): Reconciliation {
   return {
     reconciliationId: row.reconciliationId,
     acquirerLinkId: row.linkId,
@@ -89,22 +89,22 @@ function view(row: ReconciliationRow): Reconciliation {
   };
 }
 
-const detail = (row: ReconciliationRow): ReconciliationDetail => ({
-  ...view(row),
+const toReconciliationDetail = (row: ReconciliationRow): ReconciliationDetail => ({
+  ...toReconciliationView(row),
   balances: row.balances.map((balance) => ({
     ...balance,
     isBalanced: balance.theirs === balance.operations && balance.operations === balance.ledger,
   })),
 });
 
-function viewItem(row: ItemRow): ReconciliationItem {
+function toItemView(row: ItemRow): ReconciliationItem {
   const { number, outcome, differences, theirs, ours, resolution, note, resolvedBy } = row;
   return {
     number,
     outcome,
     differences,
-    ...(theirs === null ? {} : { theirs: shownTheirs(theirs) }),
-    ...(ours === null ? {} : { ours: shownOurs(ours) }),
+    ...(theirs === null ? {} : { theirs: toAcquirerLineView(theirs) }),
+    ...(ours === null ? {} : { ours: toPlatformMovementView(ours) }),
     waysToResolve: resolution === null ? [...waysToResolve[outcome]] : [],
     ...(resolution === null || row.resolvedAt === null
       ? {}
@@ -119,7 +119,7 @@ function viewItem(row: ItemRow): ReconciliationItem {
   };
 }
 
-function shownTheirs(theirs: NonNullable<ItemRow['theirs']>) {
+function toAcquirerLineView(theirs: NonNullable<ItemRow['theirs']>) {
   const { line, type, acquirerMerchantId, retrievalReferenceNumber, amount, currency } = theirs;
   const { settlementDate, terminalId, fee, acquirerReference } = theirs;
   return {
@@ -134,7 +134,7 @@ function shownTheirs(theirs: NonNullable<ItemRow['theirs']>) {
   };
 }
 
-function shownOurs(ours: NonNullable<ItemRow['ours']>) {
+function toPlatformMovementView(ours: NonNullable<ItemRow['ours']>) {
   const { type, retrievalReferenceNumber, amount, currency, settlementDate } = ours;
   const { transactionId, merchantId, terminalId } = ours;
   return {
@@ -149,63 +149,68 @@ function shownOurs(ours: NonNullable<ItemRow['ours']>) {
   };
 }
 
-function refuseDay(name: 'from' | 'to', text: string): never {
+function throwDayProblem(name: 'from' | 'to', text: string): never {
   return throwProblem('field_invalid', `${name}: ${text}`, {
     errors: [{ pointer: `?${name}`, code: 'field_invalid', detail: text }],
   });
 }
 
-/** @throws Refusal field_invalid */
-function demandDays({ from, to }: Asked): void {
+/** @throws ProblemError field_invalid */
+function requireValidDays({ from, to }: ReconciliationRequest): void {
   // PostgreSQL has no year 0 either.
-  if (from < firstDay) refuseDay('from', `Is before ${firstDay}.`);
+  if (from < firstDay) throwDayProblem('from', `Is before ${firstDay}.`);
   const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
-  if (days < 1) refuseDay('to', 'Is before from.');
-  if (days > daysMax) refuseDay('to', `Is more than ${daysMax} days from the first.`);
+  if (days < 1) throwDayProblem('to', 'Is before from.');
+  if (days > daysMax) throwDayProblem('to', `Is more than ${daysMax} days from the first.`);
 }
 
-/** @example const all = createReconciliations(deps); await all.receive(caller, id, asked, body); */
+/** @example const reconciliations = createReconciliations(deps); await reconciliations.createReconciliation(caller, id, request, body); */
 export function createReconciliations(deps: ReconciliationsDeps) {
   const { database, clock, ids, audit, jobs, store } = deps;
-  const entityOf = (id: string) => ({ type: 'reconciliation', id });
-  const key = (organizationId: string, reconciliationId: string) => ({
+  const auditEntity = (id: string) => ({ type: 'reconciliation', id });
+  const toKey = (organizationId: string, reconciliationId: string) => ({
     organizationId,
     reconciliationId,
   });
 
-  async function demand(caller: Caller, id: string): Promise<ReconciliationRow> {
-    const row = await store.find(organizationOf(caller), id);
+  async function requireReconciliation(caller: Caller, id: string): Promise<ReconciliationRow> {
+    const row = await store.find(requireWholeOrganization(caller), id);
     return (
       row ?? throwProblem('resource_not_found', 'There is no reconciliation with this identifier.')
     );
   }
 
-  async function erase(organizationId: string, id: string): Promise<void> {
-    while ((await store.removeItems(organizationId, id, itemsPerDelete)) === itemsPerDelete);
+  async function deleteItems(organizationId: string, id: string): Promise<void> {
+    while ((await store.deleteItems(organizationId, id, itemsPerDelete)) === itemsPerDelete);
   }
 
   /** In chunks, because a file is too large for one statement. */
-  async function takeIn(of: ReturnType<typeof key>, body: Readable): Promise<void> {
+  async function storeLines(key: ReturnType<typeof toKey>, body: Readable): Promise<void> {
     let lines: FileLine[] = [];
     const flush = async () => {
-      if (lines.length > 0 && !(await store.addLines(of, lines))) {
+      if (lines.length > 0 && !(await store.addLines(key, lines))) {
         throwProblem('reconciliation_state', 'The file has taken too long to come.');
       }
       lines = [];
     };
     for await (const line of readSettlementFile(body)) {
       lines.push(line);
-      if (lines.length === linesAtOnce) await flush();
+      if (lines.length === linesPerStatement) await flush();
     }
     await flush();
   }
 
-  async function begin(caller: Caller, requestId: string, asked: Asked, id: string) {
+  async function insertReconciliation(
+    caller: Caller,
+    requestId: string,
+    request: ReconciliationRequest,
+    id: string,
+  ) {
     const { organizationId } = caller;
     const now = clock.now();
     await database.transaction(async (trx) => {
-      const { acquirerLinkId, from, to, name } = asked;
-      await runIn(trx)(insertText, [
+      const { acquirerLinkId, from, to, name } = request;
+      await runInTransaction(trx)(insertReconciliationSql, [
         organizationId,
         id,
         acquirerLinkId,
@@ -215,95 +220,103 @@ export function createReconciliations(deps: ReconciliationsDeps) {
         isoTime(now),
       ]);
       const payload = { reconciliationId: id };
-      const dueAt = now + receivingMs;
-      await jobs.enqueue({ organizationId, kind: abandonJob, payload, dueAt }, trx);
+      const dueAt = now + uploadTimeoutMs;
+      await jobs.enqueue({ organizationId, kind: incompleteUploadJobKind, payload, dueAt }, trx);
       await audit.record(trx, {
         organizationId,
         ...actorOf(caller, requestId),
         action: 'reconciliation.begun',
-        entity: entityOf(id),
-        after: { ...asked },
+        entity: auditEntity(id),
+        after: { ...request },
       });
     });
   }
 
   return {
-    /** @throws Refusal field_invalid, resource_not_found, malformed_csv, field_unknown, field_required */
-    async receive(caller: Caller, requestId: string, asked: Asked, body: Readable) {
-      const organizationId = organizationOf(caller);
-      demandDays(asked);
-      refuseCardNumber(asked.name, '?name');
-      await deps.demandLink(organizationId, asked.acquirerLinkId);
+    /** @throws ProblemError field_invalid, resource_not_found, malformed_csv, field_unknown, field_required */
+    async createReconciliation(
+      caller: Caller,
+      requestId: string,
+      request: ReconciliationRequest,
+      body: Readable,
+    ) {
+      const organizationId = requireWholeOrganization(caller);
+      requireValidDays(request);
+      requireNoCardNumber(request.name, '?name');
+      await deps.requireLink(organizationId, request.acquirerLinkId);
       const id = ids.uuid();
-      const of = key(organizationId, id);
-      await begin(caller, requestId, asked, id);
+      const key = toKey(organizationId, id);
+      await insertReconciliation(caller, requestId, request, id);
       try {
-        await takeIn(of, body);
+        await storeLines(key, body);
       } catch (error) {
-        await database.transaction((trx) => store.remove(runIn(trx), of));
-        await erase(organizationId, id);
+        await database.transaction((trx) => store.delete(runInTransaction(trx), key));
+        await deleteItems(organizationId, id);
         throw error;
       }
       await database.transaction(async (trx) => {
-        await store.turn(runIn(trx), of, { from: 'Receiving', to: 'Matching' });
+        await store.changeState(runInTransaction(trx), key, { from: 'Receiving', to: 'Matching' });
         const payload = { reconciliationId: id };
-        await jobs.enqueue({ organizationId, kind: matchJob, payload }, trx);
+        await jobs.enqueue({ organizationId, kind: compareFileJobKind, payload }, trx);
       });
       jobs.wake();
-      return view(await withUnknownOutcome(() => demand(caller, id)));
+      return toReconciliationView(
+        await withUnknownOutcome(() => requireReconciliation(caller, id)),
+      );
     },
 
-    async list(
+    async listReconciliations(
       caller: Caller,
       filters: { acquirerLinkId?: string | undefined; state?: string | undefined },
       page: PageRequest,
     ): Promise<FoundPage<Reconciliation>> {
-      const more = { ...page, limit: page.limit + 1 };
-      const rows = await store.list(organizationOf(caller), filters, more);
-      const items = rows.slice(0, page.limit).map(view);
-      const next = rows.length > page.limit ? items.at(-1)?.reconciliationId : undefined;
-      return { items, next };
+      const pageWithOneMore = { ...page, limit: page.limit + 1 };
+      const rows = await store.list(requireWholeOrganization(caller), filters, pageWithOneMore);
+      const listItems = rows.slice(0, page.limit).map(toReconciliationView);
+      const next = rows.length > page.limit ? listItems.at(-1)?.reconciliationId : undefined;
+      return { items: listItems, next };
     },
 
-    get: async (caller: Caller, id: string) => detail(await demand(caller, id)),
+    getReconciliation: async (caller: Caller, id: string) =>
+      toReconciliationDetail(await requireReconciliation(caller, id)),
 
-    async items(
+    async listItems(
       caller: Caller,
       id: string,
       filters: { outcome?: string | undefined; isOpen?: boolean | undefined },
       page: PageRequest,
     ): Promise<FoundPage<ReconciliationItem>> {
-      const row = await demand(caller, id);
-      const rows = await store.items(row, filters, { ...page, limit: page.limit + 1 });
-      const items = rows.slice(0, page.limit).map(viewItem);
-      const last = items.at(-1)?.number;
+      const row = await requireReconciliation(caller, id);
+      const rows = await store.listItems(row, filters, { ...page, limit: page.limit + 1 });
+      const listItems = rows.slice(0, page.limit).map(toItemView);
+      const last = listItems.at(-1)?.number;
       return {
-        items,
+        items: listItems,
         next: rows.length > page.limit && last !== undefined ? String(last) : undefined,
       };
     },
 
-    /** @throws Refusal resource_not_found, reconciliation_state, resolution_not_allowed */
-    async resolve(
+    /** @throws ProblemError resource_not_found, reconciliation_state, resolution_not_allowed */
+    async resolveItem(
       caller: Caller,
       requestId: string,
       at: { readonly reconciliationId: string; readonly number: number },
       { resolution, note }: ReconciliationDecision,
     ): Promise<ReconciliationItem> {
-      refuseCardNumber(note, '/note');
-      const row = await demand(caller, at.reconciliationId);
-      const item = await store.item(row, at.number);
+      requireNoCardNumber(note, '/note');
+      const row = await requireReconciliation(caller, at.reconciliationId);
+      const item = await store.findItem(row, at.number);
       if (item === undefined) {
         return throwProblem('resource_not_found', 'The reconciliation has no item of this number.');
       }
       if (row.state !== 'Completed') {
         throwProblem('reconciliation_state', `The reconciliation is ${row.state}.`);
       }
-      const ways: readonly string[] = viewItem(item).waysToResolve;
-      if (!ways.includes(resolution)) {
+      const allowedResolutions: readonly string[] = toItemView(item).waysToResolve;
+      if (!allowedResolutions.includes(resolution)) {
         throwProblem(
           'resolution_not_allowed',
-          `The item allows ${ways.join(', ') || 'nothing more'}.`,
+          `The item allows ${allowedResolutions.join(', ') || 'nothing more'}.`,
         );
       }
       const author = actorOf(caller, requestId);
@@ -314,44 +327,51 @@ export function createReconciliations(deps: ReconciliationsDeps) {
           by: caller.userId ?? caller.clientId,
           at: isoTime(clock.now()),
         };
-        if (!(await store.resolve(runIn(trx), row, at.number, to))) {
+        if (!(await store.resolveItem(runInTransaction(trx), row, at.number, to))) {
           throwProblem('resolution_not_allowed', 'Somebody else has just resolved it.');
         }
         await audit.record(trx, {
           organizationId: row.organizationId,
           ...author,
           action: 'reconciliation.resolved',
-          entity: entityOf(at.reconciliationId),
+          entity: auditEntity(at.reconciliationId),
           after: { number: at.number, resolution, ...defined({ note }) },
         });
       });
-      const resolved = await store.item(row, at.number);
-      return viewItem(resolved ?? item);
+      const resolved = await store.findItem(row, at.number);
+      return toItemView(resolved ?? item);
     },
 
-    /** @throws Refusal resource_not_found */
-    async remove(caller: Caller, requestId: string, id: string): Promise<void> {
-      const row = await demand(caller, id);
+    /** @throws ProblemError resource_not_found */
+    async deleteReconciliation(caller: Caller, requestId: string, id: string): Promise<void> {
+      const row = await requireReconciliation(caller, id);
       await database.transaction(async (trx) => {
-        await store.remove(runIn(trx), row);
+        await store.delete(runInTransaction(trx), row);
         await audit.record(trx, {
           organizationId: row.organizationId,
           action: 'reconciliation.deleted',
           ...actorOf(caller, requestId),
-          entity: entityOf(id),
-          before: { ...view(row) },
+          entity: auditEntity(id),
+          before: { ...toReconciliationView(row) },
         });
       });
-      await erase(row.organizationId, id);
+      await deleteItems(row.organizationId, id);
     },
 
     /** Fails the incomplete file of a process that stopped during the upload. */
-    async abandon({ organizationId, payload }: { organizationId: string; payload: object }) {
+    async failIncompleteUpload({
+      organizationId,
+      payload,
+    }: {
+      organizationId: string;
+      payload: object;
+    }) {
       const id = String(Reflect.get(payload, 'reconciliationId'));
-      const of = key(organizationId, id);
+      const key = toKey(organizationId, id);
       const failed = { from: 'Receiving', to: 'Failed', failure: 'file_incomplete' } as const;
-      const fail = (run: RunQuery) => store.turn(run, of, failed);
-      if (await database.transaction((trx) => fail(runIn(trx)))) await erase(organizationId, id);
+      const markFailed = (run: RunQuery) => store.changeState(run, key, failed);
+      if (await database.transaction((trx) => markFailed(runInTransaction(trx))))
+        await deleteItems(organizationId, id);
     },
   };
 }

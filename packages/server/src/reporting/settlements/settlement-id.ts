@@ -13,12 +13,12 @@ const dayMs = 86_400_000;
  */
 const lastDay = Date.parse('9999-12-31') / dayMs;
 const idBytes = 38;
-const idForm = /^[A-Za-z0-9_-]{51}$/;
-const currencyForm = /^[A-Z]{3}$/;
+const idPattern = /^[A-Za-z0-9_-]{51}$/;
+const currencyPattern = /^[A-Z]{3}$/;
 
-const uuidBytes = (uuid: string) => Buffer.from(uuid.replaceAll('-', ''), 'hex');
+const uuidToBytes = (uuid: string) => Buffer.from(uuid.replaceAll('-', ''), 'hex');
 
-function uuidText(bytes: Buffer): string {
+function bytesToUuid(bytes: Buffer): string {
   const hex = bytes.toString('hex');
   return [
     hex.slice(0, 8),
@@ -29,30 +29,35 @@ function uuidText(bytes: Buffer): string {
   ].join('-');
 }
 
-/** @example settlementId({ day: '2026-03-01', acquirerLinkId, merchantId, currency: 'EUR' }); */
-export function settlementId({ day, acquirerLinkId, merchantId, currency }: SettlementKey): string {
+/** @example formatSettlementId({ day: '2026-03-01', acquirerLinkId, merchantId, currency: 'EUR' }); */
+export function formatSettlementId({
+  day,
+  acquirerLinkId,
+  merchantId,
+  currency,
+}: SettlementKey): string {
   const days = Buffer.alloc(3);
   days.writeUIntBE(Date.parse(day) / dayMs, 0, 3);
-  const all = [days, uuidBytes(acquirerLinkId), uuidBytes(merchantId), Buffer.from(currency)];
+  const all = [days, uuidToBytes(acquirerLinkId), uuidToBytes(merchantId), Buffer.from(currency)];
   return Buffer.concat(all).toString('base64url');
 }
 
 /** Returns undefined if the text is no settlement identifier. */
-export function settlementKey(id: string): SettlementKey | undefined {
-  if (!idForm.test(id)) return undefined;
+export function parseSettlementId(id: string): SettlementKey | undefined {
+  if (!idPattern.test(id)) return undefined;
   const bytes = Buffer.from(id, 'base64url');
   const currency = bytes.subarray(35).toString('latin1');
-  if (bytes.length !== idBytes || !currencyForm.test(currency)) return undefined;
+  if (bytes.length !== idBytes || !currencyPattern.test(currency)) return undefined;
   const days = bytes.readUIntBE(0, 3);
   if (days > lastDay) return undefined;
   const key = {
     day: new Date(days * dayMs).toISOString().slice(0, 10),
-    acquirerLinkId: uuidText(bytes.subarray(3, 19)),
-    merchantId: uuidText(bytes.subarray(19, 35)),
+    acquirerLinkId: bytesToUuid(bytes.subarray(3, 19)),
+    merchantId: bytesToUuid(bytes.subarray(19, 35)),
     currency,
   };
-  return settlementId(key) === id ? key : undefined;
+  return formatSettlementId(key) === id ? key : undefined;
 }
 
 /** The form of a settlement identifier in a cursor. */
-export const settlementIdForm = { test: (id: string) => settlementKey(id) !== undefined };
+export const settlementIdFormat = { test: (id: string) => parseSettlementId(id) !== undefined };

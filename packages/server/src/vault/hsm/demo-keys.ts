@@ -2,6 +2,7 @@
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { deriveKey } from '../../platform/index.ts';
+import type { DukptScheme, KeyAlgorithm, KeyUsage } from './hsm-types.ts';
 import type { KeyEntry } from './key-table.ts';
 import {
   sealedEntry,
@@ -9,8 +10,7 @@ import {
   softwareMasterKey,
   softwareMasterKeyFileIn,
   writeWhole,
-} from './software-keys.ts';
-import type { DukptScheme, KeyAlgorithm, KeyUsage } from './types.ts';
+} from './software-key-storage.ts';
 
 type DemoKey = {
   readonly usage: KeyUsage;

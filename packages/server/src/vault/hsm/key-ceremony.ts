@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
 import { keyCheckValue } from '@switchyard/pin';
 import { decryptBytes, encryptBytes } from '../../platform/index.ts';
+import { HsmError, type KeyAlgorithm, type KeyUsage } from './hsm-types.ts';
 import { type Derivation, type KeyEntry, keyTableOf, readKeyTable } from './key-table.ts';
 import {
   demandKeyLength,
@@ -16,8 +17,7 @@ import {
   storedEntries,
   storeEntries,
   writeWhole,
-} from './software-keys.ts';
-import { HsmError, type KeyAlgorithm, type KeyUsage } from './types.ts';
+} from './software-key-storage.ts';
 
 export type KeyWanted = {
   readonly name: string;

@@ -1,6 +1,6 @@
 // Reads the key table of an HSM: names, purposes and check values, and no clear keys.
 import { readFileSync } from 'node:fs';
-import { type KeyAlgorithm, type KeyUsage, keyUsages } from './types.ts';
+import { type KeyAlgorithm, type KeyUsage, keyUsages } from './hsm-types.ts';
 
 /** The algorithms of working keys by AWS name, from the weakest to the strongest. */
 const derivations = ['TDES_2KEY', 'TDES_3KEY', 'AES_128', 'AES_192', 'AES_256'] as const;

@@ -12,7 +12,7 @@ import {
   tdesWorkingKey,
 } from '@switchyard/pin';
 import type { KeyEntry } from '../../../src/vault/hsm/key-table.ts';
-import type { KeyUsage } from '../../../src/vault/hsm/types.ts';
+import type { KeyUsage } from '../../../src/vault/hsm/hsm-types.ts';
 
 export const testPan = '4012345678909';
 export const longTestPan = '6205500000000000004';

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import { defined } from '@switchyard/contract';
 import { createLocalJWKSet, flattenedVerify } from 'jose';
 import {
-  byPlatform,
   type Catalog,
   createCatalog,
   emvValueRules,
+  scopeAuthoredByPlatform,
 } from '../../../src/catalog/index.ts';
 import { createLog, createOutgoingCalls, systemIds } from '../../../src/platform/index.ts';
 import { testAudit } from '../test-audit.ts';
@@ -84,9 +84,9 @@ export async function openFleet(): Promise<FleetScene> {
     },
   });
   assert.ok(catalog !== undefined);
-  const { services, offers, activations } = catalog;
+  const { services, packagesAndSubscriptions: offers, activations } = catalog;
   const { organizationId, userDomainId, identity } = scene;
-  const by = byPlatform(organizationId);
+  const by = scopeAuthoredByPlatform(organizationId);
   const declared: string[] = [];
 
   /** A place created after the activation of a service needs its own activation. */
@@ -103,7 +103,7 @@ export async function openFleet(): Promise<FleetScene> {
     ...scene,
     catalog,
     async service(declaration = receipts) {
-      const { serviceId } = (await services.declare(by, declaration as typeof receipts)).view;
+      const { serviceId } = (await services.create(by, declaration as typeof receipts)).view;
       await services.publish(by, serviceId);
       const offer = await offers.createPackage(by, { name: 'Offer', serviceIds: [serviceId] });
       await offers.subscribe(by, offer.view.packageId);

@@ -54,7 +54,9 @@ export type ConfigurationScene = CatalogueScene & {
   delivered(place: Pick<Place, 'deviceId'>, serviceId: string): ReturnType<typeof pick>;
 };
 
-type Delivered = Awaited<ReturnType<CatalogueScene['catalog']['configuration']['forDevice']>>;
+type Delivered = Awaited<
+  ReturnType<CatalogueScene['catalog']['configuration']['readDeviceConfiguration']>
+>;
 
 async function pick(found: Promise<Delivered>, serviceId: string) {
   const one = (await found).find((each) => each.serviceId === serviceId);
@@ -84,6 +86,9 @@ export async function openConfiguration(): Promise<ConfigurationScene> {
     ],
     submit: (token, path, values, ifMatch) => scene.call(token, 'POST', path, { values }, ifMatch),
     delivered: ({ deviceId }, serviceId) =>
-      pick(scene.catalog.configuration.forDevice(organizationId, deviceId), serviceId),
+      pick(
+        scene.catalog.configuration.readDeviceConfiguration(organizationId, deviceId),
+        serviceId,
+      ),
   };
 }

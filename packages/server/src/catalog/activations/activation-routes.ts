@@ -1,0 +1,171 @@
+// HTTP routes for activations, and the route at which providers answer a request.
+import {
+  ActivationAnswer,
+  AnsweredActivation,
+  activationFilters,
+  Deactivation,
+  DeviceServiceList,
+  pageOf,
+  ServiceActivation,
+  ServiceActivationInput,
+} from '@switchyard/contract';
+import type { FastifyInstance } from 'fastify';
+import { Type } from 'typebox';
+import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
+import { readAuthoredScope, readCallerScope } from '../infrastructure/caller-scope.ts';
+import type { Activations } from './activations.ts';
+import type { ActiveServices } from './active-services.ts';
+
+const base = '/service-catalog/v1';
+const tags = ['Service catalogue'] as const;
+const readPermissions = ['sub.read', 'conf.read'] as const;
+const writePermissions = ['sub.write', 'conf.write'] as const;
+const identifierSchema = (description: string) => Type.String({ maxLength: 64, description });
+const targetErrors = [
+  'organization_not_found',
+  'merchant_not_found',
+  'store_not_found',
+  'device_not_found',
+  'service_not_found',
+] as const;
+
+export function registerActivationRoutes(
+  app: FastifyInstance,
+  activations: Activations,
+  activeServices: ActiveServices,
+): void {
+  registerReads(app, activations, activeServices);
+  registerChanges(app, activations);
+  registerAnswer(app, activations);
+}
+
+function registerReads(
+  app: FastifyInstance,
+  activations: Activations,
+  activeServices: ActiveServices,
+): void {
+  route(app, {
+    method: 'GET',
+    url: `${base}/activations`,
+    operationId: 'listServiceActivations',
+    summary: 'List the service activations',
+    description:
+      'Entities that an administrator activated or deactivated. An entity that inherits its state ' +
+      'from a level above has no entry.',
+    tags,
+    permission: readPermissions,
+    query: Type.Object({ ...pageQuery, ...activationFilters }, { additionalProperties: false }),
+    response: { 200: pageOf(ServiceActivation) },
+    errors: ['cursor_invalid'],
+    priority: 'list',
+    async handler({ caller, query }) {
+      const page = readPageRequest(query, 'listServiceActivations');
+      const found = await activations.list(readCallerScope(caller), query, page);
+      return pageResponse(found, query, 'listServiceActivations');
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${base}/activations/:activationId`,
+    operationId: 'getServiceActivation',
+    summary: 'Get a service activation',
+    tags,
+    permission: readPermissions,
+    params: Type.Object({ activationId: identifierSchema('The activation.') }),
+    response: { 200: ServiceActivation },
+    errors: ['resource_not_found'],
+    async handler({ caller, params }) {
+      return activations.get(readCallerScope(caller), params.activationId);
+    },
+  });
+
+  route(app, {
+    method: 'GET',
+    url: `${base}/logical-devices/:logicalDeviceId/services`,
+    operationId: 'listDeviceServices',
+    summary: 'List the services of a device',
+    description: 'The active services of the device, with the state at each level above it.',
+    tags,
+    permission: readPermissions,
+    params: Type.Object({ logicalDeviceId: identifierSchema('The logical device.') }),
+    response: { 200: DeviceServiceList },
+    errors: ['device_not_found'],
+    async handler({ caller, params }) {
+      return activeServices.explainDeviceServices(readCallerScope(caller), params.logicalDeviceId);
+    },
+  });
+}
+
+function registerChanges(app: FastifyInstance, activations: Activations): void {
+  route(app, {
+    method: 'POST',
+    url: `${base}/activations`,
+    operationId: 'createServiceActivation',
+    summary: 'Create a service activation',
+    description:
+      'A service with a provider URL is `Requested` until the provider answers; any other service ' +
+      'is `Active` at once. A device can use the service when every level above the device is ' +
+      'active too.',
+    tags,
+    permission: writePermissions,
+    takesIdempotencyKey: true,
+    body: ServiceActivationInput,
+    response: { 201: ServiceActivation },
+    errors: [...targetErrors, 'service_state', 'service_not_subscribed', 'activation_state'],
+    async handler(request, reply) {
+      const activation = await activations.activate(readAuthoredScope(request), request.body);
+      reply.code(201).header('location', `${base}/activations/${activation.activationId}`);
+      return activation;
+    },
+  });
+
+  route(app, {
+    method: 'POST',
+    url: `${base}/deactivations`,
+    operationId: 'deactivateService',
+    summary: 'Deactivate a service',
+    description:
+      'Takes effect at once, also for all entities below. An entity that inherits its state can be ' +
+      'deactivated in the same way. The platform notifies the provider.',
+    tags,
+    permission: writePermissions,
+    body: Deactivation,
+    response: { 200: ServiceActivation },
+    errors: [...targetErrors, 'service_state', 'activation_state'],
+    async handler(request) {
+      return activations.deactivate(readAuthoredScope(request), request.body);
+    },
+  });
+}
+
+function registerAnswer(app: FastifyInstance, activations: Activations): void {
+  route(app, {
+    method: 'POST',
+    url: `${base}/organizations/:organizationId/activations/:activationId/answer`,
+    operationId: 'answerServiceActivation',
+    summary: 'Answer a service activation as its provider',
+    description:
+      'For a provider that answered a request with 202. Its server or one of its users sends the ' +
+      'answer. The same answer again changes nothing; the platform rejects a different one.',
+    tags,
+    permission: ['spi.events', 'svc.write'],
+    params: Type.Object({
+      organizationId: identifierSchema('The organisation of the activation.'),
+      activationId: identifierSchema('The activation.'),
+    }),
+    body: ActivationAnswer,
+    response: { 200: AnsweredActivation },
+    errors: ['resource_not_found', 'activation_state'],
+    async handler(request) {
+      const { params, body } = request;
+      const { activationId, organizationId, serviceId, status } = await activations.answer(
+        readAuthoredScope(request),
+        params.organizationId,
+        params.activationId,
+        body,
+      );
+      return { activationId, organizationId, serviceId, status };
+    },
+  });
+}

@@ -1,0 +1,272 @@
+// SQL for activations, and for the state of services at a device.
+
+import type { ActivationLevel, ActivationState } from '@switchyard/contract';
+import type { CallerScope } from '../infrastructure/caller-scope.ts';
+import type { StatementRunner } from '../infrastructure/statement-runner.ts';
+import type { ParameterValues } from '../parameters/types.ts';
+
+export type ActivationRow = {
+  organization_id: string;
+  activation_id: string;
+  service_id: string;
+  level: ActivationLevel;
+  entity_id: string;
+  merchant_id: string | null;
+  store_id: string | null;
+  status: ActivationState;
+  release: number;
+  handshake_id: string;
+  includes_existing: boolean;
+  covers_at: Date | null;
+  parameters: ParameterValues;
+  /** JSON pointers to the secret parameters; `secrets_sealed` holds their encrypted values. */
+  secret_pointers: readonly string[];
+  secrets_sealed: Buffer | null;
+  provider_parameters: ParameterValues | null;
+  reason: string | null;
+  requested_at: Date;
+  decided_at: Date | null;
+  created_at: Date;
+  updated_at: Date;
+};
+
+/** The position of an entity in its organisation. */
+export type EntityPath = {
+  readonly level: ActivationLevel;
+  readonly entityId: string;
+  readonly merchantId?: string;
+  readonly storeId?: string;
+};
+
+const columns = `organization_id, activation_id, service_id, level, entity_id, merchant_id, store_id,
+  status, release, handshake_id, includes_existing, covers_at, parameters, secret_pointers,
+  secrets_sealed, provider_parameters, reason, requested_at, decided_at, created_at, updated_at`;
+
+/** Inserts an inactive row if none exists, so that a row can always be locked. */
+export async function insertActivationIfAbsent(
+  run: StatementRunner,
+  row: {
+    organizationId: string;
+    activationId: string;
+    serviceId: string;
+    release: number;
+    entity: EntityPath;
+    now: string;
+  },
+): Promise<void> {
+  const { organizationId, activationId, serviceId, release, entity, now } = row;
+  await run(
+    `INSERT INTO service_activations (organization_id, activation_id, service_id, level, entity_id,
+       merchant_id, store_id, status, release, handshake_id, includes_existing, parameters,
+       requested_at, created_at, updated_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, 'Inactive', $8, $2, false, '{}', $9, $9, $9)
+     ON CONFLICT (organization_id, entity_id, service_id) DO NOTHING`,
+    [
+      organizationId,
+      activationId,
+      serviceId,
+      entity.level,
+      entity.entityId,
+      entity.merchantId ?? null,
+      entity.storeId ?? null,
+      release,
+      now,
+    ],
+  );
+}
+
+export async function lockActivationOfEntity(
+  run: StatementRunner,
+  organizationId: string,
+  entityId: string,
+  serviceId: string,
+): Promise<ActivationRow | undefined> {
+  const [row] = await run(
+    `SELECT ${columns} FROM service_activations
+     WHERE organization_id = $1 AND entity_id = $2 AND service_id = $3 FOR UPDATE`,
+    [organizationId, entityId, serviceId],
+  );
+  return row as ActivationRow | undefined;
+}
+
+export async function findActivation(
+  run: StatementRunner,
+  { organizationId, merchantId }: CallerScope,
+  activationId: string,
+  lock = '',
+): Promise<ActivationRow | undefined> {
+  const [row] = await run(
+    `SELECT ${columns} FROM service_activations
+     WHERE organization_id = $1 AND activation_id = $2
+       AND ($3::uuid IS NULL OR merchant_id = $3) ${lock}`,
+    [organizationId, activationId, merchantId ?? null],
+  );
+  return row as ActivationRow | undefined;
+}
+
+export type ActivationQuery = {
+  readonly serviceId?: string;
+  readonly level?: string;
+  readonly entityId?: string;
+  readonly status?: string;
+};
+
+export async function listActivations(
+  run: StatementRunner,
+  { organizationId, merchantId }: CallerScope,
+  query: ActivationQuery,
+  page: { readonly limit: number; readonly after?: string },
+): Promise<ActivationRow[]> {
+  const { serviceId = null, level = null, entityId = null, status = null } = query;
+  const rows = await run(
+    `SELECT ${columns} FROM service_activations
+     WHERE organization_id = $1 AND ($2::uuid IS NULL OR merchant_id = $2)
+       AND ($3::uuid IS NULL OR service_id = $3) AND ($4::text IS NULL OR level = $4)
+       AND ($5::uuid IS NULL OR entity_id = $5) AND ($6::text IS NULL OR status = $6)
+       AND ($7::uuid IS NULL OR activation_id > $7)
+     ORDER BY activation_id LIMIT $8`,
+    [
+      organizationId,
+      merchantId ?? null,
+      serviceId,
+      level,
+      entityId,
+      status,
+      page.after ?? null,
+      page.limit,
+    ],
+  );
+  return rows as ActivationRow[];
+}
+
+/** Writes the new values of a locked row. */
+export async function updateActivation(
+  run: StatementRunner,
+  row: ActivationRow,
+  now: string,
+): Promise<ActivationRow> {
+  const [written] = await run(
+    `UPDATE service_activations SET status = $3, release = $4, handshake_id = $5,
+       includes_existing = $6, covers_at = $7, parameters = $8, provider_parameters = $9,
+       reason = $10, requested_at = $11, decided_at = $12, updated_at = $13,
+       secret_pointers = $14, secrets_sealed = $15
+     WHERE organization_id = $1 AND activation_id = $2 RETURNING ${columns}`,
+    [
+      row.organization_id,
+      row.activation_id,
+      row.status,
+      row.release,
+      row.handshake_id,
+      row.includes_existing,
+      row.covers_at,
+      JSON.stringify(row.parameters),
+      row.provider_parameters === null ? null : JSON.stringify(row.provider_parameters),
+      row.reason,
+      row.requested_at,
+      row.decided_at,
+      now,
+      JSON.stringify(row.secret_pointers),
+      row.secrets_sealed,
+    ],
+  );
+  if (written === undefined) throw new Error('a locked activation no longer exists');
+  return written as ActivationRow;
+}
+
+type LevelColumns<Head extends string> = {
+  [Name in `${Head}_id` | `${Head}_status`]: string | null;
+} & { [Name in `${Head}_decided` | `${Head}_covers`]: Date | null };
+
+/** A service at a device: the activation at each level, with the creation times of the levels. */
+export type DeviceServiceRow = LevelColumns<'o'> &
+  LevelColumns<'m'> &
+  LevelColumns<'s'> &
+  LevelColumns<'d'> & {
+    service_id: string;
+    provider_id: string;
+    release: number;
+    name: string;
+    domain: string;
+    methods: string[] | null;
+    payment_types: string[] | null;
+    merchant_id: string;
+    store_id: string;
+    merchant_at: Date;
+    store_at: Date;
+    device_at: Date;
+  };
+
+const selectLevelColumns = (
+  alias: string,
+) => `${alias}.activation_id AS ${alias}_id, ${alias}.status AS ${alias}_status,
+  ${alias}.decided_at AS ${alias}_decided, ${alias}.covers_at AS ${alias}_covers`;
+
+const joinLevelActivation = (
+  alias: string,
+  entityColumn: string,
+  organizationColumn = '$1',
+) => `LEFT JOIN service_activations ${alias}
+  ON ${alias}.organization_id = ${organizationColumn} AND ${alias}.entity_id = ${entityColumn} AND ${alias}.service_id = o.service_id`;
+
+/**
+ * The statement omits services without an activation of the organisation itself: they are inactive.
+ */
+const deviceServicesSql = `SELECT o.service_id, c.organization_id AS provider_id, c.release, c.name, c.domain,
+    c.published->'methods' AS methods, c.published->'paymentTypes' AS payment_types,
+    pd.merchant_id, pd.store_id, pm.created_at AS merchant_at, ps.created_at AS store_at,
+    pd.created_at AS device_at, ${['o', 'm', 's', 'd'].map(selectLevelColumns).join(', ')}
+  FROM logical_devices pd
+  JOIN stores ps ON ps.organization_id = $1 AND ps.store_id = pd.store_id
+  JOIN merchants pm ON pm.organization_id = $1 AND pm.merchant_id = pd.merchant_id
+  JOIN service_activations o ON o.organization_id = $1 AND o.entity_id = $1
+  JOIN catalogue_services c ON c.service_id = o.service_id
+  ${joinLevelActivation('m', 'pd.merchant_id')}
+  ${joinLevelActivation('s', 'pd.store_id')}
+  ${joinLevelActivation('d', 'pd.logical_device_id')}
+  WHERE pd.organization_id = $1 AND pd.logical_device_id = $2 AND pd.removed_at IS NULL
+  ORDER BY o.service_id`;
+
+const requestedOrganizationId = 'asked.organization_id';
+
+const serviceAtDevicesSql = `SELECT asked.organization_id, asked.logical_device_id, pd.merchant_id,
+    pd.store_id, pm.created_at AS merchant_at, ps.created_at AS store_at,
+    pd.created_at AS device_at, ${['o', 'm', 's', 'd'].map(selectLevelColumns).join(', ')}
+  FROM unnest($1::uuid[], $2::uuid[]) AS asked (organization_id, logical_device_id)
+  JOIN logical_devices pd ON pd.organization_id = ${requestedOrganizationId}
+    AND pd.logical_device_id = asked.logical_device_id AND pd.removed_at IS NULL
+  JOIN stores ps ON ps.organization_id = ${requestedOrganizationId} AND ps.store_id = pd.store_id
+  JOIN merchants pm ON pm.organization_id = ${requestedOrganizationId} AND pm.merchant_id = pd.merchant_id
+  JOIN service_activations o ON o.organization_id = ${requestedOrganizationId} AND o.entity_id = ${requestedOrganizationId}
+  JOIN catalogue_services c ON c.service_id = o.service_id AND c.name = $3 AND c.domain = $4
+  ${joinLevelActivation('m', 'pd.merchant_id', requestedOrganizationId)}
+  ${joinLevelActivation('s', 'pd.store_id', requestedOrganizationId)}
+  ${joinLevelActivation('d', 'pd.logical_device_id', requestedOrganizationId)}`;
+
+/** The state of services with one name at many devices. */
+export type DeviceActivationRow = Omit<
+  DeviceServiceRow,
+  'service_id' | 'provider_id' | 'release' | 'name' | 'domain' | 'methods' | 'payment_types'
+> & { organization_id: string; logical_device_id: string };
+
+export async function readServiceAtDevices(
+  run: StatementRunner,
+  devices: readonly { readonly organizationId: string; readonly logicalDeviceId: string }[],
+  { name, domain }: { readonly name: string; readonly domain: string },
+): Promise<DeviceActivationRow[]> {
+  const rows = await run(serviceAtDevicesSql, [
+    devices.map(({ organizationId }) => organizationId),
+    devices.map(({ logicalDeviceId }) => logicalDeviceId),
+    name,
+    domain,
+  ]);
+  return rows as DeviceActivationRow[];
+}
+
+export async function readDeviceServices(
+  run: StatementRunner,
+  organizationId: string,
+  logicalDeviceId: string,
+): Promise<DeviceServiceRow[]> {
+  const rows = await run(deviceServicesSql, [organizationId, logicalDeviceId]);
+  return rows as DeviceServiceRow[];
+}

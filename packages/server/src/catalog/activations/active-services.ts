@@ -1,0 +1,191 @@
+// Determines whether a service is active at a device, with a bounded cache of a few seconds.
+import { type DeviceServiceList, defined, throwProblem } from '@switchyard/contract';
+import { LRUCache } from 'lru-cache';
+import { lruCacheOptions } from '../../platform/index.ts';
+import type { CallerScope } from '../infrastructure/caller-scope.ts';
+import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
+import { isUuid } from '../infrastructure/request-checks.ts';
+import { createPreparedRunner } from '../infrastructure/statement-runner.ts';
+import {
+  type DeviceActivationRow,
+  type DeviceServiceRow,
+  readDeviceServices,
+  readServiceAtDevices,
+} from './activation-sql.ts';
+import { evaluateLevels, type LevelActivation } from './state-machine.ts';
+
+const cachedDevicesMax = 10_000;
+/** A change in another process becomes visible after at most this time; a local change at once. */
+const cacheTtlMs = 5_000;
+
+/** A service that a device can use. */
+export type ActiveService = {
+  readonly serviceId: string;
+  /** The organisation that provides it. */
+  readonly providerId: string;
+  /** The release in force. */
+  readonly release: number;
+  readonly name: string;
+  readonly domain: string;
+  readonly methods: readonly string[];
+  readonly paymentTypes: readonly string[];
+};
+
+export type ActiveServices = {
+  isActive(organizationId: string, logicalDeviceId: string, serviceId: string): Promise<boolean>;
+  listActiveServices(
+    organizationId: string,
+    logicalDeviceId: string,
+  ): Promise<readonly ActiveService[]>;
+  /**
+   * Returns those devices at which a service with this name is active: one query, without the
+   * cache.
+   */
+  findDevicesWithService(
+    service: { readonly name: string; readonly domain: string },
+    devices: readonly { readonly organizationId: string; readonly logicalDeviceId: string }[],
+  ): Promise<ReadonlySet<string>>;
+  /** Lists every service with its state at each level; the device must be in the caller's scope. */
+  explainDeviceServices(scope: CallerScope, logicalDeviceId: string): Promise<DeviceServiceList>;
+  /**
+   * Clears the cache of one organisation after its change, or the whole cache without an argument.
+   */
+  clearCache(organizationId?: string): void;
+};
+
+const levelAliases = ['o', 'm', 's', 'd'] as const;
+const levelsByAlias = {
+  o: 'Organization',
+  m: 'Merchant',
+  s: 'Store',
+  d: 'LogicalDevice',
+} as const;
+
+function toActivation(
+  row: DeviceActivationRow | DeviceServiceRow,
+  alias: (typeof levelAliases)[number],
+): LevelActivation['activation'] {
+  const activationId = row[`${alias}_id`];
+  if (activationId === null) return undefined;
+  const decidedAt = row[`${alias}_decided`]?.getTime();
+  const coversAt = row[`${alias}_covers`]?.getTime();
+  return {
+    activationId,
+    status: row[`${alias}_status`] as NonNullable<LevelActivation['activation']>['status'],
+    ...defined({ decidedAt, coversAt }),
+  };
+}
+
+function evaluateRow(
+  row: DeviceActivationRow | DeviceServiceRow,
+  organizationId: string,
+  logicalDeviceId: string,
+) {
+  const entities = { o: organizationId, m: row.merchant_id, s: row.store_id, d: logicalDeviceId };
+  const createdAtByAlias = { o: 0, m: row.merchant_at, s: row.store_at, d: row.device_at };
+  const levelActivations = levelAliases.map((alias): LevelActivation => {
+    const level = levelsByAlias[alias];
+    const activation = toActivation(row, alias);
+    const levelEntity = {
+      level,
+      entityId: entities[alias],
+      createdAt: Number(createdAtByAlias[alias]),
+    };
+    return activation === undefined ? levelEntity : { ...levelEntity, activation };
+  });
+  return evaluateLevels(levelActivations);
+}
+
+/** @example const activeServices = createActiveServices({ database, clock, provisioning }); */
+export function createActiveServices(
+  deps: Pick<CatalogDeps, 'database' | 'clock' | 'provisioning'>,
+): ActiveServices {
+  const run = createPreparedRunner(deps.database);
+  const cache = new LRUCache<string, { until: number; found: Promise<ActiveService[]> }>(
+    lruCacheOptions(cachedDevicesMax),
+  );
+
+  async function loadActiveServices(
+    organizationId: string,
+    logicalDeviceId: string,
+  ): Promise<ActiveService[]> {
+    const rows = await readDeviceServices(run, organizationId, logicalDeviceId);
+    return rows
+      .filter((row) =>
+        evaluateRow(row, organizationId, logicalDeviceId).every(({ active }) => active),
+      )
+      .map((row) => ({
+        serviceId: row.service_id,
+        providerId: row.provider_id,
+        release: row.release,
+        name: row.name,
+        domain: row.domain,
+        methods: row.methods ?? [],
+        paymentTypes: row.payment_types ?? [],
+      }));
+  }
+
+  async function listActiveServices(
+    organizationId: string,
+    logicalDeviceId: string,
+  ): Promise<readonly ActiveService[]> {
+    const key = `${organizationId}|${logicalDeviceId}`;
+    const now = deps.clock.now();
+    const cached = cache.get(key);
+    if (cached !== undefined && now < cached.until) return cached.found;
+    const entry = {
+      until: now + cacheTtlMs,
+      found: loadActiveServices(organizationId, logicalDeviceId),
+    };
+    cache.set(key, entry);
+    entry.found.catch(() => {
+      if (cache.peek(key) === entry) cache.delete(key);
+    });
+    return entry.found;
+  }
+
+  return {
+    listActiveServices,
+    async isActive(organizationId, logicalDeviceId, serviceId) {
+      const active = await listActiveServices(organizationId, logicalDeviceId);
+      return active.some((service) => service.serviceId === serviceId);
+    },
+    async findDevicesWithService(service, devices) {
+      if (devices.length === 0) return new Set();
+      const rows = await readServiceAtDevices(run, devices, service);
+      const active = rows.filter((row) =>
+        evaluateRow(row, row.organization_id, row.logical_device_id).every((level) => level.active),
+      );
+      return new Set(active.map(({ logical_device_id: id }) => id));
+    },
+    async explainDeviceServices(scope, logicalDeviceId) {
+      const { deviceId = logicalDeviceId } = scope;
+      if (!isUuid(logicalDeviceId) || deviceId !== logicalDeviceId) {
+        throwProblem('device_not_found', 'No device in your scope has this identifier.');
+      }
+      const { view } = await deps.provisioning.logicalDevices.get(scope, logicalDeviceId);
+      const { organizationId } = scope;
+      const rows = await readDeviceServices(run, organizationId, view.logicalDeviceId);
+      const items = rows.map((row) => {
+        const levels = evaluateRow(row, organizationId, view.logicalDeviceId).map(
+          ({ level, entityId, active, activation }) => {
+            const ownActivation = activation && {
+              activationId: activation.activationId,
+              status: activation.status,
+            };
+            return { level, entityId, active, ...ownActivation };
+          },
+        );
+        const { service_id: serviceId, name, domain } = row;
+        return { serviceId, name, domain, active: levels.every(({ active }) => active), levels };
+      });
+      return { items };
+    },
+    clearCache(organizationId) {
+      if (organizationId === undefined) return cache.clear();
+      for (const key of cache.keys()) {
+        if (key.startsWith(`${organizationId}|`)) cache.delete(key);
+      }
+    },
+  };
+}

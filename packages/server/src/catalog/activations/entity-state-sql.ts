@@ -1,0 +1,77 @@
+// SQL for merchants, stores and devices with the activation of one service at each of them.
+import type { StatementRunner } from '../infrastructure/statement-runner.ts';
+
+export type EntityStateRow = {
+  id: string;
+  name: string;
+  made_at: Date;
+  activation_id: string | null;
+  status: string | null;
+  decided_at: Date | null;
+  covers_at: Date | null;
+};
+
+type EntityTable = {
+  readonly table: string;
+  readonly id: string;
+  /** The column of the parent entity. */
+  readonly parentColumn: string;
+};
+
+const entityTables = {
+  Merchant: { table: 'merchants', id: 'merchant_id', parentColumn: 'organization_id' },
+  Store: { table: 'stores', id: 'store_id', parentColumn: 'merchant_id' },
+  LogicalDevice: { table: 'logical_devices', id: 'logical_device_id', parentColumn: 'store_id' },
+} as const satisfies Record<string, EntityTable>;
+
+export type ChildLevel = keyof typeof entityTables;
+
+type EntityStateQuery = {
+  readonly organizationId: string;
+  readonly serviceId: string;
+  readonly level: ChildLevel;
+  readonly parentId: string;
+  /** The one entity that the caller is bound to. */
+  readonly onlyId?: string | undefined;
+};
+
+const activationColumns = 'a.activation_id, a.status, a.decided_at, a.covers_at';
+
+/** The entities in the order of their creation. */
+export async function listEntityStates(
+  run: StatementRunner,
+  { organizationId, serviceId, level, parentId, onlyId }: EntityStateQuery,
+  page: { readonly limit: number; readonly after?: string },
+): Promise<EntityStateRow[]> {
+  const { table, id, parentColumn } = entityTables[level];
+  const rows = await run(
+    `SELECT e.${id} AS id, e.name, e.created_at AS made_at, ${activationColumns}
+     FROM ${table} e
+     LEFT JOIN service_activations a ON a.organization_id = $1 AND a.entity_id = e.${id}
+       AND a.service_id = $2
+     WHERE e.organization_id = $1 AND e.${parentColumn} = $3 AND e.removed_at IS NULL
+       AND ($4::uuid IS NULL OR e.${id} = $4) AND ($5::uuid IS NULL OR e.${id} > $5)
+     ORDER BY e.${id} LIMIT $6`,
+    [organizationId, serviceId, parentId, onlyId ?? null, page.after ?? null, page.limit],
+  );
+  return rows as EntityStateRow[];
+}
+
+export type EntityActivationRow = Omit<EntityStateRow, 'id' | 'name' | 'made_at'> & {
+  entity_id: string;
+};
+
+/** Reads the activations of a service at the given entities. */
+export async function readActivationsOfEntities(
+  run: StatementRunner,
+  organizationId: string,
+  serviceId: string,
+  entityIds: readonly string[],
+): Promise<EntityActivationRow[]> {
+  const rows = await run(
+    `SELECT a.entity_id, ${activationColumns} FROM service_activations a
+     WHERE a.organization_id = $1 AND a.service_id = $2 AND a.entity_id = ANY ($3::uuid[])`,
+    [organizationId, serviceId, `{${entityIds.join(',')}}`],
+  );
+  return rows as EntityActivationRow[];
+}

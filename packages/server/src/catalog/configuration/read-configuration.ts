@@ -1,0 +1,155 @@
+// Reads the configuration of an entity, its versions, and the services that can be configured.
+import type {
+  ConfigurableService,
+  ConfigurationVersion,
+  ServiceConfiguration,
+} from '@switchyard/contract';
+import type { FoundPage, PageRequest } from '../../http/index.ts';
+import { isoTime } from '../../platform/index.ts';
+import type { CallerScope } from '../infrastructure/caller-scope.ts';
+import type { StatementRunner } from '../infrastructure/statement-runner.ts';
+import type { SecretCipher } from '../parameters/secret-encryption.ts';
+import type { LevelReference, ReleaseParameters } from '../parameters/types.ts';
+import {
+  type ConfigurationVersionRow,
+  findConfigurationVersion,
+  listConfigurableServices,
+  listConfigurationVersions,
+  readConfigurationsOfEntity,
+} from './configuration-sql.ts';
+import { toConfigurationView, toVersionView } from './configuration-view.ts';
+import { toLevelValues } from './device-configuration.ts';
+import type { ConfigurationEvaluator } from './effective-configuration.ts';
+import type {
+  ConfigurationTarget,
+  EntityTarget,
+  TargetFinder,
+} from './find-configuration-target.ts';
+import { throwVersionNotFound } from './validate-level-values.ts';
+
+export type ConfigurationReads = {
+  listServices(
+    scope: CallerScope,
+    target: EntityTarget,
+    page: PageRequest,
+  ): Promise<FoundPage<ConfigurableService>>;
+  getConfiguration(scope: CallerScope, target: ConfigurationTarget): Promise<ServiceConfiguration>;
+  listVersions(
+    scope: CallerScope,
+    target: ConfigurationTarget,
+    page: PageRequest,
+  ): Promise<FoundPage<ConfigurationVersion>>;
+  getVersion(
+    scope: CallerScope,
+    target: ConfigurationTarget,
+    version: number,
+  ): Promise<ConfigurationVersion>;
+};
+
+type ReadParts = {
+  readonly run: StatementRunner;
+  readonly finder: TargetFinder;
+  readonly evaluator: ConfigurationEvaluator;
+  readonly secretCipher: SecretCipher;
+};
+
+/** @example const { getConfiguration } = createConfigurationReads(parts); */
+export function createConfigurationReads({
+  run,
+  finder,
+  evaluator,
+  secretCipher,
+}: ReadParts): ConfigurationReads {
+  const toVisibleValues = (
+    row: ConfigurationVersionRow,
+    release: ReleaseParameters,
+    entity: LevelReference,
+  ) =>
+    evaluator.hideSecrets(release, {
+      level: entity.level,
+      entityId: entity.entityId,
+      version: row.version,
+      values: row.own_values ?? undefined,
+      secrets: secretCipher.decrypt(row, row.secrets_sealed),
+    });
+
+  const configurationKey = (
+    scope: CallerScope,
+    entity: LevelReference,
+    release: ReleaseParameters,
+  ) => ({
+    organizationId: scope.organizationId,
+    entityId: entity.entityId,
+    serviceId: release.serviceId,
+  });
+
+  async function readCurrentVersion(
+    scope: CallerScope,
+    entity: LevelReference,
+    release: ReleaseParameters,
+  ): Promise<number> {
+    const [newest] = await listConfigurationVersions(
+      run,
+      configurationKey(scope, entity, release),
+      { limit: 1 },
+    );
+    return newest?.version ?? 0;
+  }
+
+  return {
+    async listServices(scope, target, page) {
+      const { entityId } = await finder.findEntity(scope, target);
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await listConfigurableServices(run, scope.organizationId, entityId, read);
+      const pageRows = rows.slice(0, page.limit);
+      const items = pageRows.map((row) => ({
+        serviceId: row.service_id,
+        name: row.name,
+        domain: row.domain,
+        release: row.release,
+        version: row.version,
+        isSet: row.is_set,
+        ...(row.version === 0 || row.updated_at === null
+          ? {}
+          : { updatedAt: isoTime(row.updated_at.getTime()) }),
+      }));
+      return { items, next: rows.length > page.limit ? pageRows.at(-1)?.service_id : undefined };
+    },
+
+    async getConfiguration(scope, target) {
+      const { entity, release } = await finder.find(scope, target);
+      const rows = await readConfigurationsOfEntity(
+        run,
+        scope.organizationId,
+        entity,
+        release.serviceId,
+      );
+      const levels = rows.map((row) => toLevelValues(secretCipher, row));
+      const effective = evaluator.evaluate(release, levels);
+      return toConfigurationView(evaluator, release, entity, levels, effective);
+    },
+
+    async listVersions(scope, target, page) {
+      const { entity, release } = await finder.find(scope, target);
+      const read = { ...page, limit: page.limit + 1 };
+      const [rows, current] = await Promise.all([
+        listConfigurationVersions(run, configurationKey(scope, entity, release), read),
+        readCurrentVersion(scope, entity, release),
+      ]);
+      const pageRows = rows.slice(0, page.limit);
+      const last = rows.length > page.limit ? pageRows.at(-1) : undefined;
+      const next = last === undefined ? undefined : String(last.version);
+      return { items: pageRows.map((row) => toVersionView(row, current)), next };
+    },
+
+    async getVersion(scope, target, version) {
+      const { entity, release } = await finder.find(scope, target);
+      const [row, current] = await Promise.all([
+        findConfigurationVersion(run, configurationKey(scope, entity, release), version),
+        readCurrentVersion(scope, entity, release),
+      ]);
+      if (row === undefined) return throwVersionNotFound();
+      return toVersionView(row, current, toVisibleValues(row, release, entity));
+    },
+  };
+}

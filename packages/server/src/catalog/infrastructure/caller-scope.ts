@@ -1,0 +1,31 @@
+// The scope of a caller, and the author that the audit records for its changes.
+import { defined } from '@switchyard/contract';
+import type { FastifyRequest } from 'fastify';
+import { type Author, actorOf } from '../../audit/index.ts';
+import type { Caller } from '../../http/index.ts';
+
+/** The organisation of a caller, and the merchant and device that the caller is bound to. */
+export type CallerScope = {
+  readonly organizationId: string;
+  readonly merchantId?: string;
+  readonly deviceId?: string;
+};
+
+/** A scope with the author that the audit records for changes. */
+export type AuthoredScope = CallerScope & { readonly author: Author };
+
+export function readCallerScope(caller: Caller): CallerScope {
+  const { organizationId, deviceId } = caller;
+  const merchantId = caller.entityType === 'merchant' ? caller.entityId : caller.merchantId;
+  return {
+    organizationId,
+    ...defined({ merchantId, deviceId }),
+  };
+}
+
+export const readAuthoredScope = (
+  request: FastifyRequest & { readonly caller: Caller },
+): AuthoredScope => ({
+  ...readCallerScope(request.caller),
+  author: actorOf(request.caller, String(request.id)),
+});

@@ -1,0 +1,37 @@
+// Encrypts the secret values of a row, and binds the ciphertext to that row.
+import { decryptBytes, deriveKey, encryptBytes } from '../../platform/index.ts';
+import type { SecretsByPointer } from './types.ts';
+
+/** The row that the secrets belong to. */
+export type SecretOwner = {
+  readonly organization_id: string;
+  readonly entity_id: string;
+  readonly service_id: string;
+};
+
+export type SecretCipher = {
+  encrypt(owner: SecretOwner, secrets: SecretsByPointer): Buffer | null;
+  decrypt(owner: SecretOwner, ciphertext: Buffer | null): SecretsByPointer;
+};
+
+/** @example const secretCipher = createSecretCipher(masterKey, 'configuration'); secretCipher.encrypt(row, secrets); */
+export function createSecretCipher(
+  masterKey: Buffer,
+  purpose: 'configuration' | 'activation',
+): SecretCipher {
+  const key = deriveKey(masterKey, `${purpose} secrets`);
+  const additionalData = (owner: SecretOwner) =>
+    `${purpose} ${owner.organization_id} ${owner.entity_id} ${owner.service_id}`;
+  return {
+    encrypt(owner, secrets) {
+      if (Object.keys(secrets).length === 0) return null;
+      return encryptBytes(key, Buffer.from(JSON.stringify(secrets)), additionalData(owner));
+    },
+    decrypt(owner, ciphertext) {
+      if (ciphertext === null) return {};
+      return JSON.parse(
+        decryptBytes(key, ciphertext, additionalData(owner)).toString(),
+      ) as SecretsByPointer;
+    },
+  };
+}

@@ -1,0 +1,93 @@
+// Finds the address and the keys for calls to the provider of a service, with a short cache.
+import { LRUCache } from 'lru-cache';
+import {
+  type Clock,
+  type Database,
+  listActiveRetiredKeys,
+  lruCacheOptions,
+} from '../../platform/index.ts';
+import { createPreparedRunner } from '../infrastructure/statement-runner.ts';
+import type { ServiceStatus, SigningSecretRow } from './service-sql.ts';
+import type { SigningKeys, SigningSecrets } from './signing-secrets.ts';
+
+const cachedEndpointsMax = 1_000;
+/** A change in another process becomes visible after at most this time; a local change at once. */
+const cacheTtlMs = 5_000;
+
+/** A service in the release in force; a retired service stays callable for its users. */
+export type ProviderEndpoint = {
+  readonly serviceId: string;
+  /** The organisation that provides it. */
+  readonly providerId: string;
+  readonly release: number;
+  readonly status: ServiceStatus;
+  readonly spiUrl?: string;
+  /** The keys that sign calls now: the current key, and older keys until they expire. */
+  signingKeys(): SigningKeys;
+};
+
+export type ProviderEndpoints = {
+  find(serviceId: string): Promise<ProviderEndpoint | undefined>;
+  clearCache(): void;
+};
+
+type EndpointRow = SigningSecretRow & {
+  organization_id: string;
+  release: number;
+  status: ServiceStatus;
+  spi_url: string | null;
+};
+
+const endpointSql = `SELECT organization_id, release, status, published->>'spiUrl' AS spi_url,
+    secret_sealed, previous_sealed, previous_until, older_keys
+  FROM catalogue_services WHERE service_id = $1 AND published IS NOT NULL`;
+
+/** @example const { find } = createProviderEndpointCache({ database, clock }, signingSecrets); */
+export function createProviderEndpointCache(
+  { database, clock }: { readonly database: Database; readonly clock: Clock },
+  signingSecrets: SigningSecrets,
+): ProviderEndpoints {
+  const run = createPreparedRunner(database);
+  const cache = new LRUCache<
+    string,
+    { until: number; found: Promise<ProviderEndpoint | undefined> }
+  >(lruCacheOptions(cachedEndpointsMax));
+
+  async function loadEndpoint(serviceId: string): Promise<ProviderEndpoint | undefined> {
+    const [row] = (await run(endpointSql, [serviceId])) as EndpointRow[];
+    if (row === undefined) return undefined;
+    const { organization_id: providerId, release, status, spi_url: spiUrl } = row;
+    // The server decrypts the keys once per cache entry; an older key may expire within that time.
+    const decryptedKeys = signingSecrets.decrypt(serviceId, row);
+    const allKeys = signingSecrets.toSigningKeys(decryptedKeys);
+    const validUntil = Math.min(
+      ...listActiveRetiredKeys(row, clock.now()).map(({ until }) => until),
+    );
+    return {
+      serviceId,
+      providerId,
+      release,
+      status,
+      ...(spiUrl === null ? {} : { spiUrl }),
+      signingKeys: () =>
+        clock.now() < validUntil
+          ? allKeys
+          : signingSecrets.toSigningKeys(signingSecrets.decrypt(serviceId, row)),
+    };
+  }
+
+  return {
+    find(serviceId) {
+      const now = clock.now();
+      const cached = cache.get(serviceId);
+      if (cached !== undefined && now < cached.until) return cached.found;
+      const entry = { until: now + cacheTtlMs, found: loadEndpoint(serviceId) };
+      cache.set(serviceId, entry);
+      entry.found.catch(() => {
+        if (cache.peek(serviceId) === entry) cache.delete(serviceId);
+      });
+      return entry.found;
+    },
+    clearCache: () => cache.clear(),
+  };
+}

@@ -1,0 +1,325 @@
+// Manages the services of providers: drafts, publication, retirement, and the keys of their calls.
+import {
+  type Service,
+  type ServiceInput,
+  type ServiceRelease,
+  throwProblem,
+} from '@switchyard/contract';
+import { type FoundPage, type PageRequest, requireVersion } from '../../http/index.ts';
+import { isoTime, listOlderKeysAfterRotation } from '../../platform/index.ts';
+import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
+import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
+import {
+  isUuid,
+  requireOrganizationScope,
+  requireUnchangedMembers,
+  throwMemberProblem,
+} from '../infrastructure/request-checks.ts';
+import {
+  runInTransaction,
+  runOnDatabase,
+  type StatementRunner,
+} from '../infrastructure/statement-runner.ts';
+import type { ParameterValidator } from '../parameters/parameter-validator.ts';
+import { imageType } from './image-type.ts';
+import {
+  deleteService,
+  findService,
+  insertRelease,
+  insertService,
+  listReleases,
+  listServices,
+  readSigningSecret,
+  replaceSigningSecret,
+  type ServiceDeclaration,
+  type ServiceQuery,
+  type ServiceRow,
+  updateService,
+} from './service-sql.ts';
+import {
+  toDeclaration,
+  toReleaseView,
+  toServiceAuditEntry,
+  toServiceView,
+} from './service-view.ts';
+import {
+  type SigningCredentials,
+  type SigningSecrets,
+  secretOverlapMs,
+} from './signing-secrets.ts';
+
+type VersionedService = { readonly view: Service; readonly version: number };
+type CreatedService = VersionedService & SigningCredentials;
+
+export type Services = {
+  create(by: AuthoredScope, input: ServiceInput, serviceId?: string): Promise<CreatedService>;
+  list(scope: CallerScope, query: ServiceQuery, page: PageRequest): Promise<FoundPage<Service>>;
+  get(scope: CallerScope, serviceId: string): Promise<VersionedService>;
+  replace(
+    by: AuthoredScope,
+    serviceId: string,
+    input: ServiceInput,
+    ifMatch?: string,
+  ): Promise<VersionedService>;
+  publish(by: AuthoredScope, serviceId: string, ifMatch?: string): Promise<VersionedService>;
+  retire(by: AuthoredScope, serviceId: string, ifMatch?: string): Promise<VersionedService>;
+  remove(by: AuthoredScope, serviceId: string, ifMatch?: string): Promise<void>;
+  rotateSecret(by: AuthoredScope, serviceId: string): Promise<SigningCredentials>;
+  listReleases(
+    scope: CallerScope,
+    serviceId: string,
+    page: PageRequest,
+  ): Promise<FoundPage<ServiceRelease>>;
+  /** Returns a published service, which can be offered and activated; refuses others. */
+  requirePublished(
+    run: StatementRunner,
+    scope: CallerScope,
+    serviceId: string,
+  ): Promise<ServiceRow>;
+};
+
+type ServiceParts = {
+  readonly parameterValidator: ParameterValidator;
+  readonly signingSecrets: SigningSecrets;
+  requireValidDefaults(input: ServiceInput): void;
+  /** Runs after a change that every organisation sees. */
+  onPublish(): void;
+  /** Runs after a service got a new signing key. */
+  onSecretRotation(): void;
+};
+
+function throwServiceNotFound(): never {
+  return throwProblem(
+    'service_not_found',
+    'Your organisation sees no service with this identifier.',
+  );
+}
+
+/** @example const services = createServices(deps, parts); */
+export function createServices(
+  deps: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit' | 'calls'>,
+  {
+    parameterValidator,
+    signingSecrets,
+    requireValidDefaults,
+    onPublish,
+    onSecretRotation,
+  }: ServiceParts,
+): Services {
+  const { database, clock, ids, audit, calls } = deps;
+
+  async function validateInput(input: ServiceInput): Promise<ServiceDeclaration> {
+    parameterValidator.requireValidSchema('/activationParameters', input.activationParameters);
+    parameterValidator.requireValidSchema('/parameterSchema', input.parameterSchema);
+    requireValidDefaults(input);
+    const { logo } = input;
+    if (logo !== undefined && imageType(logo.data) !== logo.mediaType) {
+      throwMemberProblem('/logo/data', `is not an image of the type ${logo.mediaType}`);
+    }
+    const fault =
+      input.spiUrl === undefined ? undefined : await calls.findAddressFault(input.spiUrl);
+    if (fault !== undefined) throwMemberProblem('/spiUrl', fault);
+    return toDeclaration(input);
+  }
+
+  /**
+   * Locks a service of the caller's organisation, and checks the version that the caller has seen.
+   */
+  async function lockOwnService(
+    run: StatementRunner,
+    by: AuthoredScope,
+    serviceId: string,
+    ifMatch?: string,
+  ): Promise<ServiceRow> {
+    requireOrganizationScope(by, 'manage services');
+    const row = isUuid(serviceId)
+      ? await findService(run, by.organizationId, serviceId, 'FOR UPDATE')
+      : undefined;
+    // Other organisations may see the service, but only its provider may change it.
+    if (row?.organization_id !== by.organizationId) return throwServiceNotFound();
+    requireVersion(ifMatch, row.version);
+    return row;
+  }
+
+  const toVersionedService = (row: ServiceRow, organizationId: string): VersionedService => ({
+    view: toServiceView(row, organizationId),
+    version: row.version,
+  });
+
+  function applyChange(
+    by: AuthoredScope,
+    serviceId: string,
+    ifMatch: string | undefined,
+    action: string,
+    change: (run: StatementRunner, row: ServiceRow, now: string) => Promise<ServiceRow>,
+  ): Promise<VersionedService> {
+    return database.transaction(async (trx) => {
+      const run = runInTransaction(trx);
+      const before = await lockOwnService(run, by, serviceId, ifMatch);
+      const after = await change(run, before, isoTime(clock.now()));
+      if (after !== before) {
+        await audit.record(trx, {
+          organizationId: by.organizationId,
+          ...by.author,
+          action,
+          entity: { type: 'service', id: serviceId },
+          before: toServiceAuditEntry(before),
+          after: toServiceAuditEntry(after),
+        });
+      }
+      return toVersionedService(after, by.organizationId);
+    });
+  }
+
+  return {
+    async create(by, input, serviceId = ids.uuid()) {
+      requireOrganizationScope(by, 'manage services');
+      const declaration = await validateInput(input);
+      const { sealed, ...credentials } = signingSecrets.create(serviceId);
+      const { organizationId } = by;
+      return database.transaction(async (trx) => {
+        const now = isoTime(clock.now());
+        const newService = { serviceId, organizationId, declaration, sealed, now };
+        const row = await insertService(runInTransaction(trx), newService);
+        if (row === undefined) throwProblem('already_exists', 'The service already exists.');
+        await audit.record(trx, {
+          organizationId,
+          ...by.author,
+          action: 'service.declared',
+          entity: { type: 'service', id: serviceId },
+          after: toServiceAuditEntry(row),
+        });
+        return { ...toVersionedService(row, organizationId), ...credentials };
+      });
+    },
+
+    async list({ organizationId }, query, page) {
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await listServices(runOnDatabase(database), organizationId, query, read);
+      const shown = rows.slice(0, page.limit);
+      const items = shown.map((row) => {
+        const { logo: _logo, defaults: _defaults, ...rest } = toServiceView(row, organizationId);
+        return rest;
+      });
+      return { items, next: rows.length > page.limit ? shown.at(-1)?.service_id : undefined };
+    },
+
+    async get({ organizationId }, serviceId) {
+      const row = isUuid(serviceId)
+        ? await findService(runOnDatabase(database), organizationId, serviceId)
+        : undefined;
+      return row === undefined ? throwServiceNotFound() : toVersionedService(row, organizationId);
+    },
+
+    async replace(by, serviceId, input, ifMatch) {
+      const draft = await validateInput(input);
+      return applyChange(by, serviceId, ifMatch, 'service.updated', async (run, row, now) => {
+        const { status, release, unpublishedChanges, ...view } = toServiceView(
+          row,
+          by.organizationId,
+        );
+        const { organizationId, providerName, createdAt, updatedAt } = view;
+        requireUnchangedMembers(input, {
+          serviceId,
+          organizationId,
+          providerName,
+          createdAt,
+          updatedAt,
+          status,
+          release,
+          unpublishedChanges,
+        });
+        if (row.status === 'Retired')
+          throwProblem('service_state', 'A retired service cannot be changed.');
+        return updateService(run, serviceId, { draft }, now);
+      });
+    },
+
+    async publish(by, serviceId, ifMatch) {
+      const action = 'service.published';
+      const after = await applyChange(by, serviceId, ifMatch, action, async (run, row, now) => {
+        if (row.status === 'Retired')
+          throwProblem('service_state', 'A retired service cannot be published.');
+        // A repeated request creates no second release.
+        if (toServiceView(row, by.organizationId).unpublishedChanges !== true) return row;
+        const change = { status: 'Published', publishes: true } as const;
+        const published = await updateService(run, serviceId, change, now);
+        await insertRelease(run, published, now);
+        return published;
+      });
+      onPublish();
+      return after;
+    },
+
+    retire: (by, serviceId, ifMatch) =>
+      applyChange(by, serviceId, ifMatch, 'service.retired', async (run, row, now) => {
+        if (row.status === 'Draft')
+          throwProblem('service_state', 'A draft cannot be retired; publish or delete it.');
+        if (row.status === 'Retired') return row;
+        return updateService(run, serviceId, { status: 'Retired' }, now);
+      }),
+
+    remove: (by, serviceId, ifMatch) =>
+      database.transaction(async (trx) => {
+        const run = runInTransaction(trx);
+        const row = await lockOwnService(run, by, serviceId, ifMatch);
+        if (row.status !== 'Draft')
+          throwProblem('service_state', 'A published service cannot be deleted; retire it.');
+        await deleteService(run, serviceId);
+        await audit.record(trx, {
+          organizationId: by.organizationId,
+          ...by.author,
+          action: 'service.deleted',
+          entity: { type: 'service', id: serviceId },
+          before: toServiceAuditEntry(row),
+        });
+      }),
+
+    async rotateSecret(by, serviceId) {
+      const newCredentials = await database.transaction(async (trx) => {
+        const run = runInTransaction(trx);
+        await lockOwnService(run, by, serviceId);
+        const currentSecret = await readSigningSecret(run, serviceId);
+        if (currentSecret === undefined) return throwServiceNotFound();
+        const now = clock.now();
+        const older = listOlderKeysAfterRotation(currentSecret, now);
+        const { sealed, ...credentials } = signingSecrets.create(serviceId);
+        const previousUntil = isoTime(now + secretOverlapMs);
+        await replaceSigningSecret(run, serviceId, { sealed, previousUntil, older });
+        await audit.record(trx, {
+          organizationId: by.organizationId,
+          ...by.author,
+          action: 'service.secret_renewed',
+          entity: { type: 'service', id: serviceId },
+        });
+        return credentials;
+      });
+      onSecretRotation();
+      return newCredentials;
+    },
+
+    async listReleases(scope, serviceId, page) {
+      const row = isUuid(serviceId)
+        ? await findService(runOnDatabase(database), scope.organizationId, serviceId)
+        : undefined;
+      if (row === undefined) return throwServiceNotFound();
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await listReleases(runOnDatabase(database), serviceId, read);
+      const shown = rows.slice(0, page.limit);
+      const isOwn = row.organization_id === scope.organizationId;
+      const last = rows.length > page.limit ? shown.at(-1) : undefined;
+      return {
+        items: shown.map((release) => toReleaseView(serviceId, release, isOwn)),
+        next: last === undefined ? undefined : String(last.release),
+      };
+    },
+
+    async requirePublished(run, { organizationId }, serviceId) {
+      const row = await findService(run, organizationId, serviceId);
+      if (row === undefined) return throwServiceNotFound();
+      if (row.status !== 'Published')
+        throwProblem('service_state', 'The service is not published.');
+      return row;
+    },
+  };
+}

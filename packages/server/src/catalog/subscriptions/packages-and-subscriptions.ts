@@ -1,0 +1,360 @@
+// Manages the packages of an organisation, and its subscriptions to them.
+import {
+  defined,
+  type ServicePackage,
+  type ServicePackageInput,
+  type Subscription,
+  throwProblem,
+} from '@switchyard/contract';
+import { type FoundPage, type PageRequest, requireVersion } from '../../http/index.ts';
+import { isoTime } from '../../platform/index.ts';
+import type { AuthoredScope, CallerScope } from '../infrastructure/caller-scope.ts';
+import type { CatalogDeps } from '../infrastructure/catalog-deps.ts';
+import {
+  isUuid,
+  requireOrganizationScope,
+  requireUnchangedMembers,
+  throwMemberProblem,
+} from '../infrastructure/request-checks.ts';
+import {
+  runInTransaction,
+  runOnDatabase,
+  type StatementRunner,
+} from '../infrastructure/statement-runner.ts';
+import {
+  deletePackage,
+  deleteSubscription,
+  findPackage,
+  findPublishedServices,
+  findSubscription,
+  insertPackage,
+  insertSubscription,
+  listDependentActivations,
+  listPackages,
+  listSubscriptions,
+  type PackageRow,
+  type SubscriptionRow,
+  writePackage,
+} from './package-and-subscription-sql.ts';
+
+type VersionedPackage = { readonly view: ServicePackage; readonly version: number };
+
+export type PackagesAndSubscriptions = {
+  createPackage(
+    by: AuthoredScope,
+    input: ServicePackageInput,
+    packageId?: string,
+  ): Promise<VersionedPackage>;
+  listPackages(scope: CallerScope, page: PageRequest): Promise<FoundPage<ServicePackage>>;
+  getPackage(scope: CallerScope, packageId: string): Promise<VersionedPackage>;
+  replacePackage(
+    by: AuthoredScope,
+    packageId: string,
+    input: ServicePackageInput,
+    ifMatch?: string,
+  ): Promise<VersionedPackage>;
+  removePackage(by: AuthoredScope, packageId: string, ifMatch?: string): Promise<void>;
+  subscribe(by: AuthoredScope, packageId: string, subscriptionId?: string): Promise<Subscription>;
+  listSubscriptions(scope: CallerScope, page: PageRequest): Promise<FoundPage<Subscription>>;
+  getSubscription(scope: CallerScope, subscriptionId: string): Promise<Subscription>;
+  unsubscribe(by: AuthoredScope, subscriptionId: string): Promise<void>;
+};
+
+const toPackageView = (row: PackageRow): ServicePackage => ({
+  packageId: row.package_id,
+  organizationId: row.organization_id,
+  name: row.name,
+  ...(row.description === null ? {} : { description: row.description }),
+  serviceIds: row.service_ids,
+  status: row.status,
+  createdAt: isoTime(row.created_at.getTime()),
+  updatedAt: isoTime(row.updated_at.getTime()),
+});
+
+const toSubscriptionView = (row: SubscriptionRow): Subscription => ({
+  subscriptionId: row.subscription_id,
+  organizationId: row.organization_id,
+  packageId: row.package_id,
+  createdAt: isoTime(row.created_at.getTime()),
+});
+
+const toVersionedPackage = (row: PackageRow): VersionedPackage => ({
+  view: toPackageView(row),
+  version: row.version,
+});
+
+function throwNotFound(resource: string): never {
+  return throwProblem(
+    'resource_not_found',
+    `No ${resource} of your organisation has this identifier.`,
+  );
+}
+
+function requireNoDependants(
+  type: string,
+  dependants: readonly { id: string; name: string }[],
+): void {
+  if (dependants.length === 0) return;
+  throwProblem(
+    'has_dependants',
+    `${dependants.length} dependent resources of type ${type} exist; remove or deactivate them first.`,
+    {
+      extensions: {
+        dependants: dependants.slice(0, 10).map((dependant) => ({ type, ...dependant })),
+      },
+    },
+  );
+}
+
+/** @example const packagesAndSubscriptions = createPackagesAndSubscriptions({ database, clock, ids, audit }); */
+export function createPackagesAndSubscriptions(
+  deps: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit'>,
+): PackagesAndSubscriptions {
+  return { ...createPackages(deps), ...createSubscriptions(deps) };
+}
+
+/** An active service keeps its subscription; the client deactivates the service first. */
+async function requireNoActiveServices(
+  run: StatementRunner,
+  organizationId: string,
+  packageId: string,
+  serviceIds: readonly string[],
+): Promise<void> {
+  if (serviceIds.length === 0) return;
+  const activations = await listDependentActivations(run, organizationId, packageId, serviceIds);
+  const dependants = activations.map(({ activation_id, name }) => ({ id: activation_id, name }));
+  requireNoDependants('Activation', dependants);
+}
+
+async function requirePublishedServices(
+  run: StatementRunner,
+  serviceIds: readonly string[],
+): Promise<void> {
+  const published = await findPublishedServices(run, serviceIds);
+  const missing = serviceIds.findIndex((serviceId) => !published.has(serviceId));
+  if (missing < 0) return;
+  throwMemberProblem(`/serviceIds/${missing}`, 'is not a published service', 'service_not_found');
+}
+
+/** Writes identifiers in lower case, as PostgreSQL returns them. */
+const withLowerCaseIds = (input: ServicePackageInput): ServicePackageInput => ({
+  ...input,
+  serviceIds: input.serviceIds.map((serviceId) => serviceId.toLowerCase()),
+});
+
+async function lockPackage(
+  run: StatementRunner,
+  scope: CallerScope,
+  packageId: string,
+): Promise<PackageRow> {
+  requireOrganizationScope(scope, 'manage packages');
+  const row = isUuid(packageId)
+    ? await findPackage(run, scope.organizationId, packageId, 'FOR UPDATE OF p')
+    : undefined;
+  return row ?? throwNotFound('package');
+}
+
+function createPackages({
+  database,
+  clock,
+  ids,
+  audit,
+}: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit'>) {
+  async function writePackageRow(
+    run: StatementRunner,
+    key: { organizationId: string; packageId: string },
+    { name, description, status = 'Enabled', serviceIds }: ServicePackageInput,
+  ): Promise<PackageRow> {
+    const described = defined({ description });
+    const now = isoTime(clock.now());
+    await writePackage(run, key, { name, ...described, status, serviceIds }, now);
+    return lockPackage(run, key, key.packageId);
+  }
+
+  const createPackage: PackagesAndSubscriptions['createPackage'] = (
+    by,
+    request,
+    packageId = ids.uuid(),
+  ) => {
+    requireOrganizationScope(by, 'manage packages');
+    const { organizationId } = by;
+    const input = withLowerCaseIds(request);
+    return database.transaction(async (trx) => {
+      const run = runInTransaction(trx);
+      await requirePublishedServices(run, input.serviceIds);
+      const key = { organizationId, packageId };
+      const now = isoTime(clock.now());
+      const isNew = await insertPackage(run, { ...key, name: input.name, now });
+      if (!isNew) throwProblem('already_exists', 'The package already exists.');
+      const row = await writePackageRow(run, key, input);
+      await audit.record(trx, {
+        organizationId,
+        ...by.author,
+        action: 'package.created',
+        entity: { type: 'package', id: packageId },
+        after: toPackageView(row),
+      });
+      return toVersionedPackage(row);
+    });
+  };
+
+  const replacePackage: PackagesAndSubscriptions['replacePackage'] = (
+    by,
+    packageId,
+    request,
+    ifMatch,
+  ) =>
+    database.transaction(async (trx) => {
+      const run = runInTransaction(trx);
+      const input = withLowerCaseIds(request);
+      const { organizationId } = by;
+      const before = await lockPackage(run, by, packageId);
+      requireVersion(ifMatch, before.version);
+      const { createdAt, updatedAt } = toPackageView(before);
+      requireUnchangedMembers(input, { packageId, organizationId, createdAt, updatedAt });
+      const previousIds = new Set(before.service_ids);
+      // A service that was retired later stays in the packages that contain it.
+      const addedIds = input.serviceIds.filter((serviceId) => !previousIds.has(serviceId));
+      await requirePublishedServices(run, addedIds);
+      const removedIds = before.service_ids.filter(
+        (serviceId) => !input.serviceIds.includes(serviceId),
+      );
+      await requireNoActiveServices(run, organizationId, packageId, removedIds);
+      const after = await writePackageRow(run, { organizationId, packageId }, input);
+      await audit.record(trx, {
+        organizationId,
+        ...by.author,
+        action: 'package.updated',
+        entity: { type: 'package', id: packageId },
+        before: toPackageView(before),
+        after: toPackageView(after),
+      });
+      return toVersionedPackage(after);
+    });
+
+  const removePackage: PackagesAndSubscriptions['removePackage'] = (by, packageId, ifMatch) =>
+    database.transaction(async (trx) => {
+      const run = runInTransaction(trx);
+      const { organizationId } = by;
+      const row = await lockPackage(run, by, packageId);
+      requireVersion(ifMatch, row.version);
+      const subscription = await findSubscription(run, organizationId, { packageId });
+      if (subscription !== undefined) {
+        requireNoDependants('Subscription', [{ id: subscription.subscription_id, name: row.name }]);
+      }
+      await deletePackage(run, organizationId, packageId);
+      await audit.record(trx, {
+        organizationId,
+        ...by.author,
+        action: 'package.deleted',
+        entity: { type: 'package', id: packageId },
+        before: toPackageView(row),
+      });
+    });
+
+  return {
+    createPackage,
+    replacePackage,
+    removePackage,
+
+    async listPackages({ organizationId }: CallerScope, page: PageRequest) {
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await listPackages(runOnDatabase(database), organizationId, read);
+      const pageRows = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? pageRows.at(-1)?.package_id : undefined;
+      return { items: pageRows.map(toPackageView), next };
+    },
+
+    async getPackage({ organizationId }: CallerScope, packageId: string) {
+      const row = isUuid(packageId)
+        ? await findPackage(runOnDatabase(database), organizationId, packageId)
+        : undefined;
+      return row === undefined ? throwNotFound('package') : toVersionedPackage(row);
+    },
+  };
+}
+
+function createSubscriptions({
+  database,
+  clock,
+  ids,
+  audit,
+}: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit'>) {
+  const subscribe: PackagesAndSubscriptions['subscribe'] = (
+    by,
+    packageId,
+    subscriptionId = ids.uuid(),
+  ) => {
+    requireOrganizationScope(by, 'create subscriptions');
+    const { organizationId } = by;
+    return database.transaction(async (trx) => {
+      const run = runInTransaction(trx);
+      const servicePackage = await findPackage(run, organizationId, packageId, 'FOR SHARE OF p');
+      if (servicePackage === undefined)
+        return throwMemberProblem('/packageId', 'is unknown', 'resource_not_found');
+      if (servicePackage.status !== 'Enabled')
+        throwProblem('service_state', 'The package is disabled.');
+      const now = isoTime(clock.now());
+      const newSubscription = { organizationId, subscriptionId, packageId, now };
+      const row = await insertSubscription(run, newSubscription);
+      if (row === undefined) {
+        return throwMemberProblem('/packageId', 'is subscribed already', 'already_exists');
+      }
+      await audit.record(trx, {
+        organizationId,
+        ...by.author,
+        action: 'subscription.created',
+        entity: { type: 'subscription', id: subscriptionId },
+        after: toSubscriptionView(row),
+      });
+      return toSubscriptionView(row);
+    });
+  };
+
+  const unsubscribe: PackagesAndSubscriptions['unsubscribe'] = (by, subscriptionId) => {
+    requireOrganizationScope(by, 'delete subscriptions');
+    const { organizationId } = by;
+    return database.transaction(async (trx) => {
+      const run = runInTransaction(trx);
+      const row = isUuid(subscriptionId)
+        ? await findSubscription(run, organizationId, { subscriptionId })
+        : undefined;
+      if (row === undefined) return throwNotFound('subscription');
+      const servicePackage = await lockPackage(run, by, row.package_id);
+      await requireNoActiveServices(
+        run,
+        organizationId,
+        row.package_id,
+        servicePackage.service_ids,
+      );
+      await deleteSubscription(run, organizationId, subscriptionId);
+      await audit.record(trx, {
+        organizationId,
+        ...by.author,
+        action: 'subscription.deleted',
+        entity: { type: 'subscription', id: subscriptionId },
+        before: toSubscriptionView(row),
+      });
+    });
+  };
+
+  return {
+    subscribe,
+    unsubscribe,
+
+    async listSubscriptions({ organizationId }: CallerScope, page: PageRequest) {
+      const read = { ...page, limit: page.limit + 1 };
+      const rows = await listSubscriptions(runOnDatabase(database), organizationId, read);
+      const pageRows = rows.slice(0, page.limit);
+      const next = rows.length > page.limit ? pageRows.at(-1)?.subscription_id : undefined;
+      return { items: pageRows.map(toSubscriptionView), next };
+    },
+
+    async getSubscription({ organizationId }: CallerScope, subscriptionId: string) {
+      const row = isUuid(subscriptionId)
+        ? await findSubscription(runOnDatabase(database), organizationId, { subscriptionId })
+        : undefined;
+      return row === undefined ? throwNotFound('subscription') : toSubscriptionView(row);
+    },
+  };
+}

@@ -1,0 +1,140 @@
+// Compares the reports of an organisation with its payments, event by event.
+import { readTransactions } from '../payments/index.ts';
+import type { Database } from '../platform/index.ts';
+import { readQrPayments } from '../qr/index.ts';
+import { nilUuid, type RunQuery } from './infrastructure/run-query.ts';
+import { type StoredAggregate, toStoredAggregate } from './projection/daily-aggregate-sql.ts';
+import {
+  addSumEntry,
+  aggregateKeyText,
+  type DailyAggregates,
+} from './projection/daily-aggregates.ts';
+import { currencyGroup, groupKey, readGroups } from './projection/group-dictionary.ts';
+import { projectCardPayment } from './projection/project-card-payment.ts';
+import { projectQrPayment } from './projection/project-qr-payment.ts';
+
+export type ReportDifference = {
+  /** The cell: level, day, merchant, store, device and group. */
+  readonly where: string;
+  readonly stored: string;
+  readonly counted: string;
+};
+
+export type ReportComparison = {
+  readonly payments: number;
+  readonly cells: number;
+  readonly differences: ReportDifference[];
+};
+
+const paymentsPerPart = 1000;
+const differencesMax = 100;
+
+const paymentsSql = `SELECT p.payment_id AS id, p.counted, g.kind, p.created_at AS at FROM report_payments p
+  JOIN report_classes c ON c.organization_id = p.organization_id AND c.class_id = p.class_id
+  JOIN report_groups g ON g.organization_id = c.organization_id AND g.group_id = c.group_id
+  WHERE p.organization_id = $1 AND (p.created_at, p.payment_id) > ($2::timestamptz, $3::uuid)
+  ORDER BY p.created_at, p.payment_id LIMIT $4`;
+
+type CountedPayment = { id: string; counted: number; kind: 'Card' | 'Qr'; at: Date };
+
+/** Adds up a part of the payments, limited to the events that the reports have already counted. */
+async function countPart(
+  run: RunQuery,
+  organizationId: string,
+  lines: readonly CountedPayment[],
+  { cells: aggregates, groups }: { cells: DailyAggregates; groups: ReadonlyMap<string, number> },
+): Promise<void> {
+  const idsOfKind = (kind: CountedPayment['kind']) =>
+    lines.filter((line) => line.kind === kind).map(({ id }) => id);
+  const cards = await readTransactions(run, organizationId, idsOfKind('Card'));
+  const qrPayments = await readQrPayments(run, organizationId, idsOfKind('Qr'));
+  const countedEvents = new Map(lines.map((line) => [line.id, line.counted]));
+  for (const { line, entries } of [
+    ...cards.map(projectCardPayment),
+    ...qrPayments.map(projectQrPayment),
+  ]) {
+    const groupId = groups.get(groupKey(line.group)) ?? 0;
+    const ofCurrency = groupKey(currencyGroup(line.group.currency));
+    const currencyGroupId = groups.get(ofCurrency) ?? 0;
+    for (const [sequence, entry] of entries) {
+      if (sequence > (countedEvents.get(line.paymentId) ?? 0)) continue;
+      addSumEntry(aggregates, entry, line, { groupId, currencyGroupId });
+    }
+  }
+}
+
+/** The compared content of a cell, as one text. */
+const aggregateText = ({ figures, hours, latency }: StoredAggregate): string => {
+  const sorted = <Value>(map: ReadonlyMap<number, Value>) =>
+    [...map].sort(([one], [other]) => one - other);
+  return JSON.stringify([figures, sorted(hours), sorted(latency)], (_, value) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
+};
+
+const aggregatesSql = `SELECT level, day::text, merchant_id AS "merchantId", store_id AS "storeId",
+    device_id AS "deviceId", group_id AS "groupId", approved, declined, failed, other, authorized::text,
+    captured::text, refunded::text, cancelled::text, reversed::text, hours, latency
+  FROM report_cells WHERE organization_id = $1`;
+
+type AggregateRow = Parameters<typeof toStoredAggregate>[0] &
+  Parameters<typeof aggregateKeyText>[0];
+
+function listDifferences(
+  counted: DailyAggregates,
+  rows: readonly AggregateRow[],
+): ReportDifference[] {
+  const differences: ReportDifference[] = [];
+  const uncompared = new Map([...counted].map(([where, cell]) => [where, aggregateText(cell)]));
+  const addDifference = (difference: ReportDifference) => {
+    if (differences.length < differencesMax) differences.push(difference);
+  };
+  for (const row of rows) {
+    const where = aggregateKeyText(row);
+    const stored = aggregateText(toStoredAggregate(row));
+    const expected = uncompared.get(where) ?? 'nothing';
+    uncompared.delete(where);
+    if (stored !== expected) addDifference({ where, stored, counted: expected });
+  }
+  for (const [where, expected] of uncompared)
+    addDifference({ where, stored: 'nothing', counted: expected });
+  return differences;
+}
+
+/**
+ * Counts all payments of an organisation again, and compares the result with its reports. It reads
+ * one snapshot of the database, so payments may continue during the comparison.
+ *
+ * @example const { differences } = await compareReports(database, organizationId);
+ */
+export function compareReports(
+  database: Database,
+  organizationId: string,
+): Promise<ReportComparison> {
+  return database.session(async (query) => {
+    const run: RunQuery = async <Of extends object>(text: string, values: readonly unknown[]) =>
+      (await query(text, values)) as Of[];
+    await query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const knownGroups = await readGroups(run, organizationId);
+    const groups = new Map(knownGroups.map((group) => [groupKey(group), group.groupId]));
+    const aggregates: DailyAggregates = new Map();
+    let payments = 0;
+    let lastPayment: Pick<CountedPayment, 'id' | 'at'> = { id: nilUuid, at: new Date(0) };
+    for (;;) {
+      const values = [
+        organizationId,
+        lastPayment.at.toISOString(),
+        lastPayment.id,
+        paymentsPerPart,
+      ];
+      const lines = await run<CountedPayment>(paymentsSql, values);
+      await countPart(run, organizationId, lines, { cells: aggregates, groups });
+      payments += lines.length;
+      lastPayment = lines.at(-1) ?? lastPayment;
+      if (lines.length < paymentsPerPart) break;
+    }
+    const rows = await run<AggregateRow>(aggregatesSql, [organizationId]);
+    await query('COMMIT');
+    return { payments, cells: rows.length, differences: listDifferences(aggregates, rows) };
+  });
+}

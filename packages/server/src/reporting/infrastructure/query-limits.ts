@@ -1,0 +1,61 @@
+// Runs report queries: few at once and with a timeout, so that payments keep the database.
+import { ProblemError } from '@switchyard/contract';
+import { CompiledQuery } from 'kysely';
+import type { Database } from '../../platform/index.ts';
+import { type RunQuery, runInTransaction } from './run-query.ts';
+
+/** Most connections of the process stay available for other work. */
+const maxConcurrentQueries = 3;
+const maxWaitingQueries = 60;
+const statementTimeoutMs = 5_000;
+const retryAfterMs = 2_000;
+
+export type ReportQueries = {
+  /** The queries of one call see one snapshot of the database, and time out after some seconds. */
+  run<Result>(work: (run: RunQuery) => Promise<Result>): Promise<Result>;
+};
+
+/** @example const page = await queries.run((run) => findPayments(run, paymentClasses, search, page)); */
+export function createReportQueries(database: Pick<Database, 'transaction'>): ReportQueries {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+
+  async function acquireSlot(): Promise<void> {
+    if (running < maxConcurrentQueries) {
+      running += 1;
+      return;
+    }
+    if (waiting.length >= maxWaitingQueries) {
+      throw new ProblemError('overloaded', 'Too many reports are asked for at the moment.', {
+        retryAfterMs,
+      });
+    }
+    await new Promise<void>((resolve) => waiting.push(resolve));
+  }
+
+  function releaseSlot(): void {
+    const next = waiting.shift();
+    // The place passes directly to the next waiting call, so that no later call can take it.
+    if (next === undefined) running -= 1;
+    else next();
+  }
+
+  return {
+    async run(work) {
+      await acquireSlot();
+      try {
+        return await database.transaction(async (trx) => {
+          await trx.executeQuery(
+            CompiledQuery.raw(
+              `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY;
+              SET LOCAL statement_timeout = ${statementTimeoutMs}`,
+            ),
+          );
+          return work(runInTransaction(trx));
+        });
+      } finally {
+        releaseSlot();
+      }
+    },
+  };
+}

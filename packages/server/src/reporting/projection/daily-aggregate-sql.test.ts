@@ -1,0 +1,80 @@
+// Tests that sums added in the database are exact to the minor unit, for any division into parts.
+import assert from 'node:assert/strict';
+import { randomInt, randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import { createSeededRandom } from '../../../test/support/seeded-random.ts';
+import { nilUuid, type RunQuery } from '../infrastructure/run-query.ts';
+import { addAggregates, toStoredAggregate } from './daily-aggregate-sql.ts';
+import { addSumEntry, aggregateKeyText, type DailyAggregates } from './daily-aggregates.ts';
+import type { SumEntry } from './reported-payment-types.ts';
+
+const storedText = `SELECT level, day::text, merchant_id AS "merchantId", store_id AS "storeId",
+    device_id AS "deviceId", group_id AS "groupId", approved, declined, failed, other, authorized::text,
+    captured::text, refunded::text, cancelled::text, reversed::text, hours, latency
+  FROM report_cells WHERE organization_id = $1`;
+
+type Row = Parameters<typeof toStoredAggregate>[0] & Parameters<typeof aggregateKeyText>[0];
+
+async function stored(run: RunQuery, organizationId: string) {
+  const rows = await run<Row>(storedText, [organizationId]);
+  return new Map(rows.map((row) => [aggregateKeyText(row), toStoredAggregate(row)]));
+}
+
+/** The content of the cells without their keys. */
+const contents = (cells: DailyAggregates) =>
+  new Map(
+    [...cells].map(([text, { figures, hours, latency }]) => [text, { figures, hours, latency }]),
+  );
+
+const seed = randomInt(2 ** 31);
+
+test(`entries added in any parts come to what they come to together (seed ${seed})`, async () => {
+  const database = await testDatabase();
+  const organizationId = randomUUID();
+  const { below, pick } = createSeededRandom(seed);
+  const places = Array.from({ length: 3 }, () => ({
+    merchantId: randomUUID(),
+    storeId: undefined,
+    deviceId: randomUUID(),
+  }));
+  const whole: DailyAggregates = new Map();
+  for (let part = 0; part < 12; part += 1) {
+    const cells: DailyAggregates = new Map();
+    for (let count = 1 + below(40); count > 0; count -= 1) {
+      const entry: SumEntry = {
+        day: pick(['2026-03-01', '2026-03-02']),
+        hour: below(24),
+        ...(below(4) > 0 ? { outcome: pick(['approved', 'declined'] as const) } : {}),
+        ...(below(4) > 0 ? { latencyMs: below(30001) } : {}),
+        sums: { authorized: below(10 ** 9) * 1000 + below(1000), refunded: below(501) },
+      };
+      const place = pick(places);
+      const of = { groupId: 1 + below(3), currencyGroupId: 9 };
+      for (const to of [cells, whole]) addSumEntry(to, entry, place, of);
+    }
+    await addAggregates(database.query, organizationId, [...cells.values()]);
+  }
+  assert.deepEqual(await stored(database.query, organizationId), contents(whole));
+});
+
+test('sums beyond what a number holds stay exact', async () => {
+  const database = await testDatabase();
+  const organizationId = randomUUID();
+  const cells: DailyAggregates = new Map();
+  const entry: SumEntry = {
+    day: '2026-03-01',
+    hour: 5,
+    sums: { captured: Number.MAX_SAFE_INTEGER },
+  };
+  const place = { merchantId: nilUuid, storeId: undefined, deviceId: undefined };
+  addSumEntry(cells, entry, place, { groupId: 1, currencyGroupId: 2 });
+  for (let time = 0; time < 3; time += 1) {
+    await addAggregates(database.query, organizationId, [...cells.values()]);
+  }
+  const wanted = 3n * BigInt(Number.MAX_SAFE_INTEGER);
+  for (const cell of (await stored(database.query, organizationId)).values()) {
+    assert.equal(cell.figures.captured, wanted);
+    for (const hour of cell.hours.values()) assert.equal(hour.captured, wanted);
+  }
+});

@@ -1,0 +1,87 @@
+// SQL for the daily sums: the database adds new values to stored ones.
+import { encodeLines, encodeSimpleArray, withStatementName } from '../../platform/index.ts';
+import type { RunQuery } from '../infrastructure/run-query.ts';
+import {
+  type AggregateKey,
+  type DailyAggregate,
+  type FiguresRow,
+  type HoursJson,
+  type LatencyJson,
+  paymentOutcomes,
+  readHours,
+  readLatency,
+  toFigures,
+  writeHours,
+  writeLatency,
+} from './daily-aggregates.ts';
+import { sumNames } from './reported-payment-types.ts';
+
+const keyColumns = [
+  ['level', 'integer'],
+  ['day', 'date'],
+  ['merchantId', 'uuid'],
+  ['storeId', 'uuid'],
+  ['deviceId', 'uuid'],
+  ['groupId', 'integer'],
+] as const satisfies readonly (readonly [keyof AggregateKey, string])[];
+const figureColumns = [...paymentOutcomes, ...sumNames];
+const firstFigureParameter = keyColumns.length + 2;
+const hoursParameter = firstFigureParameter + figureColumns.length;
+
+/** Amounts are stored as text; see `writeHours`. */
+const addedHourSql = figureColumns.map((_, i) => {
+  const sum = `(e.value ->> ${i})::bigint + coalesce((o.hour ->> ${i})::bigint, 0)`;
+  return i < paymentOutcomes.length ? sum : `(${sum})::text`;
+});
+
+export const addAggregatesSql = withStatementName(
+  'report-cells',
+  `INSERT INTO report_cells AS c (organization_id, level, day, merchant_id, store_id, device_id, group_id,
+    ${figureColumns.join(', ')}, hours, latency)
+  SELECT $1, r."level", r."day", r."merchantId", r."storeId", r."deviceId", r."groupId",
+    ${figureColumns.map((name) => `r.${name}`).join(', ')}, r.hours::jsonb, r.latency::jsonb
+  FROM unnest(${keyColumns.map(([, type], i) => `$${i + 2}::${type}[]`).join(', ')},
+    ${figureColumns.map((_, i) => `$${firstFigureParameter + i}::bigint[]`).join(', ')},
+    string_to_array($${hoursParameter}, E'\\n'), string_to_array($${hoursParameter + 1}, E'\\n'))
+    AS r(${keyColumns.map(([name]) => `"${name}"`).join(', ')}, ${figureColumns.join(', ')}, hours, latency)
+  ON CONFLICT (organization_id, level, day, merchant_id, store_id, device_id, group_id) DO UPDATE SET
+    ${figureColumns.map((name) => `${name} = c.${name} + excluded.${name}`).join(', ')},
+    hours = coalesce(c.hours || (
+      SELECT jsonb_object_agg(e.key, jsonb_build_array(${addedHourSql.join(', ')}))
+      FROM jsonb_each(excluded.hours) e
+      CROSS JOIN LATERAL (SELECT c.hours -> e.key AS hour OFFSET 0) o), c.hours),
+    latency = coalesce(c.latency || (
+      SELECT jsonb_object_agg(e.key, e.value::bigint + coalesce((c.latency ->> e.key)::bigint, 0))
+      FROM jsonb_each_text(excluded.latency) e), c.latency)`,
+);
+
+/** `cells` contains each key only once. */
+export async function addAggregates(
+  run: RunQuery,
+  organizationId: string,
+  aggregates: readonly DailyAggregate[],
+): Promise<void> {
+  await run(addAggregatesSql, [
+    organizationId,
+    ...keyColumns.map(([name]) =>
+      encodeSimpleArray(aggregates.map((aggregate) => aggregate[name])),
+    ),
+    ...figureColumns.map((name) =>
+      encodeSimpleArray(aggregates.map((aggregate) => String(aggregate.figures[name]))),
+    ),
+    encodeLines(aggregates.map(({ hours }) => JSON.stringify(writeHours(hours)))),
+    encodeLines(aggregates.map(({ latency }) => JSON.stringify(writeLatency(latency)))),
+  ]);
+}
+
+type AggregateRow = FiguresRow & { hours: HoursJson; latency: LatencyJson };
+
+export type StoredAggregate = Omit<DailyAggregate, keyof AggregateKey | 'aggregatesOfAllLevels'>;
+
+export function toStoredAggregate(row: AggregateRow): StoredAggregate {
+  return {
+    figures: toFigures(row),
+    hours: readHours(row.hours),
+    latency: readLatency(row.latency),
+  };
+}

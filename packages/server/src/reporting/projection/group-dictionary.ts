@@ -1,0 +1,161 @@
+// Assigns small numbers to the groups and classes of an organisation; numbers are never reused.
+import type { RunQuery } from '../infrastructure/run-query.ts';
+import type { PaymentGroup } from './reported-payment-types.ts';
+
+export type NumberedGroup = PaymentGroup & { readonly groupId: number };
+export type NumberedClass = {
+  readonly classId: number;
+  readonly groupId: number;
+  readonly state: string;
+};
+
+export type GroupDictionary = {
+  readonly groups: Map<string, number>;
+  readonly classes: Map<string, number>;
+};
+
+/** Beyond this number, new combinations are counted under the reason `Other`. */
+const groupsMax = 20_000;
+
+/** The group for all payments in a currency; no payment belongs to it directly. */
+export const currencyGroup = (currency: string): PaymentGroup => ({
+  kind: 'Card',
+  scheme: '',
+  entryMode: '',
+  category: '',
+  reason: '',
+  currency,
+});
+
+export const groupKey = (group: PaymentGroup): string =>
+  [group.kind, group.scheme, group.entryMode, group.category, group.reason, group.currency].join(
+    '|',
+  );
+const classKey = (groupId: number, state: string): string => `${groupId}|${state}`;
+
+const groupsSql = `SELECT group_id AS "groupId", kind, scheme, entry_mode AS "entryMode", category, reason,
+    currency FROM report_groups WHERE organization_id = $1`;
+const classesSql = `SELECT class_id AS "classId", group_id AS "groupId", state
+  FROM report_classes WHERE organization_id = $1`;
+const insertGroupsSql = `INSERT INTO report_groups (organization_id, group_id, kind, scheme, entry_mode,
+    category, reason, currency)
+  SELECT $1, r.* FROM jsonb_to_recordset($2::jsonb) AS r("groupId" integer, kind text, scheme text,
+    "entryMode" text, category text, reason text, currency text)`;
+const insertClassesSql = `INSERT INTO report_classes (organization_id, class_id, group_id, state, payments)
+  SELECT $1, r."classId", r."groupId", r.state, 0 FROM jsonb_to_recordset($2::jsonb)
+    AS r("classId" integer, "groupId" integer, state text)`;
+
+export const readGroups = (run: RunQuery, organizationId: string): Promise<NumberedGroup[]> =>
+  run<NumberedGroup>(groupsSql, [organizationId]);
+
+async function readDictionary(run: RunQuery, organizationId: string): Promise<GroupDictionary> {
+  const groups = await readGroups(run, organizationId);
+  const classes = await run<NumberedClass>(classesSql, [organizationId]);
+  return {
+    groups: new Map(groups.map((group) => [groupKey(group), group.groupId])),
+    classes: new Map(
+      classes.map(({ classId, groupId, state }) => [classKey(groupId, state), classId]),
+    ),
+  };
+}
+
+export type GroupAndClassIds = { readonly groupId: number; readonly classId: number };
+type GroupAndState = { readonly group: PaymentGroup; readonly state: string };
+
+function findNumbers(
+  { groups, classes }: GroupDictionary,
+  { group, state }: GroupAndState,
+): GroupAndClassIds | undefined {
+  const groupId = groups.get(groupKey(group));
+  const classId = groupId === undefined ? undefined : classes.get(classKey(groupId, state));
+  return groupId === undefined || classId === undefined ? undefined : { groupId, classId };
+}
+
+const maxNumber = (numbers: Iterable<number>): number => Math.max(0, ...numbers);
+
+async function addMissing(
+  run: RunQuery,
+  organizationId: string,
+  { groups, classes }: GroupDictionary,
+  wanted: readonly GroupAndState[],
+): Promise<void> {
+  const newGroups: NumberedGroup[] = [];
+  const newClasses: NumberedClass[] = [];
+  let groupId = maxNumber(groups.values());
+  let classId = maxNumber(classes.values());
+  for (const { group, state } of wanted) {
+    const text = groupKey(group);
+    if (!groups.has(text)) {
+      groupId += 1;
+      groups.set(text, groupId);
+      newGroups.push({ ...group, groupId });
+    }
+    const ownGroupId = groups.get(text) ?? 0;
+    if (classes.has(classKey(ownGroupId, state))) continue;
+    classId += 1;
+    classes.set(classKey(ownGroupId, state), classId);
+    newClasses.push({ classId, groupId: ownGroupId, state });
+  }
+  if (newGroups.length > 0) {
+    await run(insertGroupsSql, [organizationId, JSON.stringify(newGroups)]);
+  }
+  if (newClasses.length > 0) {
+    await run(insertClassesSql, [organizationId, JSON.stringify(newClasses)]);
+  }
+}
+
+const limitGroups = ({ groups }: GroupDictionary, group: PaymentGroup): PaymentGroup =>
+  groups.size < groupsMax || groups.has(groupKey(group))
+    ? group
+    : { ...group, scheme: '', entryMode: '', reason: 'Other' };
+
+export type DictionarySession = {
+  /**
+   * Returns numbers in the order of `wanted`, and creates missing ones. The caller must hold the
+   * lock of the organisation.
+   */
+  assignNumbers(run: RunQuery, groups: readonly GroupAndState[]): Promise<GroupAndClassIds[]>;
+  /** Call this after the commit, so that the new numbers may be cached. */
+  cacheAfterCommit(): void;
+};
+
+/** Caches committed numbers of at most this many organisations. */
+const cachedOrganizationsMax = 200;
+
+/** @example const numbering = dictionaries.open(organizationId); */
+export function createGroupDictionaries() {
+  const cache = new Map<string, GroupDictionary>();
+
+  function cacheDictionary(organizationId: string, dictionary: GroupDictionary): void {
+    cache.delete(organizationId);
+    cache.set(organizationId, dictionary);
+    const [oldest] = cache.keys();
+    if (cache.size > cachedOrganizationsMax && oldest !== undefined) cache.delete(oldest);
+  }
+
+  return {
+    open(organizationId: string): DictionarySession {
+      let newDictionary: GroupDictionary | undefined;
+      return {
+        async assignNumbers(run, wanted) {
+          const cached = cache.get(organizationId);
+          const found = wanted.map((each) => cached && findNumbers(cached, each));
+          if (found.every((each) => each !== undefined)) return found;
+          // Another process may have added numbers while it held the lock.
+          const dictionary = await readDictionary(run, organizationId);
+          const limited = wanted.map((each) => ({
+            ...each,
+            group: limitGroups(dictionary, each.group),
+          }));
+          await addMissing(run, organizationId, dictionary, limited);
+          newDictionary = dictionary;
+          return limited.map((each) => findNumbers(dictionary, each) ?? { groupId: 0, classId: 0 });
+        },
+        cacheAfterCommit() {
+          if (newDictionary !== undefined) cacheDictionary(organizationId, newDictionary);
+        },
+      };
+    },
+  };
+}
+export type GroupDictionaries = ReturnType<typeof createGroupDictionaries>;

@@ -1,0 +1,135 @@
+// Tests that payment lines are written in their current state, and never return to an older one.
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { test } from 'node:test';
+import { testDatabase } from '../../../test/support/database/test-database.ts';
+import { writeLines } from './payment-line-sql.ts';
+import type { PaymentLine, SettlementMovement } from './reported-payment-types.ts';
+
+const clientName = ' "a,b" {\\} NULL \'é漢\' ';
+
+function lineOf(changes: Partial<PaymentLine>): PaymentLine {
+  return {
+    paymentId: randomUUID(),
+    createdAt: '2026-03-01T10:00:00.123Z',
+    state: 'Captured',
+    group: {
+      kind: 'Card',
+      scheme: 'Visa',
+      entryMode: 'Chip',
+      currency: 'EUR',
+      category: '',
+      reason: '',
+    },
+    merchantId: randomUUID(),
+    storeId: undefined,
+    deviceId: randomUUID(),
+    linkId: randomUUID(),
+    amount: 999_999_999_999,
+    authorized: 5,
+    captured: 5,
+    cancelled: 0,
+    refunded: 0,
+    clientTransactionId: clientName,
+    orderId: undefined,
+    retrievalReference: 'null',
+    authorizationCode: '',
+    maskedNumber: '411111******1111',
+    cardToken: undefined,
+    responseCode: '00',
+    isOffline: false,
+    day: '2026-03-01',
+    timeZone: 'Europe/Paris',
+    updatedAt: '2026-03-01T10:00:01.000Z',
+    version: 2,
+    ...changes,
+  };
+}
+
+const moveOf = (number: number, amount: number): SettlementMovement => ({
+  date: '2026-03-01',
+  kind: 'Capture',
+  count: 1,
+  amount,
+  references: {
+    number,
+    merchantNumber: 'M "1"',
+    terminal: 'T,1',
+    trace: '000001',
+    retrievalReference: '12',
+    movedAt: '2026-03-01T10:00:01.000Z',
+  },
+});
+
+const linesStored = `SELECT payment_id AS id, counted, class_id AS class, captured, client_transaction_id AS client,
+    retrieval_reference AS reference, authorization_code AS code, last_four AS last, order_id AS "order", amount,
+    created_at AS at FROM report_payments WHERE organization_id = $1 ORDER BY counted, payment_id`;
+const movesStored = `SELECT number, amount, payment_id AS id, link_id AS link, merchant_id AS merchant,
+    authorization_code AS code, masked_number AS card, terminal, acquirer_merchant_number AS theirs
+  FROM report_movements WHERE organization_id = $1 ORDER BY number`;
+
+test('a line is stored as it stands, whatever its texts hold, and tells what was known before', async () => {
+  const { query } = await testDatabase();
+  const organizationId = randomUUID();
+  const line = lineOf({});
+  const moves = new Map([[2, [moveOf(0, 5)]]]);
+  const first = await writeLines(query, organizationId, [{ line, movements: moves, classId: 7 }]);
+  assert.equal(first.size, 0);
+
+  const later = { ...line, captured: 9, version: 4, authorizationCode: 'ABC' };
+  const more = new Map([...moves, [4, [moveOf(1, 4)]]]);
+  const other = lineOf({ linkId: undefined, maskedNumber: undefined, version: 9 });
+  const known = await writeLines(query, organizationId, [
+    { line: other, movements: new Map(), classId: 8 },
+    { line: later, movements: more, classId: 8 },
+  ]);
+  assert.deepEqual([...known.values()], [{ paymentId: line.paymentId, classId: 7, counted: 2 }]);
+
+  const shared = { client: clientName, reference: 'null', order: null, amount: 999_999_999_999 };
+  assert.deepEqual(await query(linesStored, [organizationId]), [
+    {
+      id: line.paymentId,
+      counted: 4,
+      class: 8,
+      captured: 9,
+      code: 'ABC',
+      last: '1111',
+      ...shared,
+      at: new Date(line.createdAt),
+    },
+    {
+      id: other.paymentId,
+      counted: 9,
+      class: 8,
+      captured: 5,
+      code: '',
+      last: null,
+      ...shared,
+      at: new Date(line.createdAt),
+    },
+  ]);
+  const ofLine = { id: line.paymentId, link: line.linkId, merchant: line.merchantId };
+  const alike = { ...ofLine, card: '411111******1111', terminal: 'T,1', theirs: 'M "1"' };
+  assert.deepEqual(await query(movesStored, [organizationId]), [
+    { number: 0, amount: 5, code: '', ...alike },
+    { number: 1, amount: 4, code: 'ABC', ...alike },
+  ]);
+});
+
+test('what is told again changes nothing, and neither does what is older', async () => {
+  const { query } = await testDatabase();
+  const organizationId = randomUUID();
+  const line = lineOf({ version: 3 });
+  await writeLines(query, organizationId, [{ line, movements: new Map(), classId: 1 }]);
+  const before = await query(linesStored, [organizationId]);
+  for (const version of [3, 2]) {
+    const old = { ...line, version, captured: 1 };
+    const moves = new Map([[2, [moveOf(0, 1)]]]);
+    const known = await writeLines(query, organizationId, [
+      { line: old, movements: moves, classId: 2 },
+    ]);
+    assert.equal(known.get(line.paymentId)?.counted, 3);
+  }
+  assert.deepEqual(await query(linesStored, [organizationId]), before);
+  assert.deepEqual(await query(movesStored, [organizationId]), []);
+});

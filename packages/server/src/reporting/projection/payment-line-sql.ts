@@ -1,0 +1,210 @@
+// SQL for the lines of payments and their movements: some payments in one statement.
+import { encodeSimpleArray, encodeTextArray, withStatementName } from '../../platform/index.ts';
+import type { RunQuery } from '../infrastructure/run-query.ts';
+import type { PaymentLine, ProjectedPayment } from './reported-payment-types.ts';
+
+export type StoredPayment = { paymentId: string; classId: number; counted: number };
+
+export type NumberedLine = Pick<ProjectedPayment, 'line' | 'movements'> & {
+  readonly classId: number;
+};
+
+type Column = {
+  readonly name: string;
+  readonly type: string;
+  readonly readValue: (each: NumberedLine) => string | number | undefined;
+  /** Texts from clients, hosts or providers. */
+  readonly isText?: true;
+  /** Columns without this flag never change, and are written only once. */
+  readonly changes?: true;
+};
+
+const column = (
+  name: string,
+  type: string,
+  of: (line: PaymentLine) => string | number | undefined,
+  more: Pick<Column, 'isText' | 'changes'> = {},
+): Column => ({ name, type, readValue: ({ line }) => of(line), ...more });
+
+const freeText = { isText: true } as const;
+const changingColumn = { changes: true } as const;
+
+const columns: readonly Column[] = [
+  column('created_at', 'timestamptz', (line) => line.createdAt),
+  column('payment_id', 'uuid', (line) => line.paymentId),
+  { name: 'class_id', type: 'integer', readValue: ({ classId }) => classId, changes: true },
+  column('counted', 'integer', (line) => line.version, changingColumn),
+  column('merchant_id', 'uuid', (line) => line.merchantId),
+  column('store_id', 'uuid', (line) => line.storeId),
+  column('device_id', 'uuid', (line) => line.deviceId),
+  column('link_id', 'uuid', (line) => line.linkId, changingColumn),
+  column('amount', 'bigint', (line) => line.amount),
+  column('authorized', 'bigint', (line) => line.authorized, changingColumn),
+  column('captured', 'bigint', (line) => line.captured, changingColumn),
+  column('cancelled', 'bigint', (line) => line.cancelled, changingColumn),
+  column('refunded', 'bigint', (line) => line.refunded, changingColumn),
+  column('client_transaction_id', 'text', (line) => line.clientTransactionId, freeText),
+  column('order_id', 'text', (line) => line.orderId, freeText),
+  column('retrieval_reference', 'text', (line) => line.retrievalReference, {
+    ...freeText,
+    ...changingColumn,
+  }),
+  column('authorization_code', 'text', (line) => line.authorizationCode, {
+    ...freeText,
+    ...changingColumn,
+  }),
+  column('masked_number', 'text', (line) => line.maskedNumber, freeText),
+  column('card_token', 'uuid', (line) => line.cardToken),
+  column('response_code', 'text', (line) => line.responseCode, { ...freeText, ...changingColumn }),
+  column('is_offline', 'boolean', (line) => String(line.isOffline)),
+  column('day', 'date', (line) => line.day),
+  column('time_zone', 'text', (line) => line.timeZone, freeText),
+  column('updated_at', 'timestamptz', (line) => line.updatedAt, changingColumn),
+];
+
+const columnNames = columns.map(({ name }) => name);
+/** $1 is the organisation. */
+const firstColumnParameter = 2;
+const parameterOf = (name: string): string => {
+  const at = columnNames.indexOf(name);
+  return `$${at + firstColumnParameter}::${columns[at]?.type}[]`;
+};
+
+/** A movement; `at` is the position of its payment among the lines, starting at 1. */
+type NewMovement = { readonly at: number } & Record<
+  'settlementDate' | 'kind' | 'merchantNumber' | 'terminal' | 'trace' | 'reference' | 'movedAt',
+  string
+> & { readonly number: number; readonly amount: number; readonly currency: string };
+
+function listNewMovements(lines: readonly NumberedLine[], stored: StoredPayments): NewMovement[] {
+  return lines.flatMap(({ line, movements }, index) => {
+    if (line.linkId === undefined) return [];
+    const countedEvents = stored.get(line.paymentId)?.counted ?? 0;
+    return [...movements].flatMap(([sequence, all]) =>
+      all.flatMap(({ date, kind, amount, references }) =>
+        references === undefined || sequence <= countedEvents || sequence > line.version
+          ? []
+          : {
+              at: index + 1,
+              settlementDate: date,
+              number: references.number,
+              kind,
+              amount,
+              currency: line.group.currency,
+              merchantNumber: references.merchantNumber,
+              terminal: references.terminal,
+              trace: references.trace,
+              reference: references.retrievalReference,
+              movedAt: references.movedAt,
+            },
+      ),
+    );
+  });
+}
+
+const movementColumns = [
+  ['at', 'integer'],
+  ['settlementDate', 'date'],
+  ['number', 'integer'],
+  ['kind', 'text'],
+  ['amount', 'bigint'],
+  ['currency', 'text'],
+  ['merchantNumber', 'text'],
+  ['terminal', 'text'],
+  ['trace', 'text'],
+  ['reference', 'text'],
+  ['movedAt', 'timestamptz'],
+] as const satisfies readonly (readonly [keyof NewMovement, string])[];
+
+const toText = (value: string | number | undefined) =>
+  value === undefined ? undefined : String(value);
+
+const firstMovementParameter = firstColumnParameter + columns.length;
+const lineValueSql = (name: string) => `(${parameterOf(name)})[m."at"]`;
+
+/**
+ * Returns the written lines. The statement scans no table, so its plan is good at any table size.
+ */
+const buildLinesSql = (name: string, onConflict: string) =>
+  withStatementName(
+    name,
+    `WITH kept AS (
+    INSERT INTO report_payments AS p (organization_id, last_four, ${columnNames.join(', ')})
+    SELECT $1, right(r.masked_number, 4), ${columnNames.map((name) => `r.${name}`).join(', ')}
+    FROM unnest(${columnNames.map(parameterOf).join(', ')}) AS r(${columnNames.join(', ')})
+    ON CONFLICT (organization_id, created_at, payment_id) DO ${onConflict}
+    RETURNING payment_id
+  ), moved AS (
+    INSERT INTO report_movements (organization_id, link_id, payment_id, merchant_id, authorization_code,
+      masked_number, settlement_date, number, kind, amount, currency, acquirer_merchant_number, terminal,
+      trace_number, retrieval_reference, moved_at)
+    SELECT $1, ${lineValueSql('link_id')}, ${lineValueSql('payment_id')}, ${lineValueSql('merchant_id')},
+      ${lineValueSql('authorization_code')}, ${lineValueSql('masked_number')}, m."settlementDate", m.number, m.kind,
+      m.amount, m.currency, m."merchantNumber", m.terminal, m.trace, m.reference, m."movedAt"
+    FROM unnest(${movementColumns.map(([, type], i) => `$${firstMovementParameter + i}::${type}[]`).join(', ')})
+      AS m(${movementColumns.map(([name]) => `"${name}"`).join(', ')})
+    WHERE ${lineValueSql('payment_id')} IN (SELECT payment_id FROM kept)
+    ON CONFLICT (organization_id, link_id, settlement_date, payment_id, number) DO NOTHING
+  )
+  SELECT payment_id AS "paymentId" FROM kept`,
+  );
+
+const changingColumnNames = columns.filter(({ changes }) => changes).map(({ name }) => name);
+
+export const insertLinesSql = buildLinesSql('report-new-lines', 'NOTHING');
+/** A line whose events are already counted stays unchanged. */
+export const updateLinesSql = buildLinesSql(
+  'report-later-lines',
+  `UPDATE SET ${changingColumnNames.map((name) => `${name} = excluded.${name}`).join(', ')}
+    WHERE p.counted < excluded.counted`,
+);
+
+export const storedPaymentsSql = `SELECT p.payment_id AS "paymentId", p.class_id AS "classId", p.counted
+  FROM unnest($2::timestamptz[], $3::uuid[]) AS r(created_at, payment_id)
+  CROSS JOIN LATERAL (SELECT * FROM report_payments WHERE organization_id = $1
+    AND created_at = r.created_at AND payment_id = r.payment_id LIMIT 1) p`;
+
+type StoredPayments = ReadonlyMap<string, StoredPayment>;
+
+function buildLinesValues(
+  organizationId: string,
+  lines: readonly NumberedLine[],
+  stored: StoredPayments,
+) {
+  const movements = listNewMovements(lines, stored);
+  return [
+    organizationId,
+    ...columns.map(({ readValue: of, isText }) => {
+      const values = lines.map(of);
+      return isText === true ? encodeTextArray(values.map(toText)) : encodeSimpleArray(values);
+    }),
+    ...movementColumns.map(([name, type]) => {
+      const values = movements.map((each) => each[name]);
+      return type === 'text' ? encodeTextArray(values.map(toText)) : encodeSimpleArray(values);
+    }),
+  ];
+}
+
+/** Writes the current lines, and returns the earlier state of those that existed. */
+export async function writeLines(
+  run: RunQuery,
+  organizationId: string,
+  lines: readonly NumberedLine[],
+): Promise<StoredPayments> {
+  type WrittenLine = Pick<StoredPayment, 'paymentId'>;
+  const written = await run<WrittenLine>(
+    insertLinesSql,
+    buildLinesValues(organizationId, lines, new Map()),
+  );
+  if (written.length === lines.length) return new Map();
+  const newIds = new Set(written.map(({ paymentId }) => paymentId));
+  const existingLines = lines.filter(({ line }) => !newIds.has(line.paymentId));
+  const found = await run<StoredPayment>(storedPaymentsSql, [
+    organizationId,
+    encodeSimpleArray(existingLines.map(({ line }) => line.createdAt)),
+    encodeSimpleArray(existingLines.map(({ line }) => line.paymentId)),
+  ]);
+  const stored = new Map(found.map((each) => [each.paymentId, each]));
+  await run<WrittenLine>(updateLinesSql, buildLinesValues(organizationId, existingLines, stored));
+  return stored;
+}

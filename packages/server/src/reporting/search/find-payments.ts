@@ -1,0 +1,240 @@
+// Finds one page of payments, with the fastest statement for the filters.
+import { findTransactionsByIdentifier } from '../../payments/index.ts';
+import { findQrPaymentsByIdentifier } from '../../qr/index.ts';
+import type { RunQuery } from '../infrastructure/run-query.ts';
+import type { PagePosition, SearchPage } from './page-position.ts';
+import {
+  matchesFilters,
+  type PaymentClass,
+  type PaymentClassCache,
+} from './payment-class-cache.ts';
+import { hasGroupFilters, type PaymentSearch } from './search-filters.ts';
+import {
+  amountCountStatement,
+  amountStatement,
+  indexScanEndStatement,
+  indexScanStatement,
+  isStoreOfMerchantSql,
+  mergeStatement,
+  type PaymentRow,
+  type ReferenceColumn,
+  referenceStatement,
+  type SearchIndex,
+  type Statement,
+} from './search-sql.ts';
+
+export type FoundPayment = PaymentRow & { readonly paymentClass: PaymentClass };
+
+export type FoundPayments = {
+  readonly payments: FoundPayment[];
+  /** The position after which more payments follow; undefined if there are no more. */
+  readonly next: PagePosition | undefined;
+};
+
+/** The rows that one page may read: from an index alone, and lines in the order of time. */
+const indexRowsMax = 60_000;
+const lineRowsMax = 50_000;
+/** Payments of all classes are mixed, so a walk fills a page of frequent payments quickly. */
+const frequentRowsMax = 20_000;
+const shortWalkRows = 1_000;
+/** The payments that a walk reads in the time in which a merge starts one class. */
+const rowsPerClass = 15;
+/** Up to this many payments of one amount, the search reads them instead of a whole place. */
+const fewPaymentsOfAmount = 1_500;
+/** Up to this many payments in a range of amounts, the search sorts them instead of a walk. */
+const fewPaymentsInRange = 40_000;
+/** The maximum number of rows that one page merges from the classes. */
+const mergedRowsMax = 60_000;
+
+type SearchTask = {
+  readonly run: RunQuery;
+  readonly search: PaymentSearch;
+  readonly page: SearchPage;
+  readonly classIds: readonly number[] | undefined;
+  /** The number of payments in those classes, and in all classes. */
+  readonly matching: number;
+  readonly total: number;
+};
+
+type PageRows = { readonly rows: PaymentRow[]; readonly next?: PagePosition | undefined };
+
+const toPosition = (row: Pick<PaymentRow, 'created_at' | 'payment_id'>): PagePosition => ({
+  createdAt: row.created_at.toISOString(),
+  paymentId: row.payment_id,
+});
+
+/** One more row than the page shows whether further rows exist. */
+const withOneMore = (page: SearchPage): SearchPage => ({ ...page, limit: page.limit + 1 });
+
+const runStatement = (run: RunQuery, { text, values }: Statement) => run<PaymentRow>(text, values);
+
+async function readPage({ run, page }: SearchTask, statement: Statement): Promise<PageRows> {
+  const rows = await runStatement(run, statement);
+  return rows.length > page.limit
+    ? { rows: rows.slice(0, page.limit), next: toPosition(rows[page.limit - 1] as PaymentRow) }
+    : { rows };
+}
+
+async function scanIndex(
+  task: SearchTask,
+  index: SearchIndex,
+  scannedMax: number,
+): Promise<PageRows> {
+  const { run, search, classIds, page } = task;
+  const scan = { search, classIds, page: withOneMore(page) };
+  const found = await readPage(task, indexScanStatement(index, scan, scannedMax));
+  const wantsAll = classIds === undefined && search.amountMin === undefined;
+  if (found.next !== undefined || (wantsAll && search.amountMax === undefined)) return found;
+  const end = indexScanEndStatement(index, scan, scannedMax);
+  const [last] = await run<PaymentRow>(end.text, end.values);
+  return last === undefined ? found : { ...found, next: toPosition(last) };
+}
+
+async function findByAmount(task: SearchTask): Promise<PageRows> {
+  const { search, classIds, page, matching } = task;
+  const scan = { search, classIds, page: withOneMore(page) };
+  if (classIds !== undefined && matching <= indexRowsMax) {
+    return readPage(task, mergeStatement(scan));
+  }
+  if (search.amountMin === search.amountMax) return scanIndex(task, 'amount', indexRowsMax);
+  if ((await countAmounts(task, fewPaymentsInRange + 1)) <= fewPaymentsInRange)
+    return readPage(task, amountStatement(scan));
+  return scanIndex(task, 'time', lineRowsMax);
+}
+
+async function findByGroup(task: SearchTask): Promise<PageRows> {
+  const { search, classIds = [], page, matching, total } = task;
+  const scan = { search, classIds, page: withOneMore(page) };
+  const isLongMerge = classIds.length * (page.limit + 1) > mergedRowsMax;
+  const rowsOfPage = ((page.limit + 1) * total) / Math.max(1, matching);
+  const isShortWalk = rowsOfPage <= Math.max(shortWalkRows, classIds.length * rowsPerClass);
+  if (isShortWalk || isLongMerge) {
+    const found = await scanIndex(task, 'time', isLongMerge ? lineRowsMax : frequentRowsMax);
+    const isIncomplete = found.next !== undefined && found.rows.length < page.limit;
+    if (!isIncomplete || isLongMerge) return found;
+  }
+  return readPage(task, mergeStatement(scan));
+}
+
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const fourDigits = /^[0-9]{4}$/;
+
+/** The columns that can contain a text of this form. */
+export function listReferenceColumns(text: string): (readonly [ReferenceColumn, string])[] {
+  const lower = text.toLowerCase();
+  if (uuidPattern.test(text)) {
+    return [
+      ['card_token', lower],
+      ['order_id', lower],
+    ];
+  }
+  return [
+    ['retrieval_reference', text],
+    ['authorization_code', text],
+    ['order_id', lower],
+    ...(fourDigits.test(text) ? [['last_four', text] as const] : []),
+  ];
+}
+
+async function findByText(task: SearchTask, text: string): Promise<PageRows> {
+  const { run, search, classIds, page } = task;
+  const { organizationId } = search;
+  const foundByIdentifier = [
+    ...(await findTransactionsByIdentifier(run, organizationId, text)),
+    ...(await findQrPaymentsByIdentifier(run, organizationId, text)),
+  ];
+  const scan = { search, classIds, page: withOneMore(page) };
+  return readPage(task, referenceStatement(scan, listReferenceColumns(text), foundByIdentifier));
+}
+
+/** The lowest level that the search names. */
+export function chooseEntityIndex({
+  deviceId,
+  storeId,
+  merchantId,
+}: PaymentSearch): SearchIndex | undefined {
+  if (deviceId !== undefined) return 'device';
+  if (storeId !== undefined) return 'store';
+  return merchantId === undefined ? undefined : 'merchant';
+}
+
+async function countAmounts({ run, search }: SearchTask, limit: number): Promise<number> {
+  const { text, values } = amountCountStatement(search, limit);
+  const [row] = await run<{ count: number }>(text, values);
+  return row?.count ?? 0;
+}
+
+/** Walks along a place, or reads the payments of a single amount if they are few. */
+async function findByEntity(task: SearchTask, index: SearchIndex): Promise<PageRows> {
+  const { amountMin, amountMax } = task.search;
+  const isOneAmount = amountMin !== undefined && amountMin === amountMax;
+  const isFew =
+    isOneAmount && (await countAmounts(task, fewPaymentsOfAmount + 1)) <= fewPaymentsOfAmount;
+  return scanIndex(task, isFew ? 'amount' : index, indexRowsMax);
+}
+
+/**
+ * A store always belongs to the same merchant. If the search names both, this check decides whether
+ * results are possible. The walk along the store then needs no filter by merchant.
+ */
+async function dropRedundantMerchant(
+  run: RunQuery,
+  search: PaymentSearch,
+): Promise<PaymentSearch | undefined> {
+  const { organizationId, merchantId, storeId, deviceId } = search;
+  if (merchantId === undefined || storeId === undefined || deviceId !== undefined) return search;
+  const values = [organizationId, storeId, merchantId];
+  const [owner] = await run<{ isOwn: boolean }>(isStoreOfMerchantSql, values);
+  return owner?.isOwn === true ? { ...search, merchantId: undefined } : undefined;
+}
+
+async function findRows(task: SearchTask): Promise<PageRows> {
+  const { search } = task;
+  const { text, amountMin, amountMax } = search;
+  if (text !== undefined) return findByText(task, text);
+  const index = chooseEntityIndex(search);
+  if (index !== undefined) return findByEntity(task, index);
+  if (amountMin !== undefined || amountMax !== undefined) return findByAmount(task);
+  if (task.classIds !== undefined) return findByGroup(task);
+  return scanIndex(task, 'time', lineRowsMax);
+}
+
+/**
+ * Finds one page of payments. If matching payments are rare, a page may be short or empty although
+ * more follow.
+ *
+ * @example const { payments, next } = await findPayments(run, paymentClasses, search, { limit: 50, isAscending: false, after });
+ */
+export async function findPayments(
+  run: RunQuery,
+  paymentClasses: PaymentClassCache,
+  requested: PaymentSearch,
+  page: SearchPage,
+): Promise<FoundPayments> {
+  const search = await dropRedundantMerchant(run, requested);
+  if (search === undefined) return { payments: [], next: undefined };
+  const { organizationId, groupFilters } = search;
+  let classesById = await paymentClasses.read(run, organizationId);
+  const matching = [...classesById.values()].filter((each) => matchesFilters(groupFilters, each));
+  if (hasGroupFilters(groupFilters) && matching.length === 0)
+    return { payments: [], next: undefined };
+  const count = (all: Iterable<PaymentClass>) =>
+    [...all].reduce((sum, { payments }) => sum + payments, 0);
+  const { rows, next } = await findRows({
+    run,
+    search,
+    page,
+    classIds: hasGroupFilters(groupFilters) ? matching.map(({ classId }) => classId) : undefined,
+    matching: count(matching),
+    total: count(classesById.values()),
+  });
+  if (rows.some((row) => !classesById.has(row.class_id))) {
+    paymentClasses.clear(organizationId);
+    classesById = await paymentClasses.read(run, organizationId);
+  }
+  const payments = rows.flatMap((row) => {
+    const paymentClass = classesById.get(row.class_id);
+    return paymentClass === undefined ? [] : [{ ...row, paymentClass }];
+  });
+  return { payments, next };
+}

@@ -1,0 +1,382 @@
+// Tests the AWS adapter with a server that checks signatures and members, and fails on demand.
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { defined } from '@switchyard/contract';
+import {
+  aesCmac,
+  aesWorkingKey,
+  buildPinBlock,
+  encryptDukptData,
+  readKsn,
+  retailMac,
+  sealPinBlock,
+} from '@switchyard/pin';
+import {
+  type AwsStub,
+  awsCredentials,
+  awsRegion,
+  startAwsStub,
+  tr31KeyBlock,
+} from '../../../test/support/hsm/aws-payment-cryptography-stub.ts';
+import {
+  aesKsn,
+  decryptPin,
+  encryptTerminalData,
+  keyBytes,
+  keyTableEntry,
+  pinBlockUnderKey,
+  type TestKeyName,
+  tdesKsn,
+  terminalPinBlock,
+  testPan,
+  toHex,
+} from '../../../test/support/hsm/hsm-test-keys.ts';
+import { createAwsClient, createLog } from '../../platform/index.ts';
+import { createAwsHsm } from './aws-payment-cryptography.ts';
+import {
+  HsmError,
+  type HsmErrorCode,
+  type OpenableHsm,
+  type PinTranslationRequest,
+} from './hsm-types.ts';
+import { type KeyEntry, KeyTableFault, keyTableOf } from './key-table.ts';
+
+const names: TestKeyName[] = ['bdk-tdes', 'bdk-aes', 'zmk', 'zpk', 'zpk-aes', 'mac', 'mac-aes'];
+const now = Date.parse('2026-11-22T10:20:30.456Z');
+const logged: string[] = [];
+const log = createLog(
+  { logLevel: 'debug', environment: 'test', instanceName: 'test' } as Parameters<
+    typeof createLog
+  >[0],
+  { write: (line: string) => void logged.push(line) },
+);
+
+let stub: AwsStub;
+let hsm: OpenableHsm;
+const open: OpenableHsm[] = [];
+
+function create(
+  options: { entries?: KeyEntry[]; format4Pan?: 'full' | 'twelve'; timeoutMs?: number } = {},
+): OpenableHsm {
+  const { timeoutMs = 20_000, format4Pan = 'full' } = options;
+  const entries = options.entries ?? names.map((name) => keyTableEntry(name, stub.arn(name)));
+  const client = () =>
+    createAwsClient({
+      service: 'payment-cryptography',
+      region: awsRegion,
+      endpoint: stub.url,
+      credentials: awsCredentials,
+      clock: { now: () => now },
+      timeoutMs,
+      connections: 2,
+    });
+  const table = keyTableOf(entries, 'the table of the tests');
+  const made = createAwsHsm({ table, log, data: client(), control: client(), format4Pan });
+  open.push(made);
+  return made;
+}
+
+before(async () => {
+  stub = await startAwsStub();
+  hsm = create();
+  await hsm.start();
+});
+beforeEach(() => void stub.requests.splice(0));
+after(async () => {
+  for (const each of open) await each.close();
+  await stub.close();
+});
+
+const refused = (code: HsmErrorCode) => (error: unknown) => {
+  assert.ok(error instanceof HsmError, String(error));
+  assert.equal(error.code, code, error.message);
+  assert.ok(!error.message.includes(testPan) && !/[0-9A-F]{12}/.test(error.message), error.message);
+  return true;
+};
+
+const request: PinTranslationRequest = {
+  scheme: 'DukptTdes',
+  ksn: tdesKsn,
+  inFormat: 0,
+  pinBlock: terminalPinBlock('ISO0', tdesKsn),
+  pan: testPan,
+  outKeyRef: 'zpk',
+  outFormat: 0,
+};
+
+describe('the AWS HSM', () => {
+  it('sends these bytes for a PIN, signed, to the data plane', async () => {
+    const { pinBlock, outFormat } = await hsm.translatePin({ ...request, outFormat: 3 });
+    assert.equal(outFormat, 3);
+    assert.equal(decryptPin(pinBlock, 'zpk', 'ISO3'), '1234');
+    const [asked, ...more] = stub.requests;
+    assert.equal(more.length, 0);
+    assert.equal(asked?.path, '/pindata/translate');
+    assert.equal(
+      asked?.text,
+      `{"EncryptedPinBlock":"1B9C1845EB993A7A","IncomingKeyIdentifier":"${stub.arn('bdk-tdes')}","OutgoingKeyIdentifier":"${stub.arn('zpk')}","IncomingTranslationAttributes":{"IsoFormat0":{"PrimaryAccountNumber":"${testPan}"}},"OutgoingTranslationAttributes":{"IsoFormat3":{"PrimaryAccountNumber":"${testPan}"}},"IncomingDukptAttributes":{"KeySerialNumber":"${tdesKsn}","DukptKeyDerivationType":"TDES_2KEY"}}`,
+    );
+    assert.equal(asked.headers['x-amz-date'], '20261122T102030Z');
+    assert.equal(asked.headers['x-amz-security-token'], awsCredentials.sessionToken);
+    assert.match(
+      asked.headers.authorization ?? '',
+      /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE00000\/20261122\/eu-central-1\/payment-cryptography\/aws4_request, SignedHeaders=content-type;host;x-amz-date;x-amz-security-token, /,
+    );
+  });
+
+  it('translates format 1, which has no card number, and blocks under a zone key', async () => {
+    const pinBlock = terminalPinBlock('ISO1', tdesKsn);
+    const one = await hsm.translatePin({ ...request, inFormat: 1, pinBlock });
+    assert.equal(decryptPin(one.pinBlock, 'zpk', 'ISO0'), '1234');
+    assert.ok(stub.requests[0]?.text.includes('"IncomingTranslationAttributes":{"IsoFormat1":{}}'));
+    const zone = {
+      scheme: 'ZoneKey',
+      keyId: 'zpk',
+      inFormat: 0,
+      pan: testPan,
+      outKeyRef: 'zpk',
+    } as const;
+    const asked = { ...zone, pinBlock: pinBlockUnderKey('zpk', 'ISO0'), outFormat: 3 } as const;
+    const other = await hsm.translatePin(asked);
+    assert.equal(decryptPin(other.pinBlock, 'zpk', 'ISO3'), '1234');
+    assert.ok(stub.requests[1]?.text.includes('DukptAttributes') === false);
+  });
+
+  it('does format 4 only where PIN pads take twelve digits of the card number, as the service does', async () => {
+    const pinBlock = terminalPinBlock('ISO4', aesKsn);
+    const aes = { ...request, scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, pinBlock } as const;
+    await assert.rejects(hsm.translatePin({ ...aes, outKeyRef: 'zpk' }), refused('Unsupported'));
+    assert.equal(stub.requests.length, 0);
+    const legacy = create({ format4Pan: 'twelve' });
+    // This PIN pad uses the full card number, so the service decrypts to another PIN field and
+    // refuses it.
+    await assert.rejects(legacy.translatePin(aes), refused('PinBlockInvalid'));
+  });
+
+  it('derives from an AES-256 base key what its entry names, AES-128 where it names nothing', async () => {
+    const base = {
+      ...keyTableEntry('bdk-aes-long', stub.arn('bdk-aes-long')),
+      devices: ['12345678'],
+    };
+    const cases = [
+      [undefined, 'AES_128', 'aes128', 4],
+      ['AES_192', 'AES_192', 'aes192', 4],
+      ['AES_256', 'AES_256', 'aes256', 4],
+      ['TDES_2KEY', 'TDES_2KEY', 'tdes2', 0],
+      ['TDES_3KEY', 'TDES_3KEY', 'tdes3', 0],
+    ] as const;
+    for (const [derivation, told, algorithm, inFormat] of cases) {
+      const opening = { ...base, ...defined({ derivation }) };
+      const entries = [opening, keyTableEntry('zpk', stub.arn('zpk'))];
+      const own = create({ entries, format4Pan: 'twelve' });
+      const key = aesWorkingKey(keyBytes('bdk-aes-long'), readKsn(aesKsn), 'pin', algorithm);
+      const clear = buildPinBlock(`ISO${inFormat}`, [1, 2, 3, 4], testPan);
+      const block = toHex(sealPinBlock(`ISO${inFormat}`, key, clear, testPan, 'TwelveDigits'));
+      const asked = {
+        scheme: 'DukptAes',
+        ksn: aesKsn,
+        inFormat,
+        pan: testPan,
+        outKeyRef: 'zpk',
+      } as const;
+      const { pinBlock } = await own.translatePin({ ...asked, pinBlock: block, outFormat: 0 });
+      assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0'), '1234', told);
+      assert.ok(stub.requests.at(-1)?.text.includes(`"DukptKeyDerivationType":"${told}"`));
+      const data = Buffer.alloc(48, 'track data ');
+      const sealed = { baseKey: keyBytes('bdk-aes-long'), ksn: aesKsn, algorithm, data };
+      const request = { scheme: 'DukptAes', ksn: aesKsn } as const;
+      const opened = await own.decryptData({ ...request, data: toHex(encryptDukptData(sealed)) });
+      assert.deepEqual(opened, data, told);
+    }
+  });
+
+  it('starts with no key whose devices would derive a stronger one', async () => {
+    const weak = {
+      ...keyTableEntry('bdk-aes', stub.arn('bdk-aes')),
+      derivation: 'AES_256',
+    } as const;
+    const own = create({
+      entries: [weak, keyTableEntry('zpk', stub.arn('zpk'))],
+      format4Pan: 'twelve',
+    });
+    await assert.rejects(own.start(), /a base key of AES_128 derives no AES_256/);
+    const pinBlock = terminalPinBlock('ISO4', aesKsn);
+    const asked = { ...request, scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, pinBlock } as const;
+    await assert.rejects(own.translatePin(asked), refused('KeyUsage'));
+  });
+
+  it('decrypts data of devices, with the ARN encoded in the path', async () => {
+    const clear = Buffer.alloc(32, 'card data of a device');
+    for (const [ksn, scheme, keyId] of [
+      [tdesKsn, 'DukptTdes', 'bdk-tdes'],
+      [aesKsn, 'DukptAes', 'bdk-aes'],
+    ] as const) {
+      const data = encryptTerminalData(ksn, clear);
+      assert.deepEqual(await hsm.decryptData({ scheme, keyId, ksn, data }), clear);
+      const path = stub.requests.at(-1)?.path;
+      assert.equal(path, `/keys/${encodeURIComponent(stub.arn(keyId))}/decrypt`);
+    }
+  });
+
+  it('makes both MACs, the retail MAC over whole blocks', async () => {
+    const data = Buffer.from('a message of no whole blocks');
+    const retail = await hsm.mac({ keyRef: 'mac', algorithm: 'Iso9797Alg3', data });
+    assert.deepEqual(retail, retailMac(keyBytes('mac'), data));
+    assert.equal(
+      stub.requests[0]?.text,
+      `{"KeyIdentifier":"${stub.arn('mac')}","MessageData":"${toHex(data)}00000000","GenerationAttributes":{"Algorithm":"ISO9797_ALGORITHM3"},"MacLength":8}`,
+    );
+    const cmac = await hsm.mac({ keyRef: 'mac-aes', algorithm: 'AesCmac', data });
+    assert.deepEqual(cmac, aesCmac(keyBytes('mac-aes'), data));
+  });
+
+  it('imports key blocks, and nothing that is merely encrypted', async () => {
+    const wrapped = toHex(Buffer.from(tr31KeyBlock('zpk-other')));
+    const wanted = { wrappingKeyRef: 'zmk', wrapped, usage: 'ZonePin', algorithm: 'Tdes' } as const;
+    const imported = await hsm.importKey({
+      ...wanted,
+      checkValue: keyTableEntry('zpk-other', '').checkValue,
+    });
+    assert.equal(imported.keyRef, stub.arn('zpk-other'));
+    const { pinBlock } = await hsm.translatePin({ ...request, outKeyRef: imported.keyRef });
+    assert.equal(decryptPin(pinBlock, 'zpk-other', 'ISO0'), '1234');
+    // A process that did not import the key reads its facts once.
+    const other = create();
+    await other.translatePin({ ...request, outKeyRef: imported.keyRef });
+    const asks = stub.requests.filter(
+      ({ text }) => text === `{"KeyIdentifier":"${imported.keyRef}"}`,
+    );
+    assert.equal(asks.length, 1);
+    await assert.rejects(
+      hsm.importKey({ ...wanted, checkValue: '000000' }),
+      refused('DataInvalid'),
+    );
+    await assert.rejects(hsm.importKey({ ...wanted, usage: 'Mac' }), refused('KeyUsage'));
+    const bare = hsm.importKey({ ...wanted, wrapped: '00'.repeat(16) });
+    await assert.rejects(bare, refused('Unsupported'));
+  });
+
+  it('knows a key by its ARN as by its name, and by no more than its table says', async () => {
+    const [one, other] = [
+      '0d4f7a52-1111-4222-8333-944445555666',
+      '0d4f7a52-9999-4222-8333-944445555666',
+    ];
+    const kept = { ...keyTableEntry('zpk', stub.arn('zpk')), organizations: [one] };
+    const entries = [
+      keyTableEntry('bdk-tdes', stub.arn('bdk-tdes')),
+      kept,
+      keyTableEntry('mac', stub.arn('mac')),
+    ];
+    const own = create({ entries });
+    for (const outKeyRef of ['zpk', stub.arn('zpk')]) {
+      assert.equal(own.mayUse(outKeyRef, 'ZonePin', one), true);
+      assert.equal(own.mayUse(outKeyRef, 'ZonePin', other), false);
+      assert.equal(own.mayUse(outKeyRef, 'Mac', one), false);
+      await own.translatePin({ ...request, outKeyRef, organizationId: one });
+      const foreign = own.translatePin({ ...request, outKeyRef, organizationId: other });
+      await assert.rejects(foreign, refused('KeyNotFound'));
+    }
+    assert.equal(own.mayUse(stub.arn('zpk-other'), 'ZonePin', one), false);
+    assert.equal(own.mayUse('never-made', 'ZonePin', one), false);
+    const macUnder = (name: TestKeyName) =>
+      own.mac({ keyRef: stub.arn(name), algorithm: 'Iso9797Alg3', data: Buffer.alloc(8) });
+    await assert.rejects(macUnder('zpk'), refused('KeyUsage'));
+    // A key that is named by ARN is also compared with the table before its first use.
+    stub.overrideKey('mac', { KeyCheckValue: 'FFFFFF' });
+    await assert.rejects(macUnder('mac'), refused('KeyNotFound'));
+    stub.overrideKey('mac', {});
+    await macUnder('mac');
+  });
+
+  it('compares check values, usages and states at the start', async () => {
+    const wrong = [
+      [{ KeyCheckValue: '000000' }, /zpk has another check value/],
+      [{ KeyState: 'DELETE_PENDING' }, /zpk cannot be asked for/],
+      [{ Enabled: false }, /zpk cannot be asked for/],
+      [
+        { KeyAttributes: { KeyUsage: 'TR31_M3_ISO_9797_3_MAC_KEY', KeyAlgorithm: 'TDES_2KEY' } },
+        /is for Mac/,
+      ],
+      [
+        { KeyAttributes: { KeyUsage: 'TR31_P0_PIN_ENCRYPTION_KEY', KeyAlgorithm: 'AES_128' } },
+        /is of Aes/,
+      ],
+    ] as const;
+    for (const [told, message] of wrong) {
+      stub.overrideKey('zpk', told);
+      await assert.rejects(create().start(), (error: unknown) => {
+        assert.ok(error instanceof KeyTableFault);
+        assert.match(error.message, message);
+        return true;
+      });
+    }
+    stub.overrideKey('zpk', {});
+    await create().start();
+  });
+
+  it('starts while the service is away, and compares a key before it is first used', async () => {
+    stub.failNext('reset', 2);
+    const late = create({
+      entries: [
+        keyTableEntry('bdk-tdes', stub.arn('bdk-tdes')),
+        keyTableEntry('zpk', stub.arn('zpk')),
+      ],
+    });
+    await late.start();
+    assert.ok(logged.some((line) => line.includes('its keys are compared when it does')));
+    stub.overrideKey('zpk', { KeyCheckValue: 'FFFFFF' });
+    await assert.rejects(late.translatePin(request), refused('KeyNotFound'));
+    assert.ok(!stub.requests.some(({ path }) => path === '/pindata/translate'));
+    stub.overrideKey('zpk', {});
+    await late.translatePin(request);
+  });
+
+  it('tells what went wrong in the words of the port, and never what was sent', async () => {
+    const cases: [Parameters<AwsStub['failNext']>[0], HsmErrorCode][] = [
+      [
+        { refuse: `ValidationException|${testPan} ${request.pinBlock}`, status: 400 },
+        'PinBlockInvalid',
+      ],
+      [{ refuse: 'ThrottlingException', status: 429 }, 'HsmBusy'],
+      [{ refuse: 'ResourceNotFoundException', status: 404 }, 'KeyNotFound'],
+      [{ refuse: 'AccessDeniedException', status: 403 }, 'HsmUnavailable'],
+      [{ refuse: 'InternalServerException', status: 500 }, 'HsmUnavailable'],
+      ['garbage', 'HsmUnavailable'],
+      ['reset', 'HsmUnavailable'],
+    ];
+    for (const [disturbance, code] of cases) {
+      stub.failNext(disturbance);
+      // A reset pooled connection is retried once; a new connection is not retried.
+      const fresh = disturbance === 'reset' ? create() : hsm;
+      if (disturbance === 'reset') {
+        await assert.rejects(
+          fresh.mac({ keyRef: 'mac', algorithm: 'Iso9797Alg3', data: Buffer.alloc(8) }),
+          refused(code),
+        );
+      } else await assert.rejects(fresh.translatePin(request), refused(code));
+    }
+    const bad = hsm.translatePin({ ...request, pinBlock: '00'.repeat(8) });
+    await assert.rejects(bad, refused('PinBlockInvalid'));
+    assert.ok(!logged.some((line) => line.includes(testPan) || line.includes(request.pinBlock)));
+  });
+
+  it('asks once more where a kept connection was ended just then', async () => {
+    await hsm.translatePin(request);
+    stub.failNext('reset');
+    const { pinBlock } = await hsm.translatePin(request);
+    assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0'), '1234');
+    assert.equal(stub.requests.length, 3);
+  });
+
+  it('gives up in time', async () => {
+    const hasty = create({ timeoutMs: 3_000 });
+    stub.failNext('hang');
+    const data = Buffer.alloc(8);
+    const asked = hasty.mac({ keyRef: 'mac', algorithm: 'Iso9797Alg3', data });
+    await assert.rejects(asked, refused('HsmUnavailable'));
+    assert.equal(stub.requests.length, 1);
+    assert.equal(await hsm.health(), 'up');
+    stub.failNext({ refuse: 'AccessDeniedException', status: 403 });
+    assert.equal(await hsm.health(), 'down');
+  });
+});

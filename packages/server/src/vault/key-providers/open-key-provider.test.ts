@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { test } from 'node:test';
+import { systemClock } from '../../platform/index.ts';
+import {
+  createLocalProvider,
+  type KeyPlace,
+  type KeySettings,
+  openKeyProvider,
+} from './open-key-provider.ts';
+
+const place: KeyPlace = { organizationId: 'one', keyId: 'two', purpose: 'Index' };
+const none = {
+  vaultKey: undefined,
+  vaultKeyPrevious: undefined,
+  vaultKmsKey: undefined,
+  vaultKmsUrl: undefined,
+  awsAccessKeyId: undefined,
+  awsSecretAccessKey: undefined,
+  awsSessionToken: undefined,
+  vaultPkcs11Module: undefined,
+  vaultPkcs11Token: undefined,
+  vaultPkcs11Key: undefined,
+  vaultPkcs11Pin: undefined,
+};
+
+const open = (settings: Partial<KeySettings> & Pick<KeySettings, 'vaultKeyProvider'>) =>
+  openKeyProvider({ ...none, ...settings }, systemClock);
+
+test('the provider of the settings wraps, and those before it still unwrap', async () => {
+  const [vaultKey, vaultKeyPrevious] = [randomBytes(32), randomBytes(32)];
+  const old = createLocalProvider(vaultKeyPrevious);
+  const wrapped = await old.wrap(Buffer.from('a key'), place);
+  const provider = await open({ vaultKeyProvider: 'local', vaultKey, vaultKeyPrevious });
+  assert.equal((await provider.unwrap(wrapped, place)).toString(), 'a key');
+  assert.equal(provider.wrapsWith, createLocalProvider(vaultKey).wrapsWith);
+  assert.equal((await provider.wrap(Buffer.from('x'), place)).wrappedBy, provider.wrapsWith);
+  const without = await open({ vaultKeyProvider: 'local', vaultKey });
+  assert.ok(!without.knows(wrapped.wrappedBy));
+  await assert.rejects(without.unwrap(wrapped, place), /no key provider knows local:/);
+});
+
+test('on the way to another provider the one before it is described as well', async () => {
+  const provider = await open({
+    vaultKeyProvider: 'aws-kms',
+    vaultKmsKey: 'arn:aws:kms:eu-central-1:111122223333:alias/cards',
+    awsAccessKeyId: 'AKIDEXAMPLEEXAMPLE',
+    awsSecretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
+    vaultKey: Buffer.alloc(32, 9),
+  });
+  const local = createLocalProvider(Buffer.alloc(32, 9));
+  const wrapped = await local.wrap(Buffer.from('a key'), place);
+  assert.equal((await provider.unwrap(wrapped, place)).toString(), 'a key');
+  assert.match(provider.wrapsWith, /^aws-kms:arn:/);
+  await provider.close();
+  await assert.rejects(open({ vaultKeyProvider: 'local' }), /local lacks its key/);
+});

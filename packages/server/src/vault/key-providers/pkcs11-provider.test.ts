@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { type KeyPlace, KeyProviderFault } from './key-provider.ts';
+import { createPkcs11Provider } from './pkcs11-provider.ts';
+
+const options = { module: '/lib/module.so', token: 'vault', key: 'cards', pin: '246813' };
+const place: KeyPlace = { organizationId: 'one', keyId: 'two', purpose: 'Data' };
+
+class SealRefused extends Error {
+  override name = 'SealRefused';
+}
+
+/** A module that writes the owner and purpose before the bytes, in place of encryption. */
+const moduleOf = (fails: { with?: Error } = {}) => ({
+  openPkcs11: () => ({
+    checkValue: 'A1B2C3',
+    seal(bytes: Buffer, boundTo: string) {
+      if (fails.with !== undefined) throw fails.with;
+      return Buffer.concat([Buffer.from(boundTo), bytes]);
+    },
+    open(sealed: Buffer, boundTo: string) {
+      if (fails.with !== undefined) throw fails.with;
+      if (!sealed.toString('latin1').startsWith(boundTo)) throw new SealRefused('broken');
+      return sealed.subarray(boundTo.length);
+    },
+    close() {},
+  }),
+});
+
+const isFault = (code: KeyProviderFault['code']) => (error: unknown) =>
+  error instanceof KeyProviderFault && error.code === code;
+
+describe('a PKCS#11 module as the key provider', () => {
+  test('names token, key and check value, and binds a key to its place', async () => {
+    const provider = await createPkcs11Provider(options, async () => moduleOf());
+    const wrapped = await provider.wrap(Buffer.from('a key'), place);
+    assert.equal(wrapped.wrappedBy, 'pkcs11:vault/cards/A1B2C3');
+    assert.ok(provider.knows(wrapped.wrappedBy));
+    assert.ok(!provider.knows('pkcs11:vault/cards/000000'));
+    assert.equal((await provider.unwrap(wrapped, place)).toString(), 'a key');
+    const elsewhere = { ...place, organizationId: 'three' };
+    await assert.rejects(provider.unwrap(wrapped, elsewhere), isFault('Refused'));
+    await provider.close();
+  });
+
+  test('tells a module that is away from a seal that is broken', async () => {
+    const fails: { with?: Error } = {};
+    const provider = await createPkcs11Provider(options, async () => moduleOf(fails));
+    const wrapped = await provider.wrap(Buffer.from('a key'), place);
+    fails.with = new Error('CKR_DEVICE_REMOVED');
+    await assert.rejects(provider.unwrap(wrapped, place), isFault('Unavailable'));
+    await assert.rejects(provider.wrap(Buffer.from('x'), place), isFault('Unavailable'));
+  });
+
+  test('without the package it says what to install', async () => {
+    await assert.rejects(
+      createPkcs11Provider(options),
+      /pkcs11js is not installed|module|library|No such file|cannot open/i,
+    );
+  });
+});

@@ -1,0 +1,57 @@
+// Wraps the vault's keys in a PKCS#11 module, with an optional package.
+import { type KeyPlace, type KeyProvider, KeyProviderFault, placeText } from './key-provider.ts';
+
+/** Not in the default install, because it compiles native code; so no static import may name it. */
+const packageUrl = new URL('../../../../pkcs11/src/index.ts', import.meta.url).href;
+const prefix = 'pkcs11:';
+
+export type Pkcs11Options = {
+  readonly module: string;
+  readonly token: string;
+  readonly key: string;
+  readonly pin: string;
+};
+
+/** The interface of the package: AES-256-GCM under a key that never leaves the module. */
+export type Pkcs11Wrapper = {
+  /** Distinguishes this key from another one with the same label. */
+  readonly checkValue: string;
+  seal(bytes: Buffer, boundTo: string): Buffer;
+  open(sealed: Buffer, boundTo: string): Buffer;
+  close(): void;
+};
+
+type Package = { openPkcs11(options: Pkcs11Options): Pkcs11Wrapper };
+
+const loadPackage = async (): Promise<Package> => (await import(packageUrl)) as Package;
+
+/** @param load imports the package; a test replaces it */
+export async function createPkcs11Provider(
+  options: Pkcs11Options,
+  load: () => Promise<Package> = loadPackage,
+): Promise<KeyProvider> {
+  const wrapper = (await load()).openPkcs11(options);
+  const wrapsWith = `${prefix}${options.token}/${options.key}/${wrapper.checkValue}`;
+
+  function asked<Result>(work: () => Result): Result {
+    try {
+      return work();
+    } catch (error) {
+      const code = (error as Error).name === 'SealRefused' ? 'Refused' : 'Unavailable';
+      throw new KeyProviderFault(code, `the PKCS#11 module failed: ${String(error)}`, {
+        cause: error,
+      });
+    }
+  }
+
+  return {
+    wrapsWith,
+    knows: (wrappedBy) => wrappedBy === wrapsWith,
+    wrap: async (key, place: KeyPlace) => ({
+      bytes: asked(() => wrapper.seal(key, placeText(place))),
+      wrappedBy: wrapsWith,
+    }),
+    unwrap: async ({ bytes }, place) => asked(() => wrapper.open(bytes, placeText(place))),
+    close: async () => wrapper.close(),
+  };
+}

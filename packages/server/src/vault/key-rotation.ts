@@ -1,0 +1,116 @@
+// Orders key rotations and lists the keys, without a running vault and without clear keys.
+import { CompiledQuery, type Kysely } from 'kysely';
+import { type Clock, type Database, isoTime, type Jobs } from '../platform/index.ts';
+import type { Tell } from './re-encryption-run.ts';
+import { jobIdOf, roundKind } from './vault-jobs.ts';
+import { changeKeyState, type KeyState, type StoredKey } from './vault-key-sql.ts';
+
+const listedMax = 10_000;
+
+export type VaultKeyFacts = Pick<
+  StoredKey,
+  'organizationId' | 'keyId' | 'purpose' | 'wrappedBy'
+> & {
+  readonly state: KeyState;
+  readonly createdAt: string;
+  readonly changedAt: string;
+  /** The progress of the running round, if there is one. */
+  readonly round?: { readonly startedAt: string; readonly resealed: number };
+};
+
+type Row = {
+  organization_id: string;
+  key_id: string;
+  purpose: StoredKey['purpose'];
+  state: KeyState;
+  wrapped_by: string;
+  created_at: Date;
+  changed_at: Date;
+  started_at: Date | null;
+  tally: { resealed: number } | null;
+};
+
+/** Lists the keys oldest first, of one organisation or of all. */
+export async function listVaultKeys(
+  database: Pick<Database, 'query'>,
+  organizationId?: string,
+): Promise<VaultKeyFacts[]> {
+  const rows = await database.query<Row>(
+    `SELECT k.organization_id, k.key_id, k.purpose, k.state, k.wrapped_by, k.created_at, k.changed_at,
+      r.started_at, r.tally
+    FROM vault_keys k LEFT JOIN vault_rounds r ON r.organization_id = k.organization_id
+    WHERE $1::uuid IS NULL OR k.organization_id = $1
+    ORDER BY k.organization_id, k.created_at LIMIT $2`,
+    [organizationId ?? null, listedMax],
+  );
+  return rows.map((row) => ({
+    organizationId: row.organization_id,
+    keyId: row.key_id,
+    purpose: row.purpose,
+    state: row.state,
+    wrappedBy: row.wrapped_by,
+    createdAt: isoTime(row.created_at.getTime()),
+    changedAt: isoTime(row.changed_at.getTime()),
+    ...(row.started_at === null
+      ? {}
+      : {
+          round: {
+            startedAt: isoTime(row.started_at.getTime()),
+            resealed: row.tally?.resealed ?? 0,
+          },
+        }),
+  }));
+}
+
+type RotationDeps = {
+  database: Database;
+  clock: Clock;
+  jobs: Pick<Jobs, 'enqueue'>;
+  tell: Tell;
+};
+
+type Standing = { organization_id: string; key_id: string };
+
+/** Retires the key and orders its round, in one transaction with the audit record. */
+async function replaceKey(deps: RotationDeps, standing: Standing): Promise<boolean> {
+  const { database, clock, jobs, tell } = deps;
+  const { organization_id: organizationId, key_id: keyId } = standing;
+  return database.transaction(async (trx: Kysely<unknown>) => {
+    const key = { organizationId, keyId, state: 'Active' } as const;
+    if (!(await changeKeyState(trx, key, 'Retiring', clock.now()))) return false;
+    const jobId = jobIdOf(roundKind, organizationId);
+    await jobs.enqueue({ organizationId, jobId, kind: roundKind, payload: {} }, trx);
+    // A waiting round starts now.
+    await trx.executeQuery(
+      CompiledQuery.raw(
+        `UPDATE jobs SET due_at = $3 WHERE organization_id = $1 AND job_id = $2
+        AND lease_token IS NULL`,
+        [organizationId, jobId, isoTime(clock.now())],
+      ),
+    );
+    await tell(trx, {
+      organizationId,
+      action: 'vault.keyReplaced',
+      entity: { type: 'vault', id: organizationId },
+      after: { keyId, state: 'Retiring' },
+    });
+    return true;
+  });
+}
+
+/** @returns the organisations whose key was retired now */
+export async function orderRotation(
+  deps: RotationDeps,
+  organizationId: string | undefined,
+): Promise<string[]> {
+  const standing = await deps.database.query<Standing>(
+    `SELECT organization_id, key_id FROM vault_keys
+    WHERE purpose = 'Data' AND state = 'Active' AND ($1::uuid IS NULL OR organization_id = $1)`,
+    [organizationId ?? null],
+  );
+  const ordered: string[] = [];
+  for (const each of standing) {
+    if (await replaceKey(deps, each)) ordered.push(each.organization_id);
+  }
+  return ordered;
+}

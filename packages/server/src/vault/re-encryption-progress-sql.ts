@@ -1,0 +1,56 @@
+// Stores the progress and the counts of a round, so that another process can continue it.
+import { CompiledQuery, type Kysely } from 'kysely';
+import { type Database, isoTime } from '../platform/index.ts';
+import { platformId } from './vault-key-sql.ts';
+
+export type Tally = {
+  /**
+   * The number of cards under an old key, by key; `none` is for cards from the time before keys.
+   */
+  readonly found: Record<string, number>;
+  resealed: number;
+  deleted: number;
+  /** Cards that no key decrypts; they stay unchanged, and so does their key. */
+  broken: number;
+};
+
+export type Round = { readonly startedAt: number; walkedTo: string; tally: Tally };
+
+type Row = { started_at: Date; walked_to: string | null; tally: Tally };
+
+export function createRoundStore(database: Database) {
+  return {
+    /** Returns the interrupted round, or starts a new one. */
+    async begin(organizationId: string, at: number): Promise<Round> {
+      const tally: Tally = { found: {}, resealed: 0, deleted: 0, broken: 0 };
+      await database.query(
+        `INSERT INTO vault_rounds (organization_id, started_at, tally) VALUES ($1, $2, $3)
+        ON CONFLICT (organization_id) DO NOTHING`,
+        [organizationId, isoTime(at), JSON.stringify(tally)],
+      );
+      const [row] = await database.query<Row>(
+        'SELECT started_at, walked_to, tally FROM vault_rounds WHERE organization_id = $1',
+        [organizationId],
+      );
+      if (row === undefined) return { startedAt: at, walkedTo: platformId, tally };
+      return {
+        startedAt: row.started_at.getTime(),
+        walkedTo: row.walked_to ?? platformId,
+        tally: row.tally,
+      };
+    },
+    async save(trx: Kysely<unknown>, organizationId: string, round: Round): Promise<void> {
+      await trx.executeQuery(
+        CompiledQuery.raw(
+          'UPDATE vault_rounds SET walked_to = $2, tally = $3 WHERE organization_id = $1',
+          [organizationId, round.walkedTo, JSON.stringify(round.tally)],
+        ),
+      );
+    },
+    async end(trx: Kysely<unknown>, organizationId: string): Promise<void> {
+      await trx.executeQuery(
+        CompiledQuery.raw('DELETE FROM vault_rounds WHERE organization_id = $1', [organizationId]),
+      );
+    },
+  };
+}
