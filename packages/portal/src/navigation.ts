@@ -16,7 +16,7 @@ export type NavigationSection = {
   readonly items: readonly NavigationItem[];
 };
 
-const both: readonly Entry[] = ['portal', 'provider-portal'];
+const bothPortals: readonly Entry[] = ['portal', 'provider-portal'];
 const portal: readonly Entry[] = ['portal'];
 const provider: readonly Entry[] = ['provider-portal'];
 
@@ -24,7 +24,7 @@ export const navigation: readonly NavigationSection[] = [
   {
     word: 'overview',
     items: [
-      { to: '/', word: 'home', icon: 'home', needs: [], entries: both },
+      { to: '/', word: 'home', icon: 'home', needs: [], entries: bothPortals },
       {
         to: '/analytics',
         word: 'analytics',
@@ -153,7 +153,7 @@ export const navigation: readonly NavigationSection[] = [
   {
     word: 'administration',
     items: [
-      { to: '/users', word: 'users', icon: 'users', needs: ['um.read'], entries: both },
+      { to: '/users', word: 'users', icon: 'users', needs: ['um.read'], entries: bothPortals },
       {
         to: '/sign-ups',
         word: 'signUps',
@@ -197,35 +197,35 @@ export const navigation: readonly NavigationSection[] = [
         word: 'applications',
         icon: 'applications',
         needs: ['app.read', 'um.write'],
-        entries: both,
+        entries: bothPortals,
       },
       {
         to: '/webhooks',
         word: 'webhooks',
         icon: 'webhooks',
         needs: ['hook.read'],
-        entries: both,
+        entries: bothPortals,
       },
       {
         to: '/events',
         word: 'events',
         icon: 'events',
         needs: ['hook.read'],
-        entries: both,
+        entries: bothPortals,
       },
       {
         to: '/console',
         word: 'console',
         icon: 'book',
         needs: ['app.read', 'hook.read', 'svc.read'],
-        entries: both,
+        entries: bothPortals,
       },
       {
         to: '/test-cards',
         word: 'testCards',
         icon: 'payments',
         needs: [],
-        entries: both,
+        entries: bothPortals,
         environments: ['demo'],
       },
       {
@@ -233,9 +233,9 @@ export const navigation: readonly NavigationSection[] = [
         word: 'logs',
         icon: 'logs',
         needs: ['app.read', 'hook.read'],
-        entries: both,
+        entries: bothPortals,
       },
-      { to: '/audit', word: 'audit', icon: 'audit', needs: ['audit.read'], entries: both },
+      { to: '/audit', word: 'audit', icon: 'audit', needs: ['audit.read'], entries: bothPortals },
     ],
   },
 ];

@@ -97,11 +97,11 @@ function routeOf(screen: Screen) {
 /** The screen that was asked for comes beside the session, and not after it. */
 export function preloadFirstScreen(pathname: string): void {
   const path = pathname.slice(entry.length + 1).replace(/(.)\/$/, '$1') || '/';
-  const asked = screens.find((screen) =>
+  const firstScreen = screens.find((screen) =>
     new RegExp(`^${screen.path.replaceAll(/\$\w+/g, '[^/]+')}$`).test(path),
   );
   // What does not come now is asked for again, and told then.
-  if (asked !== undefined) fetchScreen(asked).catch(() => {});
+  if (firstScreen !== undefined) fetchScreen(firstScreen).catch(() => {});
 }
 
 /** Plain texts in the address, as people write and read them. */
@@ -110,8 +110,8 @@ function readSearch(search: string): Record<string, string> {
 }
 
 function writeSearch(search: Record<string, unknown>): string {
-  const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const present = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(present.map(([name, value]) => [name, String(value)])).toString();
   return text === '' ? '' : `?${text}`;
 }
 

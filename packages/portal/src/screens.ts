@@ -3,14 +3,14 @@ import type { Entry } from './app/current-portal.ts';
 import type { Screen } from './app/screen.ts';
 import { estateScreens } from './screens/estate/estate-screens.ts';
 
-const both: readonly Entry[] = ['portal', 'provider-portal'];
+const bothPortals: readonly Entry[] = ['portal', 'provider-portal'];
 const portal: readonly Entry[] = ['portal'];
 const provider: readonly Entry[] = ['provider-portal'];
 /** Whoever writes programs against the platform, or watches those that others wrote. */
 const readsApi = ['app.read', 'hook.read', 'svc.read'] as const;
 
 export const screens: readonly Screen[] = [
-  { path: '/', load: () => import('./screens/home/home.tsx'), needs: [], entries: both },
+  { path: '/', load: () => import('./screens/home/home.tsx'), needs: [], entries: bothPortals },
   {
     path: '/payments',
     load: () => import('./screens/payments/list.tsx'),
@@ -144,13 +144,13 @@ export const screens: readonly Screen[] = [
     path: '/users',
     load: () => import('./screens/users/list.tsx'),
     needs: ['um.read'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/users/$userId',
     load: () => import('./screens/users/detail.tsx'),
     needs: ['um.read'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/health',
@@ -163,91 +163,91 @@ export const screens: readonly Screen[] = [
     path: '/applications',
     load: () => import('./screens/applications/list.tsx'),
     needs: ['app.read', 'um.write'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/applications/new',
     load: () => import('./screens/applications/new.tsx'),
     needs: ['app.write'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/applications/$clientId',
     load: () => import('./screens/applications/detail.tsx'),
     needs: ['app.read', 'um.write'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/applications/$clientId/edit',
     load: () => import('./screens/applications/edit.tsx'),
     needs: ['app.write'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/webhooks',
     load: () => import('./screens/webhooks/list.tsx'),
     needs: ['hook.read'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/webhooks/deliveries',
     load: () => import('./screens/webhooks/deliveries.tsx'),
     needs: ['hook.read'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/webhooks/deliveries/$deliveryId',
     load: () => import('./screens/webhooks/delivery.tsx'),
     needs: ['hook.read'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/webhooks/$endpointId',
     load: () => import('./screens/webhooks/detail.tsx'),
     needs: ['hook.read'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/events',
     load: () => import('./screens/events/list.tsx'),
     needs: ['hook.read'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/events/$position',
     load: () => import('./screens/events/detail.tsx'),
     needs: ['hook.read'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/console',
     load: () => import('./screens/api-console/operation-list.tsx'),
     needs: readsApi,
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/console/operations/$operationId',
     load: () => import('./screens/api-console/operation-detail.tsx'),
     needs: readsApi,
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/console/events',
     load: () => import('./screens/api-console/event-types.tsx'),
     needs: readsApi,
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/console/errors',
     load: () => import('./screens/api-console/error-codes.tsx'),
     needs: readsApi,
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/test-cards',
     load: () => import('./screens/test-cards/test-cards.tsx'),
     needs: [],
-    entries: both,
+    entries: bothPortals,
     environments: ['demo'],
   },
   {
@@ -260,18 +260,18 @@ export const screens: readonly Screen[] = [
     path: '/logs',
     load: () => import('./screens/logs/list.tsx'),
     needs: ['app.read', 'hook.read'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/audit',
     load: () => import('./screens/audit/list.tsx'),
     needs: ['audit.read'],
-    entries: both,
+    entries: bothPortals,
   },
   {
     path: '/audit/$sequence',
     load: () => import('./screens/audit/detail.tsx'),
     needs: ['audit.read'],
-    entries: both,
+    entries: bothPortals,
   },
 ];

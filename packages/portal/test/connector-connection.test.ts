@@ -22,7 +22,7 @@ function stage() {
   const waits: { ms: number; then: () => void }[] = [];
   let fault: unknown;
   const link = createLink({
-    async ask() {
+    async requestTicket() {
       if (fault !== undefined) throw fault;
       return { connectionUrl: `wss://here/${sockets.length}`, protocols: ['p', 'ticket'] };
     },

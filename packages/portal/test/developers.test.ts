@@ -38,7 +38,7 @@ import {
   valueAt,
 } from '../src/screens/configuration/json-pointers.ts';
 import { gistOf, subjectOf } from '../src/screens/events/read-events.ts';
-import { standingOf } from '../src/screens/webhooks/endpoint-status.ts';
+import { endpointStatus } from '../src/screens/webhooks/endpoint-status.ts';
 import { patternGroups, withoutCovered } from '../src/screens/webhooks/event-patterns.ts';
 
 const organizationId = '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11';
@@ -166,17 +166,17 @@ describe('webhooks', () => {
 
   test('an endpoint stands as what it suffers from most', () => {
     const health = { failures: 3 };
-    assert.equal(standingOf({ status: 'Enabled' }), 'Working');
-    assert.equal(standingOf({ status: 'Enabled', health }), 'Failing');
+    assert.equal(endpointStatus({ status: 'Enabled' }), 'Working');
+    assert.equal(endpointStatus({ status: 'Enabled', health }), 'Failing');
     const restingUntil = '2026-01-01T00:00:00.000Z';
-    assert.equal(standingOf({ status: 'Enabled', health: { ...health, restingUntil } }), 'Resting');
+    assert.equal(endpointStatus({ status: 'Enabled', health: { ...health, restingUntil } }), 'Resting');
     for (const [disabledReason, standing] of [
       ['Requested', 'Off'],
       ['Unverified', 'Unverified'],
       ['Gone', 'Gone'],
       ['Unreachable', 'Given'],
     ] as const) {
-      assert.equal(standingOf({ status: 'Disabled', disabledReason, health }), standing);
+      assert.equal(endpointStatus({ status: 'Disabled', disabledReason, health }), standing);
     }
   });
 });
@@ -197,7 +197,7 @@ describe('the console', () => {
     assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, declared.length);
     for (const each of operations) {
       const inPath = [...each.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      const named = each.parameters.filter(({ place }) => place === 'path').map(({ name }) => name);
+      const named = each.parameters.filter(({ location: place }) => place === 'path').map(({ name }) => name);
       assert.deepEqual(named.toSorted(), inPath.toSorted(), each.operationId);
       assert.ok(each.summary !== '' && each.tag !== '', each.operationId);
       assert.ok(each.answers.length > 1, each.operationId);

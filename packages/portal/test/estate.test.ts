@@ -16,7 +16,7 @@ import {
   faultOf,
   fieldsOf,
   isComplete,
-  shownFaults,
+  inlineErrors,
 } from '../src/screens/estate/form-fields.ts';
 import { merchantSections } from '../src/screens/merchants/form-sections.ts';
 import { pointOfSaleSections } from '../src/screens/points-of-sale/form-sections.ts';
@@ -113,7 +113,7 @@ describe('a form of the estate', () => {
     assert.equal(faultOf(faults, 'address.city'), 'Too long.');
     assert.equal(faultOf(faults, 'labels'), 'Too short.');
     assert.equal(faultOf(faults, 'name'), undefined);
-    assert.deepEqual(shownFaults(faults, merchantFields), ['address.city', 'labels.region']);
+    assert.deepEqual(inlineErrors(faults, merchantFields), ['address.city', 'labels.region']);
   });
 
   for (const language of ['en', 'fr', 'de']) {
@@ -241,7 +241,7 @@ describe('a move of hardware', () => {
         } as never,
         etag: '"d"',
       }),
-      place: async (id) => ({
+      logicalDevice: async (id) => ({
         body: {
           merchantId: places[id]?.merchantId,
           physicalDeviceIds: places[id]?.ids ?? [],

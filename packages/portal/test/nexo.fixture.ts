@@ -5,9 +5,9 @@ import {
   createTill,
   type Till,
 } from '../src/screens/virtual-terminal/nexo/point-of-sale/point-of-sale.ts';
-import type { Told } from '../src/screens/virtual-terminal/nexo/point-of-sale/send-to-terminal.ts';
+import type { DeliveryResult } from '../src/screens/virtual-terminal/nexo/point-of-sale/send-to-terminal.ts';
 import type {
-  Asked,
+  PlatformAnswer,
   TerminalPlatform,
 } from '../src/screens/virtual-terminal/nexo/terminal/payment-api.ts';
 import {
@@ -96,7 +96,7 @@ export function fakePlatform() {
   });
   const find = (id: string) =>
     sold.find(({ transaction: of }) => [of.transactionId, of.clientTransactionId].includes(id));
-  const refused = (status: number, code: string): Asked => ({ outcome: 'Refused', status, code });
+  const refused = (status: number, code: string): PlatformAnswer => ({ outcome: 'Refused', status, code });
   const platform: TerminalPlatform = {
     async sell(body) {
       const met = trouble;
@@ -104,7 +104,7 @@ export function fakePlatform() {
       if (met === 'NeverCame') return { outcome: 'Unknown' };
       const transaction = transactionOf(body, sold.length + 1);
       sold.push({ body, transaction });
-      if (met === 'Hangs') return new Promise<Asked>(() => {});
+      if (met === 'Hangs') return new Promise<PlatformAnswer>(() => {});
       if (isHeld) await held;
       return met === 'AnswerLost' ? { outcome: 'Unknown' } : { outcome: 'Answered', transaction };
     },
@@ -171,7 +171,7 @@ export function nexoStage(cloud = fakePlatform()) {
   let terminalShelf = shelf();
   const tillShelf = shelf();
   const faults: unknown[] = [];
-  const waiting = new Map<string, (told: Told) => void>();
+  const waiting = new Map<string, (told: DeliveryResult) => void>();
   const said: string[] = [];
   let at = Date.parse('2026-03-01T10:00:00.000Z');
   let isCut = false;
@@ -232,9 +232,9 @@ export function nexoStage(cloud = fakePlatform()) {
     return made;
   }
 
-  function send(text: string): Promise<Told> {
+  function send(text: string): Promise<DeliveryResult> {
     if (isCut) return Promise.resolve({ kind: 'NotSent', fault: 'device_offline' });
-    return new Promise<Told>((resolve) => {
+    return new Promise<DeliveryResult>((resolve) => {
       const isAnswered = !text.includes('"Abort"');
       if (isAnswered) waiting.set(pairIn(text), resolve);
       terminal.receive(text);
@@ -295,7 +295,7 @@ export function nexoStage(cloud = fakePlatform()) {
       till.stop();
       life.isOver = true;
       terminalShelf = terminalShelf.copy();
-      void terminal.off('Left');
+      void terminal.switchOff('Left');
       terminal = newTerminal();
       till = newTill();
       isCut = false;
@@ -315,6 +315,6 @@ export function nexoStage(cloud = fakePlatform()) {
       for (const digit of digits) terminal.panel.press(digit as '1');
       terminal.panel.press('Ok');
     },
-    close: () => terminal.off('Left'),
+    close: () => terminal.switchOff('Left'),
   };
 }

@@ -20,7 +20,7 @@ import {
   logoOf,
   parsed,
 } from '../src/screens/provider-services/service-draft.ts';
-import { standingAt, standingOf, subscribedIn } from '../src/screens/services/service-status.ts';
+import { serviceStatusForMerchant, serviceStatus, subscribedIn } from '../src/screens/services/service-status.ts';
 import { readTour } from '../src/screens/tour/tour-state.ts';
 import { stepsFor } from '../src/screens/tour/tour-steps.ts';
 
@@ -135,25 +135,25 @@ describe('the standing of a service', () => {
   test('an activation says more than a subscription, and one that was switched off nothing', () => {
     const subscribed = subscribedIn(offers);
     const none = new Set<string>();
-    assert.equal(standingOf(service, [activation('Active')], subscribed), 'Active');
-    assert.equal(standingOf(service, [activation('Refused')], subscribed), 'Refused');
-    assert.equal(standingOf(service, [activation('Inactive')], subscribed), 'Subscribed');
-    assert.equal(standingOf(service, [], none), 'Available');
-    assert.equal(standingOf({ ...service, status: 'Retired' }, [], none), 'Retired');
-    assert.equal(standingOf({ ...service, status: 'Draft' }, [], none), 'Draft');
+    assert.equal(serviceStatus(service, [activation('Active')], subscribed), 'Active');
+    assert.equal(serviceStatus(service, [activation('Refused')], subscribed), 'Refused');
+    assert.equal(serviceStatus(service, [activation('Inactive')], subscribed), 'Subscribed');
+    assert.equal(serviceStatus(service, [], none), 'Available');
+    assert.equal(serviceStatus({ ...service, status: 'Retired' }, [], none), 'Retired');
+    assert.equal(serviceStatus({ ...service, status: 'Draft' }, [], none), 'Draft');
     const other = { ...activation('Active'), serviceId: 's-2' };
-    assert.equal(standingOf(service, [other], none), 'Available');
+    assert.equal(serviceStatus(service, [other], none), 'Available');
   });
 });
 
 test('for a merchant counts what it can use, whoever switched it on', () => {
   const place = { level: 'Merchant' as const, entityId: 'm-1', name: 'M' };
-  assert.equal(standingAt({ ...place, active: true, usable: true }), 'Active');
-  assert.equal(standingAt({ ...place, active: true, usable: false }), 'Available');
+  assert.equal(serviceStatusForMerchant({ ...place, active: true, usable: true }), 'Active');
+  assert.equal(serviceStatusForMerchant({ ...place, active: true, usable: false }), 'Available');
   const asked = { ...place, active: false, usable: false };
-  assert.equal(standingAt({ ...asked, status: 'Refused' }), 'Refused');
-  assert.equal(standingAt({ ...asked, status: 'Inactive' }), 'Available');
-  assert.equal(standingAt(undefined), 'Available');
+  assert.equal(serviceStatusForMerchant({ ...asked, status: 'Refused' }), 'Refused');
+  assert.equal(serviceStatusForMerchant({ ...asked, status: 'Inactive' }), 'Available');
+  assert.equal(serviceStatusForMerchant(undefined), 'Available');
 });
 
 describe('a declaration', () => {

@@ -181,7 +181,7 @@ describe('a payment from the till of the page', () => {
     assert.ok(paid?.transactionId !== undefined);
     stage.till().reverse(paid);
     stage.till().reverse(paid);
-    await until('it is reversed', () => stage.till().view().ended?.of === 'Reversal');
+    await until('it is reversed', () => stage.till().view().ended?.service === 'Reversal');
     assert.equal(stage.till().view().ended?.result, 'Success');
     assert.equal(stage.cloud.operations.length, 1);
   });
@@ -342,7 +342,7 @@ describe('after a break', () => {
     await stage.shows('Card');
     stage.present('signature', 'Insert');
     await stage.shows('Signature');
-    await stage.terminal().off('Left');
+    await stage.terminal().switchOff('Left');
     assert.deepEqual([stage.cloud.operations.length, stage.cloud.confirmed.size], [1, 0]);
   });
 
@@ -417,7 +417,7 @@ describe('after a break', () => {
     await stage.shows('Card');
     stage.present('mastercard', 'Tap');
     await until('it is at the platform', () => cloud.sold.length === 1);
-    const off = stage.terminal().off('Replaced');
+    const off = stage.terminal().switchOff('Replaced');
     free();
     await off;
     assert.deepEqual(

@@ -45,11 +45,11 @@ export function watchCalls(next: Watcher): void {
 }
 
 export function addressWith(path: string, query: Query = {}): string {
-  const given = Object.entries(query).filter(
+  const present = Object.entries(query).filter(
     ([, value]) => value !== undefined && value !== null && value !== '',
   );
-  if (given.length === 0) return path;
-  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+  if (present.length === 0) return path;
+  return `${path}?${new URLSearchParams(present.map(([name, value]) => [name, String(value)]))}`;
 }
 
 async function readBody(response: Response): Promise<unknown> {
@@ -95,7 +95,7 @@ export async function callRaw(
     connection.lost();
     throw new ConnectionError(fault);
   }
-  connection.found();
+  connection.reportFound();
   if (response.status === 401) {
     watcher.onSignedOut();
     throw new SignedOutError();

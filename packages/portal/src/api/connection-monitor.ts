@@ -10,11 +10,11 @@ export type Connection = {
   /** No answer came: ask again until one does. */
   lost(): void;
   /** An answer came. */
-  found(): void;
+  reportFound(): void;
 };
 
-/** @param ask resolves where the platform answers, whatever it says */
-export function createConnection(ask: () => Promise<unknown>): Connection {
+/** @param probe resolves where the platform answers, whatever it says */
+export function createConnection(probe: () => Promise<unknown>): Connection {
   const listeners = new Set<Listener>();
   let isLost = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -25,7 +25,7 @@ export function createConnection(ask: () => Promise<unknown>): Connection {
     for (const listener of listeners) listener();
   }
 
-  function found(): void {
+  function reportFound(): void {
     clearTimeout(timer);
     timer = undefined;
     tell(false);
@@ -33,7 +33,7 @@ export function createConnection(ask: () => Promise<unknown>): Connection {
 
   function askAfter(pauseMs: number): void {
     timer = setTimeout(() => {
-      ask().then(found, () => askAfter(Math.min(pauseMs * 2, longestPauseMs)));
+      probe().then(reportFound, () => askAfter(Math.min(pauseMs * 2, longestPauseMs)));
     }, pauseMs);
   }
 
@@ -47,7 +47,7 @@ export function createConnection(ask: () => Promise<unknown>): Connection {
       tell(true);
       if (timer === undefined) askAfter(firstPauseMs);
     },
-    found,
+    reportFound,
   };
 }
 

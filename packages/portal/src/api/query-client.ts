@@ -6,7 +6,7 @@ const attemptsMost = 3;
 const firstPauseMs = 500;
 const longestPauseMs = 8_000;
 const freshMs = 15_000;
-const keptMs = 5 * 60_000;
+const cacheMs = 5 * 60_000;
 
 /** Reading is repeated where that may help; a change never by itself. */
 export function mayRetry(failures: number, fault: unknown): boolean {
@@ -15,8 +15,8 @@ export function mayRetry(failures: number, fault: unknown): boolean {
 }
 
 export function pauseMs(failures: number, fault: unknown): number {
-  const asked = isProblem(fault) ? (fault.problem.retryAfterMs ?? 0) : 0;
-  return Math.max(asked, Math.min(firstPauseMs * 2 ** failures, longestPauseMs));
+  const retryAfterMs = isProblem(fault) ? (fault.problem.retryAfterMs ?? 0) : 0;
+  return Math.max(retryAfterMs, Math.min(firstPauseMs * 2 ** failures, longestPauseMs));
 }
 
 export const queryClient: QueryClient = new QueryClient({
@@ -25,7 +25,7 @@ export const queryClient: QueryClient = new QueryClient({
       retry: mayRetry,
       retryDelay: pauseMs,
       staleTime: freshMs,
-      gcTime: keptMs,
+      gcTime: cacheMs,
       networkMode: 'always',
     },
     mutations: { retry: false, networkMode: 'always' },

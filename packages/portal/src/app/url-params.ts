@@ -17,8 +17,8 @@ export function useParam(name: string): string {
   return useLast(params?.[name], '');
 }
 
-const none: Readonly<Record<string, string>> = {};
+const noParams: Readonly<Record<string, string>> = {};
 
 export function useTexts(): Readonly<Record<string, string>> {
-  return useLast(useSearch(leaving) as Readonly<Record<string, string>> | undefined, none);
+  return useLast(useSearch(leaving) as Readonly<Record<string, string>> | undefined, noParams);
 }

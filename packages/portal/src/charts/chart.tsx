@@ -29,11 +29,11 @@ export function Chart(props: ChartProps) {
   const { title, kind, labels, series, format, top } = props;
   const t = useTranslate('components');
   const id = useId();
-  const [shown, setShown] = useState<number | undefined>(undefined);
+  const [activeIndex, setActiveIndex] = useState<number | undefined>(undefined);
   const values = series.flatMap((each) => each.values.filter((value) => value !== undefined));
   const height = top ?? niceTop(Math.max(0, ...values));
   const every = Math.ceil(labels.length / labelsMost);
-  const at = shown ?? labels.length - 1;
+  const at = activeIndex ?? labels.length - 1;
   return (
     <figure className="sy-chart" aria-labelledby={id}>
       <figcaption id={id} className="sy-unseen">
@@ -54,14 +54,14 @@ export function Chart(props: ChartProps) {
           <span>{format(height / 2)}</span>
           <span>{format(0)}</span>
         </div>
-        <div className="sy-chart-plot" onPointerLeave={() => setShown(undefined)}>
+        <div className="sy-chart-plot" onPointerLeave={() => setActiveIndex(undefined)}>
           {kind === 'lines' && <Lines series={series} height={height} />}
           {labels.map((label, index) => (
             <div
               key={label}
               className="sy-chart-column"
               data-shown={index === at}
-              onPointerEnter={() => setShown(index)}
+              onPointerEnter={() => setActiveIndex(index)}
             >
               {kind === 'bars' && <Bar value={series[0]?.values[index] ?? 0} top={height} />}
               <span data-minor={(index / every) % 2 === 1}>{index % every === 0 ? label : ''}</span>

@@ -29,7 +29,7 @@ const pauseMs = 300;
 export function FilterBar<Name extends string>({
   fields,
   values,
-  given = values,
+  chosenValues = values,
   onChange,
   views,
   children,
@@ -37,7 +37,7 @@ export function FilterBar<Name extends string>({
   readonly fields: readonly FilterField<Name>[];
   readonly values: FilterValues<Name>;
   /** What was chosen, where values hold more: what stands where nothing was. */
-  readonly given?: FilterValues<Name>;
+  readonly chosenValues?: FilterValues<Name>;
   readonly onChange: (change: FilterValues<Name>) => void;
   /** The name of the list whose views can be saved; without it none can. */
   readonly views?: string;
@@ -49,8 +49,8 @@ export function FilterBar<Name extends string>({
     field.kind === 'period' ? [field.from, field.to] : [field.name],
   );
   const [isOpen, setOpen] = useState(false);
-  const chosen = names.filter((name) => given[name] !== undefined).length;
-  const none = Object.fromEntries(names.map((name) => [name, ''])) as FilterValues<Name>;
+  const chosen = names.filter((name) => chosenValues[name] !== undefined).length;
+  const noValues = Object.fromEntries(names.map((name) => [name, ''])) as FilterValues<Name>;
   return (
     <search className="sy-filters" data-open={isOpen}>
       {fields.map((field) => (
@@ -76,7 +76,7 @@ export function FilterBar<Name extends string>({
         <Button
           variant="subtle"
           leftSection={<Icon name="close" size={14} />}
-          onClick={() => onChange(none)}
+          onClick={() => onChange(noValues)}
         >
           {t('filters.clear')}
         </Button>
@@ -181,7 +181,7 @@ function TextField({
   readonly onChange: (value: string) => void;
 }) {
   const [text, setText] = useState(value);
-  const tell = useDebouncedCallback((next: string) => onChange(next.trim()), pauseMs);
+  const changeLater = useDebouncedCallback((next: string) => onChange(next.trim()), pauseMs);
   // The address may change by itself: a saved view, the way back.
   useEffect(() => setText((typed) => (typed.trim() === value ? typed : value)), [value]);
   return (
@@ -195,7 +195,7 @@ function TextField({
       value={text}
       onChange={({ currentTarget }) => {
         setText(currentTarget.value);
-        tell(currentTarget.value);
+        changeLater(currentTarget.value);
       }}
     />
   );

@@ -31,15 +31,15 @@ export function PeriodField({
   const formats = useFormats();
   const [isOpen, setOpen] = useState(false);
   const today = formats.dayOf(nowMs());
-  const named = usual.find(
+  const preset = usual.find(
     ([, first, last]) => from === dayBefore(today, first) && to === dayBefore(today, last),
   );
   const open = (day: string) => (day === '' ? '…' : formats.day(day));
-  const shown =
+  const text =
     from === '' && to === ''
       ? label
-      : named !== undefined
-        ? t(`period.${named[0]}`)
+      : preset !== undefined
+        ? t(`period.${preset[0]}`)
         : `${open(from)} – ${open(to)}`;
   return (
     <Menu opened={isOpen} onChange={setOpen} position="bottom-start" trapFocus>
@@ -49,9 +49,9 @@ export function PeriodField({
           className="sy-filter-period"
           leftSection={<Icon name="clock" size={16} />}
           rightSection={<Icon name="chevronDown" size={14} />}
-          aria-label={`${label}: ${shown}`}
+          aria-label={`${label}: ${text}`}
         >
-          {shown}
+          {text}
         </Button>
       </Menu.Target>
       <Menu.Dropdown>

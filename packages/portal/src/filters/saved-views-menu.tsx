@@ -15,7 +15,7 @@ export function ViewsMenu({ list }: { readonly list: string }) {
   const [views, setViews] = useState(() => readViews(list, sub));
   const [isNaming, setNaming] = useState(false);
 
-  function keep(next: SavedView[]): void {
+  function storeViews(next: SavedView[]): void {
     writeViews(list, sub, next);
     setViews(next);
   }
@@ -44,7 +44,7 @@ export function ViewsMenu({ list }: { readonly list: string }) {
                 variant="subtle"
                 color="gray"
                 aria-label={t('views.delete', { name: view.name })}
-                onClick={() => keep(views.filter(({ name }) => name !== view.name))}
+                onClick={() => storeViews(views.filter(({ name }) => name !== view.name))}
               >
                 <Icon name="trash" size={16} />
               </ActionIcon>
@@ -68,7 +68,7 @@ export function ViewsMenu({ list }: { readonly list: string }) {
       >
         <NameForm
           onName={(name) => {
-            keep(withView(views, { name, search }));
+            storeViews(withView(views, { name, search }));
             setNaming(false);
           }}
         />

@@ -15,8 +15,8 @@ function isView(value: unknown): value is SavedView {
 
 export function readViews(list: string, sub: string): SavedView[] {
   try {
-    const found: unknown = JSON.parse(localStorage.getItem(keyOf(list, sub)) ?? '[]');
-    return Array.isArray(found) ? found.filter(isView).slice(0, viewsMost) : [];
+    const stored: unknown = JSON.parse(localStorage.getItem(keyOf(list, sub)) ?? '[]');
+    return Array.isArray(stored) ? stored.filter(isView).slice(0, viewsMost) : [];
   } catch {
     return [];
   }

@@ -12,9 +12,9 @@ export function useFilters<Name extends string>(
   const navigate = useNavigate();
   const list = names.join(' ');
   const values = useMemo(() => {
-    const known = list.split(' ') as Name[];
-    const given = known.filter((name) => search[name] !== undefined && search[name] !== '');
-    return Object.fromEntries(given.map((name) => [name, search[name]])) as FilterValues<Name>;
+    const filterNames = list.split(' ') as Name[];
+    const setNames = filterNames.filter((name) => search[name] !== undefined && search[name] !== '');
+    return Object.fromEntries(setNames.map((name) => [name, search[name]])) as FilterValues<Name>;
   }, [search, list]);
   const change = useCallback(
     (next: FilterValues<Name>) => {

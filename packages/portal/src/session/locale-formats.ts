@@ -80,23 +80,23 @@ function isZone(zone: string): boolean {
 
 /** The decimals come from ISO's exponent: what the browser knows of a currency may differ. */
 function moneyWriter(locale: string): Formats['money'] {
-  const known = new Map<string, Intl.NumberFormat>();
+  const cache = new Map<string, Intl.NumberFormat>();
   function formatOf(currency: string): { format: Intl.NumberFormat; exponent: number } | undefined {
     try {
       const exponent = exponentOf(currency);
       const digits = { minimumFractionDigits: exponent, maximumFractionDigits: exponent };
       const style = { style: 'currency', currency, currencyDisplay: 'code' } as const;
-      const format = known.get(currency) ?? new Intl.NumberFormat(locale, { ...style, ...digits });
-      known.set(currency, format);
+      const format = cache.get(currency) ?? new Intl.NumberFormat(locale, { ...style, ...digits });
+      cache.set(currency, format);
       return { format, exponent };
     } catch {
       return undefined;
     }
   }
   return (minor, currency) => {
-    const found = formatOf(currency);
-    if (found === undefined) return `${minor} ${currency}`;
-    const { format, exponent } = found;
+    const currencyFormat = formatOf(currency);
+    if (currencyFormat === undefined) return `${minor} ${currency}`;
+    const { format, exponent } = currencyFormat;
     const text = String(minor < 0 ? -minor : minor).padStart(exponent + 1, '0');
     const whole = exponent === 0 ? text : `${text.slice(0, -exponent)}.${text.slice(-exponent)}`;
     // As text: a number does not hold the sums of many large amounts exactly.
@@ -104,8 +104,8 @@ function moneyWriter(locale: string): Formats['money'] {
   };
 }
 
-export function createFormats({ locale, zone: wanted, pattern }: FormatFacts): Formats {
-  const zone = isZone(wanted) ? wanted : 'UTC';
+export function createFormats({ locale, zone: requestedZone, pattern }: FormatFacts): Formats {
+  const zone = isZone(requestedZone) ? requestedZone : 'UTC';
   const plain = new Intl.DateTimeFormat(locale, {
     dateStyle: 'medium',
     timeStyle: 'short',
@@ -149,8 +149,8 @@ export function createFormats({ locale, zone: wanted, pattern }: FormatFacts): F
   /** What the clocks of the zone show, minus UTC, at an instant. */
   function offsetAt(at: number): number {
     const { hour, minute, second } = partsOf(digits, at);
-    const shown = Date.parse(`${dayOf(at)}T${hour}:${minute}:${second}Z`);
-    return shown - Math.floor(at / 1_000) * 1_000;
+    const localMs = Date.parse(`${dayOf(at)}T${hour}:${minute}:${second}Z`);
+    return localMs - Math.floor(at / 1_000) * 1_000;
   }
 
   const numbers = new Intl.NumberFormat(locale);

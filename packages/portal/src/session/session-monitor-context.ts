@@ -16,5 +16,5 @@ export function useSessionState(): {
   const left = useSyncExternalStore(watch.subscribe, () =>
     watch.state() === 'idle' ? watch.secondsLeft() : 0,
   );
-  return { state, secondsLeft: left, touch: watch.touch, left: watch.left };
+  return { state, secondsLeft: left, touch: watch.keepAlive, left: watch.announceSignOut };
 }

@@ -13,15 +13,15 @@ export type SessionWatch = {
   secondsLeft(): number;
   subscribe(listener: () => void): () => void;
   /** A call of this tab was let in. */
-  used(): void;
+  reportAcceptedCall(): void;
   /** A call was not let in. */
-  ended(): void;
+  reportRejectedCall(): void;
   /** Keeps the session alive, or finds that it has ended. */
-  touch(): void;
+  keepAlive(): void;
   /** Somebody moved the pointer or pressed a key. */
-  acted(): void;
+  reportActivity(): void;
   /** Whoever it was has signed out here. */
-  left(): void;
+  announceSignOut(): void;
   start(): () => void;
 };
 
@@ -29,15 +29,15 @@ export type WatchDeps = {
   readonly idleSeconds: number;
   readonly expiresAtMs: number;
   /** Asks for the session: that keeps it alive, or tells that it has ended. */
-  readonly touch: () => Promise<unknown>;
+  readonly keepAlive: () => Promise<unknown>;
   /** Whose session it is. */
-  readonly who: string;
+  readonly userKey: string;
   /** Another tab has somebody else's session, a new one, or none any more: it is to be looked at. */
   readonly onChanged: () => void;
 };
 
 /** What tabs tell each other; `usedAt` where a call was let in, `isOver` where somebody signed out. */
-type Told = { readonly who: string; readonly usedAt?: number; readonly isOver?: true };
+type TabMessage = { readonly userKey: string; readonly usedAt?: number; readonly isOver?: true };
 
 const warnSeconds = 60;
 const tickMs = 1_000;
@@ -45,9 +45,9 @@ const touchAfterMs = 60_000;
 const channelName = 'switchyard-session';
 
 export function createSessionWatch(deps: WatchDeps): SessionWatch {
-  const { idleSeconds, expiresAtMs, touch, who, onChanged } = deps;
+  const { idleSeconds, expiresAtMs, keepAlive, userKey, onChanged } = deps;
   const listeners = new Set<() => void>();
-  const others = new BroadcastChannel(channelName);
+  const channel = new BroadcastChannel(channelName);
   let usedAt = nowMs();
   let current: SessionState = 'alive';
   let isTouching = false;
@@ -55,42 +55,42 @@ export function createSessionWatch(deps: WatchDeps): SessionWatch {
   const endsAt = (): number => Math.min(usedAt + idleSeconds * 1_000, expiresAtMs);
   const secondsLeft = (): number => Math.max(0, Math.ceil((endsAt() - nowMs()) / 1_000));
 
-  function tell(next: SessionState): void {
+  function setState(next: SessionState): void {
     const changed = next !== current;
     current = next;
     if (changed || next === 'idle') for (const listener of listeners) listener();
   }
 
   /** A touch that fails says nothing: the connection or the session tells for itself. */
-  function ask(): void {
+  function keepAliveOnce(): void {
     if (isTouching) return;
     isTouching = true;
-    touch()
+    keepAlive()
       .catch(() => {})
       .finally(() => {
         isTouching = false;
       });
   }
 
-  function heard(at: number): void {
+  function extend(at: number): void {
     usedAt = Math.max(usedAt, at);
-    tell('alive');
+    setState('alive');
   }
 
-  const say = (told: Omit<Told, 'who'>): void => others.postMessage({ who, ...told });
+  const broadcast = (message: Omit<TabMessage, 'userKey'>): void => channel.postMessage({ userKey, ...message });
 
-  function hear(told: Told): void {
-    if (told.who !== who || told.isOver) onChanged();
-    else if (told.usedAt !== undefined) heard(told.usedAt);
+  function receive(message: TabMessage): void {
+    if (message.userKey !== userKey || message.isOver) onChanged();
+    else if (message.usedAt !== undefined) extend(message.usedAt);
     else if (current === 'ended') onChanged();
   }
 
   function tick(): void {
     if (current === 'ended') return;
-    const left = secondsLeft();
-    if (left > warnSeconds) tell('alive');
-    else if (left > 0) tell('idle');
-    else ask();
+    const remaining = secondsLeft();
+    if (remaining > warnSeconds) setState('alive');
+    else if (remaining > 0) setState('idle');
+    else keepAliveOnce();
   }
 
   return {
@@ -100,23 +100,23 @@ export function createSessionWatch(deps: WatchDeps): SessionWatch {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    used() {
-      heard(nowMs());
-      say({ usedAt });
+    reportAcceptedCall() {
+      extend(nowMs());
+      broadcast({ usedAt });
     },
-    ended: () => tell('ended'),
-    touch: ask,
-    acted() {
-      if (current === 'alive' && nowMs() - usedAt > touchAfterMs) ask();
+    reportRejectedCall: () => setState('ended'),
+    keepAlive: keepAliveOnce,
+    reportActivity() {
+      if (current === 'alive' && nowMs() - usedAt > touchAfterMs) keepAliveOnce();
     },
-    left: () => say({ isOver: true }),
+    announceSignOut: () => broadcast({ isOver: true }),
     start() {
       const timer = setInterval(tick, tickMs);
-      others.onmessage = ({ data }: MessageEvent<Told>) => hear(data);
-      say({});
+      channel.onmessage = ({ data }: MessageEvent<TabMessage>) => receive(data);
+      broadcast({});
       return () => {
         clearInterval(timer);
-        others.onmessage = null;
+        channel.onmessage = null;
       };
     },
   };

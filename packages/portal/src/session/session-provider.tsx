@@ -12,7 +12,7 @@ import {
 } from '../locales/index.ts';
 import { BootFault } from '../shell/startup-error.tsx';
 import { createFormats } from './locale-formats.ts';
-import { rememberDomain, type Session, signIn, whoIs } from './session.ts';
+import { rememberDomain, type Session, signIn, userKeyOf } from './session.ts';
 import { createSessionWatch, type SessionWatch } from './session-monitor.ts';
 import { WatchContext } from './session-monitor-context.ts';
 import { SessionContext } from './use-session.ts';
@@ -28,8 +28,8 @@ let owner: string | undefined;
  */
 async function askSession(isBackground: boolean): Promise<Session> {
   const session = await api.get<Session>('/portal/session', { isBackground });
-  owner ??= whoIs(session);
-  if (whoIs(session) === owner) return session;
+  owner ??= userKeyOf(session);
+  if (userKeyOf(session) === owner) return session;
   location.reload();
   return new Promise(() => {});
 }
@@ -66,7 +66,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
 
 function useWatch(session: Session, readAt: number): SessionWatch {
   const { idleSeconds, endsAt } = session;
-  const who = whoIs(session);
+  const userKey = userKeyOf(session);
   const client = useQueryClient();
   const lookAgain = useCallback(
     () => void client.invalidateQueries({ queryKey: sessionKey }),
@@ -77,16 +77,16 @@ function useWatch(session: Session, readAt: number): SessionWatch {
       createSessionWatch({
         idleSeconds,
         expiresAtMs: Date.parse(endsAt),
-        who,
-        touch: () => askSession(false),
+        userKey,
+        keepAlive: () => askSession(false),
         onChanged: lookAgain,
       }),
-    [idleSeconds, endsAt, who, lookAgain],
+    [idleSeconds, endsAt, userKey, lookAgain],
   );
   useEffect(() => {
-    watchCalls({ onSignedOut: watch.ended, onUsed: watch.used, onForbidden: lookAgain });
+    watchCalls({ onSignedOut: watch.reportRejectedCall, onUsed: watch.reportAcceptedCall, onForbidden: lookAgain });
     const stop = watch.start();
-    const acted = () => watch.acted();
+    const acted = () => watch.reportActivity();
     for (const kind of ['pointerdown', 'keydown'] as const) addEventListener(kind, acted);
     return () => {
       stop();
@@ -95,7 +95,7 @@ function useWatch(session: Session, readAt: number): SessionWatch {
   }, [watch, lookAgain]);
   // Somebody signed in again in another tab.
   useEffect(() => {
-    if (readAt > 0 && watch.state() === 'ended') watch.used();
+    if (readAt > 0 && watch.state() === 'ended') watch.reportAcceptedCall();
   }, [watch, readAt]);
   return watch;
 }

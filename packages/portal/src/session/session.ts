@@ -6,7 +6,7 @@ export type Session = PortalSession;
 
 const domainKey = 'switchyard-domain';
 
-export const whoIs = ({ userDomainId, user }: Session): string => `${userDomainId} ${user.sub}`;
+export const userKeyOf = ({ userDomainId, user }: Session): string => `${userDomainId} ${user.sub}`;
 
 /** The next sign-in in this browser need not ask for it. */
 export function rememberDomain({ userDomainId }: Session): void {
@@ -15,10 +15,10 @@ export function rememberDomain({ userDomainId }: Session): void {
 
 /** Where the sign-in begins that leads back to an address of this entry. */
 export function signInAddress(to: string = location.pathname + location.search): string {
-  const back = to.startsWith(`/${entry}`) ? to : `/${entry}/`;
+  const returnPath = to.startsWith(`/${entry}`) ? to : `/${entry}/`;
   const domain = localStorage.getItem(domainKey);
-  const known = domain === null ? {} : { domain };
-  return `/portal/sign-in?${new URLSearchParams({ to: back, ...known })}`;
+  const domainParam = domain === null ? {} : { domain };
+  return `/portal/sign-in?${new URLSearchParams({ to: returnPath, ...domainParam })}`;
 }
 
 export function signIn(): void {

@@ -83,10 +83,10 @@ export function Shell() {
 /** Whoever goes to another screen by keyboard begins to read at its top. */
 function Content({ path }: { readonly path: string }) {
   const main = useRef<HTMLElement>(null);
-  const shown = useRef(path);
+  const shownPath = useRef(path);
   useEffect(() => {
-    if (shown.current === path) return;
-    shown.current = path;
+    if (shownPath.current === path) return;
+    shownPath.current = path;
     main.current?.scrollTo(0, 0);
     main.current?.focus({ preventScroll: true });
   }, [path]);

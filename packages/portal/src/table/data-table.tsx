@@ -196,13 +196,13 @@ function useRowKeys(
   scrollBy: (rows: number) => void,
 ): (event: KeyboardEvent) => void {
   return (event) => {
-    const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     const links = [...(box.current?.querySelectorAll<HTMLElement>('.sy-table-link') ?? [])];
     const at = links.indexOf(document.activeElement as HTMLElement);
-    if (by === 0 || at === -1) return;
+    if (step === 0 || at === -1) return;
     event.preventDefault();
-    const next = links[at + by];
-    if (next === undefined) scrollBy(by);
+    const next = links[at + step];
+    if (next === undefined) scrollBy(step);
     else next.focus();
   };
 }

@@ -28,7 +28,7 @@ export type RowStore<Row> = {
   scrollTop: number;
 };
 
-type Known = {
+type LoadedPage = {
   readonly cursor: string | undefined;
   readonly start: number;
   readonly count: number;
@@ -42,20 +42,20 @@ const aheadRows = 100;
 export function createRowStore<Row>(read: ReadPage<Row>): RowStore<Row> {
   const listeners = new Set<() => void>();
   /** In the order of their last use. */
-  const held = new Map<number, readonly Row[]>();
+  const heldPages = new Map<number, readonly Row[]>();
   const underWay = new Map<number, AbortController>();
-  let known: Known[] = [];
+  let knownPages: LoadedPage[] = [];
   let next: string | null | undefined;
   let fault: unknown;
   let run = 0;
   let view: RowsView = { count: 0, hasMore: true, isLoading: true, fault: undefined, version: 0 };
 
   function countNow(): number {
-    const last = known.at(-1);
+    const last = knownPages.at(-1);
     return last === undefined ? 0 : last.start + last.count;
   }
 
-  function tell(): void {
+  function notify(): void {
     view = {
       count: countNow(),
       hasMore: next !== null,
@@ -69,84 +69,84 @@ export function createRowStore<Row>(read: ReadPage<Row>): RowStore<Row> {
   /** By halving: there may be thousands of pages. */
   function pageOf(index: number): number {
     let low = 0;
-    let high = known.length - 1;
+    let high = knownPages.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((known[middle]?.start ?? 0) <= index) low = middle;
+      if ((knownPages[middle]?.start ?? 0) <= index) low = middle;
       else high = middle - 1;
     }
     return low;
   }
 
-  function keep(page: number, rows: readonly Row[]): void {
-    held.delete(page);
-    held.set(page, rows);
-    for (const oldest of held.keys()) {
-      if (held.size <= pagesHeldMost) break;
-      held.delete(oldest);
+  function holdPage(page: number, rows: readonly Row[]): void {
+    heldPages.delete(page);
+    heldPages.set(page, rows);
+    for (const oldest of heldPages.keys()) {
+      if (heldPages.size <= pagesHeldMost) break;
+      heldPages.delete(oldest);
     }
   }
 
   function load(page: number, cursor: string | undefined): void {
     if (underWay.has(page) || fault !== undefined) return;
     const control = new AbortController();
-    const asked = run;
+    const requestedRun = run;
     underWay.set(page, control);
-    tell();
+    notify();
     read(cursor, control.signal).then(
       ({ items, nextCursor }) => {
-        if (asked !== run) return;
+        if (requestedRun !== run) return;
         underWay.delete(page);
-        if (page === known.length) {
-          known.push({ cursor, start: countNow(), count: items.length });
+        if (page === knownPages.length) {
+          knownPages.push({ cursor, start: countNow(), count: items.length });
           next = nextCursor;
         }
-        keep(page, items);
-        tell();
+        holdPage(page, items);
+        notify();
       },
       (error: unknown) => {
-        if (asked !== run) return;
+        if (requestedRun !== run) return;
         underWay.delete(page);
         fault = error;
-        tell();
+        notify();
       },
     );
   }
 
   function loadNext(): void {
-    if (next !== null) load(known.length, next);
+    if (next !== null) load(knownPages.length, next);
   }
 
   return {
     view: () => view,
     scrollTop: 0,
     rowAt(index) {
-      const page = known[pageOf(index)];
-      return page === undefined ? undefined : held.get(pageOf(index))?.[index - page.start];
+      const page = knownPages[pageOf(index)];
+      return page === undefined ? undefined : heldPages.get(pageOf(index))?.[index - page.start];
     },
     ensure(first, last) {
-      if (known.length === 0) {
+      if (knownPages.length === 0) {
         loadNext();
         return;
       }
       for (let page = pageOf(first); page <= pageOf(last); page += 1) {
-        const rows = held.get(page);
-        if (rows !== undefined) keep(page, rows);
-        else load(page, known[page]?.cursor);
+        const rows = heldPages.get(page);
+        if (rows !== undefined) holdPage(page, rows);
+        else load(page, knownPages[page]?.cursor);
       }
       if (last >= countNow() - aheadRows) loadNext();
     },
     retry() {
       fault = undefined;
-      if (known.length === 0 || next !== null) loadNext();
-      tell();
+      if (knownPages.length === 0 || next !== null) loadNext();
+      notify();
     },
     reload() {
       run += 1;
       for (const control of underWay.values()) control.abort();
       underWay.clear();
-      held.clear();
-      known = [];
+      heldPages.clear();
+      knownPages = [];
       next = undefined;
       fault = undefined;
       loadNext();

@@ -27,10 +27,10 @@ export function useRowsInSight<Row>(
 ): RowsInSight {
   const height = useIsNarrow() ? cardHeight : rowHeight;
   const waiting = view.count === 0 ? 12 : 3;
-  const known = view.count + (view.hasMore && view.fault === undefined ? waiting : 0);
-  const count = Math.min(known, Math.floor(tallest / height));
+  const knownCount = view.count + (view.hasMore && view.fault === undefined ? waiting : 0);
+  const count = Math.min(knownCount, Math.floor(tallest / height));
   /** The box comes and goes with what stands in its place: nothing found, or a fault. */
-  const hasBox = known > 0;
+  const hasBox = knownCount > 0;
   const [, draw] = useReducer((times: number) => times + 1, 0);
   const frame = () => ({
     scrollTop: store.scrollTop,
@@ -44,8 +44,8 @@ export function useRowsInSight<Row>(
   drawn.current = sight;
 
   /** Draws where other rows are in sight than those that are drawn. */
-  const look = useRef(() => {});
-  look.current = () => {
+  const redrawIfMoved = useRef(() => {});
+  redrawIfMoved.current = () => {
     const next = sightOf(frame());
     if (next.first === drawn.current.first && next.last === drawn.current.last) return;
     draw();
@@ -57,7 +57,7 @@ export function useRowsInSight<Row>(
     const element = box.current;
     if (!hasBox || element === null) return;
     element.scrollTop = store.scrollTop;
-    const sized = new ResizeObserver(() => look.current());
+    const sized = new ResizeObserver(() => redrawIfMoved.current());
     sized.observe(element);
     return () => sized.disconnect();
   }, [store, box, hasBox]);
@@ -69,7 +69,7 @@ export function useRowsInSight<Row>(
     onScroll() {
       store.scrollTop = box.current?.scrollTop ?? 0;
       // Within the frame that scrolls: later there would be nothing where the rows should be.
-      flushSync(() => look.current());
+      flushSync(() => redrawIfMoved.current());
     },
     scrollBy(rows) {
       box.current?.scrollBy({ top: rows * height });

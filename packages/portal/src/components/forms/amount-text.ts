@@ -15,9 +15,9 @@ function signsOf(locale: string): { readonly decimal: string; readonly group: st
 export function parseAmount(text: string, currency: string, locale: string): number | undefined {
   const exponent = exponentOf(currency);
   const { decimal, group } = signsOf(locale);
-  const bare = text.trim().replaceAll(/[\s\u00a0\u202f'’]/g, '');
+  const compact = text.trim().replaceAll(/[\s\u00a0\u202f'’]/g, '');
   const groups = new RegExp(`^\\d{1,3}(?:\\${group}\\d{3})+(?:\\${decimal}\\d*)?$`);
-  const plain = groups.test(bare) ? bare.replaceAll(group, '') : bare;
+  const plain = groups.test(compact) ? compact.replaceAll(group, '') : compact;
   const match = /^(\d+)(?:[.,](\d*))?$/.exec(plain);
   if (match === null) return undefined;
   const [, whole = '', decimals = ''] = match;

@@ -22,7 +22,7 @@ export type ConfirmActionProps<Result> = {
   readonly onDone: (result: Result) => void;
   /** A refusal, for fields that show their own part of it. */
   readonly onFault?: (fault: unknown) => void;
-  readonly shownFields?: readonly string[];
+  readonly inlineErrorFields?: readonly string[];
   readonly children?: ReactNode;
 };
 
@@ -55,7 +55,7 @@ export function ConfirmForm<Result>({
   run,
   onDone,
   onFault,
-  shownFields,
+  inlineErrorFields,
   children,
   close,
   isRunning,
@@ -100,7 +100,7 @@ export function ConfirmForm<Result>({
   return (
     <form onSubmit={submit} className="sy-confirm" noValidate>
       {children}
-      {fault !== undefined && <Problem fault={fault} {...defined({ shownFields })} />}
+      {fault !== undefined && <Problem fault={fault} {...defined({ shownFields: inlineErrorFields })} />}
       <div className="sy-confirm-buttons">
         <Button variant="default" onClick={close} disabled={isBusy}>
           {t('cancel')}

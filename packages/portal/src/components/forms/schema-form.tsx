@@ -37,11 +37,11 @@ export type SchemaFormProps = {
   /** What is not set comes from a level above, so yes and no are two of three. */
   readonly isInheriting?: boolean;
   /** Where secrets are set already, as JSON Pointers: what is left empty stays. */
-  readonly kept?: readonly string[];
+  readonly storedSecrets?: readonly string[];
 };
 
 export function SchemaForm(props: SchemaFormProps) {
-  const { schema, values, onChange, faults = {}, path, kept = [], isInheriting = false } = props;
+  const { schema, values, onChange, faults = {}, path, storedSecrets = [], isInheriting = false } = props;
   const fields = fieldsOf(schema);
   return (
     <div className="sy-schema-form">
@@ -52,7 +52,7 @@ export function SchemaForm(props: SchemaFormProps) {
           value={values[field.name]}
           faults={faults}
           path={`${path}.${field.name}`}
-          kept={kept}
+          storedSecrets={storedSecrets}
           isInheriting={isInheriting}
           onChange={(value) => onChange(withMember(values, field.name, value))}
         />
@@ -66,7 +66,7 @@ type FieldProps = {
   readonly value: unknown;
   readonly faults: Readonly<Record<string, string>>;
   readonly path: string;
-  readonly kept: readonly string[];
+  readonly storedSecrets: readonly string[];
   readonly isInheriting: boolean;
   readonly onChange: (value: unknown) => void;
 };
@@ -159,11 +159,11 @@ function YesOrNo({
   ...shared
 }: Pick<Shared, 'label' | 'description' | 'error'> & Pick<FieldProps, 'value' | 'onChange'>) {
   const t = useTranslate('schema-form');
-  const said = value === true ? 'yes' : 'no';
+  const choice = value === true ? 'yes' : 'no';
   return (
     <Radio.Group
       {...shared}
-      value={value === undefined ? 'inherit' : said}
+      value={value === undefined ? 'inherit' : choice}
       onChange={(next) => onChange(answers[next as keyof typeof answers])}
     >
       <div className="sy-schema-answers">
@@ -175,7 +175,7 @@ function YesOrNo({
   );
 }
 
-function Secret({ value, onChange, path, kept, shared }: FieldProps & { readonly shared: Shared }) {
+function Secret({ value, onChange, path, storedSecrets, shared }: FieldProps & { readonly shared: Shared }) {
   const t = useTranslate('schema-form');
   const pointer = `/${path.split('.').slice(1).join('/')}`;
   return (
@@ -183,7 +183,7 @@ function Secret({ value, onChange, path, kept, shared }: FieldProps & { readonly
       {...shared}
       autoComplete="new-password"
       visibilityToggleButtonProps={{ 'aria-label': t('show') }}
-      placeholder={kept.includes(pointer) ? t('kept') : shared.placeholder}
+      placeholder={storedSecrets.includes(pointer) ? t('kept') : shared.placeholder}
       value={textOf(value)}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />
@@ -195,7 +195,7 @@ function Group({
   value,
   onChange,
   path,
-  kept,
+  storedSecrets,
   faults,
   isInheriting,
   shared,
@@ -209,7 +209,7 @@ function Group({
         onChange={onChange}
         faults={faults}
         path={path}
-        kept={kept}
+        storedSecrets={storedSecrets}
         isInheriting={isInheriting}
       />
     </Fieldset>

@@ -26,16 +26,16 @@ export function Problem({
   fault,
   onRetry,
   /** Fields that show their own fault, and need no line here. */
-  shownFields = [],
+  inlineErrorFields = [],
 }: {
   readonly fault: unknown;
   readonly onRetry?: (() => void) | undefined;
-  readonly shownFields?: readonly string[];
+  readonly inlineErrorFields?: readonly string[];
 }) {
   const t = useTranslate('components');
   const problem = isProblem(fault) ? fault.problem : undefined;
   const lines = (problem?.errors ?? []).filter(
-    ({ pointer }) => !shownFields.includes(pointer.replace(/^[/?]/, '').replaceAll('/', '.')),
+    ({ pointer }) => !inlineErrorFields.includes(pointer.replace(/^[/?]/, '').replaceAll('/', '.')),
   );
   return (
     <div className="sy-problem" role="alert">

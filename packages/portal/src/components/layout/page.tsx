@@ -14,13 +14,13 @@ export type PageProps = {
   /** Buttons at the end of the line. */
   readonly actions?: ReactNode;
   /** Where this screen was come from. */
-  readonly back?: { readonly to: string; readonly label: string };
+  readonly backLink?: { readonly to: string; readonly label: string };
   /** Takes the height of the window: a list that scrolls in itself. */
   readonly fill?: boolean;
   readonly children: ReactNode;
 };
 
-export function Page({ title, aside, lead, actions, back, fill = false, children }: PageProps) {
+export function Page({ title, aside, lead, actions, backLink, fill = false, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Switchyard`;
   }, [title]);
@@ -28,10 +28,10 @@ export function Page({ title, aside, lead, actions, back, fill = false, children
     <div className={fill ? 'sy-page sy-page-fill' : 'sy-page'}>
       <div className="sy-page-head">
         <div className="sy-page-titles">
-          {back !== undefined && (
-            <Link className="sy-page-back" to={back.to}>
+          {backLink !== undefined && (
+            <Link className="sy-page-back" to={backLink.to}>
               <Icon name="chevronLeft" size={14} />
-              <span className="sy-cut">{back.label}</span>
+              <span className="sy-cut">{backLink.label}</span>
             </Link>
           )}
           <div className="sy-page-title">

@@ -3,13 +3,13 @@ import { newId } from '../../session/random-values.ts';
 
 export type Notice = { readonly id: string; readonly text: string; readonly tone: 'good' | 'bad' };
 
-const shownMs = 6_000;
-const shownMost = 4;
+const displayMs = 6_000;
+const maxToasts = 4;
 const listeners = new Set<() => void>();
 let notices: readonly Notice[] = [];
 
 function show(next: readonly Notice[]): void {
-  notices = next.slice(-shownMost);
+  notices = next.slice(-maxToasts);
   for (const listener of listeners) listener();
 }
 
@@ -21,7 +21,7 @@ export function dismiss(id: string): void {
 export function notify(text: string, tone: Notice['tone'] = 'good'): void {
   const id = newId();
   show([...notices, { id, text, tone }]);
-  setTimeout(() => dismiss(id), shownMs);
+  setTimeout(() => dismiss(id), displayMs);
 }
 
 export function onNotices(listener: () => void): () => void {
@@ -29,6 +29,6 @@ export function onNotices(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-export function shownNotices(): readonly Notice[] {
+export function visibleToasts(): readonly Notice[] {
   return notices;
 }

@@ -3,15 +3,15 @@ import { CloseButton } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
 import { useTranslate } from '../../locales/index.ts';
 import { Icon } from '../icon.tsx';
-import { dismiss, onNotices, shownNotices } from './toast-store.ts';
+import { dismiss, onNotices, visibleToasts } from './toast-store.ts';
 import './toasts.css';
 
 export default function Notices() {
   const t = useTranslate('components');
-  const shown = useSyncExternalStore(onNotices, shownNotices);
+  const toasts = useSyncExternalStore(onNotices, visibleToasts);
   return (
     <div className="sy-notices" aria-live="polite">
-      {shown.map(({ id, text, tone }) => (
+      {toasts.map(({ id, text, tone }) => (
         <div key={id} className="sy-notice" data-tone={tone}>
           <Icon name={tone === 'good' ? 'check' : 'alert'} />
           <span className="sy-broken">{text}</span>

@@ -6,7 +6,7 @@ import { Icon } from '../icon.tsx';
 import './code-block.css';
 
 /** Longer texts would stall the page; the whole of it is still copied. */
-const shownMost = 60_000;
+const maxChars = 60_000;
 
 /** With the spaces that people read by; what is no JSON stays as it is. */
 export function readable(text: string): string {
@@ -29,13 +29,13 @@ export function CodeBlock({
 }) {
   const t = useTranslate('components');
   const { copy, copied } = useClipboard({ timeout: 1_500 });
-  const shown = text.length > shownMost ? `${text.slice(0, shownMost)}\n…` : text;
+  const displayed = text.length > maxChars ? `${text.slice(0, maxChars)}\n…` : text;
   return (
     <div className="sy-code" data-tall={isTall}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also for who has no mouse */}
       {/* biome-ignore lint/a11y/useSemanticElements: a set of fields is something else */}
       <pre tabIndex={0} role="group" aria-label={label}>
-        <code>{shown}</code>
+        <code>{displayed}</code>
       </pre>
       <Tooltip label={t(copied ? 'copy.done' : 'copy.do')}>
         <ActionIcon

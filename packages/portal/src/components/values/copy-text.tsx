@@ -6,12 +6,12 @@ import { Icon } from '../icon.tsx';
 
 export function CopyText({
   text,
-  shown = text,
+  displayText = text,
   label,
 }: {
   readonly text: string;
   /** As people read it: in groups, for instance. */
-  readonly shown?: string;
+  readonly displayText?: string;
   /** What it is, for those who hear the page: `Payment`. */
   readonly label: string;
 }) {
@@ -19,7 +19,7 @@ export function CopyText({
   const { copy, copied } = useClipboard({ timeout: 1_500 });
   return (
     <span className="sy-copy">
-      <span className="sy-mono sy-broken">{shown}</span>
+      <span className="sy-mono sy-broken">{displayText}</span>
       <Tooltip label={t(copied ? 'copy.done' : 'copy.do')}>
         <ActionIcon
           variant="subtle"

@@ -6,7 +6,7 @@ import { Name, ShortId } from './values.tsx';
 
 export type EntityKind = 'merchants' | 'stores' | 'logical-devices' | 'acquirer-links';
 
-type Named = Readonly<Record<string, unknown>> & { readonly name: string };
+type NamedEntity = Readonly<Record<string, unknown>> & { readonly name: string };
 
 const idMember: Readonly<Record<EntityKind, string>> = {
   merchants: 'merchantId',
@@ -16,10 +16,10 @@ const idMember: Readonly<Record<EntityKind, string>> = {
 };
 /** One page; whoever is not in it is asked for alone. */
 const namesMost = 200;
-const keptMs = 5 * 60_000;
+const cacheMs = 5 * 60_000;
 
 async function readNames(kind: EntityKind): Promise<Map<string, string>> {
-  const { items } = await api.get<{ items: Named[] }>(`/provisioning/v2/${kind}`, {
+  const { items } = await api.get<{ items: NamedEntity[] }>(`/provisioning/v2/${kind}`, {
     query: { limit: namesMost },
   });
   return new Map(items.map((item) => [String(item[idMember[kind]]), item.name]));
@@ -39,21 +39,21 @@ export function useNames(kind: EntityKind, isWanted = true) {
     queryKey: ['names', kind],
     queryFn: () => readNames(kind),
     enabled: isWanted && mayRead,
-    staleTime: keptMs,
+    staleTime: cacheMs,
   });
 }
 
 export function useEntityName(kind: EntityKind, id: string | null | undefined): string | undefined {
   const mayRead = useMayRead(kind);
   const names = useNames(kind, id !== undefined && id !== null);
-  const known = names.data?.get(id ?? '');
+  const nameInList = names.data?.get(id ?? '');
   const alone = useQuery({
     queryKey: ['name', kind, id],
-    queryFn: () => api.get<Named>(`/provisioning/v2/${kind}/${id}`),
-    enabled: mayRead && names.isSuccess && known === undefined && typeof id === 'string',
-    staleTime: keptMs,
+    queryFn: () => api.get<NamedEntity>(`/provisioning/v2/${kind}/${id}`),
+    enabled: mayRead && names.isSuccess && nameInList === undefined && typeof id === 'string',
+    staleTime: cacheMs,
   });
-  return known ?? alone.data?.name;
+  return nameInList ?? alone.data?.name;
 }
 
 export function EntityName({

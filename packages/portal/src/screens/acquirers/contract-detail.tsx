@@ -13,11 +13,11 @@ import { addresses } from '../estate/entity-kinds.ts';
 import { useVersioned } from '../estate/versioned-entities.ts';
 import './acquirers.css';
 
-function Agreed({ of }: { readonly of: AcquirerContract }) {
+function Agreed({ contract }: { readonly contract: AcquirerContract }) {
   const t = useTranslate('estate');
-  const common = useCommonFacts(of.contractId, of);
+  const common = useCommonFacts(contract.contractId, contract);
   const isOfOrganization = useSession().merchantId === undefined;
-  const { acquirerLink, terminalIdRange } = of;
+  const { acquirerLink, terminalIdRange } = contract;
   const name = <EntityName key="link" kind="acquirer-links" id={acquirerLink} />;
   return (
     <Panel title={t('sections.contract')}>
@@ -33,10 +33,10 @@ function Agreed({ of }: { readonly of: AcquirerContract }) {
               name
             ),
           ],
-          [t('fields.acquirerMerchantId'), of.acquirerMerchantId],
+          [t('fields.acquirerMerchantId'), contract.acquirerMerchantId],
           [t('fields.terminals'), `${terminalIdRange.from} – ${terminalIdRange.to}`],
-          [t('fields.currencies'), of.currencies.join(', ')],
-          [t('fields.mcc'), of.mcc ?? t('ofMerchant')],
+          [t('fields.currencies'), contract.currencies.join(', ')],
+          [t('fields.mcc'), contract.mcc ?? t('ofMerchant')],
           ...common,
         ]}
       />
@@ -44,7 +44,7 @@ function Agreed({ of }: { readonly of: AcquirerContract }) {
   );
 }
 
-function Capture({ of }: { readonly of: AcquirerContract }) {
+function Capture({ contract }: { readonly contract: AcquirerContract }) {
   const t = useTranslate('estate');
   const formats = useFormats();
   const yes = (is: boolean) => t(is ? 'yes' : 'no');
@@ -54,26 +54,26 @@ function Capture({ of }: { readonly of: AcquirerContract }) {
         items={[
           [
             t('fields.captureModes'),
-            of.captureModes.map((mode) => t(`options.${mode}`)).join(', '),
+            contract.captureModes.map((mode) => t(`options.${mode}`)).join(', '),
           ],
-          [t('fields.defaultCaptureMode'), t(`options.${of.defaultCaptureMode}`)],
-          [t('fields.captureTransport'), t(`options.${of.captureTransport}`)],
-          [t('fields.cutOverTime'), of.cutOverTime],
-          [t('fields.holdDays'), formats.number(of.holdDays)],
-          [t('fields.overCapturePercent'), formats.percent(of.overCapturePercent / 100)],
-          [t('fields.partialCancel'), yes(of.partialCancel)],
-          [t('fields.multipleCapture'), yes(of.multipleCapture)],
-          [t('fields.partialApproval'), yes(of.partialApproval)],
-          [t('fields.clearCardData'), t(`options.${of.clearCardData}`)],
-          [t('fields.offlineLimits.maxAgeHours'), formats.number(of.offlineLimits.maxAgeHours)],
-          [t('fields.offlineLimits.maxCount'), formats.number(of.offlineLimits.maxCount)],
+          [t('fields.defaultCaptureMode'), t(`options.${contract.defaultCaptureMode}`)],
+          [t('fields.captureTransport'), t(`options.${contract.captureTransport}`)],
+          [t('fields.cutOverTime'), contract.cutOverTime],
+          [t('fields.holdDays'), formats.number(contract.holdDays)],
+          [t('fields.overCapturePercent'), formats.percent(contract.overCapturePercent / 100)],
+          [t('fields.partialCancel'), yes(contract.partialCancel)],
+          [t('fields.multipleCapture'), yes(contract.multipleCapture)],
+          [t('fields.partialApproval'), yes(contract.partialApproval)],
+          [t('fields.clearCardData'), t(`options.${contract.clearCardData}`)],
+          [t('fields.offlineLimits.maxAgeHours'), formats.number(contract.offlineLimits.maxAgeHours)],
+          [t('fields.offlineLimits.maxCount'), formats.number(contract.offlineLimits.maxCount)],
         ]}
       />
     </Panel>
   );
 }
 
-function Routing({ of: { routing } }: { readonly of: AcquirerContract }) {
+function Routing({ contract: { routing } }: { readonly contract: AcquirerContract }) {
   const t = useTranslate('estate');
   const formats = useFormats();
   const amount = (minor: number | undefined, currencies: readonly string[] = []) =>
@@ -123,32 +123,32 @@ export default function ContractPage() {
   const query = useVersioned<AcquirerContract>(address);
   const isOfOrganization = useSession().merchantId === undefined;
   const mayWrite = useCan('prov.write') && isOfOrganization;
-  const here = `/merchants/${merchantId}`;
+  const path = `/merchants/${merchantId}`;
   const merchantName = useEntityName('merchants', merchantId);
-  const back = { to: here, label: merchantName ?? t('kinds.merchant.one') };
+  const back = { to: path, label: merchantName ?? t('kinds.merchant.one') };
   if (query.data === undefined) {
-    return <PageInWait of={query} title={t('kinds.contract.one')} back={back} />;
+    return <PageInWait query={query} title={t('kinds.contract.one')} backLink={back} />;
   }
   const { body } = query.data;
   return (
     <Page
       title={body.name}
       aside={<StatusBadge status={body.status} />}
-      back={back}
+      backLink={back}
       actions={
         <EntityActions
           kind="contract"
           address={address}
-          of={query.data}
-          editTo={`${here}/contracts/${contractId}/edit`}
+          versioned={query.data}
+          editTo={`${path}/contracts/${contractId}/edit`}
           mayWrite={mayWrite}
-          onDeleted={() => void navigate({ to: here, search: { tab: 'contracts' } as never })}
+          onDeleted={() => void navigate({ to: path, search: { tab: 'contracts' } as never })}
         />
       }
     >
-      <Agreed of={body} />
-      <Capture of={body} />
-      <Routing of={body} />
+      <Agreed contract={body} />
+      <Capture contract={body} />
+      <Routing contract={body} />
       <LabelList labels={body.labels} />
     </Page>
   );

@@ -12,7 +12,7 @@ export default function EditContract() {
       kind="contract"
       address={addresses.contract(merchantId, contractId)}
       sections={contractSections}
-      back={`/merchants/${merchantId}/contracts/${contractId}`}
+      backPath={`/merchants/${merchantId}/contracts/${contractId}`}
     />
   );
 }

@@ -11,14 +11,14 @@ export default function NewContract() {
   const t = useTranslate('estate');
   const navigate = useNavigate();
   const merchantId = useParam('merchantId');
-  const back = `/merchants/${merchantId}`;
+  const merchantPath = `/merchants/${merchantId}`;
   return (
     <NewEntity<AcquirerContract>
       kind="contract"
       address={addresses.contracts(merchantId)}
       sections={contractSections}
-      back={{ to: back, label: t('kinds.merchant.one') }}
-      onMade={({ contractId }) => void navigate({ to: `${back}/contracts/${contractId}` })}
+      backLink={{ to: merchantPath, label: t('kinds.merchant.one') }}
+      onMade={({ contractId }) => void navigate({ to: `${merchantPath}/contracts/${contractId}` })}
     />
   );
 }

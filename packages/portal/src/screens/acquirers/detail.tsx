@@ -16,10 +16,10 @@ import { type LinkFacts, stateOf } from './link-state.ts';
 import { useLinkStates } from './use-link-states.ts';
 import './acquirers.css';
 
-function Backlog({ of }: { readonly of: LinkFacts }) {
+function Backlog({ linkState }: { readonly linkState: LinkFacts }) {
   const t = useTranslate('acquirers');
   const formats = useFormats();
-  const { queue, connections, clientCertificateExpiresAt: until, alarm } = of;
+  const { queue, connections, clientCertificateExpiresAt: until, alarm } = linkState;
   return (
     <Panel title={t('standing')}>
       {alarm && (
@@ -29,7 +29,7 @@ function Backlog({ of }: { readonly of: LinkFacts }) {
       )}
       <Facts
         items={[
-          [t('reach'), t(of.available ? 'reached' : 'notReached')],
+          [t('reach'), t(linkState.available ? 'reached' : 'notReached')],
           [
             t('connections'),
             connections && t('signedOn', { on: connections.signedOn, wanted: connections.wanted }),
@@ -44,7 +44,7 @@ function Backlog({ of }: { readonly of: LinkFacts }) {
   );
 }
 
-function Faults({ of: { faults = [] } }: { readonly of: LinkFacts }) {
+function Faults({ linkState: { faults = [] } }: { readonly linkState: LinkFacts }) {
   const t = useTranslate('acquirers');
   if (faults.length === 0) return null;
   return (
@@ -61,21 +61,21 @@ function Faults({ of: { faults = [] } }: { readonly of: LinkFacts }) {
   );
 }
 
-function Settings({ of }: { readonly of: AcquirerLink }) {
+function Settings({ link }: { readonly link: AcquirerLink }) {
   const t = useTranslate('acquirers');
-  const common = useCommonFacts(of.acquirerLinkId, of);
+  const common = useCommonFacts(link.acquirerLinkId, link);
   return (
     <Panel title={t('settings')}>
       <Facts
         items={[
-          [t('adapter'), t(`adapters.${of.adapter}`)],
-          [t('host'), `${of.host}:${of.port}`],
-          [t('tls'), t(of.tls ? 'yes' : 'no')],
-          [t('clientCertificate'), of.clientCertificate],
-          [t('institution'), of.institutionId],
-          [t('dialect'), of.dialect],
-          [t('tpdu'), of.tpdu],
-          [t('path'), of.httpJson?.path],
+          [t('adapter'), t(`adapters.${link.adapter}`)],
+          [t('host'), `${link.host}:${link.port}`],
+          [t('tls'), t(link.tls ? 'yes' : 'no')],
+          [t('clientCertificate'), link.clientCertificate],
+          [t('institution'), link.institutionId],
+          [t('dialect'), link.dialect],
+          [t('tpdu'), link.tpdu],
+          [t('path'), link.httpJson?.path],
           ...common,
         ]}
       />
@@ -83,9 +83,9 @@ function Settings({ of }: { readonly of: AcquirerLink }) {
   );
 }
 
-function Keys({ of }: { readonly of: AcquirerLink }) {
+function Keys({ link }: { readonly link: AcquirerLink }) {
   const t = useTranslate('acquirers');
-  const { zonePinKey, macKey, zoneMasterKey, signingKeys, httpJson } = of;
+  const { zonePinKey, macKey, zoneMasterKey, signingKeys, httpJson } = link;
   const key = (name: string, text: string | undefined) =>
     [
       t(`keys.${name}`),
@@ -117,19 +117,19 @@ export default function LinkPage() {
   const states = useLinkStates();
   const mayWrite = useCan('prov.write');
   const back = { to: '/acquirers', label: t('title') };
-  if (query.data === undefined) return <PageInWait of={query} title={t('one')} back={back} />;
+  if (query.data === undefined) return <PageInWait query={query} title={t('one')} backLink={back} />;
   const link = query.data.body;
   const facts = states.data?.get(acquirerLinkId);
   return (
     <Page
       title={link.name}
       aside={<LinkBadge state={stateOf(link, facts)} />}
-      back={back}
+      backLink={back}
       actions={
         <EntityActions
           kind="link"
           address={address}
-          of={query.data}
+          versioned={query.data}
           editTo={`/acquirers/${acquirerLinkId}/edit`}
           mayWrite={mayWrite}
           onDeleted={() => void navigate({ to: back.to })}
@@ -137,10 +137,10 @@ export default function LinkPage() {
       }
     >
       {link.approval === 'PendingApproval' && <p role="status">{t('approvalText')}</p>}
-      {facts !== undefined && <Faults of={facts} />}
-      {facts !== undefined && <Backlog of={facts} />}
-      <Settings of={link} />
-      <Keys of={link} />
+      {facts !== undefined && <Faults linkState={facts} />}
+      {facts !== undefined && <Backlog linkState={facts} />}
+      <Settings link={link} />
+      <Keys link={link} />
       <LabelList labels={link.labels} />
     </Page>
   );

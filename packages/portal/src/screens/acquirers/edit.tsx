@@ -11,7 +11,7 @@ export default function EditLink() {
       kind="link"
       address={addresses.link(acquirerLinkId)}
       sections={linkSections}
-      back={`/acquirers/${acquirerLinkId}`}
+      backPath={`/acquirers/${acquirerLinkId}`}
     />
   );
 }

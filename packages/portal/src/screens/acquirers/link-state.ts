@@ -33,8 +33,8 @@ export type LinkSums = {
 };
 
 export function sumsOf(items: readonly LinkFacts[]): LinkSums {
-  const sum = (of: (facts: LinkFacts) => number) =>
-    items.reduce((total, facts) => total + of(facts), 0);
+  const sum = (valueOf: (facts: LinkFacts) => number) =>
+    items.reduce((total, facts) => total + valueOf(facts), 0);
   return {
     links: items.length,
     available: sum(({ available }) => (available ? 1 : 0)),

@@ -69,10 +69,10 @@ function useColumns(
   ];
 }
 
-function Sums({ of }: { readonly of: ReadonlyMap<string, LinkFacts> }) {
+function Sums({ linkStates }: { readonly linkStates: ReadonlyMap<string, LinkFacts> }) {
   const t = useTranslate('acquirers');
   const formats = useFormats();
-  const { links, available, waiting, alarms, faulty } = sumsOf([...of.values()]);
+  const { links, available, waiting, alarms, faulty } = sumsOf([...linkStates.values()]);
   const tiles = [
     ['available', `${available} / ${links}`, available === links ? 'good' : 'bad'],
     ['waiting', formats.number(waiting), undefined],
@@ -103,7 +103,7 @@ export default function Acquirers() {
       {...(mayMake ? { actions: <NewButton kind="link" to="/acquirers/new" /> } : {})}
       fill
     >
-      {states !== undefined && states.size > 0 && <Sums of={states} />}
+      {states !== undefined && states.size > 0 && <Sums linkStates={states} />}
       <EstateList<AcquirerLink>
         kind="link"
         address={addresses.links}

@@ -14,7 +14,7 @@ export default function NewLink() {
       kind="link"
       address={addresses.links}
       sections={linkSections}
-      back={{ to: '/acquirers', label: t('title') }}
+      backLink={{ to: '/acquirers', label: t('title') }}
       onMade={({ acquirerLinkId }) => void navigate({ to: `/acquirers/${acquirerLinkId}` })}
     />
   );

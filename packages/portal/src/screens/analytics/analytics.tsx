@@ -24,18 +24,18 @@ function useFields(t: Translate): FilterField<Name>[] {
   const { merchantId } = useSession();
   const merchants = useNames('merchants', merchantId === undefined).data;
   const stores = useNames('stores').data;
-  const named = (found: ReadonlyMap<string, string> | undefined) =>
-    [...(found ?? [])].map(([value, label]) => ({ value, label }));
+  const toOptions = (names: ReadonlyMap<string, string> | undefined) =>
+    [...(names ?? [])].map(([value, label]) => ({ value, label }));
   const merchant = {
     kind: 'choice',
     name: 'merchantId',
     label: t('merchant'),
-    options: named(merchants),
+    options: toOptions(merchants),
   } as const;
   return [
     { kind: 'period', from: 'from', to: 'to', label: t('period') },
     ...(merchantId === undefined ? [merchant] : []),
-    { kind: 'choice', name: 'storeId', label: t('store'), options: named(stores) },
+    { kind: 'choice', name: 'storeId', label: t('store'), options: toOptions(stores) },
     {
       kind: 'choice',
       name: 'kind',
@@ -65,7 +65,7 @@ export default function Analytics() {
   const isOneDay = query.from === query.to;
   const summary = useSummary({ ...query, groupBy: isOneDay ? 'hour' : 'day' });
   const { data, error, refetch } = summary;
-  const shown = { ...values, from: query.from, to: query.to };
+  const effectiveValues = { ...values, from: query.from, to: query.to };
   return (
     <Page
       title={t('title')}
@@ -82,8 +82,8 @@ export default function Analytics() {
     >
       <FilterBar
         fields={fields}
-        values={shown}
-        given={values}
+        values={effectiveValues}
+        chosenValues={values}
         onChange={change}
         views="analytics"
       />
@@ -95,7 +95,7 @@ export default function Analytics() {
           isOneDay={isOneDay}
           currency={currencyOf(data, values.currency)}
           query={query}
-          by={values.by}
+          grouping={values.by}
           onBy={(by) => change({ by })}
         />
       )}
@@ -105,8 +105,8 @@ export default function Analytics() {
 
 /** The one that was chosen, else that of the first sum. */
 function currencyOf({ total }: Summary, chosen: string | undefined): string {
-  const known = total.amounts.map(({ currency }) => currency);
-  return known.find((each) => each === chosen) ?? known[0] ?? 'EUR';
+  const currencies = total.amounts.map(({ currency }) => currency);
+  return currencies.find((each) => each === chosen) ?? currencies[0] ?? 'EUR';
 }
 
 function CurrencyChoice({
@@ -137,15 +137,15 @@ function Content({
   isOneDay,
   currency,
   query,
-  by,
+  grouping,
   onBy,
 }: {
   readonly data: Summary;
   readonly isOneDay: boolean;
   readonly currency: string;
   readonly query: ReturnType<typeof dayQuery>;
-  readonly by: string | undefined;
-  readonly onBy: (by: string) => void;
+  readonly grouping: string | undefined;
+  readonly onBy: (grouping: string) => void;
 }) {
   const t = useTranslate('analytics');
   const formats = useFormats();
@@ -191,7 +191,7 @@ function Content({
         ]}
       />
       <OverTime data={data} isOneDay={isOneDay} currency={currency} />
-      <Breakdown query={query} currency={currency} by={by} onBy={onBy} />
+      <Breakdown query={query} currency={currency} grouping={grouping} onBy={onBy} />
     </>
   );
 }

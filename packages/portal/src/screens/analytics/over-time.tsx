@@ -9,7 +9,7 @@ import { useFormats } from '../../session/use-session.ts';
 import { amountOf } from './read-summary.ts';
 import './analytics.css';
 
-const reasonsShown = 8;
+const maxReasons = 8;
 const hours = Array.from({ length: 24 }, (_, hour) => hour);
 
 /** Days without a payment have no line, and stand in a chart all the same. */
@@ -38,7 +38,7 @@ export function OverTime({
   const shared = { labels, labelHeader: t(isOneDay ? 'hour' : 'day') };
   const unit = 10 ** exponentOf(currency);
   const volumes = lines.map((line) => Number(amountOf(line, currency, 'captured')) / unit);
-  const short = (value: number) =>
+  const compactNumber = (value: number) =>
     formats.number(value, { notation: 'compact', maximumFractionDigits: 1 });
   const ms = (value: number) => `${formats.number(Math.round(value))} ms`;
   return (
@@ -49,7 +49,7 @@ export function OverTime({
           title={t('volumeOf', { currency })}
           kind="bars"
           series={[{ name: t('captured'), values: volumes }]}
-          format={short}
+          format={compactNumber}
         />
       </Panel>
       <Panel title={t('approvalRate')}>
@@ -79,7 +79,7 @@ export function OverTime({
           format={ms}
         />
       </Panel>
-      <Reasons reasons={data.total.declineReasons.slice(0, reasonsShown)} />
+      <Reasons reasons={data.total.declineReasons.slice(0, maxReasons)} />
     </div>
   );
 }

@@ -43,6 +43,6 @@ export function amountOf(
   currency: string,
   member: 'captured' | 'refunded' | 'net' | 'authorized',
 ): bigint {
-  const found = line?.amounts.find((each) => each.currency === currency);
-  return BigInt(found?.[member] ?? '0');
+  const amount = line?.amounts.find((each) => each.currency === currency);
+  return BigInt(amount?.[member] ?? '0');
 }

@@ -23,8 +23,8 @@ const reservedHeaders = [
 /** Identifiers of the client: an example that is sent twice shall be two requests. */
 const ownIdentifiers = ['clientTransactionId', 'clientOperationId', 'orderId'];
 
-export const keyOf = ({ place, name }: Pick<Parameter, 'place' | 'name'>): string =>
-  `${place}.${name}`;
+export const keyOf = ({ location, name }: Pick<Parameter, 'location' | 'name'>): string =>
+  `${location}.${name}`;
 
 function withOwnIdentifiers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withOwnIdentifiers);
@@ -52,14 +52,14 @@ export function exampleText(value: unknown, isForm = false): string {
 
 export function firstFilled(
   { parameters, bodies }: Operation,
-  known: Readonly<Record<string, string | undefined>>,
-  given: Readonly<Record<string, string>>,
+  sessionValues: Readonly<Record<string, string | undefined>>,
+  urlValues: Readonly<Record<string, string>>,
 ): Filled {
   const [body] = bodies;
   const example = body?.examples[0];
   const filled = parameters.flatMap((parameter) => {
-    const { name, place } = parameter;
-    const value = given[name] ?? (place === 'path' ? known[name] : undefined);
+    const { name, location } = parameter;
+    const value = urlValues[name] ?? (location === 'path' ? sessionValues[name] : undefined);
     return value === undefined ? [] : [[keyOf(parameter), value] as const];
   });
   return {
@@ -127,9 +127,9 @@ export function requestOf(operation: Operation, filled: Filled): Request {
   const headers: Header[] = [['accept', acceptedBy(operation)]];
   for (const parameter of parameters) {
     const value = filledOf(filled, parameter);
-    const { name, place } = parameter;
-    if (place === 'path') address = address.replace(`{${name}}`, encodeURIComponent(value));
-    else if (value !== '' && place === 'query') query.set(name, value);
+    const { name, location } = parameter;
+    if (location === 'path') address = address.replace(`{${name}}`, encodeURIComponent(value));
+    else if (value !== '' && location === 'query') query.set(name, value);
     else if (value !== '') headers.push([name.toLowerCase(), value]);
   }
   const text = query.toString();

@@ -16,13 +16,13 @@ export function adviceOf({
 
 export function isListed(
   { code, title, help, status, outcome }: ListedErrorCode,
-  wanted: Readonly<Partial<Record<'text' | 'status' | 'outcome', string>>>,
+  filters: Readonly<Partial<Record<'text' | 'status' | 'outcome', string>>>,
 ): boolean {
   const whole = `${code} ${title} ${help}`.toLowerCase();
-  const words = (wanted.text ?? '').toLowerCase().split(/\s+/);
+  const words = (filters.text ?? '').toLowerCase().split(/\s+/);
   return (
     words.every((word) => whole.includes(word)) &&
-    (wanted.status === undefined || wanted.status === String(status)) &&
-    (wanted.outcome === undefined || wanted.outcome === outcome)
+    (filters.status === undefined || filters.status === String(status)) &&
+    (filters.outcome === undefined || filters.outcome === outcome)
   );
 }

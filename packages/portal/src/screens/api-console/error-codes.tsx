@@ -35,7 +35,7 @@ export default function ErrorCodes() {
   const [values, change] = useFilters(filterNames);
   const items = data?.items ?? [];
   const statuses = [...new Set(items.map(({ status }) => status))].toSorted((a, b) => a - b);
-  const shown = items.filter((each) => isListed(each, values));
+  const matching = items.filter((each) => isListed(each, values));
   return (
     <Page title={t('title')} lead={t('errorsLead')}>
       <ConsoleTabs at="errors" />
@@ -60,16 +60,16 @@ export default function ErrorCodes() {
       />
       {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={14} />}
-      {data !== undefined && shown.length === 0 && (
+      {data !== undefined && matching.length === 0 && (
         <EmptyState icon="search" title={t('none.code')}>
           {t('none.text')}
         </EmptyState>
       )}
-      {[...Map.groupBy(shown, ({ status }) => status)].map(([status, codes]) => (
+      {[...Map.groupBy(matching, ({ status }) => status)].map(([status, codes]) => (
         <Panel key={status} title={`HTTP ${status}`} flush>
           <ul className="sy-ref-codes">
             {codes.map((each) => (
-              <Code key={each.code} of={each} />
+              <Code key={each.code} errorCode={each} />
             ))}
           </ul>
         </Panel>
@@ -78,9 +78,9 @@ export default function ErrorCodes() {
   );
 }
 
-function Code({ of }: { readonly of: ListedErrorCode }) {
+function Code({ errorCode }: { readonly errorCode: ListedErrorCode }) {
   const t = useTranslate('api-console');
-  const { code, title, help, outcome, retryable } = of;
+  const { code, title, help, outcome, retryable } = errorCode;
   return (
     <li>
       <div className="sy-ref-code-head">
@@ -92,7 +92,7 @@ function Code({ of }: { readonly of: ListedErrorCode }) {
       </div>
       <p className="sy-ref-code-title">{title}</p>
       <p>{help}</p>
-      <p className="sy-ref-hint">{t(`advice.${adviceOf(of)}`)}</p>
+      <p className="sy-ref-hint">{t(`advice.${adviceOf(errorCode)}`)}</p>
     </li>
   );
 }

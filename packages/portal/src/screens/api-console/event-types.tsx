@@ -25,7 +25,7 @@ export default function EventTypes() {
   const { data, error, refetch } = useEventTypes();
   const [values, change] = useFilters(filterNames);
   const words = (values.text ?? '').toLowerCase().split(/\s+/);
-  const shown = (data?.items ?? []).filter(({ type, description }) =>
+  const matching = (data?.items ?? []).filter(({ type, description }) =>
     words.every((word) => `${type} ${description}`.toLowerCase().includes(word)),
   );
   return (
@@ -38,16 +38,16 @@ export default function EventTypes() {
       />
       {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={14} />}
-      {data !== undefined && shown.length === 0 && (
+      {data !== undefined && matching.length === 0 && (
         <EmptyState icon="search" title={t('none.event')}>
           {t('none.text')}
         </EmptyState>
       )}
-      {[...Map.groupBy(shown, ({ type }) => familyOf(type))].map(([family, members]) => (
+      {[...Map.groupBy(matching, ({ type }) => familyOf(type))].map(([family, members]) => (
         <Panel key={family} title={family} flush>
           <ul className="sy-ref-codes">
             {members.map((each) => (
-              <EventTypeLine key={each.type} of={each} />
+              <EventTypeLine key={each.type} eventType={each} />
             ))}
           </ul>
         </Panel>
@@ -56,7 +56,7 @@ export default function EventTypes() {
   );
 }
 
-function EventTypeLine({ of: { type, description, schema, example } }: { readonly of: EventType }) {
+function EventTypeLine({ eventType: { type, description, schema, example } }: { readonly eventType: EventType }) {
   const t = useTranslate('api-console');
   return (
     <li>

@@ -1,8 +1,8 @@
 /** The method of a call: those that change something have another colour than those that read. */
-export function Method({ of }: { readonly of: string }) {
+export function Method({ method }: { readonly method: string }) {
   return (
-    <span className="sy-ref-method" data-method={of}>
-      {of}
+    <span className="sy-ref-method" data-method={method}>
+      {method}
     </span>
   );
 }

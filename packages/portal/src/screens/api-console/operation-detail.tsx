@@ -27,7 +27,7 @@ export default function OperationPage() {
   const back = { to: '/console', label: t('title') };
   if (data === undefined || operation === undefined) {
     return (
-      <Page title={operationId} back={back}>
+      <Page title={operationId} backLink={back}>
         {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
         {data === undefined && error === null && <Loading lines={12} />}
         {data !== undefined && (
@@ -43,10 +43,10 @@ export default function OperationPage() {
       title={operation.summary}
       lead={
         <span className="sy-ref-address">
-          <Method of={operation.method} /> <code className="sy-broken">{operation.path}</code>
+          <Method method={operation.method} /> <code className="sy-broken">{operation.path}</code>
         </span>
       }
-      back={back}
+      backLink={back}
     >
       <div className="sy-ref-columns">
         <Reading operation={operation} document={data.document} />
@@ -73,7 +73,7 @@ function Reading({
       </Panel>
       {operation.parameters.length > 0 && (
         <Panel title={t('parameters')}>
-          <Parameters of={operation.parameters} />
+          <Parameters parameters={operation.parameters} />
         </Panel>
       )}
       {body?.schema !== undefined && (
@@ -82,7 +82,7 @@ function Reading({
         </Panel>
       )}
       <Panel title={t('answers')} flush>
-        <Answers of={operation.answers} document={document} />
+        <Answers responses={operation.answers} document={document} />
       </Panel>
     </div>
   );
@@ -107,15 +107,15 @@ function Rights({ operation }: { readonly operation: Operation }) {
   );
 }
 
-function Parameters({ of }: { readonly of: readonly Parameter[] }) {
+function Parameters({ parameters }: { readonly parameters: readonly Parameter[] }) {
   const t = useTranslate('api-console');
   return (
     <ul className="sy-ref-tree">
-      {of.map(({ name, place, isRequired, description }) => (
-        <li key={`${place} ${name}`}>
+      {parameters.map(({ name, location, isRequired, description }) => (
+        <li key={`${location} ${name}`}>
           <div className="sy-ref-member">
             <code>{name}</code>
-            <span className="sy-ref-word">{t(`places.${place}`)}</span>
+            <span className="sy-ref-word">{t(`places.${location}`)}</span>
             {isRequired && <span className="sy-ref-required">{t('required')}</span>}
             {description !== undefined && (
               <p>
@@ -129,10 +129,10 @@ function Parameters({ of }: { readonly of: readonly Parameter[] }) {
   );
 }
 
-function Answers({ of, document }: { readonly of: readonly Answer[]; readonly document: OpenApi }) {
+function Answers({ responses, document }: { readonly responses: readonly Answer[]; readonly document: OpenApi }) {
   return (
     <ul className="sy-ref-answers">
-      {of.map(({ status, description, schema, types }) => {
+      {responses.map(({ status, description, schema, types }) => {
         const isGood = status.startsWith('2') || status.startsWith('3');
         return (
           <li key={status}>

@@ -23,7 +23,7 @@ export default function Console() {
   const { text = '', tag, rights } = values;
   const operations = data?.operations ?? [];
   const tags = [...new Set(operations.map((each) => each.tag))];
-  const shown = operations.filter(
+  const matching = operations.filter(
     (each) =>
       (tag === undefined || each.tag === tag) &&
       (rights !== 'mine' || isHeld(each, permissions)) &&
@@ -53,31 +53,31 @@ export default function Console() {
       />
       {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={14} />}
-      {data !== undefined && shown.length === 0 && (
+      {data !== undefined && matching.length === 0 && (
         <EmptyState icon="search" title={t('none.title')}>
           {t('none.text')}
         </EmptyState>
       )}
-      {[...Map.groupBy(shown, (each) => each.tag)].map(([name, members]) => (
+      {[...Map.groupBy(matching, (each) => each.tag)].map(([name, members]) => (
         <Panel key={name} title={name} flush>
-          <Operations of={members} />
+          <Operations operations={members} />
         </Panel>
       ))}
     </Page>
   );
 }
 
-function Operations({ of }: { readonly of: readonly Operation[] }) {
+function Operations({ operations }: { readonly operations: readonly Operation[] }) {
   const t = useTranslate('api-console');
   const { permissions } = useSession();
   return (
     <ul className="sy-ref-list">
-      {of.map((operation) => {
+      {operations.map((operation) => {
         const { operationId, method, path, summary } = operation;
         return (
           <li key={operationId}>
             <Link to={`/console/operations/${operationId}`}>
-              <Method of={method} />
+              <Method method={method} />
               <span className="sy-ref-path sy-mono">{path}</span>
               <span className="sy-ref-summary">{summary}</span>
               {!isHeld(operation, permissions) && (

@@ -70,7 +70,7 @@ export type OpenApi = {
 
 export type Parameter = {
   readonly name: string;
-  readonly place: 'path' | 'query' | 'header';
+  readonly location: 'path' | 'query' | 'header';
   readonly isRequired: boolean;
   readonly description: string | undefined;
   readonly schema: Schema;
@@ -110,28 +110,28 @@ export type ApiReference = {
   readonly document: OpenApi;
 };
 
-const places = ['path', 'query', 'header'] as const;
+const locations = ['path', 'query', 'header'] as const;
 const formType = 'application/x-www-form-urlencoded';
 
 /** `#/components/schemas/Amount` is what stands there. */
 function follow(document: OpenApi, reference: string): unknown {
   const steps = reference.replace(/^#\//, '').split('/');
-  let found: unknown = document;
+  let target: unknown = document;
   for (const step of steps) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step))
+    if (typeof target !== 'object' || target === null || !Object.hasOwn(target, step))
       return undefined;
-    found = (found as Readonly<Record<string, unknown>>)[step];
+    target = (target as Readonly<Record<string, unknown>>)[step];
   }
-  return found;
+  return target;
 }
 
 const isReference = (value: object): value is Reference => '$ref' in value;
 
 export function schemaOf(document: OpenApi, schema: Schema | undefined): Schema {
   if (schema?.$ref === undefined) return schema ?? {};
-  const found = follow(document, schema.$ref) as Schema | undefined;
+  const target = follow(document, schema.$ref) as Schema | undefined;
   return {
-    ...found,
+    ...target,
     ...defined({ description: schema.description }),
   };
 }
@@ -140,15 +140,15 @@ export function schemaOf(document: OpenApi, schema: Schema | undefined): Schema 
 export const nameOfSchema = (schema: Schema | undefined): string | undefined =>
   schema?.$ref?.split('/').at(-1);
 
-function parameterOf(document: OpenApi, given: RawParameter | Reference): Parameter | undefined {
-  const raw = isReference(given)
-    ? (follow(document, given.$ref) as RawParameter | undefined)
-    : given;
-  const place = places.find((each) => each === raw?.in);
-  if (raw === undefined || place === undefined) return undefined;
+function parameterOf(document: OpenApi, rawOrReference: RawParameter | Reference): Parameter | undefined {
+  const raw = isReference(rawOrReference)
+    ? (follow(document, rawOrReference.$ref) as RawParameter | undefined)
+    : rawOrReference;
+  const location = locations.find((each) => each === raw?.in);
+  if (raw === undefined || location === undefined) return undefined;
   return {
     name: raw.name,
-    place,
+    location,
     isRequired: raw.required === true,
     description: raw.description,
     schema: schemaOf(document, raw.schema),
@@ -156,13 +156,13 @@ function parameterOf(document: OpenApi, given: RawParameter | Reference): Parame
 }
 
 function bodyOf([type, media]: [string, Media]): Body {
-  const named = Object.entries(media.examples ?? {}).map(([name, { value }]) => ({ name, value }));
+  const examples = Object.entries(media.examples ?? {}).map(([name, { value }]) => ({ name, value }));
   const only = media.example === undefined ? [] : [{ name: '', value: media.example }];
-  return { type, schema: media.schema, examples: [...named, ...only] };
+  return { type, schema: media.schema, examples: [...examples, ...only] };
 }
 
-function answerOf(document: OpenApi, [status, given]: [string, RawAnswer | Reference]): Answer {
-  const raw = isReference(given) ? (follow(document, given.$ref) as RawAnswer | undefined) : given;
+function answerOf(document: OpenApi, [status, rawOrReference]: [string, RawAnswer | Reference]): Answer {
+  const raw = isReference(rawOrReference) ? (follow(document, rawOrReference.$ref) as RawAnswer | undefined) : rawOrReference;
   const content = raw?.content ?? {};
   const types = Object.keys(content);
   return {
@@ -228,7 +228,7 @@ export function isFound(operation: Operation, text: string): boolean {
 export const isCallable = ({ access, bodies }: Operation): boolean =>
   access !== 'certificate' && !bodies.some(({ type }) => type === formType);
 
-export const isHeld = ({ access, permissions }: Operation, held: readonly string[]): boolean =>
-  access !== 'permission' || permissions.some((each) => held.includes(each));
+export const isHeld = ({ access, permissions }: Operation, userPermissions: readonly string[]): boolean =>
+  access !== 'permission' || permissions.some((each) => userPermissions.includes(each));
 
 export { formType };

@@ -58,7 +58,7 @@ export function CallFields({ operation, filled, onChange }: Props) {
 }
 
 function ParameterField({
-  parameter: { name, place, isRequired, schema },
+  parameter: { name, location, isRequired, schema },
   value,
   onChange,
 }: {
@@ -68,7 +68,7 @@ function ParameterField({
 }) {
   const t = useTranslate('api-console');
   const choices = choicesOf(schema);
-  const common = { label: name, description: t(`places.${place}`), required: isRequired };
+  const common = { label: name, description: t(`places.${location}`), required: isRequired };
   if (choices !== undefined) {
     return (
       <Select
@@ -97,7 +97,7 @@ function ParameterField({
 function BodyFields({ operation: { bodies, isBodyRequired }, filled, onChange }: Props) {
   const t = useTranslate('api-console');
   const body = bodies.find(({ type }) => type === filled.bodyType);
-  const named = (body?.examples ?? []).filter(({ name }) => name !== '');
+  const examples = (body?.examples ?? []).filter(({ name }) => name !== '');
   return (
     <>
       {bodies.length > 1 && (
@@ -117,13 +117,13 @@ function BodyFields({ operation: { bodies, isBodyRequired }, filled, onChange }:
           }}
         />
       )}
-      {named.length > 1 && (
+      {examples.length > 1 && (
         <Select
           label={t('example')}
-          data={named.map(({ name }) => name)}
+          data={examples.map(({ name }) => name)}
           placeholder={t('chooseExample')}
           onChange={(chosen) => {
-            const example = named.find(({ name }) => name === chosen);
+            const example = examples.find(({ name }) => name === chosen);
             if (example !== undefined) onChange({ ...filled, body: exampleText(example.value) });
           }}
         />

@@ -33,9 +33,9 @@ function useKnown(): Readonly<Record<string, string | undefined>> {
 
 export function TryIt({ operation }: { readonly operation: Operation }) {
   const t = useTranslate('api-console');
-  const known = useKnown();
-  const given = useTexts();
-  const [filled, setFilled] = useState(() => firstFilled(operation, known, given));
+  const sessionValues = useKnown();
+  const urlValues = useTexts();
+  const [filled, setFilled] = useState(() => firstFilled(operation, sessionValues, urlValues));
   return (
     <div className="sy-ref-console">
       <Panel title={t('tryIt')}>
@@ -61,7 +61,7 @@ export function TryIt({ operation }: { readonly operation: Operation }) {
 
 /** Sends what is filled in; what reads is sent at once, what changes something is asked about first. */
 function useCall(operation: Operation, filled: Filled) {
-  const queries = operation.parameters.filter(({ place }) => place !== 'header');
+  const queries = operation.parameters.filter(({ location }) => location !== 'header');
   const [, remember] = useFilters(queries.map(({ name }) => name));
   const [isSending, setSending] = useState(false);
   const [answered, setAnswered] = useState<Answered | undefined>(undefined);
@@ -69,8 +69,8 @@ function useCall(operation: Operation, filled: Filled) {
 
   async function run(): Promise<Answered> {
     // The address holds what was asked for: it can be shared. What was typed as a body cannot.
-    const asked = queries.map((each) => [each.name, filled.parameters[keyOf(each)] ?? '']);
-    remember(Object.fromEntries(asked));
+    const queryValues = queries.map((each) => [each.name, filled.parameters[keyOf(each)] ?? '']);
+    remember(Object.fromEntries(queryValues));
     return send(requestOf(operation, filled));
   }
 

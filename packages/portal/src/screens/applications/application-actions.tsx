@@ -46,11 +46,11 @@ const isPending = (result: unknown): boolean =>
   'status' in result &&
   result.status === 'PendingApproval';
 
-export function ApplicationActions({ found }: { readonly found: FoundApplication }) {
+export function ApplicationActions({ loaded }: { readonly loaded: FoundApplication }) {
   const t = useTranslate('applications');
   const client = useQueryClient();
   const navigate = useNavigate();
-  const { application, address, etag } = found;
+  const { application, address, etag } = loaded;
   const { clientId, name, type } = application;
   const mayWrite = useCan('app.write');
   const mayApprove = useCan('um.write');
@@ -71,17 +71,17 @@ export function ApplicationActions({ found }: { readonly found: FoundApplication
     enable: () => setStatus('Enabled'),
     delete: () => api.delete(address, { headers }),
   };
-  function done(what: Verb, result: unknown): void {
+  function done(action: Verb, result: unknown): void {
     setVerb(undefined);
     forgetLists('["applications"');
-    if (what === 'delete') {
+    if (action === 'delete') {
       notify(t('delete.done'));
       void navigate({ to: '/applications' });
       return;
     }
     void client.invalidateQueries({ queryKey: ['application', clientId] });
     if (isRenewed(result)) setRenewed(result);
-    else notify(t(isPending(result) ? 'pending' : `${what}.done`));
+    else notify(t(isPending(result) ? 'pending' : `${action}.done`));
   }
   return (
     <>

@@ -114,10 +114,10 @@ export function faultOfList(
   faults: Readonly<Record<string, string>>,
   member: string,
 ): string | undefined {
-  const own = Object.entries(faults).filter(
+  const memberErrors = Object.entries(faults).filter(
     ([name]) => name === member || name.startsWith(`${member}.`),
   );
-  const texts = own.map(([name, detail]) =>
+  const texts = memberErrors.map(([name, detail]) =>
     name === member ? detail : `${Number(name.slice(member.length + 1)) + 1}: ${detail}`,
   );
   return texts.length === 0 ? undefined : texts.join(' · ');

@@ -14,7 +14,7 @@ export type FieldsProps = {
 };
 
 /** What a field of the form is called in a refusal: its own line shows it. */
-export const shownFields = [
+export const inlineErrorFields = [
   'name',
   'description',
   'clientId',

@@ -28,7 +28,7 @@ export default function ApplicationDetail() {
   const back = { to: '/applications', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('application')} back={back}>
+      <Page title={t('application')} backLink={back}>
         {error === null ? (
           <Loading lines={8} />
         ) : (
@@ -46,8 +46,8 @@ export default function ApplicationDetail() {
         <StateBadge state={application.status}>{t(`statusNames.${application.status}`)}</StateBadge>
       }
       lead={application.description}
-      back={back}
-      {...(mayAct && owner !== 'till' ? { actions: <ApplicationActions found={data} /> } : {})}
+      backLink={back}
+      {...(mayAct && owner !== 'till' ? { actions: <ApplicationActions loaded={data} /> } : {})}
     >
       {error !== null && <Problem fault={error} />}
       {owner !== 'nobody' && <Owned owner={owner} />}
@@ -57,7 +57,7 @@ export default function ApplicationDetail() {
         </Note>
       )}
       <div className="sy-app-columns">
-        <Who application={application} />
+        <IdentityPanel application={application} />
         <Rights application={application} />
       </div>
       <TokenHelp application={application} />
@@ -82,7 +82,7 @@ function Owned({ owner }: { readonly owner: 'devices' | 'till' }) {
   );
 }
 
-function Who({ application }: { readonly application: Application }) {
+function IdentityPanel({ application }: { readonly application: Application }) {
   const t = useTranslate('applications');
   const { organizationId } = useSession();
   const { clientId, clientType, entityId, storeId, createdAt, secretChangedAt, lastUsedAt } =
@@ -141,17 +141,17 @@ function Rights({ application }: { readonly application: Application }) {
   const { data } = useRoles();
   const { roles, securityFlows, redirectUris, webOrigins, services, accessTokenSeconds } =
     application;
-  const held = data?.roles.filter(({ role }) => roles.includes(role)) ?? [];
-  const brought = [...new Set(held.flatMap(({ permissions }) => permissions))];
+  const assignedRoles = data?.roles.filter(({ role }) => roles.includes(role)) ?? [];
+  const brought = [...new Set(assignedRoles.flatMap(({ permissions }) => permissions))];
   return (
     <Panel title={t('panels.rights')}>
       <Facts
         items={[
           [t('flows'), securityFlows.map((flow) => t(`flowNames.${flow}`)).join(', ')],
-          [t('roles'), held.map(({ title }) => title).join(', ') || t('noRoles')],
+          [t('roles'), assignedRoles.map(({ title }) => title).join(', ') || t('noRoles')],
           [t('services'), services.join(', ')],
-          [t('redirectUris'), <Addresses key="uris" of={redirectUris} />],
-          [t('webOrigins'), <Addresses key="origins" of={webOrigins} />],
+          [t('redirectUris'), <Addresses key="uris" addresses={redirectUris} />],
+          [t('webOrigins'), <Addresses key="origins" addresses={webOrigins} />],
           [
             t('tokenSeconds'),
             accessTokenSeconds === undefined
@@ -176,11 +176,11 @@ function Rights({ application }: { readonly application: Application }) {
   );
 }
 
-function Addresses({ of }: { readonly of: readonly string[] }) {
-  if (of.length === 0) return <Name>{undefined}</Name>;
+function Addresses({ addresses }: { readonly addresses: readonly string[] }) {
+  if (addresses.length === 0) return <Name>{undefined}</Name>;
   return (
     <ul className="sy-app-addresses">
-      {of.map((each) => (
+      {addresses.map((each) => (
         <li key={each} className="sy-broken">
           {each}
         </li>

@@ -19,7 +19,7 @@ import {
   NameFields,
   RoleField,
   SignInFields,
-  shownFields,
+  inlineErrorFields,
 } from './application-fields.tsx';
 import { type FoundApplication, useApplication } from './use-application.ts';
 import '../../components/forms/fields.css';
@@ -33,14 +33,14 @@ export default function EditApplication() {
   const [begun, setBegun] = useState(0);
   const back = { to: `/applications/${clientId}`, label: data?.application.name ?? t('title') };
   return (
-    <Page title={t('edit.title')} back={back}>
+    <Page title={t('edit.title')} backLink={back}>
       {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={10} />}
       {data !== undefined && (
         <EditForm
           key={begun}
-          found={data}
-          onAnew={() => void refetch().then(() => setBegun(begun + 1))}
+          loaded={data}
+          onReload={() => void refetch().then(() => setBegun(begun + 1))}
         />
       )}
     </Page>
@@ -48,13 +48,13 @@ export default function EditApplication() {
 }
 
 function EditForm({
-  found,
-  onAnew,
+  loaded,
+  onReload,
 }: {
-  readonly found: FoundApplication;
-  readonly onAnew: () => void;
+  readonly loaded: FoundApplication;
+  readonly onReload: () => void;
 }) {
-  const [{ application, etag, address }] = useState(found);
+  const [{ application, etag, address }] = useState(loaded);
   const t = useTranslate('applications');
   const client = useQueryClient();
   const navigate = useNavigate();
@@ -68,7 +68,7 @@ function EditForm({
     <PageForm
       confirm={t('edit.do')}
       isDisabled={draft.name.trim() === ''}
-      shownFields={shownFields}
+      inlineErrorFields={inlineErrorFields}
       onFault={setFault}
       onClose={leave}
       run={() =>
@@ -107,7 +107,7 @@ function EditForm({
       {isProblem(fault, 'precondition_failed') && (
         <p className="sy-dialogue-text">
           {t('edit.changed')}{' '}
-          <Anchor component="button" type="button" onClick={onAnew}>
+          <Anchor component="button" type="button" onClick={onReload}>
             {t('edit.anew')}
           </Anchor>
         </p>

@@ -19,7 +19,7 @@ import {
   NameFields,
   RoleField,
   SignInFields,
-  shownFields,
+  inlineErrorFields,
 } from './application-fields.tsx';
 import { type Kind, kinds, presets } from './application-kinds.ts';
 import { useApplicationsAddress } from './application-queries.ts';
@@ -55,12 +55,12 @@ export default function NewApplication() {
     <Page
       title={t('create.title')}
       lead={t('create.lead')}
-      back={{ to: '/applications', label: t('title') }}
+      backLink={{ to: '/applications', label: t('title') }}
     >
       <PageForm
         confirm={t('create.do')}
         isDisabled={draft.name.trim() === '' || made !== undefined}
-        shownFields={shownFields}
+        inlineErrorFields={inlineErrorFields}
         onFault={setFault}
         onClose={() => void navigate({ to: '/applications' })}
         run={(idempotencyKey) =>

@@ -35,8 +35,8 @@ export function tokenCalls(
   if (isOfDevices) {
     if (byDevice === undefined) return [];
     const parts = [form('grant_type', 'client_credentials'), id];
-    const own = form('client_secret', '<SECRET OF merchants-credentials>');
-    return [{ name: 'device', text: curl(byDevice, [...certificate, ...parts, own]) }];
+    const secretField = form('client_secret', '<SECRET OF merchants-credentials>');
+    return [{ name: 'device', text: curl(byDevice, [...certificate, ...parts, secretField]) }];
   }
   if (securityFlows.includes('ClientCredentials')) {
     const parts = [form('grant_type', 'client_credentials'), id, ...secret];

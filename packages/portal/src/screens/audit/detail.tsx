@@ -35,7 +35,7 @@ export default function AuditDetail() {
   const back = { to: '/audit', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('record')} back={back}>
+      <Page title={t('record')} backLink={back}>
         {error === null ? (
           <Loading lines={8} />
         ) : (
@@ -46,7 +46,7 @@ export default function AuditDetail() {
   }
   const { action, at, actor, entity, requestId, hash, previousHash } = data;
   return (
-    <Page title={action} back={back}>
+    <Page title={action} backLink={back}>
       <Panel title={t('facts')}>
         <Facts
           items={[

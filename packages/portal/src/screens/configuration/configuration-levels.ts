@@ -10,7 +10,7 @@ export const isLevel = (text: string | undefined): text is Level =>
 
 type LevelName = ServiceConfiguration['levels'][number]['level'];
 
-const named: Readonly<Record<LevelName, Level | undefined>> = {
+const levelByName: Readonly<Record<LevelName, Level | undefined>> = {
   Service: undefined,
   Organization: 'organizations',
   Merchant: 'merchants',
@@ -19,7 +19,7 @@ const named: Readonly<Record<LevelName, Level | undefined>> = {
 };
 
 /** As the API writes it in answers; the defaults of the provider have no address. */
-export const levelOf = (name: LevelName): Level | undefined => named[name];
+export const levelOf = (name: LevelName): Level | undefined => levelByName[name];
 
 /** Where names of a level are read; the organisation's is in the session. */
 export const kindOf: Readonly<Record<Level, EntityKind | undefined>> = {
@@ -29,7 +29,7 @@ export const kindOf: Readonly<Record<Level, EntityKind | undefined>> = {
   'logical-devices': 'logical-devices',
 };
 
-export type Place = { readonly level: Level; readonly entityId: string };
+export type ConfigurationScope = { readonly level: Level; readonly entityId: string };
 
-export const addressOf = ({ level, entityId }: Place): string =>
+export const addressOf = ({ level, entityId }: ConfigurationScope): string =>
   `/configuration/v1/${level}/${entityId}/services`;

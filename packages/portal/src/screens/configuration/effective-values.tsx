@@ -12,7 +12,7 @@ type Source = ServiceConfiguration['effective']['sources'][number];
 type Line = Source & { readonly text: string; readonly isSecret: boolean };
 
 /** More lines than anybody reads would stall the page. */
-const shownMost = 500;
+const displayLimit = 500;
 
 /** What is nearest first: that is what somebody has decided for this place. */
 const nearness: readonly Source['level'][] = [
@@ -34,10 +34,10 @@ function linesOf({ effective: { values, sources, secrets } }: ServiceConfigurati
 
 export function Effective({ configuration }: { readonly configuration: ServiceConfiguration }) {
   const t = useTranslate('configuration');
-  const [wanted, setWanted] = useState('');
+  const [searchText, setWanted] = useState('');
   const lines = linesOf(configuration);
-  const found = lines.filter(({ pointer, text }) =>
-    `${readPointer(pointer)} ${text}`.toLowerCase().includes(wanted.toLowerCase().trim()),
+  const matching = lines.filter(({ pointer, text }) =>
+    `${readPointer(pointer)} ${text}`.toLowerCase().includes(searchText.toLowerCase().trim()),
   );
   if (lines.length === 0) {
     return (
@@ -58,7 +58,7 @@ export function Effective({ configuration }: { readonly configuration: ServiceCo
           aria-label={t('searchValues')}
           placeholder={t('searchValues')}
           leftSection={<Icon name="search" size={14} />}
-          value={wanted}
+          value={searchText}
           onChange={({ currentTarget }) => setWanted(currentTarget.value)}
         />
       }
@@ -73,7 +73,7 @@ export function Effective({ configuration }: { readonly configuration: ServiceCo
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {found.slice(0, shownMost).map((line) => (
+            {matching.slice(0, displayLimit).map((line) => (
               <Table.Tr key={line.pointer}>
                 <Table.Td className="sy-broken">{readPointer(line.pointer)}</Table.Td>
                 <Table.Td className="sy-broken">
@@ -87,10 +87,10 @@ export function Effective({ configuration }: { readonly configuration: ServiceCo
           </Table.Tbody>
         </Table>
       </div>
-      {found.length > shownMost && (
-        <p className="sy-conf-more">{t('more', { count: found.length - shownMost })}</p>
+      {matching.length > displayLimit && (
+        <p className="sy-conf-more">{t('more', { count: matching.length - displayLimit })}</p>
       )}
-      {found.length === 0 && <p className="sy-conf-more">{t('noValue')}</p>}
+      {matching.length === 0 && <p className="sy-conf-more">{t('noValue')}</p>}
     </Panel>
   );
 }

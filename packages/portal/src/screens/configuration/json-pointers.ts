@@ -12,13 +12,13 @@ const stepsOf = (pointer: string): string[] =>
 export const readPointer = (pointer: string): string => stepsOf(pointer).join(' › ');
 
 export function valueAt(values: unknown, pointer: string): unknown {
-  let found = values;
+  let value = values;
   for (const step of stepsOf(pointer)) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step))
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step))
       return undefined;
-    found = (found as Readonly<Record<string, unknown>>)[step];
+    value = (value as Readonly<Record<string, unknown>>)[step];
   }
-  return found;
+  return value;
 }
 
 const longest = 200;
@@ -41,23 +41,24 @@ const isPart = (value: unknown): value is Part =>
 export function inheriting(
   schema: Part,
   inherited: unknown,
-  tell: (value: string) => string,
+  describe: (value: string) => string,
 ): Part {
   const { required: _required, ...rest } = schema;
   const properties = isPart(rest['properties']) ? rest['properties'] : undefined;
   if (properties !== undefined) {
     const members = Object.entries(properties).map(([name, part]) => [
       name,
-      isPart(part) ? inheriting(part, isPart(inherited) ? inherited[name] : undefined, tell) : part,
+      isPart(part) ? inheriting(part, isPart(inherited) ? inherited[name] : undefined, describe) : part,
     ]);
     return { ...rest, properties: Object.fromEntries(members) };
   }
   if (inherited === undefined || isPart(inherited) || Array.isArray(inherited)) return rest;
   const { description } = rest;
-  const told = tell(shortValue(inherited));
+  const inheritedText = describe(shortValue(inherited));
   return {
     ...rest,
-    description: typeof description === 'string' ? `${description} ${told}` : told,
+    description:
+      typeof description === 'string' ? `${description} ${inheritedText}` : inheritedText,
     examples: [inherited],
   };
 }

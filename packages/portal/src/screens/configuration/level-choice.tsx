@@ -4,20 +4,20 @@ import { useState } from 'react';
 import { useEntityName, useNames } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { kindOf, type Level, levels, type Place } from './configuration-levels.ts';
+import { kindOf, type Level, levels, type ConfigurationScope } from './configuration-levels.ts';
 
 export function PlaceChoice({
-  place,
+  scope,
   onChange,
 }: {
-  readonly place: Place;
-  readonly onChange: (place: Place) => void;
+  readonly scope: ConfigurationScope;
+  readonly onChange: (scope: ConfigurationScope) => void;
 }) {
   const t = useTranslate('configuration');
   const { organizationId, organizationName, merchantId } = useSession();
   // A level is looked at once something at it is chosen.
   const [chosen, setChosen] = useState<Level | undefined>(undefined);
-  const level = chosen ?? place.level;
+  const level = chosen ?? scope.level;
   const offered = levels.filter((each) => merchantId === undefined || each !== 'organizations');
   return (
     <div className="sy-conf-place">
@@ -44,7 +44,7 @@ export function PlaceChoice({
         <EntityChoice
           key={level}
           level={level}
-          value={level === place.level ? place.entityId : null}
+          value={level === scope.level ? scope.entityId : null}
           onChange={(entityId) => {
             setChosen(undefined);
             onChange({ level, entityId });
@@ -68,9 +68,9 @@ function EntityChoice({
   const kind = kindOf[level] ?? 'merchants';
   const names = useNames(kind).data;
   // One that is not on the first page of them has a name all the same.
-  const own = useEntityName(kind, value);
+  const chosenName = useEntityName(kind, value);
   const options = new Map(names ?? []);
-  if (value !== null && !options.has(value)) options.set(value, own ?? value);
+  if (value !== null && !options.has(value)) options.set(value, chosenName ?? value);
   return (
     <Select
       className="sy-conf-entity"

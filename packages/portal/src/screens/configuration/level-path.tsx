@@ -4,17 +4,17 @@ import { Link } from '@tanstack/react-router';
 import { Icon } from '../../components/icon.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { kindOf, levelOf, type Place } from './configuration-levels.ts';
+import { kindOf, levelOf, type ConfigurationScope } from './configuration-levels.ts';
 
 type Step = ServiceConfiguration['levels'][number];
 
 export function Ladder({
   configuration: { levels, level, entityId },
-  place,
+  scope,
   serviceId,
 }: {
   readonly configuration: ServiceConfiguration;
-  readonly place: Place;
+  readonly scope: ConfigurationScope;
   readonly serviceId: string;
 }) {
   const t = useTranslate('configuration');
@@ -27,7 +27,7 @@ export function Ladder({
       {steps.map((step) => (
         <li key={`${step.level} ${step.entityId}`} data-set={step.isSet}>
           <Icon name={step.isSet ? 'check' : 'chevronRight'} size={14} />
-          <StepName step={step} serviceId={serviceId} isHere={step.entityId === place.entityId} />
+          <StepName step={step} serviceId={serviceId} isHere={step.entityId === scope.entityId} />
           <small>{t(step.isSet ? 'sets' : 'setsNothing')}</small>
         </li>
       ))}

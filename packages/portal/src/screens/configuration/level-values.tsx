@@ -17,21 +17,21 @@ import { inheriting } from './json-pointers.ts';
 import type { FoundConfiguration } from './use-configuration.ts';
 
 type Props = {
-  readonly found: FoundConfiguration;
+  readonly loaded: FoundConfiguration;
   readonly schema: SchemaPart | undefined;
   readonly isEditable: boolean;
-  readonly onAnew: () => void;
+  readonly onReload: () => void;
 };
 
-export function OwnValues({ found, schema, isEditable, onAnew }: Props) {
+export function OwnValues({ loaded, schema, isEditable, onReload }: Props) {
   const t = useTranslate('configuration');
-  const { values } = found.configuration;
+  const { values } = loaded.configuration;
   // What is read again by itself takes nothing of what is typed; what was asked for does.
-  const [begun, setBegun] = useState(found);
+  const [begun, setBegun] = useState(loaded);
   const [isAwaited, setAwaited] = useState(false);
-  const isNewer = found.configuration.version !== begun.configuration.version;
+  const isNewer = loaded.configuration.version !== begun.configuration.version;
   if (isAwaited && isNewer) {
-    setBegun(found);
+    setBegun(loaded);
     setAwaited(false);
   }
   if (!isEditable) {
@@ -46,12 +46,12 @@ export function OwnValues({ found, schema, isEditable, onAnew }: Props) {
   return (
     <OwnForm
       key={begun.configuration.version}
-      found={begun}
+      loaded={begun}
       schema={schema}
       isStale={isNewer && !isAwaited}
-      onAnew={() => {
+      onReload={() => {
         setAwaited(true);
-        onAnew();
+        onReload();
       }}
     />
   );
@@ -70,12 +70,12 @@ function parsed(text: string): FormValues | undefined {
 type Manner = 'form' | 'json';
 
 /** What is typed, in the one manner or the other; undefined where the text is no object. */
-function useDraft(standing: FormValues, hasSchema: boolean) {
-  const written = JSON.stringify(standing, undefined, 2);
+function useDraft(storedValues: FormValues, hasSchema: boolean) {
+  const written = JSON.stringify(storedValues, undefined, 2);
   const [chosen, setManner] = useState<Manner | undefined>(undefined);
   // The schema may come behind the values.
   const manner = chosen ?? (hasSchema ? 'form' : 'json');
-  const [values, setValues] = useState(standing);
+  const [values, setValues] = useState(storedValues);
   const [text, setText] = useState(written);
   const isForm = manner === 'form' && hasSchema;
   return {
@@ -96,7 +96,7 @@ function useDraft(standing: FormValues, hasSchema: boolean) {
       setManner(next);
     },
     reset(): void {
-      setValues(standing);
+      setValues(storedValues);
       setText(written);
     },
   };
@@ -105,18 +105,18 @@ function useDraft(standing: FormValues, hasSchema: boolean) {
 type Draft = ReturnType<typeof useDraft>;
 
 function OwnForm({
-  found: { configuration, etag, address },
+  loaded: { configuration, etag, address },
   schema,
   isStale,
-  onAnew,
+  onReload,
 }: Omit<Props, 'isEditable'> & { readonly isStale: boolean }) {
   const t = useTranslate('configuration');
   const client = useQueryClient();
   const draft = useDraft(configuration.values, schema !== undefined);
   const [fault, setFault] = useState<unknown>(undefined);
   const faults = faultsByField(fault);
-  const again = () => {
-    onAnew();
+  const reloadAll = () => {
+    onReload();
     void client.invalidateQueries({ queryKey: ['configuration'] });
     void client.invalidateQueries({ queryKey: ['configurable'] });
     void client.invalidateQueries({ queryKey: ['configuration-versions'] });
@@ -124,7 +124,7 @@ function OwnForm({
   const actions = (
     <>
       {schema !== undefined && <MannerChoice draft={draft} />}
-      {configuration.isSet && <RemoveAll address={address} etag={etag} onDone={again} />}
+      {configuration.isSet && <RemoveAll address={address} etag={etag} onDone={reloadAll} />}
     </>
   );
   return (
@@ -133,7 +133,7 @@ function OwnForm({
       <PageForm
         confirm={t('own.save')}
         isDisabled={draft.sent === undefined}
-        shownFields={draft.isForm ? Object.keys(faults) : []}
+        inlineErrorFields={draft.isForm ? Object.keys(faults) : []}
         onFault={setFault}
         onClose={() => {
           draft.reset();
@@ -149,7 +149,7 @@ function OwnForm({
           setFault(undefined);
           notify(t('own.saved'));
           // The same values again make no version.
-          if (version !== configuration.version) again();
+          if (version !== configuration.version) reloadAll();
         }}
       >
         <OwnFields
@@ -161,9 +161,9 @@ function OwnForm({
             )
           }
           faults={faults}
-          kept={configuration.secrets}
+          storedSecrets={configuration.secrets}
         />
-        {(isStale || isProblem(fault, 'precondition_failed')) && <Changed onAnew={onAnew} />}
+        {(isStale || isProblem(fault, 'precondition_failed')) && <Changed onReload={onReload} />}
       </PageForm>
     </Panel>
   );
@@ -186,12 +186,12 @@ function OwnFields({
   draft: { isForm, values, setValues, text, setText, sent },
   schema,
   faults,
-  kept,
+  storedSecrets,
 }: {
   readonly draft: Draft;
   readonly schema: SchemaPart | undefined;
   readonly faults: Readonly<Record<string, string>>;
-  readonly kept: readonly string[];
+  readonly storedSecrets: readonly string[];
 }) {
   const t = useTranslate('configuration');
   if (isForm) {
@@ -202,7 +202,7 @@ function OwnFields({
         faults={faults}
         path="values"
         isInheriting
-        kept={kept}
+        storedSecrets={storedSecrets}
         onChange={setValues}
       />
     );
@@ -222,12 +222,12 @@ function OwnFields({
   );
 }
 
-function Changed({ onAnew }: { readonly onAnew: () => void }) {
+function Changed({ onReload }: { readonly onReload: () => void }) {
   const t = useTranslate('configuration');
   return (
     <p className="sy-dialogue-text">
       {t('own.changed')}{' '}
-      <Anchor component="button" type="button" onClick={onAnew}>
+      <Anchor component="button" type="button" onClick={onReload}>
         {t('own.anew')}
       </Anchor>
     </p>

@@ -11,7 +11,7 @@ import { Loading } from '../../components/layout/page.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useCan } from '../../session/use-session.ts';
-import type { Place } from './configuration-levels.ts';
+import type { ConfigurationScope } from './configuration-levels.ts';
 import { Effective } from './effective-values.tsx';
 import { readPointer } from './json-pointers.ts';
 import { Ladder } from './level-path.tsx';
@@ -22,22 +22,22 @@ import { Versions } from './versions.tsx';
 const tabs = ['effective', 'own', 'versions'] as const;
 
 export function ServiceConfigurationView({
-  place,
+  scope,
   serviceId,
   onLeave,
 }: {
-  readonly place: Place;
+  readonly scope: ConfigurationScope;
   readonly serviceId: string;
   readonly onLeave: () => void;
 }) {
   const t = useTranslate('configuration');
-  const { data, error, refetch } = useConfiguration(place, serviceId);
+  const { data, error, refetch } = useConfiguration(scope, serviceId);
   const service = useQuery({
     queryKey: ['service', serviceId],
     queryFn: ({ signal }) =>
       api.get<Service>(`/service-catalog/v1/services/${encodeURIComponent(serviceId)}`, { signal }),
   });
-  const back = (
+  const backLink = (
     <Button
       variant="subtle"
       size="compact-sm"
@@ -50,7 +50,7 @@ export function ServiceConfigurationView({
   if (data === undefined) {
     return (
       <>
-        <div>{back}</div>
+        <div>{backLink}</div>
         {error === null ? (
           <Loading lines={8} />
         ) : (
@@ -63,25 +63,25 @@ export function ServiceConfigurationView({
   return (
     <>
       <div className="sy-conf-head">
-        {back}
+        {backLink}
         <h2>{configuration.name}</h2>
       </div>
       {error !== null && <Problem fault={error} />}
-      <Ladder configuration={configuration} place={place} serviceId={serviceId} />
-      <Faults of={configuration} />
-      <Parts found={data} schema={service.data?.parameterSchema} onAnew={() => void refetch()} />
+      <Ladder configuration={configuration} scope={scope} serviceId={serviceId} />
+      <Faults configuration={configuration} />
+      <Parts loaded={data} schema={service.data?.parameterSchema} onReload={() => void refetch()} />
     </>
   );
 }
 
 function Parts({
-  found,
+  loaded,
   schema,
-  onAnew,
+  onReload,
 }: {
-  readonly found: FoundConfiguration;
+  readonly loaded: FoundConfiguration;
   readonly schema: SchemaPart | undefined;
-  readonly onAnew: () => void;
+  readonly onReload: () => void;
 }) {
   const t = useTranslate('configuration');
   const mayWrite = useCan('conf.write');
@@ -100,20 +100,20 @@ function Parts({
         ))}
       </Tabs.List>
       <Tabs.Panel value="effective">
-        <Effective configuration={found.configuration} />
+        <Effective configuration={loaded.configuration} />
       </Tabs.Panel>
       <Tabs.Panel value="own">
-        <OwnValues found={found} schema={schema} isEditable={mayWrite} onAnew={onAnew} />
+        <OwnValues loaded={loaded} schema={schema} isEditable={mayWrite} onReload={onReload} />
       </Tabs.Panel>
       <Tabs.Panel value="versions">
-        <Versions found={found} isEditable={mayWrite} />
+        <Versions loaded={loaded} isEditable={mayWrite} />
       </Tabs.Panel>
     </Tabs>
   );
 }
 
 /** What is lacking, and what was stored and does not fit any more: devices do not get it. */
-function Faults({ of: { missing, invalid } }: { readonly of: ServiceConfiguration }) {
+function Faults({ configuration: { missing, invalid } }: { readonly configuration: ServiceConfiguration }) {
   const t = useTranslate('configuration');
   return (
     <>

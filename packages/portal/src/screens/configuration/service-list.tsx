@@ -8,16 +8,16 @@ import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { Name, Time } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { addressOf, type Place } from './configuration-levels.ts';
+import { addressOf, type ConfigurationScope } from './configuration-levels.ts';
 
 const servicesMost = 200;
 
-export function Services({ place }: { readonly place: Place }) {
+export function Services({ scope }: { readonly scope: ConfigurationScope }) {
   const t = useTranslate('configuration');
   const { data, error, refetch } = useQuery({
-    queryKey: ['configurable', place.level, place.entityId],
+    queryKey: ['configurable', scope.level, scope.entityId],
     queryFn: ({ signal }) =>
-      api.get<{ items: ConfigurableService[] }>(addressOf(place), {
+      api.get<{ items: ConfigurableService[] }>(addressOf(scope), {
         query: { limit: servicesMost },
         signal,
       }),
@@ -35,7 +35,7 @@ export function Services({ place }: { readonly place: Place }) {
     <Panel title={t('services')} flush>
       <ul className="sy-conf-services">
         {data.items.map((service) => (
-          <ServiceLine key={service.serviceId} of={service} place={place} />
+          <ServiceLine key={service.serviceId} service={service} scope={scope} />
         ))}
       </ul>
     </Panel>
@@ -43,16 +43,16 @@ export function Services({ place }: { readonly place: Place }) {
 }
 
 function ServiceLine({
-  of: { serviceId, name, domain, isSet, version, updatedAt },
-  place,
+  service: { serviceId, name, domain, isSet, version, updatedAt },
+  scope,
 }: {
-  readonly of: ConfigurableService;
-  readonly place: Place;
+  readonly service: ConfigurableService;
+  readonly scope: ConfigurationScope;
 }) {
   const t = useTranslate('configuration');
   return (
     <li>
-      <Link to="/configuration" search={{ ...place, serviceId } as never}>
+      <Link to="/configuration" search={{ ...scope, serviceId } as never}>
         <span className="sy-conf-service">
           <Name>{name}</Name>
           <small>{domain}</small>

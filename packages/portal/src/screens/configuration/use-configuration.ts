@@ -2,7 +2,7 @@
 import type { ServiceConfiguration } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { call } from '../../api/client.ts';
-import { addressOf, type Place } from './configuration-levels.ts';
+import { addressOf, type ConfigurationScope } from './configuration-levels.ts';
 
 export type FoundConfiguration = {
   readonly configuration: ServiceConfiguration;
@@ -10,10 +10,10 @@ export type FoundConfiguration = {
   readonly address: string;
 };
 
-export function useConfiguration(place: Place, serviceId: string) {
-  const address = `${addressOf(place)}/${encodeURIComponent(serviceId)}`;
+export function useConfiguration(scope: ConfigurationScope, serviceId: string) {
+  const address = `${addressOf(scope)}/${encodeURIComponent(serviceId)}`;
   return useQuery({
-    queryKey: ['configuration', place.level, place.entityId, serviceId],
+    queryKey: ['configuration', scope.level, scope.entityId, serviceId],
     queryFn: async ({ signal }): Promise<FoundConfiguration> => {
       const { body, headers } = await call<ServiceConfiguration>('GET', address, { signal });
       return { configuration: body, etag: headers.get('etag') ?? '*', address };

@@ -17,15 +17,15 @@ import type { FoundConfiguration } from './use-configuration.ts';
 const pageMost = 50;
 
 export function Versions({
-  found: { address, etag },
+  loaded: { address, etag },
   isEditable,
 }: {
-  readonly found: FoundConfiguration;
+  readonly loaded: FoundConfiguration;
   readonly isEditable: boolean;
 }) {
   const t = useTranslate('configuration');
   const client = useQueryClient();
-  const [asked, setAsked] = useState<number | undefined>(undefined);
+  const [restoreRequest, setRestoreRequest] = useState<number | undefined>(undefined);
   const { data, error, refetch } = useQuery({
     queryKey: ['configuration-versions', address],
     queryFn: ({ signal }) =>
@@ -45,26 +45,26 @@ export function Versions({
         {data.items.map((each) => (
           <VersionLine
             key={each.version}
-            of={each}
+            configurationVersion={each}
             address={address}
-            {...(isEditable && !each.isCurrent ? { onRestore: () => setAsked(each.version) } : {})}
+            {...(isEditable && !each.isCurrent ? { onRestore: () => setRestoreRequest(each.version) } : {})}
           />
         ))}
       </ol>
-      {asked !== undefined && (
+      {restoreRequest !== undefined && (
         <ConfirmAction
           isOpen
-          onClose={() => setAsked(undefined)}
-          title={t('restore.title', { version: asked })}
+          onClose={() => setRestoreRequest(undefined)}
+          title={t('restore.title', { version: restoreRequest })}
           confirm={t('restore.do')}
           run={() =>
-            api.post(`${address}/versions/${asked}/restore`, {
+            api.post(`${address}/versions/${restoreRequest}/restore`, {
               body: {},
               headers: { 'if-match': etag },
             })
           }
           onDone={() => {
-            setAsked(undefined);
+            setRestoreRequest(undefined);
             notify(t('restore.done'));
             void client.invalidateQueries({ queryKey: ['configuration'] });
             void client.invalidateQueries({ queryKey: ['configurable'] });
@@ -79,17 +79,17 @@ export function Versions({
 }
 
 function VersionLine({
-  of,
+  configurationVersion,
   address,
   onRestore,
 }: {
-  readonly of: ConfigurationVersion;
+  readonly configurationVersion: ConfigurationVersion;
   readonly address: string;
   readonly onRestore?: () => void;
 }) {
   const t = useTranslate('configuration');
   const [isOpen, setOpen] = useState(false);
-  const { version, isCurrent, isSet, restoredFrom, author, createdAt } = of;
+  const { version, isCurrent, isSet, restoredFrom, author, createdAt } = configurationVersion;
   return (
     <li>
       <div className="sy-conf-version">

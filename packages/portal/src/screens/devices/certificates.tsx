@@ -15,7 +15,7 @@ import { useCan } from '../../session/use-session.ts';
 import { addresses } from '../estate/entity-kinds.ts';
 import { useEstateChanged } from '../estate/versioned-entities.ts';
 
-const shownMost = 50;
+const displayLimit = 50;
 const reasons = [
   'Unspecified',
   'KeyCompromise',
@@ -33,7 +33,7 @@ export function Certificates({ physicalDeviceId }: { readonly physicalDeviceId: 
     queryKey: ['estate', address],
     queryFn: ({ signal }) =>
       api.get<{ items: DeviceCertificateSummary[] }>(address, {
-        query: { limit: shownMost },
+        query: { limit: displayLimit },
         signal,
       }),
   });

@@ -39,7 +39,7 @@ function useConnected(physicalDeviceId: string) {
 
 type Connected = ReturnType<typeof useConnected>;
 
-function Connection({ of: { data, error, refetch } }: { readonly of: Connected }) {
+function Connection({ deviceQuery: { data, error, refetch } }: { readonly deviceQuery: Connected }) {
   const t = useTranslate('devices');
   return (
     <Panel title={t('connection')}>
@@ -65,9 +65,9 @@ function Connection({ of: { data, error, refetch } }: { readonly of: Connected }
   );
 }
 
-function Standing({ of }: { readonly of: Connected }) {
+function Location({ deviceQuery }: { readonly deviceQuery: Connected }) {
   const t = useTranslate('devices');
-  const { name, deviceId, storeId, merchantId } = of.data ?? {};
+  const { name, deviceId, storeId, merchantId } = deviceQuery.data ?? {};
   const link = (to: string, kind: 'merchants' | 'stores', id: string) => (
     <Link key={kind} className="sy-link" to={to}>
       <EntityName kind={kind} id={id} />
@@ -94,17 +94,17 @@ function Standing({ of }: { readonly of: Connected }) {
   );
 }
 
-function Hardware({ of }: { readonly of: PhysicalDevice }) {
+function Hardware({ device }: { readonly device: PhysicalDevice }) {
   const t = useTranslate('devices');
-  const common = useCommonFacts(of.physicalDeviceId, of);
+  const common = useCommonFacts(device.physicalDeviceId, device);
   return (
     <Panel title={t('hardware')}>
       <Facts
         items={[
-          [t('serialNumber'), of.serialNumber],
-          [t('model'), `${of.make} ${of.model}`],
-          [t('family'), of.family],
-          [t('tsn'), of.tsn],
+          [t('serialNumber'), device.serialNumber],
+          [t('model'), `${device.make} ${device.model}`],
+          [t('family'), device.family],
+          [t('tsn'), device.tsn],
           ...common,
         ]}
       />
@@ -112,19 +112,19 @@ function Hardware({ of }: { readonly of: PhysicalDevice }) {
   );
 }
 
-function PageActions({ of }: { readonly of: ReturnType<typeof useVersioned<PhysicalDevice>> }) {
+function PageActions({ deviceQuery }: { readonly deviceQuery: ReturnType<typeof useVersioned<PhysicalDevice>> }) {
   const t = useTranslate('devices');
   const navigate = useNavigate();
   const mayWrite = useCan('prov.write');
   const [isMoving, setMoving] = useState(false);
-  if (of.data === undefined) return null;
-  const { physicalDeviceId } = of.data.body;
+  if (deviceQuery.data === undefined) return null;
+  const { physicalDeviceId } = deviceQuery.data.body;
   return (
     <>
       <EntityActions
         kind="device"
         address={addresses.device(physicalDeviceId)}
-        of={of.data}
+        versioned={deviceQuery.data}
         editTo={`/devices/${physicalDeviceId}/edit`}
         mayWrite={mayWrite}
         onDeleted={() => void navigate({ to: '/devices' })}
@@ -139,7 +139,7 @@ function PageActions({ of }: { readonly of: ReturnType<typeof useVersioned<Physi
           </Button>
         )}
       </EntityActions>
-      {isMoving && <MoveDialogue of={of.data.body} onClose={() => setMoving(false)} />}
+      {isMoving && <MoveDialogue device={deviceQuery.data.body} onClose={() => setMoving(false)} />}
     </>
   );
 }
@@ -150,7 +150,7 @@ export default function DevicePage() {
   const query = useVersioned<PhysicalDevice>(addresses.device(physicalDeviceId));
   const connected = useConnected(physicalDeviceId);
   const back = { to: '/devices', label: t('title') };
-  if (query.data === undefined) return <PageInWait of={query} title={t('one')} back={back} />;
+  if (query.data === undefined) return <PageInWait query={query} title={t('one')} backLink={back} />;
   const device = query.data.body;
   const { logicalDeviceId } = device;
   return (
@@ -162,19 +162,19 @@ export default function DevicePage() {
         )
       }
       lead={device.tsn}
-      back={back}
-      actions={<PageActions of={query} />}
+      backLink={back}
+      actions={<PageActions deviceQuery={query} />}
     >
       <div className="sy-columns">
         <div className="sy-column">
-          <Connection of={connected} />
-          <Hardware of={device} />
+          <Connection deviceQuery={connected} />
+          <Hardware device={device} />
           <LabelList labels={device.labels} />
-          <Claim of={device} />
+          <Claim device={device} />
           <Certificates physicalDeviceId={physicalDeviceId} />
         </div>
         <div className="sy-column">
-          <Standing of={connected} />
+          <Location deviceQuery={connected} />
           {logicalDeviceId !== undefined && (
             <>
               <PlaceServices logicalDeviceId={logicalDeviceId} />

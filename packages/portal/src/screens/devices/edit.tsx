@@ -13,7 +13,7 @@ export default function EditDevice() {
       kind="device"
       address={addresses.device(physicalDeviceId)}
       sections={deviceSections(merchantId === undefined)}
-      back={`/devices/${physicalDeviceId}`}
+      backPath={`/devices/${physicalDeviceId}`}
     />
   );
 }

@@ -4,7 +4,7 @@ import type { Versioned } from '../estate/versioned-entities.ts';
 
 export type MoveApi = {
   device(id: string): Promise<Versioned<PhysicalDevice>>;
-  place(id: string): Promise<Versioned<LogicalDevice>>;
+  logicalDevice(id: string): Promise<Versioned<LogicalDevice>>;
   replaceDevice(id: string, etag: string, body: unknown): Promise<unknown>;
   fill(placeId: string, etag: string, physicalDeviceIds: readonly string[]): Promise<unknown>;
 };
@@ -28,19 +28,19 @@ export async function moveDevice(
   const { body: device } = await api.device(physicalDeviceId);
   const from = device.logicalDeviceId;
   if (from !== undefined && from !== placeId) {
-    const { body, etag } = await api.place(from);
-    const left = body.physicalDeviceIds.filter((id) => id !== physicalDeviceId);
-    await api.fill(from, etag, left);
+    const { body, etag } = await api.logicalDevice(from);
+    const remaining = body.physicalDeviceIds.filter((id) => id !== physicalDeviceId);
+    await api.fill(from, etag, remaining);
   }
   if (placeId === undefined || from === placeId) return;
-  const place = await api.place(placeId);
-  if (device.merchantId !== undefined && device.merchantId !== place.body.merchantId) {
+  const target = await api.logicalDevice(placeId);
+  if (device.merchantId !== undefined && device.merchantId !== target.body.merchantId) {
     const { body, etag } = await api.device(physicalDeviceId);
     await api.replaceDevice(physicalDeviceId, etag, {
       ...body,
-      merchantId: place.body.merchantId,
+      merchantId: target.body.merchantId,
     });
   }
-  const beside = isSwap ? [] : place.body.physicalDeviceIds;
-  await api.fill(placeId, place.etag, [...beside, physicalDeviceId]);
+  const beside = isSwap ? [] : target.body.physicalDeviceIds;
+  await api.fill(placeId, target.etag, [...beside, physicalDeviceId]);
 }

@@ -23,7 +23,7 @@ async function read<Body>(address: string): Promise<Versioned<Body>> {
 
 const moves: MoveApi = {
   device: (id) => read(addresses.device(id)),
-  place: (id) => read(addresses.place(id)),
+  logicalDevice: (id) => read(addresses.place(id)),
   replaceDevice: (id, etag, body) => replace(addresses.device(id), etag, body),
   fill: (placeId, etag, physicalDeviceIds) =>
     replace(addresses.placeHardware(placeId), etag, { physicalDeviceIds }),
@@ -49,16 +49,16 @@ type Aim = {
 };
 
 export function MoveDialogue({
-  of,
+  device,
   onClose,
 }: {
-  readonly of: PhysicalDevice;
+  readonly device: PhysicalDevice;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('devices');
   const changed = useEstateChanged();
   const [aim, setAim] = useState<Aim>({ to: 'place', storeId: '', placeId: null, isSwap: true });
-  const { physicalDeviceId } = of;
+  const { physicalDeviceId } = device;
   const { to, placeId, isSwap } = aim;
   return (
     <ConfirmAction
@@ -87,30 +87,30 @@ export function MoveDialogue({
       >
         <div className="sy-move-ways">
           <Radio value="place" label={t('move.place')} />
-          {of.logicalDeviceId !== undefined && <Radio value="stock" label={t('move.stock')} />}
+          {device.logicalDeviceId !== undefined && <Radio value="stock" label={t('move.stock')} />}
         </div>
       </Radio.Group>
-      {to === 'place' && <PlaceChoice of={of} aim={aim} onChange={setAim} />}
+      {to === 'place' && <PlaceChoice device={device} aim={aim} onChange={setAim} />}
     </ConfirmAction>
   );
 }
 
 /** Which place, and what becomes of the hardware that fills it. */
 function PlaceChoice({
-  of,
+  device,
   aim,
   onChange,
 }: {
-  readonly of: PhysicalDevice;
+  readonly device: PhysicalDevice;
   readonly aim: Aim;
   readonly onChange: (aim: Aim) => void;
 }) {
   const t = useTranslate('devices');
   const { storeId, placeId, isSwap } = aim;
   const all = usePlaces(storeId).data?.items ?? [];
-  const places = all.filter(({ logicalDeviceId }) => logicalDeviceId !== of.logicalDeviceId);
+  const choices = all.filter(({ logicalDeviceId }) => logicalDeviceId !== device.logicalDeviceId);
   const filledBy = (id: string | null) =>
-    places.find(({ logicalDeviceId }) => logicalDeviceId === id)?.physicalDeviceIds.length ?? 0;
+    choices.find(({ logicalDeviceId }) => logicalDeviceId === id)?.physicalDeviceIds.length ?? 0;
   const filled = filledBy(placeId);
   return (
     <>
@@ -127,7 +127,7 @@ function PlaceChoice({
         searchable
         disabled={storeId === ''}
         nothingFoundMessage={t('move.noPlace')}
-        data={places.map(({ logicalDeviceId, name }) => ({ value: logicalDeviceId, label: name }))}
+        data={choices.map(({ logicalDeviceId, name }) => ({ value: logicalDeviceId, label: name }))}
         value={placeId}
         onChange={(next) => onChange({ ...aim, placeId: next, isSwap: true })}
       />

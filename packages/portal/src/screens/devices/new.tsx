@@ -16,7 +16,7 @@ export default function NewDevice() {
       kind="device"
       address={addresses.devices}
       sections={deviceSections(merchantId === undefined)}
-      back={{ to: '/devices', label: t('title') }}
+      backLink={{ to: '/devices', label: t('title') }}
       onMade={({ physicalDeviceId }) => void navigate({ to: `/devices/${physicalDeviceId}` })}
     />
   );

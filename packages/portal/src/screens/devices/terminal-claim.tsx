@@ -13,11 +13,11 @@ import { useCan } from '../../session/use-session.ts';
 import { addresses } from '../estate/entity-kinds.ts';
 import { useEstateChanged } from '../estate/versioned-entities.ts';
 
-export function Claim({ of }: { readonly of: PhysicalDevice }) {
+export function Claim({ device }: { readonly device: PhysicalDevice }) {
   const t = useTranslate('devices');
   const mayClaim = useCan('dev.write', 'prov.write');
   const [isOpen, setOpen] = useState(false);
-  const { physicalDeviceId, claimStatus, claimMethod, claimedAt } = of;
+  const { physicalDeviceId, claimStatus, claimMethod, claimedAt } = device;
   const isClaimed = claimStatus === 'Claimed';
   return (
     <Panel title={t('claim.title')}>

@@ -11,20 +11,20 @@ import { Time } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import './estate.css';
 
-type Asked = { readonly error: unknown; readonly refetch: () => unknown };
+type QueryState = { readonly error: unknown; readonly refetch: () => unknown };
 
 /** Until there is something to show: that it is on its way, or why it is not. */
 export function PageInWait({
-  of: { error, refetch },
+  query: { error, refetch },
   title,
-  back,
+  backLink,
 }: {
-  readonly of: Asked;
+  readonly query: QueryState;
   readonly title: string;
-  readonly back: { readonly to: string; readonly label: string };
+  readonly backLink: { readonly to: string; readonly label: string };
 }) {
   return (
-    <Page title={title} back={back}>
+    <Page title={title} backLink={backLink}>
       {error === null || error === undefined ? (
         <Panel>
           <Loading lines={8} />
@@ -45,10 +45,10 @@ export type Tab = { readonly name: string; readonly label: string; readonly cont
 
 /** Which tab is open stands in the address; the filters of another one do not stay. */
 export function useTab(names: readonly string[]): [string, (name: string) => void] {
-  const asked = useTexts()['tab'] ?? '';
+  const requestedTab = useTexts()['tab'] ?? '';
   const navigate = useNavigate();
   const first = names[0] ?? '';
-  const open = names.includes(asked) ? asked : first;
+  const open = names.includes(requestedTab) ? requestedTab : first;
   return [
     open,
     (name) =>
@@ -101,13 +101,13 @@ type Common = {
 };
 
 /** The facts at the end of each list of facts. */
-export function useCommonFacts(id: string, of: Common) {
+export function useCommonFacts(id: string, entity: Common) {
   const t = useTranslate('estate');
   return [
-    [t('fields.externalId'), of.externalId],
+    [t('fields.externalId'), entity.externalId],
     [t('identifier'), <CopyText key="id" text={id} label={t('identifier')} />],
-    [t('created'), <Time key="created" at={of.createdAt} />],
-    [t('updated'), <Time key="updated" at={of.updatedAt} />],
+    [t('created'), <Time key="created" at={entity.createdAt} />],
+    [t('updated'), <Time key="updated" at={entity.updatedAt} />],
   ] as const;
 }
 
@@ -137,10 +137,10 @@ type AddressFacts = {
   readonly region?: string | undefined;
 };
 
-export function PostalAddress({ of }: { readonly of: AddressFacts | undefined }) {
-  if (of === undefined) return null;
-  const town = [of.postalCode, of.city].filter((part) => part !== undefined).join(' ');
-  const lines = [of.line1, of.line2, town, of.region].filter((line) => line !== undefined);
+export function PostalAddress({ address }: { readonly address: AddressFacts | undefined }) {
+  if (address === undefined) return null;
+  const town = [address.postalCode, address.city].filter((part) => part !== undefined).join(' ');
+  const lines = [address.line1, address.line2, town, address.region].filter((line) => line !== undefined);
   return (
     <span className="sy-address">
       {lines.map((line) => (

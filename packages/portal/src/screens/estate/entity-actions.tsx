@@ -16,7 +16,7 @@ type Verb = 'enable' | 'disable' | 'delete';
 export type EntityActionsProps = {
   readonly kind: EstateKind;
   readonly address: string;
-  readonly of: Versioned<Entity>;
+  readonly versioned: Versioned<Entity>;
   /** The page with its form. */
   readonly editTo: string;
   readonly mayWrite: boolean;
@@ -29,11 +29,11 @@ export type EntityActionsProps = {
 };
 
 export function EntityActions(props: EntityActionsProps) {
-  const { of, editTo, mayWrite, mayDelete = mayWrite, items, children } = props;
+  const { versioned: of, editTo, mayWrite, mayDelete = mayWrite, items, children } = props;
   const t = useTranslate('estate');
   const [verb, setVerb] = useState<Verb | undefined>(undefined);
   if (!mayWrite) return <>{children}</>;
-  const turn: Verb = of.body.status === 'Enabled' ? 'disable' : 'enable';
+  const toggle: Verb = of.body.status === 'Enabled' ? 'disable' : 'enable';
   return (
     <>
       {children}
@@ -54,10 +54,10 @@ export function EntityActions(props: EntityActionsProps) {
         <Menu.Dropdown>
           {items}
           <Menu.Item
-            leftSection={<Icon name={turn === 'disable' ? 'ban' : 'check'} size={16} />}
-            onClick={() => setVerb(turn)}
+            leftSection={<Icon name={toggle === 'disable' ? 'ban' : 'check'} size={16} />}
+            onClick={() => setVerb(toggle)}
           >
-            {t(`${turn}.do`)}
+            {t(`${toggle}.do`)}
           </Menu.Item>
           {mayDelete && (
             <Menu.Item
@@ -69,15 +69,15 @@ export function EntityActions(props: EntityActionsProps) {
           )}
         </Menu.Dropdown>
       </Menu>
-      {verb !== undefined && <Asked {...props} verb={verb} onClose={() => setVerb(undefined)} />}
+      {verb !== undefined && <ActionDialog {...props} verb={verb} onClose={() => setVerb(undefined)} />}
     </>
   );
 }
 
-function Asked({
+function ActionDialog({
   kind,
   address,
-  of: { body, etag },
+  versioned: { body, etag },
   onDeleted,
   verb,
   onClose,

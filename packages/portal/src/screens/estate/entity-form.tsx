@@ -20,7 +20,7 @@ import {
   fieldsOf,
   isComplete,
   type Section,
-  shownFaults,
+  inlineErrors,
 } from './form-fields.ts';
 import { isOutdated, replace, useEstateChanged, useVersioned } from './versioned-entities.ts';
 import './estate.css';
@@ -54,23 +54,23 @@ function EntityForm<Result>(props: FormProps<Result>) {
   const first = draftOf(fieldsOf(sectionsFor(sections, typed)), before);
   // The fields of another adapter come with what stands in them at first.
   const draft = { ...first, ...typed };
-  const shown = sectionsFor(sections, draft);
-  const fields = fieldsOf(shown);
+  const visibleSections = sectionsFor(sections, draft);
+  const fields = fieldsOf(visibleSections);
   const faults = faultsByField(fault);
   return (
     <PageForm
       onClose={onCancel}
       confirm={confirm}
       isDisabled={!isComplete(fields, draft)}
-      shownFields={shownFaults(faults, fields)}
+      inlineErrorFields={inlineErrors(faults, fields)}
       onFault={setFault}
       run={(key) => run(bodyOf(fields, draft, before), key)}
       onDone={onDone}
     >
-      {shown.map(({ word, fields: of }, section) => (
+      {visibleSections.map(({ word, fields: sectionFields }, section) => (
         <Panel key={word} title={t(`sections.${word}`)}>
-          <div className={of.some(({ kind }) => kind === 'labels') ? undefined : 'sy-form-grid'}>
-            {of.map((field, at) => (
+          <div className={sectionFields.some(({ kind }) => kind === 'labels') ? undefined : 'sy-form-grid'}>
+            {sectionFields.map((field, at) => (
               <FieldInput
                 key={field.name}
                 field={field}
@@ -96,28 +96,28 @@ function EntityForm<Result>(props: FormProps<Result>) {
   );
 }
 
-type Back = { readonly to: string; readonly label: string };
+type BackLink = { readonly to: string; readonly label: string };
 
 export function NewEntity<Result>({
   kind,
   address,
   sections,
   preset,
-  back,
+  backLink,
   onMade,
 }: {
   readonly kind: EstateKind;
   readonly address: string;
   readonly sections: Sections;
   readonly preset?: Draft | undefined;
-  readonly back: Back;
+  readonly backLink: BackLink;
   readonly onMade: (made: Result) => void;
 }) {
   const t = useTranslate('estate');
   const navigate = useNavigate();
   const changed = useEstateChanged();
   return (
-    <Page title={t(`kinds.${kind}.new`)} lead={t(`kinds.${kind}.lead`)} back={back}>
+    <Page title={t(`kinds.${kind}.new`)} lead={t(`kinds.${kind}.lead`)} backLink={backLink}>
       <EntityForm<Result>
         sections={sections}
         preset={preset}
@@ -128,7 +128,7 @@ export function NewEntity<Result>({
           notify(t(`kinds.${kind}.made`));
           onMade(made);
         }}
-        onCancel={() => void navigate({ to: back.to })}
+        onCancel={() => void navigate({ to: backLink.to })}
       />
     </Page>
   );
@@ -138,24 +138,24 @@ export function EditEntity({
   kind,
   address,
   sections,
-  back,
+  backPath,
 }: {
   readonly kind: EstateKind;
   readonly address: string;
   readonly sections: Sections;
   /** The page of the thing: there one goes back to, done or not. */
-  readonly back: string;
+  readonly backPath: string;
 }) {
   const t = useTranslate('estate');
   const navigate = useNavigate();
   const changed = useEstateChanged();
   const { data, error, refetch } = useVersioned<Body>(address);
-  const leave = () => void navigate({ to: back });
+  const leave = () => void navigate({ to: backPath });
   const name = String(data?.body['name'] ?? '');
   return (
     <Page
       title={t(`kinds.${kind}.edit`)}
-      back={{ to: back, label: name === '' ? t(`kinds.${kind}.one`) : name }}
+      backLink={{ to: backPath, label: name === '' ? t(`kinds.${kind}.one`) : name }}
     >
       {data === undefined &&
         (error === null ? (

@@ -111,8 +111,8 @@ function memberOf({ kind }: Field, value: DraftValue | undefined): unknown {
   if (value === undefined) return undefined;
   if (typeof value === 'boolean') return value;
   if (kind === 'labels' && isPairs(value)) {
-    const given = value.filter(([key, text]) => key.trim() !== '' || text.trim() !== '');
-    return Object.fromEntries(given.map(([key, text]) => [key.trim(), text.trim()]));
+    const filledPairs = value.filter(([key, text]) => key.trim() !== '' || text.trim() !== '');
+    return Object.fromEntries(filledPairs.map(([key, text]) => [key.trim(), text.trim()]));
   }
   if (typeof value !== 'string') return value.length === 0 ? undefined : [...value];
   const text = value.trim();
@@ -155,7 +155,7 @@ export function faultOf(
 }
 
 /** Which faults some field of the form shows; the others are told below it. */
-export function shownFaults(
+export function inlineErrors(
   faults: Readonly<Record<string, string>>,
   fields: readonly Field[],
 ): string[] {

@@ -17,7 +17,7 @@ const levelNames = {
   stores: 'Store',
   'logical-devices': 'LogicalDevice',
 } as const;
-const shownMost = 200;
+const displayLimit = 200;
 
 type Read = {
   readonly services: readonly ConfigurableService[];
@@ -27,11 +27,11 @@ type Read = {
 async function read(level: SettingsLevel, entityId: string, signal: AbortSignal): Promise<Read> {
   const [services, activations] = await Promise.all([
     api.get<{ items: ConfigurableService[] }>(`/configuration/v1/${level}/${entityId}/services`, {
-      query: { limit: shownMost },
+      query: { limit: displayLimit },
       signal,
     }),
     api.get<{ items: ServiceActivation[] }>('/service-catalog/v1/activations', {
-      query: { level: levelNames[level], entityId, limit: shownMost },
+      query: { level: levelNames[level], entityId, limit: displayLimit },
       signal,
     }),
   ]);
@@ -71,7 +71,7 @@ export function ServiceSettings({
           {data.services.map((service) => (
             <ServiceLine
               key={service.serviceId}
-              of={service}
+              service={service}
               activation={data.activations.get(service.serviceId)}
               search={{ level, entityId, serviceId: service.serviceId }}
             />
@@ -83,11 +83,11 @@ export function ServiceSettings({
 }
 
 function ServiceLine({
-  of,
+  service,
   activation,
   search,
 }: {
-  readonly of: ConfigurableService;
+  readonly service: ConfigurableService;
   readonly activation: ServiceActivation | undefined;
   readonly search: Readonly<Record<string, string>>;
 }) {
@@ -96,14 +96,14 @@ function ServiceLine({
     <li>
       <div>
         <Link className="sy-link sy-broken" to="/configuration" search={search as never}>
-          {of.name}
+          {service.name}
         </Link>
         <small>
-          {of.domain} · {t(of.isSet ? 'settings.own' : 'settings.inherited')}
-          {of.updatedAt !== undefined && (
+          {service.domain} · {t(service.isSet ? 'settings.own' : 'settings.inherited')}
+          {service.updatedAt !== undefined && (
             <>
               {' · '}
-              <Time at={of.updatedAt} />
+              <Time at={service.updatedAt} />
             </>
           )}
         </small>

@@ -33,7 +33,7 @@ export default function EventDetail() {
   if (data === undefined || data === null) {
     const isThere = Number.isSafeInteger(position) && position > 0 && !isSuccess;
     return (
-      <Page title={t('event')} back={back}>
+      <Page title={t('event')} backLink={back}>
         {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
         {error === null && isThere && <Loading lines={8} />}
         {error === null && !isThere && (
@@ -45,7 +45,7 @@ export default function EventDetail() {
     );
   }
   return (
-    <Page title={data.type} lead={<Meaning of={data} />} back={back} actions={<Ways of={data} />}>
+    <Page title={data.type} lead={<Meaning feedItem={data} />} backLink={back} actions={<Ways feedItem={data} />}>
       <div className="sy-hook-columns">
         <About item={data} />
         <Deliveries eventId={data.eventId} />
@@ -65,29 +65,29 @@ export default function EventDetail() {
   );
 }
 
-function Meaning({ of: { type } }: { readonly of: FeedItem }) {
+function Meaning({ feedItem: { type } }: { readonly feedItem: FeedItem }) {
   const types = useEventTypes().data?.items;
   return types?.find((each) => each.type === type)?.description ?? '';
 }
 
-function Ways({ of }: { readonly of: FeedItem }) {
+function Ways({ feedItem }: { readonly feedItem: FeedItem }) {
   const t = useTranslate('events');
-  const subject = subjectOf(of);
+  const subject = subjectOf(feedItem);
   const maySee = useCan('rep.read', 'pay.read', 'dev.read', 'prov.read');
   return (
     <>
       <Button
         component={Link}
-        to={`/events/${of.position - 1}`}
+        to={`/events/${feedItem.position - 1}`}
         variant="default"
         aria-label={t('before')}
-        disabled={of.position <= 1}
+        disabled={feedItem.position <= 1}
       >
         <Icon name="chevronLeft" size={16} />
       </Button>
       <Button
         component={Link}
-        to={`/events/${of.position + 1}`}
+        to={`/events/${feedItem.position + 1}`}
         variant="default"
         aria-label={t('after')}
       >
@@ -143,7 +143,7 @@ function Deliveries({ eventId }: { readonly eventId: string }) {
       {data !== undefined && items.length === 0 && (
         <EmptyState icon="webhooks" title={t('noDeliveries')} />
       )}
-      {items.length > 0 && <DeliveryTable of={items} />}
+      {items.length > 0 && <DeliveryTable deliveries={items} />}
     </Panel>
   );
 }

@@ -18,18 +18,18 @@ import { useFormats } from '../../session/use-session.ts';
 import './exports.css';
 
 const base = '/reporting/v1/exports';
-const shownMost = 200;
+const displayLimit = 200;
 const askAgainMs = 2_000;
 const isOpen = ({ state }: Export) => state === 'Pending' || state === 'Running';
 const listKey = ['exports'];
 
-type Asked = { readonly what: 'cancel' | 'delete'; readonly of: Export };
+type ExportAction = { readonly kind: 'cancel' | 'delete'; readonly reportExport: Export };
 
 function useExports() {
   return useQuery({
     queryKey: listKey,
     queryFn: ({ signal }) =>
-      api.get<{ items: Export[] }>(base, { query: { limit: shownMost }, signal }),
+      api.get<{ items: Export[] }>(base, { query: { limit: displayLimit }, signal }),
     refetchInterval: ({ state: { data } }) => (data?.items.some(isOpen) ? askAgainMs : false),
   });
 }
@@ -38,7 +38,7 @@ export default function Exports() {
   const t = useTranslate('exports');
   const client = useQueryClient();
   const { data, error, refetch } = useExports();
-  const [asked, setAsked] = useState<Asked | undefined>(undefined);
+  const [action, setAction] = useState<ExportAction | undefined>(undefined);
   return (
     <Page title={t('title')} lead={t('lead')}>
       {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
@@ -61,66 +61,66 @@ export default function Exports() {
           {data.items.map((each) => (
             <ExportLine
               key={each.exportId}
-              of={each}
-              onAsk={(what) => setAsked({ what, of: each })}
+              reportExport={each}
+              onAsk={(kind) => setAction({ kind, reportExport: each })}
             />
           ))}
         </ul>
       )}
-      {asked !== undefined && (
+      {action !== undefined && (
         <ConfirmAction
           isOpen
           isDangerous
-          onClose={() => setAsked(undefined)}
-          title={t(`${asked.what}.title`)}
-          confirm={t(`${asked.what}.do`)}
-          run={() => change(asked)}
+          onClose={() => setAction(undefined)}
+          title={t(`${action.kind}.title`)}
+          confirm={t(`${action.kind}.do`)}
+          run={() => change(action)}
           onDone={() => {
-            setAsked(undefined);
-            notify(t(`${asked.what}.done`));
+            setAction(undefined);
+            notify(t(`${action.kind}.done`));
             void client.invalidateQueries({ queryKey: listKey });
           }}
         >
-          <p className="sy-dialogue-text">{t(`${asked.what}.text`, { name: asked.of.fileName })}</p>
+          <p className="sy-dialogue-text">{t(`${action.kind}.text`, { name: action.reportExport.fileName })}</p>
         </ConfirmAction>
       )}
     </Page>
   );
 }
 
-const change = ({ what, of: { exportId } }: Asked): Promise<unknown> =>
-  what === 'cancel'
+const change = ({ kind, reportExport: { exportId } }: ExportAction): Promise<unknown> =>
+  kind === 'cancel'
     ? api.post(`${base}/${exportId}/cancel`, { body: {} })
     : api.delete(`${base}/${exportId}`);
 
 /** What was asked for, in few words: the filters as they were ordered. */
 function filtersOf({ filters }: Export, t: Translate): string {
-  const given = Object.entries(filters).map(([name, value]) => `${name}: ${String(value)}`);
-  return given.length === 0 ? t('all') : given.join(' · ');
+  const filterTexts = Object.entries(filters).map(([name, value]) => `${name}: ${String(value)}`);
+  return filterTexts.length === 0 ? t('all') : filterTexts.join(' · ');
 }
 
 function ExportLine({
-  of,
+  reportExport,
   onAsk,
 }: {
-  readonly of: Export;
-  readonly onAsk: (what: Asked['what']) => void;
+  readonly reportExport: Export;
+  readonly onAsk: (kind: ExportAction['kind']) => void;
 }) {
   const t = useTranslate('exports');
   const formats = useFormats();
-  const { state, report, format, fileName, rows, bytes, createdAt, expiresAt, exportId } = of;
+  const { state, report, format, fileName, rows, bytes, createdAt, expiresAt, exportId } = reportExport;
   const size = formats.number(bytes / 1_024, { maximumFractionDigits: 0 });
   return (
     <li>
       <div className="sy-export-what">
         <strong>{t(`reports.${report}`)}</strong>
         <span className="sy-export-format">{format === 'Csv' ? 'CSV' : 'JSON Lines'}</span>
-        <span className="sy-export-filters sy-broken">{filtersOf(of, t)}</span>
+        <span className="sy-export-filters sy-broken">{filtersOf(reportExport, t)}</span>
       </div>
       <div className="sy-export-state">
         <StateBadge state={state}>{t(`states.${state}`)}</StateBadge>
         <span>{t('rows', { count: rows, rows: formats.number(rows), size })}</span>
-        {of.failure !== undefined && <span>{t(`failures.${of.failure}`)}</span>}
+        {reportExport.failure !== undefined && <span>{t(`failures.${reportExport.failure}`)}</span>}
       </div>
       <div className="sy-export-times">
         <Time at={createdAt} />
@@ -143,8 +143,8 @@ function ExportLine({
             </ActionIcon>
           </Tooltip>
         )}
-        {isOpen(of) && <Action icon="ban" label={t('cancel.do')} onClick={() => onAsk('cancel')} />}
-        {!isOpen(of) && (
+        {isOpen(reportExport) && <Action icon="ban" label={t('cancel.do')} onClick={() => onAsk('cancel')} />}
+        {!isOpen(reportExport) && (
           <Action icon="trash" label={t('delete.do')} onClick={() => onAsk('delete')} />
         )}
       </div>

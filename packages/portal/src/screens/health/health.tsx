@@ -43,8 +43,8 @@ export default function Health() {
       {data === undefined && error === null && <Loading lines={6} />}
       {data !== undefined && (
         <>
-          <Components of={data} />
-          <Queues of={data} />
+          <Components health={data} />
+          <Queues health={data} />
         </>
       )}
     </Page>
@@ -60,13 +60,13 @@ function Looked({ at }: { readonly at: string }) {
   );
 }
 
-function Components({ of }: { readonly of: PlatformHealth }) {
+function Components({ health }: { readonly health: PlatformHealth }) {
   const t = useTranslate('health');
   return (
     <Panel title={t('components')} flush>
       <Table>
         <Table.Tbody>
-          {of.components.map(({ name, status }) => (
+          {health.components.map(({ name, status }) => (
             <Table.Tr key={name}>
               <Table.Th scope="row">{t(`names.${name}`)}</Table.Th>
               <Table.Td ta="end">
@@ -82,7 +82,7 @@ function Components({ of }: { readonly of: PlatformHealth }) {
   );
 }
 
-function Queues({ of }: { readonly of: PlatformHealth }) {
+function Queues({ health }: { readonly health: PlatformHealth }) {
   const t = useTranslate('health');
   const formats = useFormats();
   return (
@@ -99,11 +99,11 @@ function Queues({ of }: { readonly of: PlatformHealth }) {
           {queues.map((name) => (
             <Table.Tr key={name}>
               <Table.Th scope="row">{t(`queueNames.${name}`)}</Table.Th>
-              <Table.Td ta="end">{formats.number(of.queues[name].waiting)}</Table.Td>
+              <Table.Td ta="end">{formats.number(health.queues[name].waiting)}</Table.Td>
               <Table.Td ta="end">
                 {t('seconds', {
-                  count: of.queues[name].oldestSeconds,
-                  seconds: formats.number(of.queues[name].oldestSeconds),
+                  count: health.queues[name].oldestSeconds,
+                  seconds: formats.number(health.queues[name].oldestSeconds),
                 })}
               </Table.Td>
             </Table.Tr>

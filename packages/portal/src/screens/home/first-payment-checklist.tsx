@@ -9,9 +9,9 @@ async function hasOne(address: string, signal: AbortSignal): Promise<boolean> {
   return items.length > 0;
 }
 
-type Asked = Omit<Step, 'isDone'> & { readonly needs: Permission; readonly address: string };
+type ChecklistStep = Omit<Step, 'isDone'> & { readonly needs: Permission; readonly address: string };
 
-function askedOf(userDomainId: string): Asked[] {
+function checklistSteps(userDomainId: string): ChecklistStep[] {
   const provisioning = '/provisioning/v2';
   const applications = `/application-management/v1/user-domains/${userDomainId}/applications`;
   return [
@@ -40,7 +40,7 @@ function askedOf(userDomainId: string): Asked[] {
 
 export function Checklist() {
   const { permissions, userDomainId } = useSession();
-  const steps = askedOf(userDomainId)
+  const steps = checklistSteps(userDomainId)
     .filter(({ needs }) => permissions.includes(needs))
     .map(
       ({ word, to, address }): Step => ({

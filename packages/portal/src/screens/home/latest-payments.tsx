@@ -10,7 +10,7 @@ import { Money, Time } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { PaidWith } from '../payments/payment-method.tsx';
 
-const shown = 8;
+const paymentLimit = 8;
 
 export function Recent() {
   const t = useTranslate('home');
@@ -19,7 +19,7 @@ export function Recent() {
     queryKey: ['recent'],
     queryFn: () =>
       api.get<{ items: ReportedPayment[] }>('/reporting/v1/transactions', {
-        query: { limit: shown },
+        query: { limit: paymentLimit },
       }),
   });
   if (error !== null) return <Problem fault={error} onRetry={() => void refetch()} />;

@@ -7,12 +7,12 @@ import { useTranslate } from '../../locales/index.ts';
 import { HealthBadge } from '../provider-services/health-badge.tsx';
 import { useHealth, useOwnServices } from '../provider-services/provider-service-queries.ts';
 
-const shownMost = 8;
+const displayLimit = 8;
 
 export function OwnServices() {
   const t = useTranslate('provider-services');
   const { data, error, refetch } = useOwnServices();
-  const services = (data?.items ?? []).slice(0, shownMost);
+  const services = (data?.items ?? []).slice(0, displayLimit);
   const health = useHealth(services);
   return (
     <Panel title={t('title')} flush>
@@ -25,7 +25,7 @@ export function OwnServices() {
       )}
       <ul className="sy-own-list">
         {services.map(({ serviceId, name, domain, status }) => {
-          const seen = health.get(serviceId);
+          const serverStatus = health.get(serviceId);
           return (
             <li key={serviceId}>
               <Link className="sy-cut" to={`/own-services/${serviceId}`}>
@@ -36,7 +36,7 @@ export function OwnServices() {
                 <StateBadge state="" tone={status === 'Published' ? 'good' : 'plain'}>
                   {t(`states.${status}`)}
                 </StateBadge>
-                {seen !== undefined && <HealthBadge status={seen} />}
+                {serverStatus !== undefined && <HealthBadge status={serverStatus} />}
               </span>
             </li>
           );

@@ -22,11 +22,11 @@ export function ProviderStart() {
     query: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ) => {
-    const found = await api.get<Listed<unknown>>(address, {
+    const page = await api.get<Listed<unknown>>(address, {
       query: { ...query, limit: 1 },
       signal,
     });
-    return found.items.length > 0;
+    return page.items.length > 0;
   };
   const applications = `/application-management/v1/user-domains/${userDomainId}/applications`;
   const steps: Step[] = [

@@ -6,7 +6,7 @@ import { useTranslate } from '../../locales/index.ts';
 import { navigationFor } from '../../navigation.ts';
 import { useSession } from '../../session/use-session.ts';
 
-const shownMost = 8;
+const displayLimit = 8;
 
 export function Ways() {
   const names = useTranslate('navigation');
@@ -15,7 +15,7 @@ export function Ways() {
     .flatMap((section) => section.items)
     .filter(({ to }) => to !== '/')
     // The rail has them all.
-    .slice(0, shownMost);
+    .slice(0, displayLimit);
   return (
     <ul className="sy-ways">
       {items.map(({ to, word, icon }) => (

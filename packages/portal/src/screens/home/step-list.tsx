@@ -16,7 +16,7 @@ export type Step = {
   isDone(signal: AbortSignal): Promise<boolean>;
 };
 
-const keptMs = 15_000;
+const cacheMs = 15_000;
 
 /** Whether the router has a screen at this path that this user may open. */
 function useMayOpen(): (to: string) => boolean {
@@ -31,16 +31,16 @@ function useMayOpen(): (to: string) => boolean {
 export function Steps({ name, steps }: { readonly name: string; readonly steps: readonly Step[] }) {
   const t = useTranslate('home');
   const mayOpen = useMayOpen();
-  const found = useQueries({
+  const results = useQueries({
     queries: steps.map(({ word, isDone }) => ({
       queryKey: ['steps', name, word],
       queryFn: ({ signal }: { signal: AbortSignal }) => isDone(signal),
-      staleTime: keptMs,
+      staleTime: cacheMs,
     })),
   });
-  const isDone = found.map(({ data }) => data === true);
+  const isDone = results.map(({ data }) => data === true);
   // Until all is known nothing is shown: what is done would only flash by.
-  if (found.some(({ isPending }) => isPending) || isDone.at(-1) === true) return null;
+  if (results.some(({ isPending }) => isPending) || isDone.at(-1) === true) return null;
   const next = isDone.indexOf(false);
   const count = isDone.filter(Boolean).length;
   return (

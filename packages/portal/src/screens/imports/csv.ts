@@ -6,8 +6,8 @@ export type CsvRow = { readonly line: number; readonly cells: readonly string[] 
 export function separatorOf(text: string): ',' | ';' {
   const end = text.search(/\r?\n/);
   const first = end === -1 ? text : text.slice(0, end);
-  const bare = first.replaceAll(/"(?:[^"]|"")*"/g, '');
-  const count = (sign: string) => bare.split(sign).length - 1;
+  const unquoted = first.replaceAll(/"(?:[^"]|"")*"/g, '');
+  const count = (sign: string) => unquoted.split(sign).length - 1;
   return count(';') > count(',') ? ';' : ',';
 }
 

@@ -87,10 +87,10 @@ function Answers({ bulkId, lines }: { readonly bulkId: string; readonly lines: n
   );
 }
 
-function ImportFacts({ of }: { readonly of: BulkImport }) {
+function ImportFacts({ bulkImport }: { readonly bulkImport: BulkImport }) {
   const t = useTranslate('imports');
   const formats = useFormats();
-  const { format, lines, bytes, createdAt, completedAt } = of;
+  const { format, lines, bytes, createdAt, completedAt } = bulkImport;
   const size = formats.number(bytes / 1_024, { maximumFractionDigits: 0 });
   return (
     <Panel>
@@ -118,13 +118,13 @@ export default function ImportPage() {
     refetchInterval: ({ state: { data } }) => (data?.state === 'Running' ? askAgainMs : false),
   });
   const back = { to: '/imports', label: t('title') };
-  if (query.data === undefined) return <PageInWait of={query} title={t('one')} back={back} />;
+  if (query.data === undefined) return <PageInWait query={query} title={t('one')} backLink={back} />;
   const { state, lines, error } = query.data;
   return (
     <Page
       title={bulkId}
       aside={<ImportState state={state} />}
-      back={back}
+      backLink={back}
       actions={
         <>
           {lines > 0 && <SaveAnswers bulkId={bulkId} />}
@@ -137,14 +137,14 @@ export default function ImportPage() {
       }
       fill
     >
-      {state === 'Running' && <Progress isTrial={false} lines={lines} of={0} />}
+      {state === 'Running' && <Progress isTrial={false} lines={lines} total={0} />}
       {state === 'Interrupted' && (
         <Note tone="warn" icon="alert">
           {error?.detail} {t('broken')}
         </Note>
       )}
-      <CountTiles of={query.data} />
-      <ImportFacts of={query.data} />
+      <CountTiles counts={query.data} />
+      <ImportFacts bulkImport={query.data} />
       <Answers bulkId={bulkId} lines={lines} />
     </Page>
   );

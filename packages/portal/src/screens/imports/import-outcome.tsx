@@ -24,33 +24,33 @@ function save(results: readonly BulkResult[], bulkId: string): void {
 }
 
 export function Outcome({
-  of,
+  stage,
   bulkId,
   onAgain,
 }: {
-  readonly of: Done | Broken;
+  readonly stage: Done | Broken;
   readonly bulkId: string;
   /** Sends the same again, under the same name. */
   readonly onAgain: () => void;
 }) {
   const t = useTranslate('imports');
-  if (of.at === 'broken') {
+  if (stage.at === 'broken') {
     return (
       <>
-        <Problem fault={of.fault} onRetry={onAgain} />
-        {!of.isTrial && <p className="sy-nothing">{t('broken')}</p>}
+        <Problem fault={stage.fault} onRetry={onAgain} />
+        {!stage.isTrial && <p className="sy-nothing">{t('broken')}</p>}
       </>
     );
   }
-  return <Finished of={of} bulkId={bulkId} onAgain={onAgain} />;
+  return <Finished stage={stage} bulkId={bulkId} onAgain={onAgain} />;
 }
 
 function Finished({
-  of: { isTrial, results, summary, run },
+  stage: { isTrial, results, summary, run },
   bulkId,
   onAgain,
 }: {
-  readonly of: Done;
+  readonly stage: Done;
   readonly bulkId: string;
   readonly onAgain: () => void;
 }) {
@@ -94,7 +94,7 @@ function Finished({
               )}
             </Note>
           )}
-          <CountTiles of={summary} />
+          <CountTiles counts={summary} />
         </div>
       </Panel>
       {failed.length > 0 && (

@@ -8,17 +8,17 @@ import './imports.css';
 export function Progress({
   isTrial,
   lines,
-  of,
+  total,
 }: {
   readonly isTrial: boolean;
   readonly lines: number;
   /** Zero where nobody knows how many there are. */
-  readonly of: number;
+  readonly total: number;
 }) {
   const t = useTranslate('imports');
   const formats = useFormats();
-  const share = of === 0 ? 0 : Math.min(1, lines / of);
-  const isUnknown = lines === 0 || of === 0;
+  const share = total === 0 ? 0 : Math.min(1, lines / total);
+  const isUnknown = lines === 0 || total === 0;
   return (
     <Panel>
       <div className="sy-import-progress" aria-live="polite">
@@ -31,9 +31,9 @@ export function Progress({
           aria-label={t('progress.label')}
         />
         <p className="sy-nothing">
-          {of === 0
+          {total === 0
             ? t('progress.so', { lines: formats.number(lines) })
-            : t('progress.of', { lines: formats.number(lines), all: formats.number(of) })}
+            : t('progress.of', { lines: formats.number(lines), all: formats.number(total) })}
         </p>
       </div>
     </Panel>

@@ -16,8 +16,8 @@ import '../estate/estate.css';
 
 export default function NewImport() {
   const t = useTranslate('imports');
-  const { bulkId: asked = '' } = useTexts();
-  const [chosen, setChosen] = useState<Chosen>({ bulkId: asked });
+  const { bulkId: resumedName = '' } = useTexts();
+  const [chosen, setChosen] = useState<Chosen>({ bulkId: resumedName });
   const { stage, start, reset } = useImport();
   const { file, fault, bulkId } = chosen;
   const isReady = file !== undefined && fault === undefined && isImportName(bulkId);
@@ -27,14 +27,14 @@ export default function NewImport() {
     if (file !== undefined) void start(file, bulkId, isTrial);
   };
   return (
-    <Page title={t('new.title')} lead={t('new.lead')} back={{ to: '/imports', label: t('title') }}>
-      {asked !== '' && !isOver && <Note>{t('goOn.text', { name: asked })}</Note>}
+    <Page title={t('new.title')} lead={t('new.lead')} backLink={{ to: '/imports', label: t('title') }}>
+      {resumedName !== '' && !isOver && <Note>{t('goOn.text', { name: resumedName })}</Note>}
       <div className="sy-import">
         <Panel title={t('file.title')}>
           <div className="sy-import-fields">
             <ChooseFile
               value={chosen}
-              isFixed={asked !== ''}
+              isFixed={resumedName !== ''}
               isDisabled={isRunning}
               onChange={(next) => {
                 reset();
@@ -54,16 +54,16 @@ export default function NewImport() {
                 loading={isRunning && !stage.isTrial}
                 onClick={() => send(false)}
               >
-                {t(asked === '' ? 'send.do' : 'goOn.do')}
+                {t(resumedName === '' ? 'send.do' : 'goOn.do')}
               </Button>
             </div>
           </div>
         </Panel>
-        <Preview of={file} />
+        <Preview file={file} />
       </div>
-      {isRunning && <Progress isTrial={stage.isTrial} lines={stage.lines} of={file?.lines ?? 0} />}
+      {isRunning && <Progress isTrial={stage.isTrial} lines={stage.lines} total={file?.lines ?? 0} />}
       {stage.at !== 'ready' && stage.at !== 'running' && (
-        <Outcome of={stage} bulkId={bulkId} onAgain={() => send(stage.isTrial)} />
+        <Outcome stage={stage} bulkId={bulkId} onAgain={() => send(stage.isTrial)} />
       )}
     </Page>
   );

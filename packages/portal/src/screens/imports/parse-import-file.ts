@@ -119,14 +119,14 @@ export function faultOfFile(file: ImportFile, bytes: number): FileFault | undefi
 
 /** A name that the platform takes, made from that of the file. */
 export function importNameOf(fileName: string, day: string): string {
-  const bare = fileName
+  const baseName = fileName
     .replace(/\.[A-Za-z0-9]{1,6}$/, '')
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^A-Za-z0-9._:-]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, 50);
-  return `${bare === '' ? 'import' : bare}-${day}`;
+  return `${baseName === '' ? 'import' : baseName}-${day}`;
 }
 
 export const isImportName = (name: string): boolean => /^[A-Za-z0-9._:-]{1,64}$/.test(name);

@@ -16,11 +16,11 @@ type Counts = Pick<
 >;
 const counted = ['created', 'replaced', 'unchanged', 'deleted', 'failed'] as const;
 
-export function CountTiles({ of }: { readonly of: Counts }) {
+export function CountTiles({ counts }: { readonly counts: Counts }) {
   const t = useTranslate('imports');
   const formats = useFormats();
   const toneOf = (name: (typeof counted)[number]) => {
-    if (of[name] === 0) return undefined;
+    if (counts[name] === 0) return undefined;
     return name === 'failed' ? 'bad' : name === 'created' ? 'good' : undefined;
   };
   return (
@@ -28,7 +28,7 @@ export function CountTiles({ of }: { readonly of: Counts }) {
       {counted.map((name) => (
         <li key={name} className="sy-tile" data-tone={toneOf(name)}>
           <span>{t(`counts.${name}`)}</span>
-          <strong>{formats.number(of[name])}</strong>
+          <strong>{formats.number(counts[name])}</strong>
         </li>
       ))}
     </ul>

@@ -30,7 +30,7 @@ function watch({ bulkId, isTrial, signal, onProgress }: ImportRun): () => void {
   if (isTrial) return () => {};
   let isOver = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  async function ask(): Promise<void> {
+  async function pollProgress(): Promise<void> {
     try {
       const address = `${addresses.imports}/${bulkId}`;
       const { lines } = await api.get<BulkImport>(address, { signal, isBackground: true });
@@ -38,9 +38,9 @@ function watch({ bulkId, isTrial, signal, onProgress }: ImportRun): () => void {
     } catch {
       // It has not begun yet, or cannot be asked now: the answer itself will tell.
     }
-    if (!isOver) timer = setTimeout(() => void ask(), askAgainMs);
+    if (!isOver) timer = setTimeout(() => void pollProgress(), askAgainMs);
   }
-  timer = setTimeout(() => void ask(), askAgainMs);
+  timer = setTimeout(() => void pollProgress(), askAgainMs);
   return () => {
     isOver = true;
     clearTimeout(timer);

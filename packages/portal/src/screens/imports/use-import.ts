@@ -30,8 +30,8 @@ export function useImport() {
     async (file: ImportFile, bulkId: string, isTrial: boolean): Promise<void> => {
       // State comes too late for the second of two quick presses.
       if (control.current !== undefined) return;
-      const own = new AbortController();
-      control.current = own;
+      const controller = new AbortController();
+      control.current = controller;
       runs.current += 1;
       const run = runs.current;
       setStage({ at: 'running', isTrial, lines: 0 });
@@ -40,15 +40,15 @@ export function useImport() {
           file,
           bulkId,
           isTrial,
-          signal: own.signal,
+          signal: controller.signal,
           onProgress: (lines) => setStage({ at: 'running', isTrial, lines }),
         });
         setStage({ at: 'done', isTrial, results, summary, run });
         if (!isTrial) changed();
       } catch (fault) {
-        if (!own.signal.aborted) setStage({ at: 'broken', isTrial, fault });
+        if (!controller.signal.aborted) setStage({ at: 'broken', isTrial, fault });
       } finally {
-        if (control.current === own) control.current = undefined;
+        if (control.current === controller) control.current = undefined;
       }
     },
     [changed],

@@ -28,12 +28,12 @@ function useHardware(ids: readonly string[]): ConnectedDevice[] {
   }).flatMap(({ data }) => (data === undefined ? [] : [data]));
 }
 
-function PlaceHardware({ of }: { readonly of: LogicalDevice }) {
+function PlaceHardware({ logicalDevice }: { readonly logicalDevice: LogicalDevice }) {
   const t = useTranslate('devices');
-  const devices = useHardware(of.physicalDeviceIds);
+  const devices = useHardware(logicalDevice.physicalDeviceIds);
   return (
     <Panel title={t('hardware')} flush>
-      {of.physicalDeviceIds.length === 0 && (
+      {logicalDevice.physicalDeviceIds.length === 0 && (
         <EmptyState icon="device" title={t('noHardware.title')}>
           {t('noHardware.text')}
         </EmptyState>
@@ -54,10 +54,10 @@ function PlaceHardware({ of }: { readonly of: LogicalDevice }) {
   );
 }
 
-function PlaceFacts({ of }: { readonly of: LogicalDevice }) {
+function PlaceFacts({ logicalDevice }: { readonly logicalDevice: LogicalDevice }) {
   const t = useTranslate('devices');
-  const common = useCommonFacts(of.logicalDeviceId, of);
-  const { storeId, merchantId } = of;
+  const common = useCommonFacts(logicalDevice.logicalDeviceId, logicalDevice);
+  const { storeId, merchantId } = logicalDevice;
   return (
     <Panel title={t('place')}>
       <Facts
@@ -91,32 +91,32 @@ export default function PlacePage() {
   const maySeeSettings = useMaySeeSettings();
   const storeName = useEntityName('stores', query.data?.body.storeId);
   if (query.data === undefined) {
-    const back = { to: '/devices', label: t('title') };
-    return <PageInWait of={query} title={t('place')} back={back} />;
+    const storePath = { to: '/devices', label: t('title') };
+    return <PageInWait query={query} title={t('place')} backLink={storePath} />;
   }
-  const place = query.data.body;
-  const back = `/stores/${place.storeId}`;
+  const logicalDevice = query.data.body;
+  const storePath = `/stores/${logicalDevice.storeId}`;
   return (
     <Page
-      title={place.name}
-      aside={<StatusBadge status={place.status} />}
-      back={{ to: back, label: storeName ?? t('store') }}
+      title={logicalDevice.name}
+      aside={<StatusBadge status={logicalDevice.status} />}
+      backLink={{ to: storePath, label: storeName ?? t('store') }}
       actions={
         <EntityActions
           kind="place"
           address={address}
-          of={query.data}
+          versioned={query.data}
           editTo={`/places/${logicalDeviceId}/edit`}
           mayWrite={mayWrite}
-          onDeleted={() => void navigate({ to: back })}
+          onDeleted={() => void navigate({ to: storePath })}
         />
       }
     >
       <div className="sy-columns">
         <div className="sy-column">
-          <PlaceHardware of={place} />
-          <PlaceFacts of={place} />
-          <LabelList labels={place.labels} />
+          <PlaceHardware logicalDevice={logicalDevice} />
+          <PlaceFacts logicalDevice={logicalDevice} />
+          <LabelList labels={logicalDevice.labels} />
           {maySeeSettings && <ServiceSettings level="logical-devices" entityId={logicalDeviceId} />}
         </div>
         <div className="sy-column">

@@ -11,7 +11,7 @@ export default function EditPlace() {
       kind="place"
       address={addresses.place(logicalDeviceId)}
       sections={placeSections}
-      back={`/places/${logicalDeviceId}`}
+      backPath={`/places/${logicalDeviceId}`}
     />
   );
 }

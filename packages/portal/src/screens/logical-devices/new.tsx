@@ -11,7 +11,7 @@ export default function NewPlace() {
   const t = useTranslate('estate');
   const navigate = useNavigate();
   const { storeId = '' } = useTexts();
-  const back =
+  const backLink =
     storeId === ''
       ? { to: '/stores', label: t('kinds.store.many') }
       : { to: `/stores/${storeId}`, label: t('kinds.store.one') };
@@ -21,7 +21,7 @@ export default function NewPlace() {
       address={addresses.places}
       sections={placeSections}
       preset={storeId === '' ? undefined : { storeId }}
-      back={back}
+      backLink={backLink}
       onMade={({ logicalDeviceId }) => void navigate({ to: `/places/${logicalDeviceId}` })}
     />
   );

@@ -84,8 +84,8 @@ export default function Logs() {
   const t = useTranslate('logs');
   const formats = useFormats();
   const [values, change] = useFilters(filterNames);
-  const shown = { source: sourceFor(values), ...values };
-  const { source, ...filters } = shown;
+  const effectiveValues = { source: sourceFor(values), ...values };
+  const { source, ...filters } = effectiveValues;
   const query = withInstants({ ...filters, ...(source === 'All' ? {} : { source }) }, formats);
   return (
     <Page title={t('title')} lead={t('lead')} fill>
@@ -105,8 +105,8 @@ export default function Logs() {
           { kind: 'text', name: 'code', label: t('code') },
           { kind: 'period', from: 'from', to: 'to', label: t('period') },
         ]}
-        values={shown}
-        given={values}
+        values={effectiveValues}
+        chosenValues={values}
         onChange={change}
         views="logs"
       />

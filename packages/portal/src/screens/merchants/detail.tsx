@@ -31,7 +31,7 @@ function useTabs(merchant: Merchant | undefined): Tab[] {
     content,
   });
   return [
-    tab('data', <MerchantProfile of={merchant} />),
+    tab('data', <MerchantProfile merchant={merchant} />),
     tab('stores', <StoreList merchantId={merchantId} />),
     tab('devices', <Fleet merchantId={merchantId} />),
     tab('contracts', <Contracts merchantId={merchantId} />),
@@ -54,20 +54,20 @@ export default function MerchantPage() {
   const [open, onOpen] = useTab(tabs.map(({ name }) => name));
   const back = { to: '/merchants', label: t('kinds.merchant.many') };
   if (query.data === undefined) {
-    return <PageInWait of={query} title={t('kinds.merchant.one')} back={back} />;
+    return <PageInWait query={query} title={t('kinds.merchant.one')} backLink={back} />;
   }
   const { name, status } = query.data.body;
   return (
     <Page
       title={name}
       aside={<StatusBadge status={status} />}
-      back={back}
+      backLink={back}
       fill={lists.has(open)}
       actions={
         <EntityActions
           kind="merchant"
           address={address}
-          of={query.data}
+          versioned={query.data}
           editTo={`/merchants/${merchantId}/edit`}
           mayWrite={mayWrite}
           mayDelete={mayWrite && isOfOrganization}

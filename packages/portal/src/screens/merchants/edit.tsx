@@ -11,7 +11,7 @@ export default function EditMerchant() {
       kind="merchant"
       address={addresses.merchant(merchantId)}
       sections={merchantSections}
-      back={`/merchants/${merchantId}`}
+      backPath={`/merchants/${merchantId}`}
     />
   );
 }

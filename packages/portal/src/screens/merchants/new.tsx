@@ -18,7 +18,7 @@ export default function NewMerchant() {
       sections={merchantSections}
       // Most merchants are where those are who take them in.
       preset={{ timeZone: zone }}
-      back={{ to: '/merchants', label: t('kinds.merchant.many') }}
+      backLink={{ to: '/merchants', label: t('kinds.merchant.many') }}
       onMade={({ merchantId }) => void navigate({ to: `/merchants/${merchantId}` })}
     />
   );

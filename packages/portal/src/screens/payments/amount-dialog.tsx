@@ -48,7 +48,7 @@ function OpenAction<Result>(props: AmountActionProps<Result>) {
   const faults = faultsByField(fault);
   const isTooMuch = amount !== undefined && amount > maxAmount;
   const isAll = amount === maxAmount;
-  const left = formats.money(maxAmount, currency);
+  const remaining = formats.money(maxAmount, currency);
   return (
     <ConfirmAction
       isOpen
@@ -61,7 +61,7 @@ function OpenAction<Result>(props: AmountActionProps<Result>) {
       }
       isDangerous={props.isDangerous}
       isDisabled={amount === undefined || isTooMuch}
-      shownFields={['amount', 'approvalCode']}
+      inlineErrorFields={['amount', 'approvalCode']}
       onFault={setFault}
       onDone={props.onDone}
       run={(clientOperationId) =>
@@ -74,15 +74,15 @@ function OpenAction<Result>(props: AmountActionProps<Result>) {
         })
       }
     >
-      <p className="sy-dialogue-text">{t(`actions.${verb}.text`, { amount: left })}</p>
+      <p className="sy-dialogue-text">{t(`actions.${verb}.text`, { amount: remaining })}</p>
       {mayPart && (
         <MoneyField
           label={t('amount')}
-          description={t('actions.most', { amount: left })}
+          description={t('actions.most', { amount: remaining })}
           text={text}
           currency={currency}
           isFirst
-          error={faults['amount'] ?? (isTooMuch && t('actions.tooMuch', { amount: left }))}
+          error={faults['amount'] ?? (isTooMuch && t('actions.tooMuch', { amount: remaining }))}
           onChange={(next, value) => {
             setText(next);
             setAmount(value);

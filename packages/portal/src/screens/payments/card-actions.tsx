@@ -85,8 +85,8 @@ function useOffers({ transactionId }: TransactionWithEvents) {
   const offers: Offer[] = actions
     .filter(({ needs }) => may(needs))
     .flatMap((action) => {
-      const found = data?.operations.find(({ operation }) => operation === action.verb);
-      return found === undefined ? [] : [{ ...action, ...found }];
+      const allowed = data?.operations.find(({ operation }) => operation === action.verb);
+      return allowed === undefined ? [] : [{ ...action, ...allowed }];
     });
   if (data !== undefined && may('pay.refundbyweb') && !may('pay.refund')) {
     const { allowed, maxAmount, currency, reason } = data;

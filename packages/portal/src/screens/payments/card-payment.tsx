@@ -18,11 +18,11 @@ import { Timeline } from './timeline.tsx';
 
 export function CardPayment({
   payment,
-  back,
+  backLink,
   fault,
 }: {
   readonly payment: TransactionWithEvents;
-  readonly back: { readonly to: string; readonly label: string };
+  readonly backLink: { readonly to: string; readonly label: string };
   readonly fault: unknown;
 }) {
   const t = useTranslate('payments');
@@ -33,7 +33,7 @@ export function CardPayment({
       title={formats.money(amount, currency)}
       aside={<StateBadge state={state}>{t(`states.${state}`)}</StateBadge>}
       lead={clientTransactionId}
-      back={back}
+      backLink={backLink}
     >
       {fault !== null && <Problem fault={fault} />}
       <div className="sy-payment">

@@ -13,13 +13,13 @@ export default function PaymentDetail() {
   const transactionId = useParam('transactionId');
   const payment = usePayment(transactionId);
   const hasList = useCan('rep.read');
-  const back = hasList
+  const backLink = hasList
     ? { to: '/payments', label: t('title') }
     : { to: '/qr-payments', label: t('qrTitle') };
   const { data, error, refetch } = payment;
   if (data === undefined) {
     return (
-      <Page title={t('payment')} back={back}>
+      <Page title={t('payment')} backLink={backLink}>
         {error === null ? (
           <Loading lines={10} />
         ) : (
@@ -29,8 +29,8 @@ export default function PaymentDetail() {
     );
   }
   return data.kind === 'Card' ? (
-    <CardPayment payment={data.card} back={back} fault={error} />
+    <CardPayment payment={data.card} backLink={backLink} fault={error} />
   ) : (
-    <QrPayment payment={data.qr} back={back} fault={error} />
+    <QrPayment payment={data.qr} backLink={backLink} fault={error} />
   );
 }

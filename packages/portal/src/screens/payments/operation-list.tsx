@@ -6,7 +6,7 @@ import { StateBadge } from '../../components/values/state-badge.tsx';
 import { Money, Time } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
-type Shown = Pick<
+type OperationRow = Pick<
   Operation,
   'operationId' | 'number' | 'kind' | 'amount' | 'currency' | 'createdAt'
 > & { readonly status: (Operation | QrOperation)['status']; readonly note: string | undefined };
@@ -25,7 +25,7 @@ export function Operations({
   readonly operations: readonly (Operation | QrOperation)[];
 }) {
   const t = useTranslate('payments');
-  const shown: Shown[] = operations.map((each) => ({ ...each, note: noteOf(each) }));
+  const rows: OperationRow[] = operations.map((each) => ({ ...each, note: noteOf(each) }));
   return (
     <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': t('operations.title') }}>
       <Table verticalSpacing={6} horizontalSpacing="md" miw="34rem">
@@ -39,7 +39,7 @@ export function Operations({
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {shown.map(({ operationId, kind, status, note, amount, currency, createdAt }) => (
+          {rows.map(({ operationId, kind, status, note, amount, currency, createdAt }) => (
             <Table.Tr key={operationId}>
               <Table.Td>{t(`kinds.${kind}`)}</Table.Td>
               <Table.Td>

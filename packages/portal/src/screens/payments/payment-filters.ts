@@ -25,8 +25,8 @@ const referenceMost = 64;
 
 /** A reference holds no blank: what is copied with some around it is meant without. */
 function reference(text: string | undefined): string | undefined {
-  const bare = text?.replaceAll(/\s/g, '').slice(0, referenceMost);
-  return bare === undefined || bare === '' ? undefined : bare;
+  const withoutBlanks = text?.replaceAll(/\s/g, '').slice(0, referenceMost);
+  return withoutBlanks === undefined || withoutBlanks === '' ? undefined : withoutBlanks;
 }
 
 /** As the search takes them. */

@@ -17,9 +17,9 @@ export type PaymentDetail =
 const openStates = ['Received', 'Reversing', 'Created', 'Pending', 'Scanned', 'Authorized'];
 const lookAgainMs = 4_000;
 
-function detailOf(found: ReportedPaymentDetail): PaymentDetail {
-  if (found.card !== undefined) return { kind: 'Card', card: found.card };
-  if (found.qr !== undefined) return { kind: 'Qr', qr: found.qr };
+function detailOf(reported: ReportedPaymentDetail): PaymentDetail {
+  if (reported.card !== undefined) return { kind: 'Card', card: reported.card };
+  if (reported.qr !== undefined) return { kind: 'Qr', qr: reported.qr };
   throw new Error('a payment of neither kind');
 }
 

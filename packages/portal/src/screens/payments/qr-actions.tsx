@@ -24,9 +24,9 @@ const openStates = ['Created', 'Pending', 'Scanned', 'Authorized'];
 export function qrOffers(payment: QrTransactionWithEvents) {
   const { status, paidAmount, refundedAmount, settledAmount, operations, paymentAmount } = payment;
   const isBusy = operations.some((each) => each.status === 'Pending');
-  const left = paidAmount - refundedAmount - (settledAmount ?? 0);
+  const refundable = paidAmount - refundedAmount - (settledAmount ?? 0);
   const isOpen = openStates.includes(status);
-  const refund = left > 0 && !isOpen && payment.hold === undefined;
+  const refund = refundable > 0 && !isOpen && payment.hold === undefined;
   return {
     cancel: {
       allowed: isOpen && !isBusy,
@@ -35,8 +35,8 @@ export function qrOffers(payment: QrTransactionWithEvents) {
     },
     refund: {
       allowed: refund && !isBusy,
-      maxAmount: left,
-      reason: isBusy ? 'operation_in_progress' : left > 0 ? 'not_captured' : 'nothing_to_refund',
+      maxAmount: refundable,
+      reason: isBusy ? 'operation_in_progress' : refundable > 0 ? 'not_captured' : 'nothing_to_refund',
     },
   };
 }

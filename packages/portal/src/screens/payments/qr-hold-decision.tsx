@@ -93,7 +93,7 @@ function Decision({
       confirm={t(`resolve.${resolution}.do`)}
       isDangerous={resolution === 'Refund' || needsNote}
       isDisabled={needsNote && text === ''}
-      shownFields={['note']}
+      inlineErrorFields={['note']}
       onFault={setFault}
       onDone={onDone}
       run={() =>

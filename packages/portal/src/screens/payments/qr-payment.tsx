@@ -16,11 +16,11 @@ import { Timeline } from './timeline.tsx';
 
 export function QrPayment({
   payment,
-  back,
+  backLink,
   fault,
 }: {
   readonly payment: QrTransactionWithEvents;
-  readonly back: { readonly to: string; readonly label: string };
+  readonly backLink: { readonly to: string; readonly label: string };
   readonly fault: unknown;
 }) {
   const t = useTranslate('payments');
@@ -44,7 +44,7 @@ export function QrPayment({
         </>
       }
       lead={clientTransactionId}
-      back={back}
+      backLink={backLink}
     >
       {fault !== null && <Problem fault={fault} />}
       <div className="sy-payment">

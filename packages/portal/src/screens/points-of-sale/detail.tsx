@@ -53,10 +53,10 @@ function Renewal({
   );
 }
 
-function PosFacts({ of }: { readonly of: PointOfSale }) {
+function PosFacts({ pointOfSale }: { readonly pointOfSale: PointOfSale }) {
   const t = useTranslate('estate');
-  const common = useCommonFacts(of.pointOfSaleId, of);
-  const { storeId, merchantId, clientId } = of;
+  const common = useCommonFacts(pointOfSale.pointOfSaleId, pointOfSale);
+  const { storeId, merchantId, clientId } = pointOfSale;
   return (
     <Panel title={t('sections.pointOfSale')}>
       <Facts
@@ -95,19 +95,19 @@ export default function PointOfSalePage() {
   const [secret, setSecret] = useState<Secret | undefined>(undefined);
   const back = { to: '/points-of-sale', label: t('kinds.pointOfSale.many') };
   if (query.data === undefined) {
-    return <PageInWait of={query} title={t('kinds.pointOfSale.one')} back={back} />;
+    return <PageInWait query={query} title={t('kinds.pointOfSale.one')} backLink={back} />;
   }
   const { body, etag } = query.data;
   return (
     <Page
       title={body.name}
       aside={<StatusBadge status={body.status} />}
-      back={back}
+      backLink={back}
       actions={
         <EntityActions
           kind="pointOfSale"
           address={address}
-          of={query.data}
+          versioned={query.data}
           editTo={`/points-of-sale/${pointOfSaleId}/edit`}
           mayWrite={mayWrite}
           onDeleted={() => void navigate({ to: back.to })}
@@ -122,7 +122,7 @@ export default function PointOfSalePage() {
         />
       }
     >
-      <PosFacts of={body} />
+      <PosFacts pointOfSale={body} />
       <LabelList labels={body.labels} />
       {isRenewing && (
         <Renewal

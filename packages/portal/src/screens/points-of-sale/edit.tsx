@@ -11,7 +11,7 @@ export default function EditPointOfSale() {
       kind="pointOfSale"
       address={addresses.pointOfSale(pointOfSaleId)}
       sections={pointOfSaleSections}
-      back={`/points-of-sale/${pointOfSaleId}`}
+      backPath={`/points-of-sale/${pointOfSaleId}`}
     />
   );
 }

@@ -21,7 +21,7 @@ export default function NewPointOfSale() {
         address={addresses.pointsOfSale}
         sections={pointOfSaleSections}
         preset={storeId === '' ? undefined : { storeId }}
-        back={{ to: '/points-of-sale', label: t('kinds.pointOfSale.many') }}
+        backLink={{ to: '/points-of-sale', label: t('kinds.pointOfSale.many') }}
         onMade={setMade}
       />
       {made !== undefined && (

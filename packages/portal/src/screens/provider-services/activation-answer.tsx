@@ -39,7 +39,7 @@ export function Answer({
       title={t('answer.title', { name: organizationName ?? organizationId })}
       confirm={t(`answer.do.${status}`)}
       onFault={setFault}
-      shownFields={['reason']}
+      inlineErrorFields={['reason']}
       run={() => api.post(path, { body: { handshakeId, status, ...why } })}
       onDone={() => {
         forgetLists('["service-uses"');

@@ -26,14 +26,14 @@ import '../services/services.css';
 import './provider-services.css';
 
 const tabs = ['about', 'uses', 'health', 'keys'] as const;
-const releasesShown = 20;
+const maxReleases = 20;
 
 export default function OwnService() {
   const t = useTranslate('provider-services');
   const { data, error, refetch } = useOwnService(useParam('serviceId'));
-  if (data !== undefined) return <Detail of={data} />;
+  if (data !== undefined) return <Detail versioned={data} />;
   return (
-    <Page title={t('service')} back={{ to: '/own-services', label: t('title') }}>
+    <Page title={t('service')} backLink={{ to: '/own-services', label: t('title') }}>
       {error === null ? (
         <Loading lines={8} />
       ) : (
@@ -43,16 +43,16 @@ export default function OwnService() {
   );
 }
 
-function Detail({ of }: { readonly of: Versioned }) {
+function Detail({ versioned }: { readonly versioned: Versioned }) {
   const t = useTranslate('provider-services');
-  const { service } = of;
+  const { service } = versioned;
   const mayWrite = useCan('svc.write');
   const [{ tab = 'about' }, change] = useFilters(['tab'] as const);
-  const shown = tabs.find((each) => each === tab) ?? 'about';
+  const openTab = tabs.find((each) => each === tab) ?? 'about';
   return (
     <Page
       title={service.name}
-      back={{ to: '/own-services', label: t('title') }}
+      backLink={{ to: '/own-services', label: t('title') }}
       lead={service.domain}
       aside={
         <>
@@ -66,10 +66,10 @@ function Detail({ of }: { readonly of: Versioned }) {
           )}
         </>
       }
-      {...(mayWrite ? { actions: <Actions of={of} /> } : {})}
+      {...(mayWrite ? { actions: <Actions versioned={versioned} /> } : {})}
     >
       <Tabs
-        value={shown}
+        value={openTab}
         onChange={(next) => change({ tab: next === null || next === 'about' ? '' : next })}
         keepMounted={false}
       >
@@ -97,9 +97,9 @@ function Detail({ of }: { readonly of: Versioned }) {
   );
 }
 
-function Actions({ of }: { readonly of: Versioned }) {
+function Actions({ versioned }: { readonly versioned: Versioned }) {
   const t = useTranslate('provider-services');
-  const { service } = of;
+  const { service } = versioned;
   const [step, setStep] = useState<Step | undefined>(undefined);
   const steps = stepsOf(service);
   const others = steps.filter((each) => each !== 'publish');
@@ -135,7 +135,7 @@ function Actions({ of }: { readonly of: Versioned }) {
         </Menu>
       )}
       {step !== undefined && (
-        <StepDialogue step={step} of={of} onClose={() => setStep(undefined)} />
+        <StepDialogue step={step} versioned={versioned} onClose={() => setStep(undefined)} />
       )}
     </>
   );
@@ -192,7 +192,7 @@ function Releases({ serviceId }: { readonly serviceId: string }) {
     queryKey: [...ownKey, 'releases', serviceId],
     queryFn: ({ signal }) =>
       api.get<RowsPage<ServiceRelease>>(`${addressOf(serviceId)}/releases`, {
-        query: { limit: releasesShown },
+        query: { limit: maxReleases },
         signal,
       }),
   });

@@ -30,9 +30,9 @@ export default function EditService() {
   // What is typed stays, also when the service is read again meanwhile.
   const first = useRef(data);
   first.current ??= data;
-  if (first.current !== undefined) return <Declaration of={first.current} />;
+  if (first.current !== undefined) return <Declaration versioned={first.current} />;
   return (
-    <Page title={t('edit')} back={{ to: '/own-services', label: t('title') }}>
+    <Page title={t('edit')} backLink={{ to: '/own-services', label: t('title') }}>
       {error === null ? (
         <Loading lines={10} />
       ) : (
@@ -44,11 +44,11 @@ export default function EditService() {
 
 type Saved = { readonly serviceId: string; readonly keys?: Keys };
 
-async function send(draft: Draft, of: Versioned | undefined, key: string): Promise<Saved> {
+async function send(draft: Draft, versioned: Versioned | undefined, key: string): Promise<Saved> {
   const body = inputOf(draft);
-  if (of !== undefined) {
-    const headers = { 'if-match': of.etag };
-    return api.put<Service>(addressOf(of.service.serviceId), { body, headers });
+  if (versioned !== undefined) {
+    const headers = { 'if-match': versioned.etag };
+    return api.put<Service>(addressOf(versioned.service.serviceId), { body, headers });
   }
   const made = await api.post<DeclaredService>(`${catalogue}/services`, {
     body,
@@ -59,7 +59,7 @@ async function send(draft: Draft, of: Versioned | undefined, key: string): Promi
 }
 
 /** One press, one change: state comes too late for the second of two quick ones. */
-function useSave(of: Versioned | undefined, onSaved: (saved: Saved) => void) {
+function useSave(versioned: Versioned | undefined, onSaved: (saved: Saved) => void) {
   const client = useQueryClient();
   const isRunning = useRef(false);
   const [key] = useState(newId);
@@ -71,7 +71,7 @@ function useSave(of: Versioned | undefined, onSaved: (saved: Saved) => void) {
     setBusy(true);
     setFault(undefined);
     try {
-      const saved = await send(draft, of, key);
+      const saved = await send(draft, versioned, key);
       await client.invalidateQueries({ queryKey: ownKey });
       onSaved(saved);
     } catch (error) {
@@ -84,22 +84,22 @@ function useSave(of: Versioned | undefined, onSaved: (saved: Saved) => void) {
   return { save, isBusy, fault };
 }
 
-export function Declaration({ of }: { readonly of: Versioned | undefined }) {
+export function Declaration({ versioned }: { readonly versioned: Versioned | undefined }) {
   const t = useTranslate('provider-services');
   const parts = useTranslate('components');
   const navigate = useNavigate();
-  const [draft, setDraft] = useState(() => draftOf(of?.service));
+  const [draft, setDraft] = useState(() => draftOf(versioned?.service));
   const [saved, setSaved] = useState<Saved | undefined>(undefined);
   const goOn = (serviceId: string) => void navigate({ to: `/own-services/${serviceId}` });
-  const { save, isBusy, fault } = useSave(of, (done) => {
+  const { save, isBusy, fault } = useSave(versioned, (done) => {
     notify(t('saved'));
     if (done.keys === undefined) goOn(done.serviceId);
     else setSaved(done);
   });
-  const back =
-    of === undefined
+  const backLink =
+    versioned === undefined
       ? { to: '/own-services', label: t('title') }
-      : { to: `/own-services/${of.service.serviceId}`, label: of.service.name };
+      : { to: `/own-services/${versioned.service.serviceId}`, label: versioned.service.name };
   const isIncomplete = draft.name.trim() === '' || draft.domain.trim() === '';
   function submit(event: FormEvent): void {
     event.preventDefault();
@@ -107,7 +107,7 @@ export function Declaration({ of }: { readonly of: Versioned | undefined }) {
   }
   const faults = faultsByField(fault);
   return (
-    <Page title={t(of === undefined ? 'declare' : 'edit')} lead={t('editLead')} back={back}>
+    <Page title={t(versioned === undefined ? 'declare' : 'edit')} lead={t('editLead')} backLink={backLink}>
       <form className="sy-declaration" onSubmit={submit} noValidate>
         <div>
           <Panel title={t('what')}>
@@ -116,9 +116,9 @@ export function Declaration({ of }: { readonly of: Versioned | undefined }) {
           <Panel title={t('parameters')}>
             <JsonFields draft={draft} faults={faults} onChange={setDraft} />
           </Panel>
-          {fault !== undefined && <Problem fault={fault} shownFields={shownFields} />}
+          {fault !== undefined && <Problem fault={fault} inlineErrorFields={inlineErrorFields} />}
           <div className="sy-confirm-buttons">
-            <Button component={Link} to={back.to} variant="default">
+            <Button component={Link} to={backLink.to} variant="default">
               {parts('cancel')}
             </Button>
             <Button
@@ -139,7 +139,7 @@ export function Declaration({ of }: { readonly of: Versioned | undefined }) {
   );
 }
 
-const shownFields = ['name', 'description', 'domain', 'spiUrl', ...jsonFields];
+const inlineErrorFields = ['name', 'description', 'domain', 'spiUrl', ...jsonFields];
 
 /** The service as acquirers will see it. */
 function Preview({ draft }: { readonly draft: Draft }) {

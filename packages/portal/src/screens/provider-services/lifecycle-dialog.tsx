@@ -19,11 +19,11 @@ export function stepsOf({ status, unpublishedChanges }: Service): readonly Step[
 
 export function StepDialogue({
   step,
-  of: { service, etag },
+  versioned: { service, etag },
   onClose,
 }: {
   readonly step: Step;
-  readonly of: Versioned;
+  readonly versioned: Versioned;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('provider-services');

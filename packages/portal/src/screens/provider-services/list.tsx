@@ -42,7 +42,7 @@ export default function OwnServices() {
       <ul className="sy-services">
         {services.map((service) => {
           const { serviceId, name, domain, description, status, unpublishedChanges } = service;
-          const seen = health.get(serviceId);
+          const serverStatus = health.get(serviceId);
           return (
             <li key={serviceId} className="sy-service-card">
               <ServiceMark service={service} />
@@ -61,7 +61,7 @@ export default function OwnServices() {
                     {t('changed')}
                   </StateBadge>
                 )}
-                {seen !== undefined && <HealthBadge status={seen} />}
+                {serverStatus !== undefined && <HealthBadge status={serverStatus} />}
               </div>
               <p className="sy-service-text sy-broken">{description ?? t('noDescription')}</p>
             </li>

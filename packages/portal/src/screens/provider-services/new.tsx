@@ -2,5 +2,5 @@
 import { Declaration } from './edit.tsx';
 
 export default function NewService() {
-  return <Declaration of={undefined} />;
+  return <Declaration versioned={undefined} />;
 }

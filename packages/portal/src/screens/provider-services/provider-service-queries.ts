@@ -50,12 +50,12 @@ export function useCalls(serviceId: string) {
 export function useHealth(
   services: readonly Service[],
 ): ReadonlyMap<string, ServiceCalls['status']> {
-  const asked = services
+  const checkedServices = services
     .filter(({ spiUrl, status }) => spiUrl !== undefined && status !== 'Draft')
     .slice(0, lookedAtMost);
-  const found = useQueries({ queries: asked.map(({ serviceId }) => callsQuery(serviceId)) });
+  const results = useQueries({ queries: checkedServices.map(({ serviceId }) => callsQuery(serviceId)) });
   return new Map(
-    found.flatMap(({ data }) =>
+    results.flatMap(({ data }) =>
       data === undefined ? [] : [[data.serviceId, data.status] as const],
     ),
   );

@@ -28,28 +28,28 @@ export function Watch({ service }: { readonly service: Service }) {
   }
   return (
     <>
-      <Sums of={data} />
+      <Sums calls={data} />
       <Panel title={t('health.byHour')}>
-        <ByHour of={data} />
+        <ByHour calls={data} />
       </Panel>
       <Panel title={t('health.byCall')} flush>
-        <ByCall of={data} />
+        <ByCall calls={data} />
       </Panel>
     </>
   );
 }
 
-function Sums({ of }: { readonly of: ServiceCalls }) {
+function Sums({ calls }: { readonly calls: ServiceCalls }) {
   const t = useTranslate('provider-services');
   const formats = useFormats();
   const sum = (name: 'answered' | 'failed') =>
-    of.calls.reduce((total, each) => total + each[name], 0);
+    calls.calls.reduce((total, each) => total + each[name], 0);
   const [answered, failed] = [sum('answered'), sum('failed')];
   const all = answered + failed;
   return (
     <Figures
       items={[
-        { label: t('health.now'), value: <HealthBadge status={of.status} /> },
+        { label: t('health.now'), value: <HealthBadge status={calls.status} /> },
         { label: t('health.calls'), value: formats.number(all) },
         {
           label: t('health.answered'),
@@ -61,11 +61,11 @@ function Sums({ of }: { readonly of: ServiceCalls }) {
   );
 }
 
-function ByHour({ of }: { readonly of: ServiceCalls }) {
+function ByHour({ calls }: { readonly calls: ServiceCalls }) {
   const t = useTranslate('provider-services');
   const formats = useFormats();
-  const hours = hoursOf(of);
-  const short = new Intl.DateTimeFormat(formats.locale, {
+  const hours = hoursOf(calls);
+  const hourFormat = new Intl.DateTimeFormat(formats.locale, {
     hour: '2-digit',
     minute: '2-digit',
     timeZone: formats.zone,
@@ -75,7 +75,7 @@ function ByHour({ of }: { readonly of: ServiceCalls }) {
       title={t('health.byHour')}
       kind="lines"
       labelHeader={t('health.hour')}
-      labels={hours.map(({ at }) => short.format(at))}
+      labels={hours.map(({ at }) => hourFormat.format(at))}
       series={[
         { name: t('health.answered'), values: hours.map(({ answered }) => answered) },
         { name: t('health.failed'), values: hours.map(({ failed }) => failed) },
@@ -85,10 +85,10 @@ function ByHour({ of }: { readonly of: ServiceCalls }) {
   );
 }
 
-function ByCall({ of }: { readonly of: ServiceCalls }) {
+function ByCall({ calls }: { readonly calls: ServiceCalls }) {
   const t = useTranslate('provider-services');
   const formats = useFormats();
-  if (of.calls.length === 0) return <EmptyState icon="clock" title={t('health.quiet')} />;
+  if (calls.calls.length === 0) return <EmptyState icon="clock" title={t('health.quiet')} />;
   const ms = (value: number) => `${formats.number(value)} ms`;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways is reached by keyboard
@@ -105,7 +105,7 @@ function ByCall({ of }: { readonly of: ServiceCalls }) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {of.calls.map(({ call, answered, failed, meanMs, longestMs, lastFault }) => (
+          {calls.calls.map(({ call, answered, failed, meanMs, longestMs, lastFault }) => (
             <Table.Tr key={call}>
               <Table.Th scope="row">{t(`health.names.${call}`)}</Table.Th>
               <Table.Td ta="end">{formats.number(answered)}</Table.Td>

@@ -33,11 +33,11 @@ const suggestions: Readonly<Record<'methods' | 'paymentTypes' | 'events', readon
 
 /** Also a fault of one word of a list: `events.2`. */
 function faultAt(faults: Props['faults'], name: string): string | undefined {
-  const found = Object.entries(faults).find(
+  const entry = Object.entries(faults).find(
     ([path]) => path === name || path.startsWith(`${name}.`),
   );
-  if (found === undefined) return undefined;
-  const [path, detail] = found;
+  if (entry === undefined) return undefined;
+  const [path, detail] = entry;
   return path === name ? detail : `${path.slice(name.length + 1)}: ${detail}`;
 }
 
@@ -90,7 +90,7 @@ export function PlainFields({ draft, faults, onChange }: Props) {
 function Logo({ draft, faults, onChange }: Props) {
   const t = useTranslate('provider-services');
   const [isRefused, setRefused] = useState(false);
-  async function take(file: File | null): Promise<void> {
+  async function readFile(file: File | null): Promise<void> {
     if (file === null) {
       onChange({ ...draft, logo: undefined });
       return;
@@ -110,7 +110,7 @@ function Logo({ draft, faults, onChange }: Props) {
         clearable
         clearButtonProps={{ 'aria-label': t('removeLogo') }}
         error={isRefused ? t('logoRefused') : faultAt(faults, 'logo')}
-        onChange={(file) => void take(file)}
+        onChange={(file) => void readFile(file)}
       />
       {draft.logo !== undefined && (
         <Button

@@ -31,7 +31,7 @@ export function Decide({
       onClose={onClose}
       title={t('decide.title')}
       confirm={t('decide.do')}
-      shownFields={['note']}
+      inlineErrorFields={['note']}
       onFault={setFault}
       run={() =>
         api.post<ReconciliationItem>(address, {

@@ -46,7 +46,7 @@ export default function ReconciliationPage() {
   const back = { to: '/reconciliations', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('one')} back={back}>
+      <Page title={t('one')} backLink={back}>
         {error === null ? (
           <Loading lines={10} />
         ) : (
@@ -59,7 +59,7 @@ export default function ReconciliationPage() {
     <Page
       title={data.name ?? t('one')}
       aside={<StateBadge state={data.state}>{t(`states.${data.state}`)}</StateBadge>}
-      back={back}
+      backLink={back}
       actions={<Delete id={reconciliationId} />}
       fill
     >
@@ -70,21 +70,21 @@ export default function ReconciliationPage() {
         </Note>
       )}
       <div className="sy-reconciliation-head">
-        <Balances of={data} />
-        <Counts of={data} />
+        <Balances reconciliation={data} />
+        <Counts reconciliation={data} />
       </div>
-      {data.state === 'Completed' && <Movements of={data} />}
+      {data.state === 'Completed' && <Movements reconciliation={data} />}
     </Page>
   );
 }
 
-function Movements({ of }: { readonly of: ReconciliationDetail }) {
+function Movements({ reconciliation }: { readonly reconciliation: ReconciliationDetail }) {
   const t = useTranslate('reconciliations');
   const mayDecide = useCan('rep.export');
   const [values, change] = useFilters(filterNames);
   const [chosen, setChosen] = useState<ReconciliationItem | undefined>(undefined);
   const columns = useItemColumns(t, mayDecide ? setChosen : undefined);
-  const id = of.reconciliationId;
+  const id = reconciliation.reconciliationId;
   return (
     <>
       <FilterBar
@@ -107,7 +107,7 @@ function Movements({ of }: { readonly of: ReconciliationDetail }) {
       />
       <DataTable
         label={t('movements')}
-        listKey={['reconciliation-items', id, values, of.open]}
+        listKey={['reconciliation-items', id, values, reconciliation.open]}
         read={(cursor, signal) =>
           api.get<RowsPage<ReconciliationItem>>(`${base}/${id}/items`, {
             query: { ...values, cursor, limit: 200 },

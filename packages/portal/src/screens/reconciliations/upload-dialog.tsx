@@ -14,7 +14,7 @@ import { forgetLists } from '../../table/row-store-cache.ts';
 
 const dayMs = 86_400_000;
 const limitMs = 10 * 60_000;
-const shownFields = ['acquirerLinkId', 'from', 'to', 'name'];
+const inlineErrorFields = ['acquirerLinkId', 'from', 'to', 'name'];
 
 export function SendFile({ onClose }: { readonly onClose: () => void }) {
   const t = useTranslate('reconciliations');
@@ -37,7 +37,7 @@ export function SendFile({ onClose }: { readonly onClose: () => void }) {
       title={t('send.title')}
       confirm={t('send.do')}
       isDisabled={file === null || link === null || from === '' || to === ''}
-      shownFields={shownFields}
+      inlineErrorFields={inlineErrorFields}
       onFault={setFault}
       run={(idempotencyKey) =>
         api.post<Reconciliation>('/reporting/v1/reconciliations', {

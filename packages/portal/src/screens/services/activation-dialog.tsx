@@ -63,7 +63,7 @@ function SwitchOn({ service, target, ...after }: Props) {
       title={t('switch.onTitle', { service: service.name })}
       confirm={t('switch.on')}
       onFault={setFault}
-      shownFields={fields.map((field) => `parameters.${field.name}`)}
+      inlineErrorFields={fields.map((field) => `parameters.${field.name}`)}
       run={(idempotencyKey) =>
         api.post<ServiceActivation>(`${catalogue}/activations`, {
           idempotencyKey,

@@ -30,12 +30,12 @@ function below({ level, entityId }: ServicePlace): Under | undefined {
   return level === 'Store' ? { storeId: entityId } : undefined;
 }
 
-function PlaceName({ place, to }: { readonly place: ServicePlace; readonly to: string }) {
-  const search = below(place);
-  if (search === undefined) return <Name>{place.name}</Name>;
+function PlaceName({ servicePlace, to }: { readonly servicePlace: ServicePlace; readonly to: string }) {
+  const search = below(servicePlace);
+  if (search === undefined) return <Name>{servicePlace.name}</Name>;
   return (
     <Link className="sy-table-link" to={to} search={search as never}>
-      <Name>{place.name}</Name>
+      <Name>{servicePlace.name}</Name>
     </Link>
   );
 }
@@ -54,23 +54,23 @@ function wordOf({ usable, active, status }: ServicePlace): string {
 function columnsOf(
   t: Translate,
   to: string,
-  onSwitch: ((place: ServicePlace) => void) | undefined,
+  onSwitch: ((servicePlace: ServicePlace) => void) | undefined,
 ) {
   const columns: Column<ServicePlace>[] = [
     {
       id: 'name',
       header: t('places.name'),
       narrow: 'lead',
-      cell: (place) => <PlaceName place={place} to={to} />,
+      cell: (servicePlace) => <PlaceName servicePlace={servicePlace} to={to} />,
     },
     {
       id: 'standing',
       header: t('places.standing'),
       width: '15rem',
       narrow: 'sub',
-      cell: (place) => (
-        <StateBadge state="" tone={toneOf(place)}>
-          {t(`places.${wordOf(place)}`)}
+      cell: (servicePlace) => (
+        <StateBadge state="" tone={toneOf(servicePlace)}>
+          {t(`places.${wordOf(servicePlace)}`)}
         </StateBadge>
       ),
     },
@@ -82,21 +82,21 @@ function columnsOf(
     width: '9rem',
     narrow: 'trail',
     align: 'end',
-    cell: (place) => (
+    cell: (servicePlace) => (
       <Button
         variant="default"
         size="compact-xs"
-        aria-label={t(place.active ? 'switch.offAt' : 'switch.onAt', { name: place.name })}
-        onClick={() => onSwitch(place)}
+        aria-label={t(servicePlace.active ? 'switch.offAt' : 'switch.onAt', { name: servicePlace.name })}
+        onClick={() => onSwitch(servicePlace)}
       >
-        {t(place.active ? 'switch.off' : 'switch.on')}
+        {t(servicePlace.active ? 'switch.off' : 'switch.on')}
       </Button>
     ),
   };
   return [...columns, action];
 }
 
-export function Places({
+export function ActivationList({
   service,
   maySwitch,
 }: {
@@ -110,8 +110,8 @@ export function Places({
   const [target, setTarget] = useState<Target | undefined>(undefined);
   // The list that is looked at is read anew after a change, and once its provider has answered.
   const [round, setRound] = useState(0);
-  const again = () => setRound((before) => before + 1);
-  const follow = useDecided(again);
+  const reloadList = () => setRound((before) => before + 1);
+  const follow = useDecided(reloadList);
   const mayWrite = useCan('sub.write', 'conf.write') && maySwitch;
   const { data, error } = usePlaces(serviceId, query);
   const kind = data?.above.length ?? (under.storeId ? 3 : under.merchantId ? 2 : 1);
@@ -147,7 +147,7 @@ export function Places({
           target={target}
           onClose={() => setTarget(undefined)}
           onDone={(activation) => {
-            again();
+            reloadList();
             follow(activation);
           }}
         />

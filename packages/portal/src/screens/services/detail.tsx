@@ -11,11 +11,11 @@ import { StateBadge } from '../../components/values/state-badge.tsx';
 import { Time } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useCan, useSession } from '../../session/use-session.ts';
-import { Places } from './activation-list.tsx';
+import { ActivationList } from './activation-list.tsx';
 import { WordList } from './code-list.tsx';
 import { ServiceMark } from './service-logo.tsx';
 import { useOffers, useOwnActivations, useOwnPlaces, useService } from './service-queries.ts';
-import { standingAt, standingOf, subscribedIn, toneOf } from './service-status.ts';
+import { serviceStatusForMerchant, serviceStatus, subscribedIn, toneOf } from './service-status.ts';
 import { Subscribe } from './subscribe-dialog.tsx';
 import './services.css';
 
@@ -28,7 +28,7 @@ export default function ServiceDetail() {
   const back = { to: '/services', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('service')} back={back}>
+      <Page title={t('service')} backLink={back}>
         {error === null ? (
           <Loading lines={8} />
         ) : (
@@ -49,21 +49,21 @@ function Detail({ service }: { readonly service: Service }) {
   const activations = useOwnActivations().data?.items ?? [];
   const [isSubscribing, setSubscribing] = useState(false);
   const subscribed = subscribedIn(offers);
-  const place = useOwnPlaces([service]).get(service.serviceId);
-  const standing = isOrganization
-    ? standingOf(service, activations, subscribed)
-    : standingAt(place);
-  const own = activations.find((each) => each.serviceId === service.serviceId);
+  const servicePlace = useOwnPlaces([service]).get(service.serviceId);
+  const status = isOrganization
+    ? serviceStatus(service, activations, subscribed)
+    : serviceStatusForMerchant(servicePlace);
+  const ownActivation = activations.find((each) => each.serviceId === service.serviceId);
   // Of a merchant's organisation nothing is known here: the platform refuses what cannot be.
   const isSubscribed = subscribed.has(service.serviceId) || !isOrganization;
   const maySubscribe = mayOffer && !isPending && !isSubscribed && service.status === 'Published';
   return (
     <Page
       title={service.name}
-      back={{ to: '/services', label: t('title') }}
+      backLink={{ to: '/services', label: t('title') }}
       aside={
-        <StateBadge state="" tone={toneOf[standing]}>
-          {t(`standings.${standing}`)}
+        <StateBadge state="" tone={toneOf[status]}>
+          {t(`standings.${status}`)}
         </StateBadge>
       }
       lead={[service.providerName, service.domain].filter(Boolean).join(' · ')}
@@ -74,7 +74,7 @@ function Detail({ service }: { readonly service: Service }) {
       <div className="sy-service-columns">
         <div>
           {isSubscribed ? (
-            <Places service={service} maySwitch={service.status === 'Published'} />
+            <ActivationList service={service} maySwitch={service.status === 'Published'} />
           ) : (
             <Panel title={t('places.title')}>
               <EmptyState icon="services" title={t('notSubscribed.title')}>
@@ -85,7 +85,7 @@ function Detail({ service }: { readonly service: Service }) {
         </div>
         <div>
           <About service={service} isSubscribed={isSubscribed} />
-          {own !== undefined && <Agreed activation={own} />}
+          {ownActivation !== undefined && <Agreed activation={ownActivation} />}
         </div>
       </div>
       {isSubscribing && (
@@ -109,12 +109,12 @@ function About({
   const mayConfigure = useCan('conf.read') && takesConfiguration;
   const { entityType, organizationId, merchantId } = useSession();
   const level = entityType === 'tenant' ? 'organizations' : 'merchants';
-  const place = { level, entityId: merchantId ?? organizationId, serviceId: service.serviceId };
+  const search = { level, entityId: merchantId ?? organizationId, serviceId: service.serviceId };
   const configure = (
     <Button
       component={Link}
       to={configuration}
-      search={place as never}
+      search={search as never}
       variant="default"
       size="compact-sm"
     >
@@ -149,7 +149,7 @@ function About({
 function Agreed({ activation }: { readonly activation: ServiceActivation }) {
   const t = useTranslate('services');
   const { parameters, providerParameters = {}, secrets = [] } = activation;
-  const shown = (values: Readonly<Record<string, unknown>>) =>
+  const valueRows = (values: Readonly<Record<string, unknown>>) =>
     Object.entries(values).map(([name, value]): [string, string] => [
       name,
       typeof value === 'string' ? value : JSON.stringify(value),
@@ -162,9 +162,9 @@ function Agreed({ activation }: { readonly activation: ServiceActivation }) {
           [t('reason'), activation.reason],
           [t('asked'), <Time key="asked" at={activation.requestedAt} />],
           [t('decided'), <Time key="decided" at={activation.decidedAt} />],
-          ...shown(parameters),
+          ...valueRows(parameters),
           ...secrets.map((pointer): [string, string] => [pointer.slice(1), t('sealed')]),
-          ...shown(providerParameters),
+          ...valueRows(providerParameters),
         ]}
       />
     </Panel>

@@ -13,10 +13,10 @@ import { useCan, useSession } from '../../session/use-session.ts';
 import { ServiceMark } from './service-logo.tsx';
 import { useOffers, useOwnActivations, useOwnPlaces, useServices } from './service-queries.ts';
 import {
-  type Standing,
-  standingAt,
-  standingOf,
-  standings,
+  type ServiceStatus,
+  serviceStatusForMerchant,
+  serviceStatus,
+  serviceStatuses,
   subscribedIn,
   toneOf,
 } from './service-status.ts';
@@ -26,21 +26,21 @@ const filterNames = ['text', 'domain', 'standing', 'pages'] as const;
 /** Of each service of a page a merchant asks how it stands for it. */
 const pageSize = 40;
 
-const none: readonly Service[] = [];
+const noServices: readonly Service[] = [];
 const noOffers = { packages: [], subscriptions: [] };
 
-type Line = { readonly service: Service; readonly standing: Standing };
+type Line = { readonly service: Service; readonly status: ServiceStatus };
 type Values = FilterValues<(typeof filterNames)[number]>;
 
-const has = (text: string | undefined, wanted: string) =>
-  (text ?? '').toLocaleLowerCase().includes(wanted.toLocaleLowerCase());
+const has = (text: string | undefined, searchText: string) =>
+  (text ?? '').toLocaleLowerCase().includes(searchText.toLocaleLowerCase());
 
-function useLines({ text = '', domain, standing, pages }: Values) {
+function useLines({ text = '', domain, standing: statusFilter, pages }: Values) {
   const services = useServices({});
   const offers = useOffers();
   const activations = useOwnActivations();
   const { merchantId } = useSession();
-  const items = services.data?.items ?? none;
+  const items = services.data?.items ?? noServices;
   const sought = items.filter(
     (service) =>
       (has(service.name, text) || has(service.description, text)) &&
@@ -49,29 +49,29 @@ function useLines({ text = '', domain, standing, pages }: Values) {
   const most = pageSize * Math.max(1, Math.trunc(Number(pages)) || 1);
   // How a service stands for a merchant is asked of each: of those alone that are looked at.
   const lookedAt = merchantId === undefined ? sought : sought.slice(0, most);
-  const places = useOwnPlaces(lookedAt);
+  const ownPlaces = useOwnPlaces(lookedAt);
   const subscribed = useMemo(() => subscribedIn(offers.data ?? noOffers), [offers.data]);
-  const standingFor = (service: Service): Standing =>
+  const statusFor = (service: Service): ServiceStatus =>
     merchantId === undefined
-      ? standingOf(service, activations.data?.items ?? [], subscribed)
-      : standingAt(places.get(service.serviceId));
-  const found = lookedAt
-    .map((service): Line => ({ service, standing: standingFor(service) }))
-    .filter((line) => standing === undefined || line.standing === standing);
+      ? serviceStatus(service, activations.data?.items ?? [], subscribed)
+      : serviceStatusForMerchant(ownPlaces.get(service.serviceId));
+  const matching = lookedAt
+    .map((service): Line => ({ service, status: statusFor(service) }))
+    .filter((line) => statusFilter === undefined || line.status === statusFilter);
   const fault = services.error ?? offers.error ?? activations.error;
-  const again = () => {
+  const retry = () => {
     for (const each of [services, offers, activations])
       if (each.error !== null) void each.refetch();
   };
   return {
     items,
     fault,
-    again,
+    again: retry,
     isLoading: services.isPending,
     hasMore: services.data?.hasMore,
-    lines: found.slice(0, most),
+    lines: matching.slice(0, most),
     nextPage:
-      Math.max(sought.length - lookedAt.length, found.length - most) > 0
+      Math.max(sought.length - lookedAt.length, matching.length - most) > 0
         ? most / pageSize + 1
         : undefined,
   };
@@ -108,7 +108,7 @@ export default function Services() {
             kind: 'choice',
             name: 'standing',
             label: t('standing'),
-            options: standings.map((each) => ({ value: each, label: t(`standings.${each}`) })),
+            options: serviceStatuses.map((each) => ({ value: each, label: t(`standings.${each}`) })),
           },
         ]}
         values={values}
@@ -147,7 +147,7 @@ function Cards({ lines }: { readonly lines: readonly Line[] }) {
   const t = useTranslate('services');
   return (
     <ul className="sy-services">
-      {lines.map(({ service, standing }) => (
+      {lines.map(({ service, status }) => (
         <li key={service.serviceId} className="sy-service-card">
           <ServiceMark service={service} />
           <div className="sy-service-what">
@@ -158,8 +158,8 @@ function Cards({ lines }: { readonly lines: readonly Line[] }) {
               {[service.providerName, service.domain].filter(Boolean).join(' · ')}
             </span>
           </div>
-          <StateBadge state="" tone={toneOf[standing]}>
-            {t(`standings.${standing}`)}
+          <StateBadge state="" tone={toneOf[status]}>
+            {t(`standings.${status}`)}
           </StateBadge>
           <p className="sy-service-text sy-broken">{service.description ?? t('noDescription')}</p>
         </li>

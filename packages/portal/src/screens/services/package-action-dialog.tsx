@@ -11,20 +11,20 @@ export type Verb = 'subscribe' | 'end' | 'enable' | 'disable' | 'remove';
 
 export function PackageChange({
   verb,
-  of,
+  servicePackage,
   subscription,
   onClose,
 }: {
   readonly verb: Verb;
-  readonly of: ServicePackage;
+  readonly servicePackage: ServicePackage;
   readonly subscription?: Subscription;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('services');
   const client = useQueryClient();
-  const { packageId, name } = of;
+  const { packageId, name } = servicePackage;
   const address = `${catalogue}/packages/${packageId}`;
-  const put = (status: ServicePackage['status']) => api.put(address, { body: { ...of, status } });
+  const put = (status: ServicePackage['status']) => api.put(address, { body: { ...servicePackage, status } });
   const changes: Readonly<Record<Verb, (key: string) => Promise<unknown>>> = {
     subscribe: (idempotencyKey) =>
       api.post(`${catalogue}/subscriptions`, { body: { packageId }, idempotencyKey }),

@@ -14,25 +14,25 @@ import { catalogue, servicesKey } from './service-queries.ts';
 const servicesMost = 50;
 
 export function PackageForm({
-  of,
+  servicePackage,
   services,
   onClose,
 }: {
   /** Without one a new package is made. */
-  readonly of: ServicePackage | undefined;
+  readonly servicePackage: ServicePackage | undefined;
   readonly services: readonly Service[];
   readonly onClose: () => void;
 }) {
   const t = useTranslate('services');
   const client = useQueryClient();
-  const [name, setName] = useState(of?.name ?? '');
-  const [description, setDescription] = useState(of?.description ?? '');
-  const [serviceIds, setServiceIds] = useState<string[]>(of?.serviceIds ?? []);
+  const [name, setName] = useState(servicePackage?.name ?? '');
+  const [description, setDescription] = useState(servicePackage?.description ?? '');
+  const [serviceIds, setServiceIds] = useState<string[]>(servicePackage?.serviceIds ?? []);
   const [fault, setFault] = useState<unknown>(undefined);
   const faults = faultsByField(fault);
   const ofServices = Object.entries(faults).find(([path]) => path.startsWith('serviceIds'));
   const about = description.trim() === '' ? {} : { description: description.trim() };
-  const status = defined({ status: of?.status });
+  const status = defined({ status: servicePackage?.status });
   const body = { name: name.trim(), ...about, ...status, serviceIds };
   const choices = services.filter(
     ({ serviceId, status: state }) => state === 'Published' || serviceIds.includes(serviceId),
@@ -41,15 +41,15 @@ export function PackageForm({
     <ConfirmAction
       isOpen
       onClose={onClose}
-      title={t(of === undefined ? 'packages.add' : 'packages.editTitle')}
+      title={t(servicePackage === undefined ? 'packages.add' : 'packages.editTitle')}
       confirm={t('packages.save')}
       isDisabled={body.name === '' || serviceIds.length === 0}
       onFault={setFault}
-      shownFields={['name', 'description', ofServices?.[0] ?? 'serviceIds']}
+      inlineErrorFields={['name', 'description', ofServices?.[0] ?? 'serviceIds']}
       run={(idempotencyKey) =>
-        of === undefined
+        servicePackage === undefined
           ? api.post<ServicePackage>(`${catalogue}/packages`, { body, idempotencyKey })
-          : api.put<ServicePackage>(`${catalogue}/packages/${of.packageId}`, { body })
+          : api.put<ServicePackage>(`${catalogue}/packages/${servicePackage.packageId}`, { body })
       }
       onDone={() => {
         void client.invalidateQueries({ queryKey: servicesKey });

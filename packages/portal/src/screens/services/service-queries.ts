@@ -34,10 +34,10 @@ export async function readSome<Item>(
   const items: Item[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < pagesMost; page += 1) {
-    const asked = { ...query, cursor, limit: pageLimit };
-    const found: RowsPage<Item> = await api.get(path, { query: asked, signal });
-    items.push(...found.items);
-    cursor = found.nextCursor;
+    const pageQuery = { ...query, cursor, limit: pageLimit };
+    const pageRows: RowsPage<Item> = await api.get(path, { query: pageQuery, signal });
+    items.push(...pageRows.items);
+    cursor = pageRows.nextCursor;
     if (cursor === null) break;
   }
   return { items, hasMore: cursor !== null };
@@ -110,13 +110,13 @@ export function usePlaces(serviceId: string, under: Query) {
 /** How services stand for the merchant that the user belongs to; for the organisation nothing is asked. */
 export function useOwnPlaces(services: readonly Service[]): ReadonlyMap<string, ServicePlace> {
   const { merchantId } = useSession();
-  const asked = merchantId === undefined ? [] : services;
-  const found = useQueries({ queries: asked.map(({ serviceId }) => placesQuery(serviceId, {})) });
+  const checkedServices = merchantId === undefined ? [] : services;
+  const results = useQueries({ queries: checkedServices.map(({ serviceId }) => placesQuery(serviceId, {})) });
   return new Map(
-    found.flatMap(({ data }, at) => {
-      const own = data?.items.find(({ entityId }) => entityId === merchantId);
-      const serviceId = asked[at]?.serviceId;
-      return own === undefined || serviceId === undefined ? [] : [[serviceId, own] as const];
+    results.flatMap(({ data }, at) => {
+      const ownPlace = data?.items.find(({ entityId }) => entityId === merchantId);
+      const serviceId = checkedServices[at]?.serviceId;
+      return ownPlace === undefined || serviceId === undefined ? [] : [[serviceId, ownPlace] as const];
     }),
   );
 }
@@ -124,25 +124,25 @@ export function useOwnPlaces(services: readonly Service[]): ReadonlyMap<string, 
 /** Looks at an activation that its provider is asked about, until it has answered. */
 export function useDecided(onDecided: () => void): (activation: ServiceActivation) => void {
   const client = useQueryClient();
-  const [asked, setAsked] = useState<ServiceActivation | undefined>(undefined);
+  const [pending, setPending] = useState<ServiceActivation | undefined>(undefined);
   const { data } = useQuery({
-    queryKey: ['service-activation', asked?.activationId, asked?.requestedAt],
-    enabled: asked !== undefined,
+    queryKey: ['service-activation', pending?.activationId, pending?.requestedAt],
+    enabled: pending !== undefined,
     queryFn: ({ signal }) =>
-      api.get<ServiceActivation>(`${catalogue}/activations/${asked?.activationId}`, {
+      api.get<ServiceActivation>(`${catalogue}/activations/${pending?.activationId}`, {
         signal,
         isBackground: true,
       }),
     refetchInterval: ({ state }) =>
       state.data === undefined || state.data.status === 'Requested' ? decidedSoonMs : false,
   });
-  const isDecided = asked !== undefined && data !== undefined && data.status !== 'Requested';
+  const isDecided = pending !== undefined && data !== undefined && data.status !== 'Requested';
   // biome-ignore lint/correctness/useExhaustiveDependencies: told once, when it is so
   useEffect(() => {
     if (!isDecided) return;
-    setAsked(undefined);
+    setPending(undefined);
     onDecided();
     void client.invalidateQueries({ queryKey: servicesKey });
   }, [isDecided]);
-  return (activation) => setAsked(activation.status === 'Requested' ? activation : undefined);
+  return (activation) => setPending(activation.status === 'Requested' ? activation : undefined);
 }

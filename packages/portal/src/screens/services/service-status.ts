@@ -3,7 +3,7 @@ import type { Service, ServiceActivation, ServicePlace } from '@switchyard/contr
 import type { Tone } from '../../components/values/state-badge.tsx';
 import type { Offers } from './service-queries.ts';
 
-export type Standing =
+export type ServiceStatus =
   | 'Active'
   | 'Requested'
   | 'Pending'
@@ -13,7 +13,7 @@ export type Standing =
   | 'Draft'
   | 'Retired';
 
-export const standings: readonly Standing[] = [
+export const serviceStatuses: readonly ServiceStatus[] = [
   'Active',
   'Requested',
   'Pending',
@@ -23,7 +23,7 @@ export const standings: readonly Standing[] = [
   'Retired',
 ];
 
-export const toneOf: Readonly<Record<Standing, Tone>> = {
+export const toneOf: Readonly<Record<ServiceStatus, Tone>> = {
   Active: 'good',
   Requested: 'warn',
   Pending: 'warn',
@@ -37,27 +37,27 @@ export const toneOf: Readonly<Record<Standing, Tone>> = {
 /** The services that packages with a subscription hold. */
 export function subscribedIn({ packages, subscriptions }: Offers): ReadonlySet<string> {
   const bought = new Set(subscriptions.map(({ packageId }) => packageId));
-  const held = packages.filter(({ packageId }) => bought.has(packageId));
-  return new Set(held.flatMap(({ serviceIds }) => serviceIds));
+  const subscribedPackages = packages.filter(({ packageId }) => bought.has(packageId));
+  return new Set(subscribedPackages.flatMap(({ serviceIds }) => serviceIds));
 }
 
-export function standingOf(
+export function serviceStatus(
   service: Pick<Service, 'serviceId' | 'status'>,
   activations: readonly ServiceActivation[],
   subscribed: ReadonlySet<string>,
-): Standing {
-  const own = activations.find(({ serviceId }) => serviceId === service.serviceId);
-  if (own !== undefined && own.status !== 'Inactive') return own.status;
+): ServiceStatus {
+  const activation = activations.find(({ serviceId }) => serviceId === service.serviceId);
+  if (activation !== undefined && activation.status !== 'Inactive') return activation.status;
   if (service.status === 'Draft') return 'Draft';
   if (subscribed.has(service.serviceId)) return 'Subscribed';
   return service.status === 'Retired' ? 'Retired' : 'Available';
 }
 
 /** For a merchant: what the organisation has switched on for all counts for it, too. */
-export function standingAt(place: ServicePlace | undefined): Standing {
-  if (place === undefined) return 'Available';
-  if (place.usable) return 'Active';
-  const { status } = place;
+export function serviceStatusForMerchant(servicePlace: ServicePlace | undefined): ServiceStatus {
+  if (servicePlace === undefined) return 'Available';
+  if (servicePlace.usable) return 'Active';
+  const { status } = servicePlace;
   return status === undefined || status === 'Inactive' || status === 'Active'
     ? 'Available'
     : status;

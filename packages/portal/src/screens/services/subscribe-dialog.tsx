@@ -9,7 +9,7 @@ import { notify } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { catalogue, type Offers, servicesKey } from './service-queries.ts';
 
-const own = 'own';
+const newPackage = 'own';
 
 /** What could be subscribed to. */
 function choicesOf({ packages }: Offers, serviceId: string): ServicePackage[] {
@@ -30,12 +30,12 @@ export function Subscribe({
   const t = useTranslate('services');
   const client = useQueryClient();
   const choices = choicesOf(offers, service.serviceId);
-  const [chosen, setChosen] = useState(choices[0]?.packageId ?? own);
+  const [chosen, setChosen] = useState(choices[0]?.packageId ?? newPackage);
   /** What came of a first try that broke off after the package was made. */
   const [made, setMade] = useState<string | undefined>(undefined);
 
   async function packageId(key: string): Promise<string> {
-    if (chosen !== own) return chosen;
+    if (chosen !== newPackage) return chosen;
     if (made !== undefined) return made;
     const body = { name: service.name, serviceIds: [service.serviceId] };
     const { packageId: id } = await api.post<ServicePackage>(`${catalogue}/packages`, {
@@ -70,10 +70,10 @@ export function Subscribe({
         allowDeselect={false}
         data={[
           ...choices.map(({ packageId: value, name }) => ({ value, label: name })),
-          { value: own, label: t('subscribe.own') },
+          { value: newPackage, label: t('subscribe.own') },
         ]}
         value={chosen}
-        onChange={(value) => setChosen(value ?? own)}
+        onChange={(value) => setChosen(value ?? newPackage)}
       />
     </ConfirmAction>
   );

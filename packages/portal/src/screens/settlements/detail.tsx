@@ -28,13 +28,13 @@ export default function SettlementPage() {
   const back = { to: '/settlements', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('one')} back={back}>
+      <Page title={t('one')} backLink={back}>
         {error === null ? <Loading /> : <Problem fault={error} onRetry={() => void refetch()} />}
       </Page>
     );
   }
   return (
-    <Page title={`${formats.day(data.day)} · ${data.currency}`} lead={merchant} back={back}>
+    <Page title={`${formats.day(data.day)} · ${data.currency}`} lead={merchant} backLink={back}>
       <Sums settlement={data} />
       <Panel title={t('facts')}>
         <Facts

@@ -73,8 +73,8 @@ export default function Settlements() {
   const [values, change] = useFilters(names);
   const merchants = useNames('merchants', merchantId === undefined).data;
   const links = useNames('acquirer-links').data;
-  const named = (found: ReadonlyMap<string, string> | undefined) =>
-    [...(found ?? [])].map(([value, label]) => ({ value, label }));
+  const named = (names: ReadonlyMap<string, string> | undefined) =>
+    [...(names ?? [])].map(([value, label]) => ({ value, label }));
   const merchant = {
     kind: 'choice',
     name: 'merchantId',

@@ -21,7 +21,7 @@ const address = '/onboarding/v1/sign-ups';
 const statuses = ['Pending', 'Approving', 'Approved', 'Rejected'] as const;
 const tones = { Pending: 'warn', Approving: 'busy', Approved: 'good', Rejected: 'bad' } as const;
 
-type Decision = { readonly verb: 'approve' | 'reject'; readonly of: SignUp };
+type Decision = { readonly verb: 'approve' | 'reject'; readonly signUp: SignUp };
 
 function columnsOf(t: Translate, decide: (decision: Decision) => void): Column<SignUp>[] {
   return [
@@ -61,16 +61,16 @@ function columnsOf(t: Translate, decide: (decision: Decision) => void): Column<S
       width: '12rem',
       narrow: 'trail',
       align: 'end',
-      cell: (of) =>
-        of.status === 'Pending' ? (
+      cell: (signUp) =>
+        signUp.status === 'Pending' ? (
           <span className="sy-sign-up-verbs">
             {(['approve', 'reject'] as const).map((verb) => (
               <Button
                 key={verb}
                 variant="default"
                 size="compact-xs"
-                aria-label={t(`${verb}.of`, { name: of.organizationName })}
-                onClick={() => decide({ verb, of })}
+                aria-label={t(`${verb}.of`, { name: signUp.organizationName })}
+                onClick={() => decide({ verb, signUp })}
               >
                 {t(`${verb}.do`)}
               </Button>
@@ -132,13 +132,13 @@ export default function SignUps() {
 
 function Decide({
   verb,
-  of,
+  signUp,
   onClose,
   onDone,
 }: Decision & { readonly onClose: () => void; readonly onDone: () => void }) {
   const t = useTranslate('sign-ups');
   const { locale } = useFormats();
-  const { organizationName, persona, email, givenName, familyName, country } = of;
+  const { organizationName, persona, email, givenName, familyName, country } = signUp;
   return (
     <ConfirmAction
       isOpen
@@ -146,7 +146,7 @@ function Decide({
       onClose={onClose}
       title={t(`${verb}.of`, { name: organizationName })}
       confirm={t(`${verb}.do`)}
-      run={() => api.post<SignUp>(`${address}/${of.signUpId}/${verb}`)}
+      run={() => api.post<SignUp>(`${address}/${signUp.signUpId}/${verb}`)}
       onDone={() => {
         notify(t(`${verb}.done`));
         onDone();

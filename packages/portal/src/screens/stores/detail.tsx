@@ -24,14 +24,14 @@ import { NewButton } from '../estate/new-button.tsx';
 import { ServiceSettings, useMaySeeSettings } from '../estate/service-overview.tsx';
 import { useVersioned } from '../estate/versioned-entities.ts';
 import { PointOfSaleList } from '../points-of-sale/point-of-sale-list.tsx';
-import { Places } from './logical-device-list.tsx';
+import { LogicalDeviceList } from './logical-device-list.tsx';
 
 const lists = new Set(['places', 'devices', 'pointsOfSale']);
 
-function StoreProfile({ of }: { readonly of: Store }) {
+function StoreProfile({ store }: { readonly store: Store }) {
   const t = useTranslate('estate');
-  const common = useCommonFacts(of.storeId, of);
-  const { storeId, merchantId } = of;
+  const common = useCommonFacts(store.storeId, store);
+  const { storeId, merchantId } = store;
   return (
     <>
       <FleetCounts storeId={storeId} to={`/stores/${storeId}`} search={{ tab: 'devices' }} />
@@ -44,13 +44,13 @@ function StoreProfile({ of }: { readonly of: Store }) {
                 <EntityName kind="merchants" id={merchantId} />
               </Link>,
             ],
-            [t('sections.address'), of.address && <PostalAddress key="address" of={of.address} />],
-            [t('fields.timeZone'), of.timeZone ?? t('ofMerchant')],
+            [t('sections.address'), store.address && <PostalAddress key="address" address={store.address} />],
+            [t('fields.timeZone'), store.timeZone ?? t('ofMerchant')],
             ...common,
           ]}
         />
       </Panel>
-      <LabelList labels={of.labels} />
+      <LabelList labels={store.labels} />
     </>
   );
 }
@@ -66,8 +66,8 @@ function useTabs(store: Store | undefined): Tab[] {
     content,
   });
   return [
-    tab('data', <StoreProfile of={store} />),
-    tab('places', <Places storeId={storeId} />),
+    tab('data', <StoreProfile store={store} />),
+    tab('places', <LogicalDeviceList storeId={storeId} />),
     tab('devices', <Fleet storeId={storeId} />),
     tab('pointsOfSale', <PointOfSaleList storeId={storeId} />),
     ...(maySeeSettings
@@ -87,20 +87,20 @@ export default function StorePage() {
   const [open, onOpen] = useTab(tabs.map(({ name }) => name));
   const back = { to: '/stores', label: t('kinds.store.many') };
   if (query.data === undefined) {
-    return <PageInWait of={query} title={t('kinds.store.one')} back={back} />;
+    return <PageInWait query={query} title={t('kinds.store.one')} backLink={back} />;
   }
   const { name, status } = query.data.body;
   return (
     <Page
       title={name}
       aside={<StatusBadge status={status} />}
-      back={back}
+      backLink={back}
       fill={lists.has(open)}
       actions={
         <EntityActions
           kind="store"
           address={address}
-          of={query.data}
+          versioned={query.data}
           editTo={`/stores/${storeId}/edit`}
           mayWrite={mayWrite}
           onDeleted={() => void navigate({ to: '/stores' })}

@@ -13,7 +13,7 @@ export default function EditStore() {
       kind="store"
       address={addresses.store(storeId)}
       sections={sections}
-      back={`/stores/${storeId}`}
+      backPath={`/stores/${storeId}`}
     />
   );
 }

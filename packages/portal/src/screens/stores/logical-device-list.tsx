@@ -35,7 +35,7 @@ function columnsOf(t: Translate): Column<LogicalDevice>[] {
   ];
 }
 
-export function Places({ storeId }: { readonly storeId: string }) {
+export function LogicalDeviceList({ storeId }: { readonly storeId: string }) {
   const t = useTranslate('estate');
   return (
     <EstateList<LogicalDevice>

@@ -20,7 +20,7 @@ export default function NewStore() {
       address={addresses.stores}
       sections={storeSections(asksForMerchant)}
       preset={asksForMerchant && merchantId !== '' ? { merchantId } : undefined}
-      back={{ to: '/stores', label: t('kinds.store.many') }}
+      backLink={{ to: '/stores', label: t('kinds.store.many') }}
       onMade={({ storeId }) => void navigate({ to: `/stores/${storeId}` })}
     />
   );

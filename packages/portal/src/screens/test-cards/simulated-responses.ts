@@ -29,7 +29,7 @@ export const addresses = [
 ] as const;
 
 export const rightPin = '1234';
-export const shownCurrency = 'EUR';
+export const exampleCurrency = 'EUR';
 
 /** As programs take it. */
 export const digitsOf = (number: string): string => number.replaceAll(' ', '');

@@ -16,7 +16,7 @@ import {
   cards,
   digitsOf,
   rightPin,
-  shownCurrency,
+  exampleCurrency,
 } from './simulated-responses.ts';
 import './test-cards.css';
 
@@ -63,7 +63,7 @@ function Cards() {
         {cards.map(({ name, number }) => (
           <li key={name}>
             <strong>{t(`cards.${name}`)}</strong>
-            <CopyText text={digitsOf(number)} shown={number} label={t(`cards.${name}`)} />
+            <CopyText text={digitsOf(number)} displayText={number} label={t(`cards.${name}`)} />
             <span>{t(`cards.${name}Text`)}</span>
           </li>
         ))}
@@ -94,7 +94,7 @@ function Amounts({ group }: { readonly group: AmountGroup }) {
           {amounts[group].map((amount) => (
             <Table.Tr key={amount}>
               <Table.Td>
-                <Money amount={amount} currency={shownCurrency} />
+                <Money amount={amount} currency={exampleCurrency} />
               </Table.Td>
               <Table.Td>
                 <code>…{amount}</code>

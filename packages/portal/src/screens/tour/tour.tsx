@@ -18,19 +18,19 @@ export default function Tour() {
   const at = Math.min(state.at, steps.length - 1);
   const step = steps[at];
   if (step === undefined) return null;
-  return <Card word={step.word} to={step.to} at={at} of={steps.map(({ to }) => to)} />;
+  return <Card word={step.word} to={step.to} at={at} stepNames={steps.map(({ to }) => to)} />;
 }
 
 function Card({
   word,
   to,
   at,
-  of,
+  stepNames,
 }: {
   readonly word: string;
   readonly to: string;
   readonly at: number;
-  readonly of: readonly string[];
+  readonly stepNames: readonly string[];
 }) {
   const t = useTranslate('tour');
   const navigate = useNavigate();
@@ -42,7 +42,7 @@ function Card({
   // biome-ignore lint/correctness/useExhaustiveDependencies: at each step and at each screen
   useEffect(() => card.current?.focus({ preventScroll: true }), [at, path]);
   function go(next: number): void {
-    const address = of[next];
+    const address = stepNames[next];
     if (address === undefined) return;
     tour.go(next);
     void navigate({ to: address });
@@ -63,7 +63,7 @@ function Card({
       onKeyDown={onKeyDown}
     >
       <div className="sy-tour-head">
-        <span>{t('count', { at: at + 1, of: of.length })}</span>
+        <span>{t('count', { at: at + 1, of: stepNames.length })}</span>
         <ActionIcon variant="subtle" color="gray" aria-label={t('end')} onClick={tour.end}>
           <Icon name="close" size={16} />
         </ActionIcon>
@@ -71,7 +71,7 @@ function Card({
       <h2 id={title}>{t(`steps.${word}.title`)}</h2>
       <p>{t(`steps.${word}.text`)}</p>
       <div className="sy-tour-bar" aria-hidden="true">
-        <i style={{ width: `${((at + 1) / of.length) * 100}%` }} />
+        <i style={{ width: `${((at + 1) / stepNames.length) * 100}%` }} />
       </div>
       <div className="sy-tour-buttons">
         {!isThere && (
@@ -82,7 +82,7 @@ function Card({
         <Button variant="default" size="xs" disabled={at === 0} onClick={() => go(at - 1)}>
           {t('previous')}
         </Button>
-        {at < of.length - 1 ? (
+        {at < stepNames.length - 1 ? (
           <Button size="xs" onClick={() => go(at + 1)}>
             {t('next')}
           </Button>

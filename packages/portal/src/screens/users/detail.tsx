@@ -28,7 +28,7 @@ export default function UserDetail() {
   const back = { to: '/users', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('user')} back={back}>
+      <Page title={t('user')} backLink={back}>
         {error === null ? (
           <Loading lines={8} />
         ) : (
@@ -42,7 +42,7 @@ export default function UserDetail() {
       title={data.username}
       aside={<StateBadge state={data.status}>{t(`statuses.${data.status}`)}</StateBadge>}
       lead={nameOf(data)}
-      back={back}
+      backLink={back}
       {...(mayWrite ? { actions: <UserActions user={data} /> } : {})}
     >
       {error !== null && <Problem fault={error} />}

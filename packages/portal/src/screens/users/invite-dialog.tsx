@@ -17,7 +17,7 @@ import { useUsersAddress } from './users-url.ts';
 const texts = ['username', 'email', 'givenName', 'familyName'] as const;
 type Draft = Readonly<Record<(typeof texts)[number], string>>;
 const nothing: Draft = { username: '', email: '', givenName: '', familyName: '' };
-const shownFields = [...texts, 'entityId', 'scope', 'groups'];
+const inlineErrorFields = [...texts, 'entityId', 'scope', 'groups'];
 
 export function Invite({ onClose }: { readonly onClose: () => void }) {
   const t = useTranslate('users');
@@ -30,7 +30,7 @@ export function Invite({ onClose }: { readonly onClose: () => void }) {
   const [groups, setGroups] = useState<readonly string[]>([]);
   const [fault, setFault] = useState<unknown>(undefined);
   const faults = faultsByField(fault);
-  const given = Object.fromEntries(
+  const filledTexts = Object.fromEntries(
     Object.entries(draft).flatMap(([name, value]) =>
       value.trim() === '' ? [] : [[name, value.trim()]],
     ),
@@ -42,11 +42,11 @@ export function Invite({ onClose }: { readonly onClose: () => void }) {
       title={t('invite.title')}
       confirm={t('invite.do')}
       isDisabled={draft.username.trim() === '' || draft.email.trim() === ''}
-      shownFields={shownFields}
+      inlineErrorFields={inlineErrorFields}
       onFault={setFault}
       run={(idempotencyKey) =>
         api.post<UserView>(address, {
-          body: { ...given, entityId, scope: entityId, groups },
+          body: { ...filledTexts, entityId, scope: entityId, groups },
           idempotencyKey,
         })
       }
@@ -96,7 +96,7 @@ function Person({
   readonly onChange: (draft: Draft) => void;
 }) {
   const t = useTranslate('users');
-  return texts.map((name, place) => (
+  return texts.map((name, index) => (
     <TextInput
       key={name}
       label={t(name)}
@@ -104,7 +104,7 @@ function Person({
       type={name === 'email' ? 'email' : 'text'}
       autoComplete="off"
       maxLength={254}
-      data-autofocus={place === 0}
+      data-autofocus={index === 0}
       value={draft[name]}
       error={faults[name]}
       onChange={({ currentTarget: { value } }) => onChange({ ...draft, [name]: value })}

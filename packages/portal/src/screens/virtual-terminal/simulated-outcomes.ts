@@ -5,10 +5,10 @@ export type Outcome = (typeof outcomes)[number] | '';
 const spread = 10_000;
 
 /** The amount nearest to the wanted one, above it, that ends so. */
-export function amountFor(wanted: number, outcome: Outcome): number {
-  if (outcome === '') return wanted;
-  const whole = Math.floor(wanted / spread) * spread + Number(outcome);
-  return whole < wanted ? whole + spread : whole;
+export function amountFor(requested: number, outcome: Outcome): number {
+  if (outcome === '') return requested;
+  const whole = Math.floor(requested / spread) * spread + Number(outcome);
+  return whole < requested ? whole + spread : whole;
 }
 
 /** Numbers that the schemes publish for tests; the demo takes any with a right check digit. */

@@ -37,18 +37,18 @@ const lampsOf: Readonly<Record<Tone, string>> = {
   bad: 'Declined',
 };
 
-function toneOf({ shown, fault }: Terminal): Tone {
-  if (shown.step === 'ready') return fault === undefined ? 'plain' : 'bad';
-  if (shown.step === 'busy') return 'busy';
-  if (shown.step === 'card') return shown.payment.approved ? 'good' : 'bad';
-  return ended[shown.payment.status] ?? (shown.payment.display === undefined ? 'busy' : 'plain');
+function toneOf({ progress, fault }: Terminal): Tone {
+  if (progress.step === 'ready') return fault === undefined ? 'plain' : 'bad';
+  if (progress.step === 'busy') return 'busy';
+  if (progress.step === 'card') return progress.payment.approved ? 'good' : 'bad';
+  return ended[progress.payment.status] ?? (progress.payment.display === undefined ? 'busy' : 'plain');
 }
 
 export function TerminalScreen({ terminal }: { readonly terminal: Terminal }) {
   const t = useTranslate('virtual-terminal');
-  const { shown } = terminal;
+  const { progress } = terminal;
   const tone = toneOf(terminal);
-  const payment = 'payment' in shown ? shown.payment : undefined;
+  const payment = 'payment' in progress ? progress.payment : undefined;
   return (
     <div className="sy-vt-stand">
       <DeviceFrame
@@ -71,7 +71,7 @@ export function TerminalScreen({ terminal }: { readonly terminal: Terminal }) {
 }
 
 function Content({
-  terminal: { shown, fault },
+  terminal: { progress, fault },
   tone,
 }: {
   readonly terminal: Terminal;
@@ -79,9 +79,9 @@ function Content({
 }) {
   const t = useTranslate('virtual-terminal');
   const formats = useFormats();
-  if (shown.step === 'card') return <CardEnd payment={shown.payment} />;
-  if (shown.step === 'code') return <Code payment={shown.payment} tone={tone} />;
-  if (shown.step === 'ready') {
+  if (progress.step === 'card') return <CardEnd payment={progress.payment} />;
+  if (progress.step === 'code') return <Code payment={progress.payment} tone={tone} />;
+  if (progress.step === 'ready') {
     const isFine = fault === undefined;
     return (
       <Screen
@@ -90,7 +90,7 @@ function Content({
       />
     );
   }
-  const amount = formats.money(shown.order.amount, shown.order.currency);
+  const amount = formats.money(progress.order.amount, progress.order.currency);
   return <Screen icon="refresh" amount={amount} title={t('screen.busy')} />;
 }
 

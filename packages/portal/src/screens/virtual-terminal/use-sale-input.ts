@@ -22,7 +22,7 @@ export function useOrder() {
   const [card, setCard] = useState<string>(testCards[0].number);
   const [isDeferred, setDeferred] = useState(false);
   const [paymentType, setPaymentType] = useState('demopay');
-  const asked = amount === undefined ? undefined : amountFor(amount, outcome);
+  const sentAmount = amount === undefined ? undefined : amountFor(amount, outcome);
   return {
     method: isMethod(method) ? method : ('Card' as const),
     setMethod: (next: Method) => change({ method: next === 'Card' ? '' : next }),
@@ -35,7 +35,7 @@ export function useOrder() {
     setAmount,
     outcome,
     setOutcome,
-    asked,
+    asked: sentAmount,
     card,
     setCard,
     isDeferred,

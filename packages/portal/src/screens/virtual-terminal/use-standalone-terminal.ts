@@ -24,14 +24,14 @@ export type Order = {
   readonly deviceId: string | undefined;
 };
 
-export type Shown =
+export type TerminalProgress =
   | { readonly step: 'ready' }
   | { readonly step: 'busy'; readonly order: Order }
   | { readonly step: 'card'; readonly payment: Transaction }
   | { readonly step: 'code'; readonly payment: QrTransaction };
 
 export type Terminal = {
-  readonly shown: Shown;
+  readonly progress: TerminalProgress;
   readonly isBusy: boolean;
   readonly fault: unknown;
   start(order: Order): void;
@@ -95,27 +95,27 @@ async function follow(
 }
 
 export function useTerminal(): Terminal {
-  const [shown, setShown] = useState<Shown>({ step: 'ready' });
+  const [progress, setProgress] = useState<TerminalProgress>({ step: 'ready' });
   const [fault, setFault] = useState<unknown>(undefined);
   const isRunning = useRef(false);
   /** Kept where no answer came: the same sale again is the same sale. */
-  const unanswered = useRef<{ readonly id: string; readonly of: string } | undefined>(undefined);
+  const unanswered = useRef<{ readonly id: string; readonly orderKey: string } | undefined>(undefined);
   const following = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => following.current?.abort(), []);
 
   async function run(order: Order): Promise<void> {
     following.current?.abort();
     setFault(undefined);
-    setShown({ step: 'busy', order });
-    const of = JSON.stringify(order);
-    const id = unanswered.current?.of === of ? unanswered.current.id : newId();
-    unanswered.current = { id, of };
+    setProgress({ step: 'busy', order });
+    const orderKey = JSON.stringify(order);
+    const id = unanswered.current?.orderKey === orderKey ? unanswered.current.id : newId();
+    unanswered.current = { id, orderKey };
     try {
       if (order.method === 'Card') {
-        setShown({ step: 'card', payment: await sell(order, id) });
+        setProgress({ step: 'card', payment: await sell(order, id) });
       } else {
         const payment = await askForCode(order, id);
-        setShown({ step: 'code', payment });
+        setProgress({ step: 'code', payment });
         watch(payment);
       }
       unanswered.current = undefined;
@@ -124,14 +124,14 @@ export function useTerminal(): Terminal {
     } catch (error) {
       if (isProblem(error)) unanswered.current = undefined;
       setFault(error);
-      setShown({ step: 'ready' });
+      setProgress({ step: 'ready' });
     }
   }
 
   function watch(payment: QrTransaction): void {
     const control = new AbortController();
     following.current = control;
-    follow(payment, control.signal, (next) => setShown({ step: 'code', payment: next })).catch(
+    follow(payment, control.signal, (next) => setProgress({ step: 'code', payment: next })).catch(
       (error: unknown) => {
         if (!control.signal.aborted && !(error instanceof ConnectionError)) setFault(error);
       },
@@ -139,8 +139,8 @@ export function useTerminal(): Terminal {
   }
 
   return {
-    shown,
-    isBusy: shown.step === 'busy',
+    progress,
+    isBusy: progress.step === 'busy',
     fault,
     start(order) {
       if (isRunning.current) return;

@@ -74,7 +74,7 @@ function Nexo({
       <NexoStation
         key={deviceId}
         deviceId={deviceId}
-        asked={amount === undefined ? undefined : { amount, currency }}
+        enteredAmount={amount === undefined ? undefined : { amount, currency }}
         fields={
           <>
             <SaleFields order={order} />

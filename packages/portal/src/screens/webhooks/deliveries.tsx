@@ -75,7 +75,7 @@ export default function Deliveries() {
     <Page
       title={t('deliveries.title')}
       lead={t('deliveries.lead')}
-      back={{ to: '/webhooks', label: t('title') }}
+      backLink={{ to: '/webhooks', label: t('title') }}
       fill
     >
       <FilterBar

@@ -39,7 +39,7 @@ export default function Delivery() {
   const back = { to: '/webhooks/deliveries', label: t('deliveries.title') };
   if (data === undefined) {
     return (
-      <Page title={t('delivery')} back={back}>
+      <Page title={t('delivery')} backLink={back}>
         {error === null ? (
           <Loading lines={8} />
         ) : (
@@ -52,7 +52,7 @@ export default function Delivery() {
     <Page
       title={data.type}
       aside={<DeliveryBadge status={data.status} />}
-      back={back}
+      backLink={back}
       {...(mayWrite ? { actions: <Resend delivery={data} /> } : {})}
     >
       {error !== null && <Problem fault={error} />}

@@ -11,7 +11,7 @@ import { useTranslate } from '../../locales/index.ts';
 import { useCan, useFormats } from '../../session/use-session.ts';
 import { EndpointActions } from './endpoint-actions.tsx';
 import { EndpointBadge } from './endpoint-badge.tsx';
-import { standingOf } from './endpoint-status.ts';
+import { endpointStatus } from './endpoint-status.ts';
 import { eventsText } from './list.tsx';
 import { RecentDeliveries } from './recent-deliveries.tsx';
 import { useEndpoint } from './webhook-queries.ts';
@@ -25,7 +25,7 @@ export default function EndpointDetail() {
   const back = { to: '/webhooks', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('endpoint')} back={back}>
+      <Page title={t('endpoint')} backLink={back}>
         {error === null ? (
           <Loading lines={8} />
         ) : (
@@ -40,11 +40,11 @@ export default function EndpointDetail() {
       title={endpoint.url}
       aside={<EndpointBadge endpoint={endpoint} />}
       lead={endpoint.description}
-      back={back}
-      {...(mayWrite ? { actions: <EndpointActions found={data} /> } : {})}
+      backLink={back}
+      {...(mayWrite ? { actions: <EndpointActions loaded={data} /> } : {})}
     >
       {error !== null && <Problem fault={error} />}
-      <Standing endpoint={endpoint} />
+      <StatusNote endpoint={endpoint} />
       <div className="sy-hook-columns">
         <About endpoint={endpoint} />
         <Keys endpoint={endpoint} />
@@ -55,14 +55,14 @@ export default function EndpointDetail() {
 }
 
 /** Why nothing is sent, and what helps. */
-function Standing({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
+function StatusNote({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const t = useTranslate('webhooks');
   const values = useValues(endpoint);
-  const standing = standingOf(endpoint);
-  if (standing === 'Working') return null;
+  const status = endpointStatus(endpoint);
+  if (status === 'Working') return null;
   return (
     <Note icon="alert" tone="warn">
-      {t(`standingTexts.${standing}`, values)}
+      {t(`standingTexts.${status}`, values)}
     </Note>
   );
 }

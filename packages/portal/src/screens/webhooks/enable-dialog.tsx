@@ -12,10 +12,10 @@ import { forgetLists } from '../../table/row-store-cache.ts';
 import { endpointsAddress, type FoundEndpoint } from './webhook-queries.ts';
 
 export function EnableEndpoint({
-  found: { endpoint, etag },
+  loaded: { endpoint, etag },
   onClose,
 }: {
-  readonly found: FoundEndpoint;
+  readonly loaded: FoundEndpoint;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('webhooks');

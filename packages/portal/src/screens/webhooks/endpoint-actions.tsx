@@ -29,11 +29,11 @@ function verbsOf({ endpoint: { status, disabledReason } }: FoundEndpoint): reado
   return ['edit', disabledReason === 'Unverified' ? 'verify' : 'enable', 'renew', 'delete'];
 }
 
-export function EndpointActions({ found }: { readonly found: FoundEndpoint }) {
+export function EndpointActions({ loaded }: { readonly loaded: FoundEndpoint }) {
   const t = useTranslate('webhooks');
   const [verb, setVerb] = useState<Verb | undefined>(undefined);
   const close = () => setVerb(undefined);
-  const { endpointId, status } = found.endpoint;
+  const { endpointId, status } = loaded.endpoint;
   return (
     <>
       {status === 'Enabled' && (
@@ -47,16 +47,16 @@ export function EndpointActions({ found }: { readonly found: FoundEndpoint }) {
       )}
       <VerbMenu
         label={t('actions')}
-        verbs={verbsOf(found)}
+        verbs={verbsOf(loaded)}
         textOf={(each) => t(`${each}.menu`)}
         onChoose={setVerb}
       />
-      {verb === 'edit' && <EndpointForm found={found} onClose={close} />}
+      {verb === 'edit' && <EndpointForm loaded={loaded} onClose={close} />}
       {verb === 'test' && <TestEvent endpointId={endpointId} onClose={close} />}
-      {verb === 'enable' && <EnableEndpoint found={found} onClose={close} />}
+      {verb === 'enable' && <EnableEndpoint loaded={loaded} onClose={close} />}
       {verb === 'replay' && <Replay endpointId={endpointId} onClose={close} />}
       <PlainAction
-        found={found}
+        loaded={loaded}
         verb={
           verb === 'renew' || verb === 'disable' || verb === 'verify' || verb === 'delete'
             ? verb
@@ -70,11 +70,11 @@ export function EndpointActions({ found }: { readonly found: FoundEndpoint }) {
 
 /** Stays while a new secret is shown. */
 function PlainAction({
-  found: { endpoint, etag },
+  loaded: { endpoint, etag },
   verb,
   onClose,
 }: {
-  readonly found: FoundEndpoint;
+  readonly loaded: FoundEndpoint;
   readonly verb: Plain | undefined;
   readonly onClose: () => void;
 }) {
@@ -86,7 +86,7 @@ function PlainAction({
   const address = `${endpointsAddress}/${endpoint.endpointId}`;
   const headers = { 'if-match': etag };
   const { url, eventTypes, merchantId, description } = endpoint;
-  const kept = {
+  const unchangedValues = {
     url,
     eventTypes,
     ...defined({ merchantId, description }),
@@ -95,21 +95,21 @@ function PlainAction({
     renew: (idempotencyKey) =>
       api.post<WebhookSecret>(`${address}/secret`, { body: {}, idempotencyKey }),
     verify: () => api.post(`${address}/verify`, { body: {} }),
-    disable: () => api.put(address, { body: { ...kept, status: 'Disabled' }, headers }),
+    disable: () => api.put(address, { body: { ...unchangedValues, status: 'Disabled' }, headers }),
     delete: () => api.delete(address, { headers }),
   };
-  function done(what: Plain, result: unknown): void {
+  function done(action: Plain, result: unknown): void {
     onClose();
     forgetLists('["endpoints"');
     void client.invalidateQueries({ queryKey: ['endpoints'] });
-    if (what === 'delete') {
+    if (action === 'delete') {
       notify(t('delete.done'));
       void navigate({ to: '/webhooks' });
       return;
     }
     void client.invalidateQueries({ queryKey: ['endpoint', endpoint.endpointId] });
-    if (what === 'renew') setRenewed(result as WebhookSecret);
-    else notify(t(`${what}.done`));
+    if (action === 'renew') setRenewed(result as WebhookSecret);
+    else notify(t(`${action}.done`));
   }
   return (
     <>

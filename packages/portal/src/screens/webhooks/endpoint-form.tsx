@@ -25,7 +25,7 @@ type Draft = {
   readonly challenge: boolean;
 };
 
-const shownFields = ['url', 'description', 'eventTypes', 'merchantId'];
+const inlineErrorFields = ['url', 'description', 'eventTypes', 'merchantId'];
 
 function draftOf(endpoint: WebhookEndpoint | undefined): Draft {
   const { url = '', description = '', eventTypes = ['*'], merchantId = '' } = endpoint ?? {};
@@ -48,17 +48,17 @@ const bodyOf = ({ url, description, isAll, patterns, merchantId }: Draft) => ({
 });
 
 export function EndpointForm({
-  found,
+  loaded,
   onClose,
 }: {
   /** Left out: a new one is made. */
-  readonly found?: FoundEndpoint | undefined;
+  readonly loaded?: FoundEndpoint | undefined;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('webhooks');
   const client = useQueryClient();
   const navigate = useNavigate();
-  const [base] = useState(found);
+  const [base] = useState(loaded);
   const [draft, setDraft] = useState(() => draftOf(base?.endpoint));
   const [fault, setFault] = useState<unknown>(undefined);
   const [made, setMade] = useState<CreatedWebhookEndpoint | undefined>(undefined);
@@ -110,7 +110,7 @@ export function EndpointForm({
       title={t(`${verb}.title`)}
       confirm={t(`${verb}.do`)}
       isDisabled={draft.url.trim() === '' || (!draft.isAll && draft.patterns.length === 0)}
-      shownFields={[...shownFields, ...draft.patterns.map((_, at) => `eventTypes.${at}`)]}
+      inlineErrorFields={[...inlineErrorFields, ...draft.patterns.map((_, at) => `eventTypes.${at}`)]}
       onFault={setFault}
       run={send}
       onDone={done}

@@ -11,7 +11,7 @@ import { useTranslate } from '../../locales/index.ts';
 import { AttemptText, DeliveryBadge } from './delivery-badges.tsx';
 import { deliveriesAddress } from './webhook-queries.ts';
 
-const shownMost = 10;
+const displayLimit = 10;
 const askAgainMs = 3_000;
 
 export function RecentDeliveries({ endpointId }: { readonly endpointId: string }) {
@@ -20,7 +20,7 @@ export function RecentDeliveries({ endpointId }: { readonly endpointId: string }
     queryKey: ['recent-deliveries', endpointId],
     queryFn: ({ signal }) =>
       api.get<{ items: WebhookDelivery[] }>(deliveriesAddress, {
-        query: { endpointId, limit: shownMost },
+        query: { endpointId, limit: displayLimit },
         signal,
         isBackground: true,
       }),
@@ -48,12 +48,12 @@ export function RecentDeliveries({ endpointId }: { readonly endpointId: string }
           {t('deliveries.noneText')}
         </EmptyState>
       )}
-      {items.length > 0 && <DeliveryTable of={items} />}
+      {items.length > 0 && <DeliveryTable deliveries={items} />}
     </Panel>
   );
 }
 
-export function DeliveryTable({ of }: { readonly of: readonly WebhookDelivery[] }) {
+export function DeliveryTable({ deliveries }: { readonly deliveries: readonly WebhookDelivery[] }) {
   const t = useTranslate('webhooks');
   return (
     <div className="sy-hook-scroll">
@@ -67,7 +67,7 @@ export function DeliveryTable({ of }: { readonly of: readonly WebhookDelivery[] 
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {of.map(({ deliveryId, type, status, lastAttempt, createdAt }) => (
+          {deliveries.map(({ deliveryId, type, status, lastAttempt, createdAt }) => (
             <Table.Tr key={deliveryId}>
               <Table.Td>
                 <Link to={`/webhooks/deliveries/${deliveryId}`}>{type}</Link>

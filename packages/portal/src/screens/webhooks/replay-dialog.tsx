@@ -22,11 +22,11 @@ export function Replay({
   const t = useTranslate('webhooks');
   const formats = useFormats();
   const client = useQueryClient();
-  const [what, setWhat] = useState('missed');
+  const [range, setWhat] = useState('missed');
   const [days, setDays] = useState({ from: '', to: '' });
   const [fault, setFault] = useState<unknown>(undefined);
   const faults = faultsByField(fault);
-  const isTime = what === 'time';
+  const isTime = range === 'time';
   // The second day is meant whole.
   const body = isTime
     ? {
@@ -41,7 +41,7 @@ export function Replay({
       title={t('replay.title')}
       confirm={t('replay.do')}
       isDisabled={isTime && days.from === ''}
-      shownFields={['from', 'to']}
+      inlineErrorFields={['from', 'to']}
       onFault={setFault}
       run={(idempotencyKey) =>
         api.post(`${endpointsAddress}/${endpointId}/replay`, { body, idempotencyKey })
@@ -53,7 +53,7 @@ export function Replay({
         onClose();
       }}
     >
-      <Radio.Group label={t('replay.what')} value={what} onChange={setWhat}>
+      <Radio.Group label={t('replay.what')} value={range} onChange={setWhat}>
         <div className="sy-hook-choices">
           {['missed', 'time'].map((each) => (
             <Radio

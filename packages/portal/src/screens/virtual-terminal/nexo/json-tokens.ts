@@ -18,7 +18,7 @@ export function indented(text: string): string {
 
 /** In the order in which they stand; together they are the text. */
 export function partsOf(text: string): readonly Part[] {
-  return [...text.matchAll(parts)].flatMap(([, quoted, colon, number, word, mark]): Part[] => {
+  return [...text.matchAll(parts)].flatMap(([, quoted, colon, number, word, punctuation]): Part[] => {
     if (quoted !== undefined && colon !== undefined) {
       return [
         { kind: 'key', text: quoted },
@@ -27,6 +27,6 @@ export function partsOf(text: string): readonly Part[] {
     }
     if (quoted !== undefined) return [{ kind: 'text', text: quoted }];
     if (number !== undefined) return [{ kind: 'number', text: number }];
-    return [word === undefined ? { kind: 'mark', text: mark ?? '' } : { kind: 'word', text: word }];
+    return [word === undefined ? { kind: 'mark', text: punctuation ?? '' } : { kind: 'word', text: word }];
   });
 }

@@ -6,7 +6,7 @@ import { useTranslate } from '../../../locales/index.ts';
 import { indented, partsOf } from './json-tokens.ts';
 
 /** Longer ones would stall the page; the whole of it is still copied. */
-const shownMost = 40_000;
+const maxChars = 40_000;
 
 export function JsonView({ text, label }: { readonly text: string; readonly label: string }) {
   const t = useTranslate('components');
@@ -17,13 +17,13 @@ export function JsonView({ text, label }: { readonly text: string; readonly labe
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also for who has no mouse */}
       <section tabIndex={0} aria-label={label}>
         <pre>
-          {partsOf(whole.slice(0, shownMost)).map(({ kind, text: part }, at) => (
+          {partsOf(whole.slice(0, maxChars)).map(({ kind, text: part }, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text, in their order
             <span key={at} data-kind={kind}>
               {part}
             </span>
           ))}
-          {whole.length > shownMost && '\n…'}
+          {whole.length > maxChars && '\n…'}
         </pre>
       </section>
       <Tooltip label={t(copied ? 'copy.done' : 'copy.do')}>

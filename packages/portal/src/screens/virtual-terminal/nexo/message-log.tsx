@@ -22,10 +22,10 @@ function toneOf({ status, result }: Exchange): Tone {
 export function Messages({ exchanges }: { readonly exchanges: readonly Exchange[] }) {
   const t = useTranslate('virtual-terminal');
   const [chosen, setChosen] = useState<number | undefined>(undefined);
-  const shown = exchanges.find(({ number }) => number === chosen) ?? exchanges[0];
+  const selected = exchanges.find(({ number }) => number === chosen) ?? exchanges[0];
   return (
     <Panel title={t('nexo.messages.title')}>
-      {shown === undefined ? (
+      {selected === undefined ? (
         <EmptyState icon="columns" title={t('nexo.messages.none')}>
           {t('nexo.messages.noneText')}
         </EmptyState>
@@ -36,7 +36,7 @@ export function Messages({ exchanges }: { readonly exchanges: readonly Exchange[
               <li key={exchange.number}>
                 <UnstyledButton
                   className="sy-nexo-exchange"
-                  aria-pressed={exchange === shown}
+                  aria-pressed={exchange === selected}
                   onClick={() => setChosen(exchange.number)}
                 >
                   <Line exchange={exchange} />
@@ -44,7 +44,7 @@ export function Messages({ exchanges }: { readonly exchanges: readonly Exchange[
               </li>
             ))}
           </ul>
-          <Sides exchange={shown} />
+          <Sides exchange={selected} />
         </div>
       )}
     </Panel>
@@ -55,12 +55,12 @@ function Line({ exchange }: { readonly exchange: Exchange }) {
   const t = useTranslate('virtual-terminal');
   const { number } = useFormats();
   const { category, status, result, condition, tookMs } = exchange;
-  const said = condition ?? result;
+  const resultText = condition ?? result;
   return (
     <>
       <strong>{category}</strong>
       <StateBadge state={status} tone={toneOf(exchange)}>
-        {said ?? t(`nexo.messages.${status}`)}
+        {resultText ?? t(`nexo.messages.${status}`)}
       </StateBadge>
       {tookMs !== undefined && (
         <small>{t('nexo.messages.took', { seconds: number(tookMs / 1000, oneDigit) })}</small>

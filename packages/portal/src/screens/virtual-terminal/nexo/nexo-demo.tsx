@@ -12,11 +12,11 @@ import './nexo.css';
 
 export default function NexoStation({
   deviceId,
-  asked,
+  enteredAmount,
   fields,
 }: {
   readonly deviceId: string;
-  readonly asked: Sum | undefined;
+  readonly enteredAmount: Sum | undefined;
   readonly fields: ReactNode;
 }) {
   const used = useStation(deviceId);
@@ -24,7 +24,7 @@ export default function NexoStation({
   return (
     <>
       <div className="sy-nexo">
-        <TillPanel used={used} asked={asked} fields={fields} />
+        <TillPanel used={used} enteredAmount={enteredAmount} fields={fields} />
         <div className="sy-nexo-terminal">
           <Device used={used} />
           <Cable used={used} />

@@ -40,8 +40,8 @@ const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 
 /** Of this tab, over reloads of it. */
 function ownSaleId(): string {
-  const known = sessionStorage.getItem(saleIdName);
-  if (known !== null) return known;
+  const stored = sessionStorage.getItem(saleIdName);
+  if (stored !== null) return stored;
   const made = `page-${randomHex(saleIdBytes).toLowerCase()}`;
   sessionStorage.setItem(saleIdName, made);
   return made;
@@ -122,7 +122,7 @@ export function openStation(deviceId: string) {
   /** Its memory is read anew by the next one, once this one has written its last. */
   function switchOff(why: 'Left' | 'Replaced'): Promise<void> {
     leaving = leaving.then(async () => {
-      await terminal?.off(why);
+      await terminal?.switchOff(why);
       terminal = undefined;
       change({ screen: { state: 'Off' } });
     });
@@ -130,10 +130,10 @@ export function openStation(deviceId: string) {
   }
 
   const link = createLink({
-    async ask() {
-      const told = await askForTicket(deviceId);
-      if (!isClosed && isHeld) wake(told.tsn);
-      return told;
+    async requestTicket() {
+      const ticket = await askForTicket(deviceId);
+      if (!isClosed && isHeld) wake(ticket.tsn);
+      return ticket;
     },
     open: (url, protocols) => new WebSocket(url, [...protocols]) as Socket,
     after,
@@ -154,7 +154,7 @@ export function openStation(deviceId: string) {
     change({ link: { state: 'Elsewhere' } });
     // It comes back by itself once the other page is closed.
     lock = newLock();
-    take();
+    acquireLock();
   }
 
   function newLock(): PageLock {
@@ -164,12 +164,12 @@ export function openStation(deviceId: string) {
   let lock = newLock();
 
   /** Until this page has the name; it is told that another one has it. */
-  function take(): void {
+  function acquireLock(): void {
     if (isHeld) return;
     const stop = after(elsewhereAfterMs, () => {
       if (!isClosed) change({ link: { state: 'Elsewhere' } });
     });
-    void lock.held.then(() => {
+    void lock.acquired.then(() => {
       stop();
       if (isClosed) return;
       isHeld = true;
@@ -177,7 +177,7 @@ export function openStation(deviceId: string) {
     });
   }
 
-  take();
+  acquireLock();
   const settling = setInterval(() => void terminal?.settle().catch(onFault), settleEveryMs);
 
   return {

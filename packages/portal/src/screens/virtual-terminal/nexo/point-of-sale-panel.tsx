@@ -21,21 +21,21 @@ const tones: Readonly<Record<Ended['result'], Tone>> = {
 
 export function TillPanel({
   used: { station, view },
-  asked,
+  enteredAmount,
   fields,
 }: {
   readonly used: UsedStation;
   /** The amount as it is typed in. */
-  readonly asked: Sum | undefined;
+  readonly enteredAmount: Sum | undefined;
   readonly fields: ReactNode;
 }) {
   const t = useTranslate('virtual-terminal');
   const { running, ended } = view.till;
   const till = station.till();
-  const canPay = till !== undefined && running === undefined && asked !== undefined;
+  const canPay = till !== undefined && running === undefined && enteredAmount !== undefined;
   function pay(event: FormEvent): void {
     event.preventDefault();
-    if (canPay) till.pay(asked);
+    if (canPay) till.pay(enteredAmount);
   }
   return (
     <Panel title={t('nexo.till.title')}>
@@ -53,7 +53,7 @@ export function TillPanel({
         <div className="sy-nexo-besides">
           <Button
             variant="default"
-            disabled={running?.of !== 'Payment' || running.isAsking}
+            disabled={running?.service !== 'Payment' || running.isAsking}
             onClick={() => till?.abort()}
           >
             {t('nexo.till.abort')}
@@ -69,7 +69,7 @@ export function TillPanel({
       <div aria-live="polite">
         {running !== undefined && (
           <p className="sy-nexo-running">
-            {t(running.isAsking ? 'nexo.till.asking' : `nexo.till.running.${running.of}`)}
+            {t(running.isAsking ? 'nexo.till.asking' : `nexo.till.running.${running.service}`)}
           </p>
         )}
         {ended !== undefined && (
@@ -96,8 +96,8 @@ function End({
 }) {
   const t = useTranslate('virtual-terminal');
   const formats = useFormats();
-  const { of, result, condition, additional, sum, transactionId } = ended;
-  const isPaid = of === 'Payment' && (result === 'Success' || result === 'Partial');
+  const { service, result, condition, additional, sum, transactionId } = ended;
+  const isPaid = service === 'Payment' && (result === 'Success' || result === 'Partial');
   // The terminal's own name of a sale that never came to the platform is none of a payment there.
   const hasPage = /^[0-9a-f]{8}-/.test(transactionId ?? '');
   return (
@@ -105,7 +105,7 @@ function End({
       <Icon name={tones[result] === 'good' ? 'check' : 'alert'} size={22} />
       <div>
         <p className="sy-nexo-end-title">
-          {t(`nexo.till.ends.${of}.${result}`)}
+          {t(`nexo.till.ends.${service}.${result}`)}
           {sum !== undefined && ` · ${formats.money(sum.amount, sum.currency)}`}
         </p>
         {condition !== undefined && (

@@ -2,7 +2,7 @@
 
 export type PageLock = {
   /** Once this page has it. */
-  readonly held: Promise<void>;
+  readonly acquired: Promise<void>;
   /** Asks the page that has it to leave. */
   demand(): void;
   release(): void;
@@ -16,7 +16,7 @@ export function pageLock(name: string, onDemand: () => void): PageLock {
   const giveUp = new AbortController();
   let free = () => {};
   let isHeld = false;
-  const held = new Promise<void>((resolve) => {
+  const acquired = new Promise<void>((resolve) => {
     navigator.locks
       .request(name, { signal: giveUp.signal }, () => {
         isHeld = true;
@@ -32,7 +32,7 @@ export function pageLock(name: string, onDemand: () => void): PageLock {
     if (data === leave && isHeld) onDemand();
   };
   return {
-    held,
+    acquired,
     demand: () => channel.postMessage(leave),
     release() {
       isHeld = false;

@@ -19,7 +19,7 @@ export function Wallet({
 }) {
   const t = useTranslate('virtual-terminal');
   const [card, setCard] = useState<TestCard>(walletCards[0] as TestCard);
-  const wanted = screen.state === 'Card' ? screen.ways : [];
+  const acceptedWays = screen.state === 'Card' ? screen.ways : [];
   return (
     <Panel title={t('nexo.wallet.title')}>
       <div className="sy-wallet">
@@ -33,8 +33,8 @@ export function Wallet({
           {ways.map((way) => (
             <Button
               key={way}
-              variant={wanted.includes(way) && card.ways.includes(way) ? 'filled' : 'default'}
-              disabled={!wanted.includes(way) || !card.ways.includes(way)}
+              variant={acceptedWays.includes(way) && card.ways.includes(way) ? 'filled' : 'default'}
+              disabled={!acceptedWays.includes(way) || !card.ways.includes(way)}
               leftSection={way === 'Tap' ? <Waves size={16} /> : undefined}
               onClick={() => present({ card, way })}
             >

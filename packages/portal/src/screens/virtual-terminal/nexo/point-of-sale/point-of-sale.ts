@@ -19,13 +19,13 @@ import {
   writeMessage,
 } from '@switchyard/nexo';
 import { type Exchange, withEnd, withExchange } from './message-exchanges.ts';
-import type { SendToTerminal, Told } from './send-to-terminal.ts';
+import type { SendToTerminal, DeliveryResult } from './send-to-terminal.ts';
 
 export type Sum = { readonly amount: number; readonly currency: string };
 
 /** How the last payment or reversal ended. */
 export type Ended = {
-  readonly of: 'Payment' | 'Reversal';
+  readonly service: 'Payment' | 'Reversal';
   readonly sum?: Sum | undefined;
   readonly result: 'Success' | 'Partial' | 'Failure' | 'NotProcessed' | 'Unknown';
   readonly condition?: string | undefined;
@@ -41,12 +41,12 @@ export type TillView = {
   readonly exchanges: readonly Exchange[];
   /** The service that runs; `Asking`: its answer was lost, and the till finds out. */
   readonly running?:
-    | { readonly of: 'Payment' | 'Reversal'; readonly isAsking: boolean }
+    | { readonly service: 'Payment' | 'Reversal'; readonly isAsking: boolean }
     | undefined;
   readonly ended?: Ended | undefined;
 };
 
-type Kept = {
+type StoredState = {
   readonly lastServiceId?: string;
   readonly journal?: (SaleJournal & { readonly sum?: Sum | undefined }) | undefined;
 };
@@ -76,10 +76,10 @@ const orderLength = 13;
 const isMoney = (category: Category): category is Money =>
   category === 'Payment' || category === 'Reversal';
 
-function keptIn(text: string | null): Kept {
+function parseStoredState(text: string | null): StoredState {
   if (text === null) return {};
   try {
-    return JSON.parse(text) as Kept;
+    return JSON.parse(text) as StoredState;
   } catch {
     // Somebody else wrote there: it is none of ours.
     return {};
@@ -87,25 +87,25 @@ function keptIn(text: string | null): Kept {
 }
 
 /** What outlives the page, and the identifications that come out of it. */
-function openKept({ tsn, shelf, now, randomBelow }: TillDeps) {
+function openStorage({ tsn, shelf, now, randomBelow }: TillDeps) {
   const name = `switchyard-till ${tsn}`;
-  let kept = keptIn(shelf.getItem(name));
-  const { lastServiceId: last } = kept;
+  let stored = parseStoredState(shelf.getItem(name));
+  const { lastServiceId: last } = stored;
   const nextServiceId = createServiceIds({
     now,
     randomBelow,
     ...defined({ last }),
   });
-  function keep(change: Kept): void {
-    kept = { ...kept, ...change };
-    shelf.setItem(name, JSON.stringify(kept));
+  function save(change: StoredState): void {
+    stored = { ...stored, ...change };
+    shelf.setItem(name, JSON.stringify(stored));
   }
   return {
-    keep,
-    journal: kept.journal,
+    keep: save,
+    journal: stored.journal,
     serviceId(): string {
       const lastServiceId = nextServiceId();
-      keep({ lastServiceId });
+      save({ lastServiceId });
       return lastServiceId;
     },
   };
@@ -123,14 +123,14 @@ const additionalOf = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : readAdditionalResponse(text).message;
 
 /** What an answer says of the money. */
-function endOf(of: Money, sum: Sum | undefined, message: AnyMessage): Ended {
+function endOf(service: Money, sum: Sum | undefined, message: AnyMessage): Ended {
   const { Result = 'Failure', ErrorCondition, AdditionalResponse } = resultOf(message) ?? {};
   const { POIData, OriginalPOITransaction } = message.body as Bodies;
   // A reversal has an identifier of its own; the payment at the platform is its original.
   const poi = (OriginalPOITransaction ?? POIData)?.['POITransactionID'];
   const { TransactionID, TimeStamp } = (poi ?? {}) as Readonly<Record<string, string>>;
   return {
-    of,
+    service,
     sum,
     result: Result,
     condition: ErrorCondition,
@@ -167,7 +167,7 @@ const reversalOf = (
 /** @example const till = createTill(deps); till.pay({ amount: 1250, currency: 'EUR' }); */
 export function createTill(deps: TillDeps) {
   const { tsn, saleId, now } = deps;
-  const { keep, serviceId, journal } = openKept(deps);
+  const { keep: save, serviceId, journal } = openStorage(deps);
   let view: TillView = { exchanges: [] };
   let sum: Sum | undefined = journal?.sum;
   let count = 0;
@@ -190,7 +190,7 @@ export function createTill(deps: TillDeps) {
   }
 
   /** Sends it, and notes for people what came of it. */
-  async function exchange(message: AnyMessage): Promise<Told> {
+  async function exchange(message: AnyMessage): Promise<DeliveryResult> {
     count += 1;
     const number = count;
     const request = writeMessage(message);
@@ -198,29 +198,29 @@ export function createTill(deps: TillDeps) {
     const begun = now();
     const exchanged: Exchange = { number, category, request, status: 'Waiting' };
     show({ exchanges: withExchange(view.exchanges, exchanged) });
-    const told = await deps.send(request);
+    const delivery = await deps.send(request);
     const tookMs = now() - begun;
-    const end: Partial<Exchange> = { status: told.kind, tookMs };
-    if (told.kind === 'Answered') {
-      const reading = readMessage(told.text);
-      const found = reading.kind === 'Message' ? resultOf(reading.message) : undefined;
-      const { Result: result, ErrorCondition: condition } = found ?? {};
-      Object.assign(end, { response: told.text, result, condition });
+    const end: Partial<Exchange> = { status: delivery.kind, tookMs };
+    if (delivery.kind === 'Answered') {
+      const reading = readMessage(delivery.text);
+      const responseResult = reading.kind === 'Message' ? resultOf(reading.message) : undefined;
+      const { Result: result, ErrorCondition: condition } = responseResult ?? {};
+      Object.assign(end, { response: delivery.text, result, condition });
     }
-    if ('fault' in told) Object.assign(end, { fault: told.fault });
+    if ('fault' in delivery) Object.assign(end, { fault: delivery.fault });
     show({ exchanges: withEnd(view.exchanges, number, end) });
-    return told;
+    return delivery;
   }
 
   function finish(request: Header, ended: Ended): void {
-    keep({ journal: undefined });
+    save({ journal: undefined });
     if (isMoney(request.MessageCategory)) show({ running: undefined, ended });
   }
 
   function finished(step: Extract<SaleStep, { do: 'Finish' }>): void {
     const { request } = step;
-    const of = request.MessageCategory as Money;
-    if (step.outcome === 'Answered') finish(request, endOf(of, sum, step.message));
+    const service = request.MessageCategory as Money;
+    if (step.outcome === 'Answered') finish(request, endOf(service, sum, step.message));
     else if (step.outcome === 'Faulty') {
       const { Result, ErrorCondition, AdditionalResponse } = step.response;
       const refusal = {
@@ -228,25 +228,25 @@ export function createTill(deps: TillDeps) {
         condition: ErrorCondition,
         additional: additionalOf(AdditionalResponse),
       };
-      finish(request, { of, sum, ...refusal, receipt: [] });
-    } else finish(request, { of, sum, result: step.outcome, receipt: [] });
+      finish(request, { service, sum, ...refusal, receipt: [] });
+    } else finish(request, { service, sum, result: step.outcome, receipt: [] });
   }
 
   /** What follows from an answer that did not come. */
-  function withoutAnswer({ header }: AnyMessage, told: Told): SaleStep {
+  function withoutAnswer({ header }: AnyMessage, delivery: DeliveryResult): SaleStep {
     if (!isMoney(header.MessageCategory)) return { do: 'Wait' };
-    if (told.kind === 'NotSent') return sale.notSent();
-    show({ running: { of: header.MessageCategory, isAsking: true } });
+    if (delivery.kind === 'NotSent') return sale.notSent();
+    show({ running: { service: header.MessageCategory, isAsking: true } });
     return sale.lost();
   }
 
   async function send(message: AnyMessage): Promise<void> {
     const journaled = sale.journal();
-    keep({ journal: journaled === undefined ? undefined : { ...journaled, sum } });
-    const told = await exchange(message);
+    save({ journal: journaled === undefined ? undefined : { ...journaled, sum } });
+    const delivery = await exchange(message);
     if (isOver) return;
-    if (told.kind === 'Answered') {
-      const reading = readMessage(told.text);
+    if (delivery.kind === 'Answered') {
+      const reading = readMessage(delivery.text);
       if (reading.kind === 'Protected')
         return act(withoutAnswer(message, { kind: 'Unknown', fault: reading }));
       const step = sale.receive(reading);
@@ -254,7 +254,7 @@ export function createTill(deps: TillDeps) {
       const isLost = step.do === 'Ignore' && isMoney(message.header.MessageCategory);
       return act(isLost && sale.journal() !== undefined ? sale.lost() : step);
     }
-    if (told.kind !== 'Taken') await act(withoutAnswer(message, told));
+    if (delivery.kind !== 'Taken') await act(withoutAnswer(message, delivery));
     else schedule();
   }
 
@@ -274,14 +274,14 @@ export function createTill(deps: TillDeps) {
     );
   }
 
-  function begin(of: Money, step: SaleStep): void {
+  function begin(service: Money, step: SaleStep): void {
     if (step.do !== 'Send') return;
-    show({ running: { of, isAsking: false }, ended: undefined });
+    show({ running: { service, isAsking: false }, ended: undefined });
     act(step).catch(deps.onFault);
   }
 
   /** Goes besides whatever runs; its answer is for people alone. */
-  function ask<Of extends 'Diagnosis' | 'TransactionStatus'>(
+  function sendInquiry<Of extends 'Diagnosis' | 'TransactionStatus'>(
     category: Of,
     body: Body<Of, 'Request'>,
   ): void {
@@ -296,7 +296,7 @@ export function createTill(deps: TillDeps) {
   const at = () => new Date(now()).toISOString();
 
   if (journal !== undefined && isMoney(journal.header.MessageCategory)) {
-    view = { ...view, running: { of: journal.header.MessageCategory, isAsking: true } };
+    view = { ...view, running: { service: journal.header.MessageCategory, isAsking: true } };
   }
 
   return {
@@ -304,19 +304,19 @@ export function createTill(deps: TillDeps) {
     /** Goes on with what an earlier page has left open. */
     start: () => void act(sale.tick()).catch(deps.onFault),
 
-    pay(wanted: Sum): void {
+    pay(requested: Sum): void {
       if (sale.journal() !== undefined) return;
-      sum = wanted;
+      sum = requested;
       const order = deps.newId().slice(0, orderLength);
-      begin('Payment', sale.begin('Payment', paymentOf(wanted, order, at())));
+      begin('Payment', sale.begin('Payment', paymentOf(requested, order, at())));
     },
 
     /** All of a payment, by the terminal's name of it. */
-    reverse({ transactionId, timeStamp, sum: of }: Ended): void {
+    reverse({ transactionId, timeStamp, sum: service }: Ended): void {
       if (sale.journal() !== undefined || transactionId === undefined) return;
-      sum = of;
-      const named = { TransactionID: transactionId, TimeStamp: timeStamp ?? at() };
-      begin('Reversal', sale.begin('Reversal', reversalOf(saleId, tsn, named)));
+      sum = service;
+      const original = { TransactionID: transactionId, TimeStamp: timeStamp ?? at() };
+      begin('Reversal', sale.begin('Reversal', reversalOf(saleId, tsn, original)));
     },
 
     abort(): void {
@@ -327,7 +327,7 @@ export function createTill(deps: TillDeps) {
     /** Of what runs; else of the last one. */
     askStatus(): void {
       const { MessageCategory, ServiceID, SaleID, POIID } = sale.journal()?.header ?? {};
-      ask(
+      sendInquiry(
         'TransactionStatus',
         ServiceID === undefined
           ? {}
@@ -335,7 +335,7 @@ export function createTill(deps: TillDeps) {
       );
     },
 
-    diagnose: () => ask('Diagnosis', { HostDiagnosisFlag: true }),
+    diagnose: () => sendInquiry('Diagnosis', { HostDiagnosisFlag: true }),
 
     stop(): void {
       isOver = true;

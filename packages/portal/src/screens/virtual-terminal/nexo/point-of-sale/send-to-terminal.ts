@@ -4,13 +4,13 @@ import { isProblem } from '../../../../api/api-errors.ts';
 import { callRaw } from '../../../../api/client.ts';
 
 /** `Unknown`: it may have arrived; `NotSent`: the terminal never had it. */
-export type Told =
+export type DeliveryResult =
   | { readonly kind: 'Answered'; readonly text: string }
   /** It has no answer, such as an abort. */
   | { readonly kind: 'Taken' }
   | { readonly kind: 'NotSent' | 'Unknown'; readonly fault: unknown };
 
-export type SendToTerminal = (text: string) => Promise<Told>;
+export type SendToTerminal = (text: string) => Promise<DeliveryResult>;
 
 type Where = { readonly tsn: string; readonly deviceId: string; readonly posId: string };
 
@@ -29,8 +29,8 @@ export function sendTo({ tsn, deviceId, posId }: Where): SendToTerminal {
         file: { content: new Blob([text]), type: 'application/json' },
         limitMs: answerLimitMs,
       });
-      const told = await answer.text();
-      return told === '' ? { kind: 'Taken' } : { kind: 'Answered', text: told };
+      const responseText = await answer.text();
+      return responseText === '' ? { kind: 'Taken' } : { kind: 'Answered', text: responseText };
     } catch (fault) {
       const isSure = isProblem(fault) && fault.problem.outcome === 'NotProcessed';
       return { kind: isSure ? 'NotSent' : 'Unknown', fault };

@@ -41,8 +41,8 @@ const entryModes = {
 export const isSigned = (verification: TestCard['verification'], way: Way): boolean =>
   verification === 'Signature' && (way === 'Insert' || way === 'Swipe');
 
-function instrumentOf(inside: Inside, sale: Sale, of: Try, number: number): object {
-  const { card, way, isPinVerified } = of;
+function instrumentOf(inside: Inside, sale: Sale, attempt: Try, number: number): object {
+  const { card, way, isPinVerified } = attempt;
   const { now, randomHex } = inside;
   if (way === 'Swipe') return { track2: trackOf(card, way, now()) };
   if (way === 'Key') {
@@ -72,7 +72,7 @@ async function send(
   { header }: Pick<Work, 'header'>,
   inside: Inside,
   sale: Sale,
-  of: Try,
+  attempt: Try,
 ): Promise<Transaction> {
   const { keeper, platform, now, times, tsn, panel } = inside;
   const { amount, currency, saleData } = sale;
@@ -81,7 +81,7 @@ async function send(
   const clientTransactionId = `${serial}-${now().toString(36)}-${number}`;
   const until = now() + times.validMs;
   panel.show({ state: 'Busy', sum: { amount, currency } });
-  keeper.keep({
+  keeper.save({
     transactions: number,
     pending: {
       kind: 'Sale',
@@ -89,24 +89,24 @@ async function send(
       saleData,
       clientTransactionId,
       until,
-      isSignatureDue: isSigned(of.card.verification, of.way),
+      isSignatureDue: isSigned(attempt.card.verification, attempt.way),
     },
   });
-  const asked = await platform.sell({
+  const response = await platform.sell({
     clientTransactionId,
     amount,
     currency,
-    entryMode: entryModes[of.way],
-    instrument: instrumentOf(inside, sale, of, number),
-    ...defined({ stepUpOf: of.stepUpOf }),
+    entryMode: entryModes[attempt.way],
+    instrument: instrumentOf(inside, sale, attempt, number),
+    ...defined({ stepUpOf: attempt.stepUpOf }),
     ...orderOf(sale),
     notAfter: new Date(until).toISOString(),
     confirmWithinSeconds: confirmSeconds,
   });
-  const known = await knownOf(inside, asked, { clientTransactionId, until });
-  if (known.kind === 'Told') return known.transaction;
-  if (known.kind === 'NotTaken')
-    throw new ServiceFault(refusalOf(known.code), passOnReason(known.code));
+  const outcome = await knownOf(inside, response, { clientTransactionId, until });
+  if (outcome.kind === 'Told') return outcome.transaction;
+  if (outcome.kind === 'NotTaken')
+    throw new ServiceFault(refusalOf(outcome.code), passOnReason(outcome.code));
   await takeBack(inside, { clientTransactionId, until, reason: 'Timeout' });
   throw new ServiceFault('UnreachableHost', 'outcome_unknown_reversed', clientTransactionId);
 }
@@ -136,10 +136,10 @@ async function read(
 }
 
 /** The tap that was declined for want of a chip or a PIN; nothing where it is over. */
-function nextTry(of: Try, told: Transaction): Try | undefined {
-  const isAskedFor = told.terminalAction === 'UseChip' || told.terminalAction === 'AskPin';
-  const canInsert = of.way === 'Tap' && of.card.ways.includes('Insert');
-  return isAskedFor && canInsert ? { ...of, stepUpOf: told.transactionId } : undefined;
+function nextTry(attempt: Try, transaction: Transaction): Try | undefined {
+  const isRequested = transaction.terminalAction === 'UseChip' || transaction.terminalAction === 'AskPin';
+  const canInsert = attempt.way === 'Tap' && attempt.card.ways.includes('Insert');
+  return isRequested && canInsert ? { ...attempt, stepUpOf: transaction.transactionId } : undefined;
 }
 
 /**
@@ -150,11 +150,11 @@ function nextTry(of: Try, told: Transaction): Try | undefined {
 export async function authorise(work: Work, inside: Inside, sale: Sale): Promise<Approval> {
   let before: Try | undefined;
   for (let tries = 1; ; tries += 1) {
-    const of: Try = await read(work, inside, sale, before);
+    const attempt: Try = await read(work, inside, sale, before);
     work.commit();
-    const transaction = await send(work, inside, sale, of);
-    if (transaction.approved) return { ...of, transaction };
-    before = tries < triesMost ? nextTry(of, transaction) : undefined;
+    const transaction = await send(work, inside, sale, attempt);
+    if (transaction.approved) return { ...attempt, transaction };
+    before = tries < triesMost ? nextTry(attempt, transaction) : undefined;
     if (before === undefined) {
       const { response, state, transactionId } = transaction;
       throw new ServiceFault(
@@ -164,7 +164,7 @@ export async function authorise(work: Work, inside: Inside, sale: Sale): Promise
       );
     }
     // Declined is declined: nothing was taken, and the till may still give up.
-    inside.keeper.keep({ pending: undefined });
+    inside.keeper.save({ pending: undefined });
     work.release();
   }
 }

@@ -16,7 +16,7 @@ export type Socket = Pick<WebSocket, 'send' | 'close' | 'readyState'> & {
 
 export type LinkDeps = {
   /** A ticket and where to go with it; each is good once. */
-  readonly ask: () => Promise<Pick<PortalTerminalConnection, 'connectionUrl' | 'protocols'>>;
+  readonly requestTicket: () => Promise<Pick<PortalTerminalConnection, 'connectionUrl' | 'protocols'>>;
   readonly open: (url: string, protocols: readonly string[]) => Socket;
   /** Calls back after a while; @returns ends that. */
   readonly after: (ms: number, then: () => void) => () => void;
@@ -51,10 +51,10 @@ function refusedFor(error: unknown): LinkState | undefined {
 
 /** @example const link = createLink(deps); link.plugIn(); */
 export function createLink(deps: LinkDeps): Link {
-  const { ask, open, after, heard, onState } = deps;
+  const { requestTicket, open, after, heard, onState } = deps;
   let socket: Socket | undefined;
   /** Counts the times that it was plugged in: what belongs to an earlier one is over. */
-  let turn = 0;
+  let attempt = 0;
   let pauseMs = firstPauseMs;
   let stopWaiting = () => {};
 
@@ -68,25 +68,25 @@ export function createLink(deps: LinkDeps): Link {
     dropped.close(done);
   }
 
-  function again(mine: number): void {
+  function reconnectLater(ownAttempt: number): void {
     onState({ state: 'Waiting' });
-    stopWaiting = after(pauseMs, () => void connect(mine));
+    stopWaiting = after(pauseMs, () => void connect(ownAttempt));
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
   }
 
-  function closed(mine: number, code: number): void {
-    if (mine !== turn) return;
+  function closed(ownAttempt: number, code: number): void {
+    if (ownAttempt !== attempt) return;
     socket = undefined;
     if (code === replaced) onState({ state: 'Replaced' });
     else if (code === unauthorized) onState({ state: 'Ended' });
-    else again(mine);
+    else reconnectLater(ownAttempt);
   }
 
-  async function connect(mine: number): Promise<void> {
+  async function connect(ownAttempt: number): Promise<void> {
     onState({ state: 'Connecting' });
     try {
-      const { connectionUrl, protocols } = await ask();
-      if (mine !== turn) return;
+      const { connectionUrl, protocols } = await requestTicket();
+      if (ownAttempt !== attempt) return;
       const opened = open(connectionUrl, protocols);
       socket = opened;
       opened.onopen = () => {
@@ -96,17 +96,17 @@ export function createLink(deps: LinkDeps): Link {
       opened.onmessage = ({ data }) => {
         if (typeof data === 'string') heard(data);
       };
-      opened.onclose = ({ code }) => closed(mine, code);
+      opened.onclose = ({ code }) => closed(ownAttempt, code);
     } catch (error) {
-      if (mine !== turn) return;
+      if (ownAttempt !== attempt) return;
       const refused = refusedFor(error);
-      if (refused === undefined) again(mine);
+      if (refused === undefined) reconnectLater(ownAttempt);
       else onState(refused);
     }
   }
 
   function unplug(): void {
-    turn += 1;
+    attempt += 1;
     stopWaiting();
     drop();
   }
@@ -120,7 +120,7 @@ export function createLink(deps: LinkDeps): Link {
     plugIn() {
       unplug();
       pauseMs = firstPauseMs;
-      void connect(turn);
+      void connect(attempt);
     },
     unplug() {
       unplug();

@@ -4,7 +4,7 @@ import { isProblem } from '../../../../api/api-errors.ts';
 import { api } from '../../../../api/client.ts';
 
 /** What became of a question. `Unknown`: it may have arrived; `NotSent`: it was surely not taken. */
-export type Asked =
+export type PlatformAnswer =
   | { readonly outcome: 'Answered'; readonly transaction: Transaction & OperationAnswer }
   | { readonly outcome: 'Refused'; readonly status: number; readonly code: string }
   | { readonly outcome: 'Unknown' | 'NotSent' };
@@ -12,11 +12,11 @@ export type Asked =
 type Members = Readonly<Record<string, unknown>>;
 
 export type TerminalPlatform = {
-  sell(body: Members): Promise<Asked>;
-  operate(id: string, verb: 'refund' | 'cancel', body: Members): Promise<Asked>;
+  sell(body: Members): Promise<PlatformAnswer>;
+  operate(id: string, verb: 'refund' | 'cancel', body: Members): Promise<PlatformAnswer>;
   /** Says that the sale counts: one that nobody confirms goes back by itself. */
-  confirm(id: string): Promise<Asked>;
-  find(id: string): Promise<Asked>;
+  confirm(id: string): Promise<PlatformAnswer>;
+  find(id: string): Promise<PlatformAnswer>;
   /** Which of refund and cancel takes a sale back now; nothing where neither does. */
   takesBack(id: string): Promise<'refund' | 'cancel' | undefined>;
   isAvailable(): Promise<boolean>;
@@ -28,7 +28,7 @@ const tooMany = 429;
 const answerLimitMs = 45_000;
 
 /** A fault of the platform says nothing of what was done before it, and a broken line as little. */
-function askedOf(error: unknown): Asked {
+function answerOfError(error: unknown): PlatformAnswer {
   if (!isProblem(error)) return { outcome: 'Unknown' };
   const { status, code } = error.problem;
   if (status >= faultsFrom) return { outcome: 'Unknown' };
@@ -40,21 +40,21 @@ export function connectPlatform(deviceId: string): TerminalPlatform {
   const headers = { 'x-switchyard-device': deviceId };
   const options = { headers, limitMs: answerLimitMs };
 
-  async function ask(work: Promise<Transaction & OperationAnswer>): Promise<Asked> {
+  async function answerOf(work: Promise<Transaction & OperationAnswer>): Promise<PlatformAnswer> {
     try {
       return { outcome: 'Answered', transaction: await work };
     } catch (error) {
-      return askedOf(error);
+      return answerOfError(error);
     }
   }
 
   return {
-    sell: (body) => ask(api.post(`${base}/process`, { ...options, body })),
+    sell: (body) => answerOf(api.post(`${base}/process`, { ...options, body })),
     operate: (id, verb, body) =>
-      ask(api.post(`${base}/${encodeURIComponent(id)}/${verb}`, { ...options, body })),
-    confirm: (id) => ask(api.post(`${base}/${encodeURIComponent(id)}/confirm`, options)),
+      answerOf(api.post(`${base}/${encodeURIComponent(id)}/${verb}`, { ...options, body })),
+    confirm: (id) => answerOf(api.post(`${base}/${encodeURIComponent(id)}/confirm`, options)),
     find: (id) =>
-      ask(api.get(`${base}/${encodeURIComponent(id)}`, { ...options, isBackground: true })),
+      answerOf(api.get(`${base}/${encodeURIComponent(id)}`, { ...options, isBackground: true })),
     async takesBack(id) {
       try {
         const path = `${base}/${encodeURIComponent(id)}/allowedoperations`;

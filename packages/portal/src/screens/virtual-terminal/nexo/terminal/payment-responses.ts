@@ -31,7 +31,7 @@ export function approvedAnswer(
   const { transactionId, createdAt, currency, card, receipt, authorizedAmount } = transaction;
   const { authorizationCode, retrievalReferenceNumber } = transaction;
   const { acquirerMerchantId, terminalId } = receipt?.merchant ?? {};
-  const known = defined({ PaymentBrand: card?.scheme, MaskedPan: card?.maskedNumber });
+  const cardData = defined({ PaymentBrand: card?.scheme, MaskedPan: card?.maskedNumber });
   return {
     Response: succeeded,
     SaleData: saleData,
@@ -41,7 +41,7 @@ export function approvedAnswer(
       PaymentInstrumentData: {
         PaymentInstrumentType: 'Card',
         CardData: {
-          ...known,
+          ...cardData,
           ...defined({ EntryMode: approval === undefined ? undefined : entryModes[approval.way] }),
         },
       },

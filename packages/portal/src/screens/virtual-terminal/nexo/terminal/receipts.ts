@@ -4,10 +4,10 @@ import type { Structure } from '@switchyard/nexo';
 
 const columns = 32;
 
-function pair(left: string, right: string | undefined): string[] {
-  if (right === undefined || right === '') return [];
-  const room = columns - right.length;
-  return room > left.length ? [left.padEnd(room) + right] : [left, right.padStart(columns)];
+function pair(label: string, value: string | undefined): string[] {
+  if (value === undefined || value === '') return [];
+  const labelWidth = columns - value.length;
+  return labelWidth > label.length ? [label.padEnd(labelWidth) + value] : [label, value.padStart(columns)];
 }
 
 const centred = (text: string): string =>

@@ -22,13 +22,13 @@ async function replyTo(inside: Inside, pending: Pending): Promise<Reply> {
     return reversedAnswer(pending.original, await operated(inside, pending));
   }
   const { clientTransactionId, until, saleData } = pending;
-  const known = await findOut(inside, pending);
-  if (known.kind === 'NotTaken') throw new ServiceFault('Aborted', nothingTaken);
-  if (known.kind === 'Unreachable') {
+  const outcome = await findOut(inside, pending);
+  if (outcome.kind === 'NotTaken') throw new ServiceFault('Aborted', nothingTaken);
+  if (outcome.kind === 'Unreachable') {
     await takeBack(inside, { clientTransactionId, until, reason: 'Timeout' });
     throw new ServiceFault('UnreachableHost', 'outcome_unknown_reversed', clientTransactionId);
   }
-  const { transaction } = known;
+  const { transaction } = outcome;
   if (transaction.approved && pending.isSignatureDue) {
     await takeBack(inside, { clientTransactionId, until, reason: 'CustomerCancel' });
     throw new ServiceFault('Aborted', 'signature_missing_reversed', transaction.transactionId);

@@ -61,7 +61,7 @@ async function endWith(
     }
     panel.show({ state: 'Busy', sum: sale });
     const { pending } = keeper.read();
-    if (pending?.kind === 'Sale') keeper.keep({ pending: { ...pending, isSignatureDue: false } });
+    if (pending?.kind === 'Sale') keeper.save({ pending: { ...pending, isSignatureDue: false } });
   }
   if (!inside.isReplaced()) return;
   await undo();
@@ -90,12 +90,12 @@ export async function operated(
   { transactionId, verb, body }: PendingReversal,
 ): Promise<Transaction & OperationAnswer> {
   for (let tries = 1; ; tries += 1) {
-    const asked = await platform.operate(transactionId, verb, body);
-    if (asked.outcome === 'Answered') return doneOf(asked.transaction);
-    if (asked.outcome === 'Refused') {
+    const response = await platform.operate(transactionId, verb, body);
+    if (response.outcome === 'Answered') return doneOf(response.transaction);
+    if (response.outcome === 'Refused') {
       throw new ServiceFault(
-        refusals[asked.code] ?? 'NotAllowed',
-        passOnReason(asked.code),
+        refusals[response.code] ?? 'NotAllowed',
+        passOnReason(response.code),
         transactionId,
       );
     }
@@ -122,25 +122,25 @@ function doneOf(answer: Transaction & OperationAnswer): Transaction & OperationA
 const takenBack: readonly string[] = ['Refunded', 'Cancelled', 'Reversed'];
 
 async function currencyOf({ platform }: Inside, id: string): Promise<string> {
-  const found = await platform.find(id);
-  if (found.outcome === 'Answered') {
-    const { state, currency } = found.transaction;
+  const response = await platform.find(id);
+  if (response.outcome === 'Answered') {
+    const { state, currency } = response.transaction;
     if (takenBack.includes(state)) throw new ServiceFault('NotAllowed', 'already_refunded', id);
     return currency;
   }
-  if (found.outcome === 'Refused') throw new ServiceFault('NotFound', passOnReason(found.code));
+  if (response.outcome === 'Refused') throw new ServiceFault('NotFound', passOnReason(response.code));
   throw new ServiceFault('UnreachableHost', 'original_lookup_failed');
 }
 
 async function reversal(work: Work<'ReversalRequest'>, inside: Inside): Promise<Reply> {
   const { keeper, platform, panel, now } = inside;
-  const { OriginalPOITransaction: original, ReversedAmount: wanted } = work.body;
+  const { OriginalPOITransaction: original, ReversedAmount: requestedAmount } = work.body;
   const transactionId = original.POITransactionID?.TransactionID;
   if (transactionId === undefined) throw new ServiceFault('NotAllowed', 'original_missing');
   work.commit();
   panel.show({ state: 'Busy' });
   const currency = await currencyOf(inside, transactionId);
-  const amount = wanted === undefined ? {} : { amount: minor(wanted, currency), currency };
+  const amount = requestedAmount === undefined ? {} : { amount: minor(requestedAmount, currency), currency };
   const verb = (await platform.takesBack(transactionId)) ?? 'cancel';
   const number = keeper.read().transactions + 1;
   const clientOperationId = `${work.header.ServiceID}-${now().toString(36)}-${number}`;
@@ -153,10 +153,10 @@ async function reversal(work: Work<'ReversalRequest'>, inside: Inside): Promise<
     verb,
     body: { ...amount, ...reason, clientOperationId },
   };
-  keeper.keep({ transactions: number, pending });
+  keeper.save({ transactions: number, pending });
   const done = await operated(inside, pending);
-  const taken = done.operation?.amount ?? done.amount;
-  panel.show({ state: 'Reversed', sum: { amount: taken, currency } });
+  const reversedAmount = done.operation?.amount ?? done.amount;
+  panel.show({ state: 'Reversed', sum: { amount: reversedAmount, currency } });
   return reversedAnswer(original, done);
 }
 
@@ -172,14 +172,14 @@ function statusOf(isReachable: boolean): Structure<'POIStatus'> {
 }
 
 async function diagnosis({ header, body }: Work<'DiagnosisRequest'>, inside: Inside) {
-  const isAsked = body.HostDiagnosisFlag === true;
-  const isReachable = !isAsked || (await inside.platform.isAvailable());
+  const isRequested = body.HostDiagnosisFlag === true;
+  const isReachable = !isRequested || (await inside.platform.isAvailable());
   const { loggedIn } = inside.keeper.read().dialogue;
   const answer: Structure<'DiagnosisResponse'> = {
     Response: succeeded,
     LoggedSaleID: loggedIn.includes(header.SaleID) ? [header.SaleID] : [],
     POIStatus: statusOf(isReachable),
-    ...(isAsked
+    ...(isRequested
       ? { HostStatus: [{ AcquirerID: 'Switchyard', IsReachableFlag: isReachable }] }
       : {}),
   };

@@ -120,8 +120,8 @@ export function createPanel({ cardMs }: { readonly cardMs: number }) {
   /** The number is typed by its holder: the terminal shows it, as it has no other way to be checked. */
   async function waitForNumber(sum: Sum, card: TestCard, signal: AbortSignal): Promise<TestCard> {
     let digits = card.number;
-    const shown = (isWrong: boolean) => show({ state: 'Number', sum, digits, isWrong });
-    shown(false);
+    const showNumber = (isWrong: boolean) => show({ state: 'Number', sum, digits, isWrong });
+    showNumber(false);
     return wait<TestCard>(signal, (done) => ({
       key(key) {
         if (key === 'Ok' && passesLuhn(digits)) {
@@ -129,7 +129,7 @@ export function createPanel({ cardMs }: { readonly cardMs: number }) {
           return;
         }
         digits = typed(digits, key, digitsMost);
-        shown(key === 'Ok');
+        showNumber(key === 'Ok');
       },
     }));
   }
@@ -150,8 +150,8 @@ export function createPanel({ cardMs }: { readonly cardMs: number }) {
     ): Promise<Presented> {
       show({ state: 'Card', sum, ways, hint });
       const presented = await wait<Presented>(signal, (done) => ({
-        present(found) {
-          if (ways.includes(found.way) && found.card.ways.includes(found.way)) done(found);
+        present(presented) {
+          if (ways.includes(presented.way) && presented.card.ways.includes(presented.way)) done(presented);
         },
       }));
       if (presented.way !== 'Key') return presented;
@@ -162,8 +162,8 @@ export function createPanel({ cardMs }: { readonly cardMs: number }) {
     async waitForPin(sum: Sum, signal: AbortSignal): Promise<void> {
       let triesLeft = pinTries;
       let pin = '';
-      const shown = () => show({ state: 'Pin', sum, typed: pin.length, triesLeft });
-      shown();
+      const showPin = () => show({ state: 'Pin', sum, typed: pin.length, triesLeft });
+      showPin();
       await wait<true>(signal, (done, fail) => ({
         key(key) {
           if (key === 'Ok' && pin.length >= pinLength.least) {
@@ -178,7 +178,7 @@ export function createPanel({ cardMs }: { readonly cardMs: number }) {
               return;
             }
           } else pin = typed(pin, key, pinLength.most);
-          shown();
+          showPin();
         },
       }));
     },

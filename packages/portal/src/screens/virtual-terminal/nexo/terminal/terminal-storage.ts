@@ -41,7 +41,7 @@ export type Memory = {
 export type Keeper = {
   read(): Memory;
   /** @throws where the browser keeps nothing more: then nothing was done */
-  keep(changes: Partial<Memory>): void;
+  save(changes: Partial<Memory>): void;
 };
 
 export type Shelf = Pick<Storage, 'getItem' | 'setItem'>;
@@ -52,12 +52,12 @@ const fresh: Memory = { dialogue: { services: [], loggedIn: [] }, transactions: 
 
 /** The browser has little room: the youngest services, and the answers of the youngest of these. */
 function shortened({ services, loggedIn }: PoiMemory): PoiMemory {
-  const kept = services.slice(-servicesMost);
-  const answered = kept.filter(({ answer }) => answer !== undefined);
+  const latest = services.slice(-servicesMost);
+  const answered = latest.filter(({ answer }) => answer !== undefined);
   const dropped = new Set<ServiceRecord>(answered.slice(0, -answersMost));
   return {
     loggedIn,
-    services: kept.map((record) => {
+    services: latest.map((record) => {
       if (!dropped.has(record)) return record;
       const { answer: _answer, ...rest } = record;
       return { ...rest, dropped: true };
@@ -81,7 +81,7 @@ export function openMemory(shelf: Shelf, tsn: string): Keeper {
   let memory = readFrom(shelf.getItem(name));
   return {
     read: () => memory,
-    keep(changes) {
+    save(changes) {
       const next = { ...memory, ...changes };
       const written = { ...next, dialogue: shortened(next.dialogue) };
       shelf.setItem(name, JSON.stringify(written));

@@ -44,7 +44,7 @@ export type Terminal = {
    * `Replaced`: another terminal has its name, and what is approved now is taken back, since nobody could
    * ask here for it.
    */
-  off(why: 'Left' | 'Replaced'): Promise<void>;
+  switchOff(why: 'Left' | 'Replaced'): Promise<void>;
   /** Tries again to take back what is owed. */
   settle(): Promise<void>;
 };
@@ -67,7 +67,7 @@ export function createTerminal(deps: TerminalDeps): Terminal {
   let isOff = false;
   let isReplaced = false;
   let isReady = false;
-  let shown = 0;
+  let displayCount = 0;
   const inside: Inside = {
     tsn,
     now,
@@ -80,14 +80,14 @@ export function createTerminal(deps: TerminalDeps): Terminal {
     isReplaced: () => isReplaced,
   };
   const at = () => new Date(now()).toISOString();
-  const say = (message: AnyMessage): void => send(writeMessage(message));
+  const sendMessage = (message: AnyMessage): void => send(writeMessage(message));
 
   /** The end of a service stands on the screen for a while. */
   async function idleSoon(): Promise<void> {
-    shown += 1;
-    const mine = shown;
+    displayCount += 1;
+    const ownCount = displayCount;
     await deps.pause(times.endMs);
-    if (mine === shown && poi.running() === undefined && !isOff) panel.show({ state: 'Idle' });
+    if (ownCount === displayCount && poi.running() === undefined && !isOff) panel.show({ state: 'Idle' });
   }
 
   function failureOf(message: AnyMessage, error: unknown): AnyMessage | undefined {
@@ -97,8 +97,8 @@ export function createTerminal(deps: TerminalDeps): Terminal {
         ? error
         : new ServiceFault('UnavailableService', 'terminal_fault');
     const { condition, additional, transactionId } = fault;
-    const isShown = ['Payment', 'Reversal'].includes(message.header.MessageCategory);
-    if (isShown) panel.show({ state: 'Declined', condition, text: additional });
+    const isOnScreen = ['Payment', 'Reversal'].includes(message.header.MessageCategory);
+    if (isOnScreen) panel.show({ state: 'Declined', condition, text: additional });
     return failureTo(message, condition, {
       at: at(),
       ...defined({ additional, transactionId }),
@@ -143,8 +143,8 @@ export function createTerminal(deps: TerminalDeps): Terminal {
     tasks.delete(taskKey(header));
     if (answer !== undefined) {
       poi.finish(answer);
-      keeper.keep({ dialogue: poi.memory(), ...(isMain && isReady ? { pending: undefined } : {}) });
-      say(answer);
+      keeper.save({ dialogue: poi.memory(), ...(isMain && isReady ? { pending: undefined } : {}) });
+      sendMessage(answer);
     }
     if (isMain) idleSoon().catch(onFault);
   }
@@ -157,12 +157,12 @@ export function createTerminal(deps: TerminalDeps): Terminal {
 
   function abort(running: Header, message: AnyMessage): void {
     const task = tasks.get(taskKey(running));
-    if (task === undefined || task.isCommitted) say(poi.cannotAbort(message));
+    if (task === undefined || task.isCommitted) sendMessage(poi.cannotAbort(message));
     else task.controller.abort(new ServiceFault('Aborted', 'aborted'));
   }
 
   function act(decision: PoiDecision): void {
-    if (decision.do === 'Answer' || decision.do === 'Notify') say(decision.message);
+    if (decision.do === 'Answer' || decision.do === 'Notify') sendMessage(decision.message);
     if (decision.do === 'Abort') abort(decision.running, decision.message);
     if (decision.do === 'Run') begin(decision.message);
   }
@@ -174,7 +174,7 @@ export function createTerminal(deps: TerminalDeps): Terminal {
       const answer = await answerAfterRestart(inside, pending);
       if (answer !== undefined) poi.finish(answer);
     }
-    keeper.keep({ dialogue: poi.memory(), pending: undefined });
+    keeper.save({ dialogue: poi.memory(), pending: undefined });
     isReady = true;
     if (!isOff) panel.show({ state: 'Idle' });
     await settleOwed(inside);
@@ -189,10 +189,10 @@ export function createTerminal(deps: TerminalDeps): Terminal {
       const reading = readMessage(text);
       // A page has no key: the dialogue rejects a protected message.
       const decision = poi.receive(reading, text);
-      keeper.keep({ dialogue: poi.memory() });
+      keeper.save({ dialogue: poi.memory() });
       act(decision);
     },
-    async off(why) {
+    async switchOff(why) {
       isOff = true;
       isReplaced ||= why === 'Replaced';
       for (const { controller, isCommitted } of tasks.values()) {
