@@ -4,15 +4,15 @@ import { describe, test } from 'node:test';
 import { type GroupName, groupPermissions, type Problem } from '@switchyard/contract';
 import {
   ConnectionError,
-  faultsByField,
+  errorsByField,
   ProblemError,
-  problemFrom,
+  parseProblem,
 } from '../src/api/api-errors.ts';
-import { mayRetry, pauseMs } from '../src/api/query-client.ts';
-import { niceTop, pathOf } from '../src/charts/chart-scale.ts';
-import { nameMost, viewsMost, withView } from '../src/filters/saved-views.ts';
+import { retryDelayMs, shouldRetry } from '../src/api/query-client.ts';
+import { linePath, roundUpScale } from '../src/charts/chart-scale.ts';
+import { addView, maxNameLength, maxViews } from '../src/filters/saved-views.ts';
 import { navigation, navigationFor } from '../src/navigation.ts';
-import { amountFor } from '../src/screens/virtual-terminal/simulated-outcomes.ts';
+import { amountWithOutcome } from '../src/screens/virtual-terminal/simulated-outcomes.ts';
 import { screens } from '../src/screens.ts';
 
 function addressesOf(
@@ -62,7 +62,7 @@ describe('the navigation', () => {
   });
 
   test('an address asks for what its link in the rail asks for', () => {
-    for (const { word: _word, icon: _icon, to, ...access } of navigation.flatMap(
+    for (const { labelKey: _word, icon: _icon, to, ...access } of navigation.flatMap(
       (each) => each.items,
     )) {
       const { path: _path, load: _load, ...asked } = screens.find(({ path }) => path === to) ?? {};
@@ -83,7 +83,7 @@ describe('the navigation', () => {
 
 describe('refusals', () => {
   const refusal = (facts: Partial<Problem>) =>
-    new ProblemError(problemFrom(facts.status ?? 422, facts, 'r-1'));
+    new ProblemError(parseProblem(facts.status ?? 422, facts, 'r-1'));
 
   test('show each member its own fault', () => {
     const fault = refusal({
@@ -92,15 +92,15 @@ describe('refusals', () => {
         { pointer: '?limit', code: 'field_invalid', detail: 'Too many.' },
       ],
     });
-    assert.deepEqual(faultsByField(fault), {
+    assert.deepEqual(errorsByField(fault), {
       'address.country': 'No country.',
       limit: 'Too many.',
     });
-    assert.deepEqual(faultsByField(new Error('x')), {});
+    assert.deepEqual(errorsByField(new Error('x')), {});
   });
 
   test('a page of a proxy in place of a problem is one, too', () => {
-    const problem = problemFrom(502, '<html>Bad Gateway</html>', 'r-2');
+    const problem = parseProblem(502, '<html>Bad Gateway</html>', 'r-2');
     assert.deepEqual(
       [problem.status, problem.requestId, problem.outcome, problem.retryable],
       [502, 'r-2', 'Unknown', true],
@@ -108,13 +108,13 @@ describe('refusals', () => {
   });
 
   test('reading is tried again where that may help, and waits as long as it is told to', () => {
-    assert.equal(mayRetry(0, new ConnectionError(undefined)), true);
-    assert.equal(mayRetry(2, new ConnectionError(undefined)), false);
-    assert.equal(mayRetry(0, refusal({ status: 503, retryable: true })), true);
-    assert.equal(mayRetry(0, refusal({ status: 403 })), false);
-    assert.equal(mayRetry(0, new Error('ours')), false);
-    assert.equal(pauseMs(0, refusal({ status: 429, retryAfterMs: 9_000 })), 9_000);
-    assert.ok(pauseMs(20, new ConnectionError(undefined)) <= 8_000);
+    assert.equal(shouldRetry(0, new ConnectionError(undefined)), true);
+    assert.equal(shouldRetry(2, new ConnectionError(undefined)), false);
+    assert.equal(shouldRetry(0, refusal({ status: 503, retryable: true })), true);
+    assert.equal(shouldRetry(0, refusal({ status: 403 })), false);
+    assert.equal(shouldRetry(0, new Error('ours')), false);
+    assert.equal(retryDelayMs(0, refusal({ status: 429, retryAfterMs: 9_000 })), 9_000);
+    assert.ok(retryDelayMs(20, new ConnectionError(undefined)) <= 8_000);
   });
 });
 
@@ -130,29 +130,32 @@ describe('charts', () => {
       [2_300, 2_500],
       [0.03, 0.05],
     ] as const) {
-      assert.ok(Math.abs(niceTop(value) - top) < 1e-9, `${value}: ${niceTop(value)}`);
+      assert.ok(Math.abs(roundUpScale(value) - top) < 1e-9, `${value}: ${roundUpScale(value)}`);
     }
   });
 
   test('a line is broken where a value is lacking', () => {
-    assert.equal(pathOf([1, undefined, 1, 2], 2), 'M12.50 50.00h0.01M62.50 50.00h0.01L87.50 0.00');
-    assert.equal(pathOf([], 1), '');
+    assert.equal(
+      linePath([1, undefined, 1, 2], 2),
+      'M12.50 50.00h0.01M62.50 50.00h0.01L87.50 0.00',
+    );
+    assert.equal(linePath([], 1), '');
   });
 });
 
 test('a saved view replaces the one of its name, and there are never too many', () => {
-  let views = withView([], { name: 'a', search: '?x=1' });
-  views = withView(views, { name: 'a', search: '?x=2' });
+  let views = addView([], { name: 'a', search: '?x=1' });
+  views = addView(views, { name: 'a', search: '?x=2' });
   assert.deepEqual(views, [{ name: 'a', search: '?x=2' }]);
   for (let count = 0; count < 50; count += 1)
-    views = withView(views, { name: `${count}`, search: '' });
-  assert.equal(views.length, viewsMost);
-  assert.ok(nameMost > 0);
+    views = addView(views, { name: `${count}`, search: '' });
+  assert.equal(views.length, maxViews);
+  assert.ok(maxNameLength > 0);
 });
 
 test('an amount of the virtual terminal ends as the outcome wants, and is never smaller', () => {
-  assert.equal(amountFor(1250, ''), 1250);
-  assert.equal(amountFor(1250, '9051'), 9051);
-  assert.equal(amountFor(19_052, '9051'), 29_051);
-  assert.equal(amountFor(9_051, '9051'), 9_051);
+  assert.equal(amountWithOutcome(1250, ''), 1250);
+  assert.equal(amountWithOutcome(1250, '9051'), 9051);
+  assert.equal(amountWithOutcome(19_052, '9051'), 29_051);
+  assert.equal(amountWithOutcome(9_051, '9051'), 9_051);
 });

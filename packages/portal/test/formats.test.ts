@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { amountMax } from '@switchyard/money';
 import fc from 'fast-check';
-import { parseAmount, writeAmount } from '../src/components/forms/amount-text.ts';
-import { withInstants } from '../src/filters/day-range-query.ts';
-import { createFormats, dayBefore, isDay, readPattern } from '../src/session/locale-formats.ts';
+import { formatAmountInput, parseAmount } from '../src/components/forms/amount-text.ts';
+import { withDayRange } from '../src/filters/day-range-query.ts';
+import { createFormats, isDay, readPattern, subtractDays } from '../src/session/locale-formats.ts';
 
 const paris = createFormats({ locale: 'fr-FR', zone: 'Europe/Paris' });
 const tokyo = createFormats({ locale: 'en-GB', zone: 'Asia/Tokyo' });
@@ -63,8 +63,8 @@ describe('times', () => {
   test('what is no time or no zone breaks nothing', () => {
     assert.equal(paris.time('soon'), 'soon');
     assert.equal(createFormats({ locale: 'en-GB', zone: 'Mars/Base' }).zone, 'UTC');
-    assert.equal(dayBefore('2026-03-01', 1), '2026-02-28');
-    assert.equal(dayBefore('2026-12-31', -1), '2027-01-01');
+    assert.equal(subtractDays('2026-03-01', 1), '2026-02-28');
+    assert.equal(subtractDays('2026-12-31', -1), '2027-01-01');
   });
 
   test('a day that is half typed, or none, breaks nothing and narrows nothing', () => {
@@ -75,7 +75,7 @@ describe('times', () => {
     const none = ['0002-03-05', '2026-02-31', '2026-13-01', '9999-12-31', 'x', '', '2026-03-05T00'];
     for (const text of none) {
       assert.equal(isDay(text), false, text);
-      assert.deepEqual(withInstants({ from: text, to: text, kind: 'Card' }, paris), {
+      assert.deepEqual(withDayRange({ from: text, to: text, kind: 'Card' }, paris), {
         kind: 'Card',
         from: undefined,
         to: undefined,
@@ -115,7 +115,7 @@ describe('amounts that are typed', () => {
     const locale = fc.constantFrom('en-GB', 'fr-FR', 'de-DE', 'en-IN', 'de-CH');
     fc.assert(
       fc.property(fc.integer({ min: 1, max: amountMax }), currency, locale, (minor, of, where) => {
-        assert.equal(parseAmount(writeAmount(minor, of, where), of, where), minor);
+        assert.equal(parseAmount(formatAmountInput(minor, of, where), of, where), minor);
       }),
     );
   });

@@ -4,17 +4,17 @@ import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import type { BulkResult } from '@switchyard/contract';
 import { readCsv, separatorOf, writeCsv } from '../src/screens/imports/csv.ts';
-import { exampleName, exampleTable } from '../src/screens/imports/example-file.ts';
+import { exampleCsv, exampleFileName } from '../src/screens/imports/example-file.ts';
 import {
-  bytesMost,
-  faultOfFile,
+  decodeUtf8,
+  fileFaultOf,
   importNameOf,
   isImportName,
-  linesMost,
-  readImportFile,
-  textOf,
+  maxBytes,
+  maxLines,
+  parseImportFile,
 } from '../src/screens/imports/parse-import-file.ts';
-import { readAnswers, resultTable } from '../src/screens/imports/result-stream.ts';
+import { readResultStream, resultsAsCsv } from '../src/screens/imports/result-stream.ts';
 
 const rowsOf = (text: string) => [...readCsv(text, separatorOf(text))];
 
@@ -57,16 +57,16 @@ describe('a table', () => {
 
 describe('a file for an import', () => {
   test('says what it holds', () => {
-    const file = readImportFile(exampleName, exampleTable);
+    const file = parseImportFile(exampleFileName, exampleCsv);
     assert.deepEqual([file.format, file.lines, file.wasConverted], ['Csv', 5, false]);
     assert.equal(file.types['physicalDevice'], 1);
-    assert.equal(faultOfFile(file, 100), undefined);
-    const widths = new Set(rowsOf(exampleTable).map(({ cells }) => cells.length));
+    assert.equal(fileFaultOf(file, 100), undefined);
+    const widths = new Set(rowsOf(exampleCsv).map(({ cells }) => cells.length));
     assert.equal(widths.size, 1, 'each row of the example has as many cells as the first');
   });
 
   test('can be taken in by the demo, which has other devices than the example', async () => {
-    const [header, ...rows] = rowsOf(exampleTable).map(({ cells }) => cells);
+    const [header, ...rows] = rowsOf(exampleCsv).map(({ cells }) => cells);
     const place = header?.indexOf('serialNumber') ?? -1;
     const serials = rows.map((cells) => cells[place] ?? '').filter((serial) => serial !== '');
     assert.equal(serials.length, 1);
@@ -80,7 +80,7 @@ describe('a file for an import', () => {
   test('of lines is known by its name or its first sign', () => {
     const lines = '{"type":"store","data":{"name":"A"}}\n\nno json\n{"type":"store"}\n';
     for (const name of ['a.jsonl', 'a.txt']) {
-      const file = readImportFile(name, lines);
+      const file = parseImportFile(name, lines);
       assert.deepEqual([file.format, file.lines], ['JsonLines', 3]);
       assert.deepEqual(file.types, { store: 2, '': 1 });
       assert.deepEqual(file.preview[0], { line: 1, cells: ['store', 'upsert', '{"name":"A"}'] });
@@ -90,7 +90,7 @@ describe('a file for an import', () => {
 
   test('with semicolons is sent with commas, each row on its own line', () => {
     const text = 'type;name\n\n\nstore;"a\nb"\nstore;c,d\n';
-    const file = readImportFile('a.csv', text);
+    const file = parseImportFile('a.csv', text);
     assert.equal(file.wasConverted, true);
     const sent = [...readCsv(file.content, ',')];
     assert.deepEqual(sent, rowsOf(text));
@@ -98,19 +98,19 @@ describe('a file for an import', () => {
 
   test('is refused as a whole where the platform would', () => {
     const fault = (text: string, bytes = text.length) =>
-      faultOfFile(readImportFile('a.csv', text), bytes);
+      fileFaultOf(parseImportFile('a.csv', text), bytes);
     assert.equal(fault('type,name\n'), 'empty');
     assert.equal(fault(''), 'empty');
     assert.equal(fault('kind,name\nstore,a'), 'noType');
-    assert.equal(fault('type\nstore', bytesMost + 1), 'tooLarge');
-    assert.equal(fault(`type\n${'store\n'.repeat(linesMost)}`), undefined);
-    assert.equal(fault(`type\n${'store\n'.repeat(linesMost + 1)}`), 'tooManyLines');
+    assert.equal(fault('type\nstore', maxBytes + 1), 'tooLarge');
+    assert.equal(fault(`type\n${'store\n'.repeat(maxLines)}`), undefined);
+    assert.equal(fault(`type\n${'store\n'.repeat(maxLines + 1)}`), 'tooManyLines');
   });
 
   test('that is not UTF-8 is not guessed at', () => {
     const bytes = (...values: number[]) => new Uint8Array(values).buffer;
-    assert.equal(textOf(bytes(0x4c, 0xfc)), undefined);
-    assert.equal(textOf(bytes(0xef, 0xbb, 0xbf, 0x61)), '\ufeffa', 'the mark stays');
+    assert.equal(decodeUtf8(bytes(0x4c, 0xfc)), undefined);
+    assert.equal(decodeUtf8(bytes(0xef, 0xbb, 0xbf, 0x61)), '\ufeffa', 'the mark stays');
   });
 
   test('gives the import a name that the platform takes', () => {
@@ -160,7 +160,7 @@ describe('the answer to an import', () => {
       }
       const read: BulkResult[] = [];
       let last: unknown;
-      for await (const part of readAnswers(parts())) {
+      for await (const part of readResultStream(parts())) {
         read.push(...part.results);
         last = part.summary ?? last;
       }
@@ -170,7 +170,7 @@ describe('the answer to an import', () => {
   });
 
   test('becomes a table with each reason', () => {
-    const rows = rowsOf(resultTable(results));
+    const rows = rowsOf(resultsAsCsv(results));
     assert.equal(rows.length, 41);
     assert.deepEqual(rows[0]?.cells.slice(0, 3), ['line', 'status', 'type']);
     assert.equal(rows[1]?.cells.at(-1), '/name: No.');

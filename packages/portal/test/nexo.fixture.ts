@@ -2,20 +2,23 @@
 import type { Transaction } from '@switchyard/contract';
 import { readMessage } from '@switchyard/nexo';
 import {
-  createTill,
-  type Till,
+  createPointOfSale,
+  type PointOfSale,
 } from '../src/screens/virtual-terminal/nexo/point-of-sale/point-of-sale.ts';
 import type { DeliveryResult } from '../src/screens/virtual-terminal/nexo/point-of-sale/send-to-terminal.ts';
 import type {
+  PaymentApi,
   PlatformAnswer,
-  TerminalPlatform,
 } from '../src/screens/virtual-terminal/nexo/terminal/payment-api.ts';
 import {
   createTerminal,
   type Terminal,
 } from '../src/screens/virtual-terminal/nexo/terminal/terminal.ts';
-import type { Screen } from '../src/screens/virtual-terminal/nexo/terminal/terminal-panel.ts';
-import { type Way, walletCards } from '../src/screens/virtual-terminal/nexo/terminal/test-cards.ts';
+import type { ScreenState } from '../src/screens/virtual-terminal/nexo/terminal/terminal-panel.ts';
+import {
+  type CardEntryMethod,
+  testCards,
+} from '../src/screens/virtual-terminal/nexo/terminal/test-cards.ts';
 
 export const tsn = 'AXIUM_DX8000-10000001';
 const turnsMost = 5_000;
@@ -96,8 +99,12 @@ export function fakePlatform() {
   });
   const find = (id: string) =>
     sold.find(({ transaction: of }) => [of.transactionId, of.clientTransactionId].includes(id));
-  const refused = (status: number, code: string): PlatformAnswer => ({ outcome: 'Refused', status, code });
-  const platform: TerminalPlatform = {
+  const refused = (status: number, code: string): PlatformAnswer => ({
+    outcome: 'Refused',
+    status,
+    code,
+  });
+  const platform: PaymentApi = {
     async sell(body) {
       const met = trouble;
       trouble = undefined;
@@ -138,7 +145,7 @@ export function fakePlatform() {
       const transaction = { ...found.transaction, operation } as unknown as Transaction;
       return { outcome: 'Answered', transaction };
     },
-    takesBack: async () => 'refund',
+    reversalOperation: async () => 'refund',
     isAvailable: async () => isReachable,
   };
   return {
@@ -178,7 +185,7 @@ export function nexoStage(cloud = fakePlatform()) {
   let life = { isOver: false };
   const now = () => at;
   let terminal: Terminal;
-  let till: Till;
+  let till: PointOfSale;
 
   function pairIn(text: string): string {
     const reading = readMessage(text);
@@ -188,7 +195,7 @@ export function nexoStage(cloud = fakePlatform()) {
   }
 
   /** What a page that is gone asks is never answered. */
-  function platformOf(page: { isOver: boolean }): TerminalPlatform {
+  function platformOf(page: { isOver: boolean }): PaymentApi {
     const ask =
       <Args extends unknown[], Answer>(name: (...args: Args) => Promise<Answer>) =>
       (...args: Args) =>
@@ -199,7 +206,7 @@ export function nexoStage(cloud = fakePlatform()) {
       confirm: ask((id) => platform.confirm(id)),
       find: ask((id) => platform.find(id)),
       operate: ask((id, verb, body) => platform.operate(id, verb, body)),
-      takesBack: ask((id) => platform.takesBack(id)),
+      reversalOperation: ask((id) => platform.reversalOperation(id)),
       isAvailable: ask(() => platform.isAvailable()),
     };
   }
@@ -210,7 +217,7 @@ export function nexoStage(cloud = fakePlatform()) {
       tsn,
       now,
       platform: platformOf(life),
-      shelf: terminalShelf,
+      storage: terminalShelf,
       randomHex: (bytes) => 'A5'.repeat(bytes),
       async pause(ms) {
         // What an end shows stays.
@@ -242,14 +249,14 @@ export function nexoStage(cloud = fakePlatform()) {
     });
   }
 
-  function newTill(): Till {
+  function newTill(): PointOfSale {
     let last = 0;
-    const made = createTill({
+    const made = createPointOfSale({
       tsn,
       saleId: 'page-1',
       now,
       send,
-      shelf: tillShelf,
+      storage: tillShelf,
       randomBelow: () => 1,
       newId() {
         last += 1;
@@ -304,11 +311,11 @@ export function nexoStage(cloud = fakePlatform()) {
     advance(ms: number) {
       at += ms;
     },
-    shows: (state: Screen['state']) =>
+    shows: (state: ScreenState['state']) =>
       until(`the terminal shows ${state}`, () => terminal.panel.screen().state === state),
     ended: () => until('the till knows the end', () => till.view().ended !== undefined),
-    present(name: (typeof walletCards)[number]['name'], way: Way) {
-      const card = walletCards.find((each) => each.name === name);
+    present(name: (typeof testCards)[number]['name'], way: CardEntryMethod) {
+      const card = testCards.find((each) => each.name === name);
       if (card !== undefined) terminal.panel.present({ card, way });
     },
     type(digits: string) {

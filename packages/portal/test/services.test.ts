@@ -8,21 +8,30 @@ import {
   type ServiceActivation,
   type ServiceCalls,
 } from '@switchyard/contract';
-import { fieldsOf, kindOf, labelOf, withMember } from '../src/components/forms/schema-fields.ts';
-import { hoursOf } from '../src/screens/provider-services/calls-by-hour.ts';
 import {
-  brokenIn,
-  draftOf,
-  examples,
-  inputOf,
+  fieldKindOf,
+  fieldLabel,
+  schemaFields,
+  withFieldValue,
+} from '../src/components/forms/schema-fields.ts';
+import { callsByHour } from '../src/screens/provider-services/calls-by-hour.ts';
+import {
+  invalidJsonFields,
+  jsonExamples,
   jsonFields,
-  logoBytesMost,
-  logoOf,
-  parsed,
+  maxLogoBytes,
+  parseJsonObject,
+  readLogo,
+  serviceDraftOf,
+  serviceInput,
 } from '../src/screens/provider-services/service-draft.ts';
-import { serviceStatusForMerchant, serviceStatus, subscribedIn } from '../src/screens/services/service-status.ts';
+import {
+  serviceStatus,
+  serviceStatusForMerchant,
+  subscribedServiceIds,
+} from '../src/screens/services/service-status.ts';
 import { readTour } from '../src/screens/tour/tour-state.ts';
-import { stepsFor } from '../src/screens/tour/tour-steps.ts';
+import { tourStepsFor } from '../src/screens/tour/tour-steps.ts';
 
 const service: Service = {
   serviceId: 's-1',
@@ -71,7 +80,7 @@ describe('a form from a schema', () => {
 
   test('each part is typed into what fits it, what must be there first', () => {
     assert.deepEqual(
-      fieldsOf(schema).map(({ name, kind, isRequired }) => [name, kind, isRequired]),
+      schemaFields(schema).map(({ name, kind, isRequired }) => [name, kind, isRequired]),
       [
         ['apiKey', 'secret', true],
         ['note', 'text', false],
@@ -83,24 +92,24 @@ describe('a form from a schema', () => {
         ['rules', 'json', false],
       ],
     );
-    assert.deepEqual(fieldsOf(undefined), []);
-    assert.deepEqual(fieldsOf({ type: 'object', properties: 'none' }), []);
-    assert.equal(kindOf({}), 'json', 'whatever else comes can be typed all the same');
+    assert.deepEqual(schemaFields(undefined), []);
+    assert.deepEqual(schemaFields({ type: 'object', properties: 'none' }), []);
+    assert.equal(fieldKindOf({}), 'json', 'whatever else comes can be typed all the same');
   });
 
   test('a member has the title of the provider, or its own name in words', () => {
-    assert.equal(labelOf('colour', schema.properties.colour), 'Colour of the card');
-    assert.equal(labelOf('pointsPerUnit', {}), 'Points per unit');
-    assert.equal(labelOf('merchant_id', { title: '' }), 'Merchant id');
+    assert.equal(fieldLabel('colour', schema.properties.colour), 'Colour of the card');
+    assert.equal(fieldLabel('pointsPerUnit', {}), 'Points per unit');
+    assert.equal(fieldLabel('merchant_id', { title: '' }), 'Merchant id');
   });
 
   test('what is empty is not set, and nothing that is set is lost', () => {
-    const values = withMember({ a: 1, b: 2 }, 'b', '');
+    const values = withFieldValue({ a: 1, b: 2 }, 'b', '');
     assert.deepEqual(values, { a: 1 });
-    assert.deepEqual(withMember(values, 'c', []), { a: 1 });
-    assert.deepEqual(withMember(values, 'c', {}), { a: 1 });
-    assert.deepEqual(withMember(values, 'c', false), { a: 1, c: false });
-    assert.deepEqual(withMember(values, 'a', 0), { a: 0 });
+    assert.deepEqual(withFieldValue(values, 'c', []), { a: 1 });
+    assert.deepEqual(withFieldValue(values, 'c', {}), { a: 1 });
+    assert.deepEqual(withFieldValue(values, 'c', false), { a: 1, c: false });
+    assert.deepEqual(withFieldValue(values, 'a', 0), { a: 0 });
   });
 });
 
@@ -128,12 +137,12 @@ describe('the standing of a service', () => {
   };
 
   test('a package counts once it is subscribed', () => {
-    assert.deepEqual([...subscribedIn(offers)], ['s-1']);
-    assert.deepEqual([...subscribedIn({ ...offers, subscriptions: [] })], []);
+    assert.deepEqual([...subscribedServiceIds(offers)], ['s-1']);
+    assert.deepEqual([...subscribedServiceIds({ ...offers, subscriptions: [] })], []);
   });
 
   test('an activation says more than a subscription, and one that was switched off nothing', () => {
-    const subscribed = subscribedIn(offers);
+    const subscribed = subscribedServiceIds(offers);
     const none = new Set<string>();
     assert.equal(serviceStatus(service, [activation('Active')], subscribed), 'Active');
     assert.equal(serviceStatus(service, [activation('Refused')], subscribed), 'Refused');
@@ -159,9 +168,15 @@ test('for a merchant counts what it can use, whoever switched it on', () => {
 describe('a declaration', () => {
   test('comes back as it was read', () => {
     const { name, domain, methods, paymentTypes, events } = service;
-    assert.deepEqual(inputOf(draftOf(service)), { name, domain, methods, paymentTypes, events });
-    const whole = { ...service, description: 'D', spiUrl: 'https://x.example', ...examples };
-    assert.deepEqual(inputOf(draftOf(whole)), {
+    assert.deepEqual(serviceInput(serviceDraftOf(service)), {
+      name,
+      domain,
+      methods,
+      paymentTypes,
+      events,
+    });
+    const whole = { ...service, description: 'D', spiUrl: 'https://x.example', ...jsonExamples };
+    assert.deepEqual(serviceInput(serviceDraftOf(whole)), {
       name,
       domain,
       methods,
@@ -169,44 +184,47 @@ describe('a declaration', () => {
       events,
       description: 'D',
       spiUrl: 'https://x.example',
-      ...examples,
+      ...jsonExamples,
     });
   });
 
   test('what is no object of JSON is told, and is not sent', () => {
     const draft = {
-      ...draftOf(undefined),
+      ...serviceDraftOf(undefined),
       activationParameters: '[1]',
       defaults: '{',
       name: ' N ',
     };
-    assert.deepEqual(brokenIn(draft), ['activationParameters', 'defaults']);
-    assert.deepEqual(Object.keys(inputOf(draft)).sort(), [
+    assert.deepEqual(invalidJsonFields(draft), ['activationParameters', 'defaults']);
+    assert.deepEqual(Object.keys(serviceInput(draft)).sort(), [
       'domain',
       'events',
       'methods',
       'name',
       'paymentTypes',
     ]);
-    assert.equal(inputOf(draft).name, 'N');
-    assert.deepEqual(parsed('{"a":1}'), { a: 1 });
-    assert.deepEqual(brokenIn(draftOf(undefined)), []);
+    assert.equal(serviceInput(draft).name, 'N');
+    assert.deepEqual(parseJsonObject('{"a":1}'), { a: 1 });
+    assert.deepEqual(invalidJsonFields(serviceDraftOf(undefined)), []);
     assert.equal(jsonFields.length, 3);
   });
 
   test('a picture is of a known kind and not too big', async () => {
     const bytes = new Uint8Array([137, 80, 78, 71]);
     const picture = new File([bytes], 'a.png', { type: 'image/png' });
-    assert.deepEqual(await logoOf(picture), { mediaType: 'image/png', data: 'iVBORw==' });
-    assert.equal(await logoOf(new File(['<svg/>'], 'a.svg', { type: 'image/svg+xml' })), undefined);
-    const big = new File([new Uint8Array(logoBytesMost + 1)], 'b.png', { type: 'image/png' });
-    assert.equal(await logoOf(big), undefined);
+    assert.deepEqual(await readLogo(picture), { mediaType: 'image/png', data: 'iVBORw==' });
+    assert.equal(
+      await readLogo(new File(['<svg/>'], 'a.svg', { type: 'image/svg+xml' })),
+      undefined,
+    );
+    const big = new File([new Uint8Array(maxLogoBytes + 1)], 'b.png', { type: 'image/png' });
+    assert.equal(await readLogo(big), undefined);
   });
 });
 
 describe('the tour', () => {
   const stepsOf = (group: GroupName, entry: 'portal' | 'provider-portal') =>
-    stepsFor({ permissions: [...groupPermissions[group]], environment: 'demo' }, entry).map(
+    tourStepsFor({ permissions: [...groupPermissions[group]], environment: 'demo' }, entry).map(
       ({ to }) => to,
     );
 
@@ -241,7 +259,7 @@ test('the hours of a chart are whole, with those in which nothing was called', (
       { at: '2026-02-01T11:00:00.000Z', answered: 9, failed: 9 },
     ],
   };
-  const hours = hoursOf(calls);
+  const hours = callsByHour(calls);
   assert.equal(hours.length, 24);
   assert.equal(new Date(hours.at(-1)?.at ?? 0).toISOString(), '2026-03-02T12:00:00.000Z');
   assert.deepEqual(

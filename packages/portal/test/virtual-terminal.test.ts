@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { readMessage } from '@switchyard/nexo';
-import { indented, partsOf } from '../src/screens/virtual-terminal/nexo/json-tokens.ts';
-import { exchangesMost } from '../src/screens/virtual-terminal/nexo/point-of-sale/message-exchanges.ts';
+import { indentJson, jsonTokens } from '../src/screens/virtual-terminal/nexo/json-tokens.ts';
+import { maxExchanges } from '../src/screens/virtual-terminal/nexo/point-of-sale/message-exchanges.ts';
 import {
+  contactlessLimit,
   passesLuhn,
-  tapLimit,
-  walletCards,
+  testCards,
 } from '../src/screens/virtual-terminal/nexo/terminal/test-cards.ts';
 import { fakePlatform, nexoStage, tsn, until } from './nexo.fixture.ts';
 
@@ -58,7 +58,7 @@ describe('a payment from the till of the page', () => {
     assert.equal(stage.till().view().ended?.result, 'Success');
     const written = stage.terminalShelf().whole() + stage.tillShelf.whole() + stage.said.join('');
     const sold = JSON.stringify(stage.cloud.sold.map(({ body }) => body));
-    for (const { number } of walletCards) assert.equal(written.includes(number), false, 'a number');
+    for (const { number } of testCards) assert.equal(written.includes(number), false, 'a number');
     assert.equal((written + sold).includes('"1234"'), false);
     assert.match(sold, /9F3403410302/, 'the chip has verified it');
   });
@@ -98,7 +98,10 @@ describe('a payment from the till of the page', () => {
     await stage.shows('Card');
     stage.present('phone', 'Tap');
     await until('it is paid', () => stage.cloud.sold.length === 2);
-    assert.deepEqual([tapLimit(2), tapLimit(0), tapLimit(3)], [5_000, 5_000, 50_000]);
+    assert.deepEqual(
+      [contactlessLimit(2), contactlessLimit(0), contactlessLimit(3)],
+      [5_000, 5_000, 50_000],
+    );
   });
 
   test('is typed in: only a number with the right check digit is taken', async (t) => {
@@ -116,7 +119,7 @@ describe('a payment from the till of the page', () => {
     stage.type('1');
     await stage.ended();
     assert.equal(stage.cloud.sold[0]?.body['entryMode'], 'Keyed');
-    assert.ok(walletCards.every(({ number }) => passesLuhn(number)));
+    assert.ok(testCards.every(({ number }) => passesLuhn(number)));
     assert.equal(passesLuhn('4111111111111112'), false);
   });
 
@@ -400,8 +403,8 @@ describe('after a break', () => {
     await stage.shows('Declined');
     assert.equal(cloud.operations.length, 0);
     cloud.setReachable(true);
-    await stage.terminal().settle();
-    await stage.terminal().settle();
+    await stage.terminal().sendUnsentReversals();
+    await stage.terminal().sendUnsentReversals();
     assert.deepEqual(
       cloud.operations.map(({ verb, reversalReason }) => [verb, reversalReason]),
       [['cancel', 'Timeout']],
@@ -438,14 +441,14 @@ describe('the terminal of the page', () => {
     stage.till().askStatus();
     await until('it answers', () => stage.till().view().exchanges[0]?.status === 'Answered');
     assert.equal(stage.till().view().exchanges[0]?.condition, 'NotFound');
-    for (let more = 0; more < exchangesMost; more += 1) stage.till().diagnose();
+    for (let more = 0; more < maxExchanges; more += 1) stage.till().diagnose();
     await until('all are answered', () =>
       stage
         .till()
         .view()
         .exchanges.every(({ status }) => status === 'Answered'),
     );
-    assert.equal(stage.till().view().exchanges.length, exchangesMost);
+    assert.equal(stage.till().view().exchanges.length, maxExchanges);
   });
 
   test('is not led astray by what is sent to it', async (t) => {
@@ -509,15 +512,15 @@ describe('the terminal of the page', () => {
 });
 
 test('a message is shown part by part, and nothing of it is lost', () => {
-  const text = indented(
+  const text = indentJson(
     JSON.stringify({ a: 'x "y": 1', n: -1.5e3, t: true, z: null, l: [1, 'false'], 'k"': '<b>' }),
   );
-  const parts = partsOf(text);
+  const parts = jsonTokens(text);
   assert.equal(parts.map((part) => part.text).join(''), text);
   assert.equal(parts.filter(({ kind }) => kind === 'key').length, 6);
   assert.deepEqual(
     parts.filter(({ kind }) => kind === 'word').map((part) => part.text),
     ['true', 'null'],
   );
-  assert.equal(indented('no JSON'), 'no JSON');
+  assert.equal(indentJson('no JSON'), 'no JSON');
 });

@@ -1,13 +1,13 @@
-/** The menu of saved views of a list: apply one, keep the present filters as one, delete one. */
+/** The menu of saved views: apply, save or delete a view. */
 import { ActionIcon, Button, Menu, Modal, TextInput } from '@mantine/core';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { Icon } from '../components/icon.tsx';
 import { useTranslate } from '../locales/index.ts';
 import { useSession } from '../session/use-session.ts';
-import { nameMost, readViews, type SavedView, withView, writeViews } from './saved-views.ts';
+import { addView, maxNameLength, readViews, type SavedView, writeViews } from './saved-views.ts';
 
-export function ViewsMenu({ list }: { readonly list: string }) {
+export function SavedViewsMenu({ list }: { readonly list: string }) {
   const t = useTranslate('components');
   const { sub } = useSession().user;
   const navigate = useNavigate();
@@ -68,7 +68,7 @@ export function ViewsMenu({ list }: { readonly list: string }) {
       >
         <NameForm
           onName={(name) => {
-            storeViews(withView(views, { name, search }));
+            storeViews(addView(views, { name, search }));
             setNaming(false);
           }}
         />
@@ -89,7 +89,7 @@ function NameForm({ onName }: { readonly onName: (name: string) => void }) {
       <TextInput
         label={t('views.name')}
         value={name}
-        maxLength={nameMost}
+        maxLength={maxNameLength}
         data-autofocus
         onChange={({ currentTarget }) => setName(currentTarget.value)}
       />

@@ -1,42 +1,42 @@
 /**
- * How long the session still lasts. It ends some time after the last call; whoever reads without
- * calling is kept in by a call of his own from time to time, and warned where he does nothing. All
- * tabs of a browser have one session, and tell each other of it.
+ * Monitors the remaining time of the session. It ends a while after the last request. User activity
+ * without requests extends it, and an idle user gets a warning. All tabs of a browser share one
+ * session and exchange messages.
  */
 import { nowMs } from './clock.ts';
 
 export type SessionState = 'alive' | 'idle' | 'ended';
 
-export type SessionWatch = {
+export type SessionMonitor = {
   state(): SessionState;
-  /** What is left until the end, in seconds. */
+  /** The remaining time in seconds. */
   secondsLeft(): number;
   subscribe(listener: () => void): () => void;
-  /** A call of this tab was let in. */
+  /** The platform accepted a request of this tab. */
   reportAcceptedCall(): void;
-  /** A call was not let in. */
+  /** The platform rejected a request with 401. */
   reportRejectedCall(): void;
-  /** Keeps the session alive, or finds that it has ended. */
+  /** Extends the session, or detects its end. */
   keepAlive(): void;
-  /** Somebody moved the pointer or pressed a key. */
+  /** The user moved the pointer or pressed a key. */
   reportActivity(): void;
-  /** Whoever it was has signed out here. */
+  /** The user signed out in this tab. */
   announceSignOut(): void;
   start(): () => void;
 };
 
-export type WatchDeps = {
+export type SessionMonitorOptions = {
   readonly idleSeconds: number;
   readonly expiresAtMs: number;
-  /** Asks for the session: that keeps it alive, or tells that it has ended. */
+  /** Requests the session, which extends it or detects its end. */
   readonly keepAlive: () => Promise<unknown>;
-  /** Whose session it is. */
+  /** Identifies the user of the session. */
   readonly userKey: string;
-  /** Another tab has somebody else's session, a new one, or none any more: it is to be looked at. */
+  /** Another tab has another session or none, so the session must be read again. */
   readonly onChanged: () => void;
 };
 
-/** What tabs tell each other; `usedAt` where a call was let in, `isOver` where somebody signed out. */
+/** A message between tabs: `usedAt` after an accepted request, `isOver` after a sign-out. */
 type TabMessage = { readonly userKey: string; readonly usedAt?: number; readonly isOver?: true };
 
 const warnSeconds = 60;
@@ -44,7 +44,7 @@ const tickMs = 1_000;
 const touchAfterMs = 60_000;
 const channelName = 'switchyard-session';
 
-export function createSessionWatch(deps: WatchDeps): SessionWatch {
+export function createSessionMonitor(deps: SessionMonitorOptions): SessionMonitor {
   const { idleSeconds, expiresAtMs, keepAlive, userKey, onChanged } = deps;
   const listeners = new Set<() => void>();
   const channel = new BroadcastChannel(channelName);
@@ -61,7 +61,7 @@ export function createSessionWatch(deps: WatchDeps): SessionWatch {
     if (changed || next === 'idle') for (const listener of listeners) listener();
   }
 
-  /** A touch that fails says nothing: the connection or the session tells for itself. */
+  /** Errors are ignored here, because the connection monitor and the session report them. */
   function keepAliveOnce(): void {
     if (isTouching) return;
     isTouching = true;
@@ -77,7 +77,8 @@ export function createSessionWatch(deps: WatchDeps): SessionWatch {
     setState('alive');
   }
 
-  const broadcast = (message: Omit<TabMessage, 'userKey'>): void => channel.postMessage({ userKey, ...message });
+  const broadcast = (message: Omit<TabMessage, 'userKey'>): void =>
+    channel.postMessage({ userKey, ...message });
 
   function receive(message: TabMessage): void {
     if (message.userKey !== userKey || message.isOver) onChanged();

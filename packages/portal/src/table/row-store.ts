@@ -1,28 +1,31 @@
 /**
- * The rows of a list that is read by cursors, however long it is: pages come as they are scrolled to,
- * and those that were left longest go again; where they began is kept, so that they can come back.
+ * The rows of a list with cursor paging. Pages are loaded while scrolling, and the least recently
+ * used pages are dropped; their cursors are kept for reloading.
  */
-export type Page<Row> = { readonly items: readonly Row[]; readonly nextCursor: string | null };
+export type RowsPage<Row> = { readonly items: readonly Row[]; readonly nextCursor: string | null };
 
-export type ReadPage<Row> = (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
+export type ReadPage<Row> = (
+  cursor: string | undefined,
+  signal: AbortSignal,
+) => Promise<RowsPage<Row>>;
 
 export type RowsView = {
-  /** Rows that are known of, though not all of them are held. */
+  /** The number of known rows, loaded or dropped. */
   readonly count: number;
   readonly hasMore: boolean;
   readonly isLoading: boolean;
   readonly fault: unknown;
-  /** Grows with each change: React compares it. */
+  /** Increases with each change, so that React detects it. */
   readonly version: number;
 };
 
 export type RowStore<Row> = {
   view(): RowsView;
   rowAt(index: number): Row | undefined;
-  /** Sees to it that these rows are held or on their way. */
-  ensure(first: number, last: number): void;
+  /** Loads these rows if they are missing. */
+  ensureLoaded(first: number, last: number): void;
   retry(): void;
-  /** Begins anew, for instance after a change. */
+  /** Reloads the list, for example after a change. */
   reload(): void;
   subscribe(listener: () => void): () => void;
   scrollTop: number;
@@ -34,14 +37,14 @@ type LoadedPage = {
   readonly count: number;
 };
 
-/** 40 pages of 200 rows are a few megabytes. */
-const pagesHeldMost = 40;
-/** So many rows before the end the next page is asked for. */
+/** 40 pages of 200 rows need a few megabytes. */
+const maxPagesHeld = 40;
+/** The next page is requested this number of rows before the end. */
 const aheadRows = 100;
 
 export function createRowStore<Row>(read: ReadPage<Row>): RowStore<Row> {
   const listeners = new Set<() => void>();
-  /** In the order of their last use. */
+  /** In the order of last use. */
   const heldPages = new Map<number, readonly Row[]>();
   const underWay = new Map<number, AbortController>();
   let knownPages: LoadedPage[] = [];
@@ -66,7 +69,7 @@ export function createRowStore<Row>(read: ReadPage<Row>): RowStore<Row> {
     for (const listener of listeners) listener();
   }
 
-  /** By halving: there may be thousands of pages. */
+  /** Binary search, because there may be thousands of pages. */
   function pageOf(index: number): number {
     let low = 0;
     let high = knownPages.length - 1;
@@ -82,7 +85,7 @@ export function createRowStore<Row>(read: ReadPage<Row>): RowStore<Row> {
     heldPages.delete(page);
     heldPages.set(page, rows);
     for (const oldest of heldPages.keys()) {
-      if (heldPages.size <= pagesHeldMost) break;
+      if (heldPages.size <= maxPagesHeld) break;
       heldPages.delete(oldest);
     }
   }
@@ -124,7 +127,7 @@ export function createRowStore<Row>(read: ReadPage<Row>): RowStore<Row> {
       const page = knownPages[pageOf(index)];
       return page === undefined ? undefined : heldPages.get(pageOf(index))?.[index - page.start];
     },
-    ensure(first, last) {
+    ensureLoaded(first, last) {
       if (knownPages.length === 0) {
         loadNext();
         return;

@@ -163,7 +163,7 @@ describe('the pages of the portal', () => {
   });
 
   test('after the sign-in nobody is sent to another site', async () => {
-    const { ownAddress } = await import('../../src/portal/sign-in/sign-in-state.ts');
+    const { portalPathOf: ownAddress } = await import('../../src/portal/sign-in/sign-in-state.ts');
     const origin = 'https://acme.portal.test:8443';
     const kept = ['/portal', '/portal/payments?a=b#c', '/provider-portal', '/provider-portal/x/y'];
     for (const wanted of kept) assert.equal(ownAddress(wanted, origin), wanted);

@@ -1,4 +1,4 @@
-/** What went wrong, in the platform's words, with the number under which it can be found in the logs. */
+/** Shows an error with the texts of the platform and the request ID for the logs. */
 import { Button } from '@mantine/core';
 import { ConnectionError, isProblem, SignedOutError } from '../../api/api-errors.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
@@ -22,10 +22,10 @@ function detailOf(fault: unknown, t: Translate): string {
   return fault.problem.detail;
 }
 
-export function Problem({
+export function ErrorMessage({
   fault,
   onRetry,
-  /** Fields that show their own fault, and need no line here. */
+  /** Fields that show their own error, so it is not repeated here. */
   inlineErrorFields = [],
 }: {
   readonly fault: unknown;

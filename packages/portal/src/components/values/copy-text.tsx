@@ -1,18 +1,18 @@
-/** A text that is copied with one press: an identifier, a secret that is shown once. */
+/** A text with a copy button, such as an identifier or a secret. */
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
 import { useTranslate } from '../../locales/index.ts';
 import { Icon } from '../icon.tsx';
 
-export function CopyText({
+export function CopyableText({
   text,
   displayText = text,
   label,
 }: {
   readonly text: string;
-  /** As people read it: in groups, for instance. */
+  /** The text to display, for example in groups of digits. */
   readonly displayText?: string;
-  /** What it is, for those who hear the page: `Payment`. */
+  /** The accessible name, such as `Payment`. */
   readonly label: string;
 }) {
   const t = useTranslate('components');

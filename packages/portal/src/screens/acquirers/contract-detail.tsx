@@ -1,27 +1,27 @@
-/** One contract: what the acquirer takes for the merchant, how it is captured, and which sales come to it. */
+/** The page of an acquirer contract: agreement, capture rules and routing rules. */
 import { Table } from '@mantine/core';
 import type { AcquirerContract } from '@switchyard/contract';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useParam } from '../../app/url-params.ts';
-import { EmptyState, Facts, Page, Panel } from '../../components/layout/page.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
 import { EntityName, useEntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan, useFormats, useSession } from '../../session/use-session.ts';
-import { LabelList, PageInWait, StatusBadge, useCommonFacts } from '../estate/detail-page.tsx';
+import { useFormats, useHasPermission, useSession } from '../../session/use-session.ts';
+import { LabelList, PendingPage, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
-import { useVersioned } from '../estate/versioned-entities.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import './acquirers.css';
 
-function Agreed({ contract }: { readonly contract: AcquirerContract }) {
+function AgreementPanel({ contract }: { readonly contract: AcquirerContract }) {
   const t = useTranslate('estate');
-  const common = useCommonFacts(contract.contractId, contract);
+  const common = useCommonDetails(contract.contractId, contract);
   const isOfOrganization = useSession().merchantId === undefined;
   const { acquirerLink, terminalIdRange } = contract;
   const name = <EntityName key="link" kind="acquirer-links" id={acquirerLink} />;
   return (
     <Panel title={t('sections.contract')}>
-      <Facts
+      <DescriptionList
         items={[
           [
             t('fields.acquirerLink'),
@@ -50,7 +50,7 @@ function Capture({ contract }: { readonly contract: AcquirerContract }) {
   const yes = (is: boolean) => t(is ? 'yes' : 'no');
   return (
     <Panel title={t('sections.capture')}>
-      <Facts
+      <DescriptionList
         items={[
           [
             t('fields.captureModes'),
@@ -65,7 +65,10 @@ function Capture({ contract }: { readonly contract: AcquirerContract }) {
           [t('fields.multipleCapture'), yes(contract.multipleCapture)],
           [t('fields.partialApproval'), yes(contract.partialApproval)],
           [t('fields.clearCardData'), t(`options.${contract.clearCardData}`)],
-          [t('fields.offlineLimits.maxAgeHours'), formats.number(contract.offlineLimits.maxAgeHours)],
+          [
+            t('fields.offlineLimits.maxAgeHours'),
+            formats.number(contract.offlineLimits.maxAgeHours),
+          ],
           [t('fields.offlineLimits.maxCount'), formats.number(contract.offlineLimits.maxCount)],
         ]}
       />
@@ -117,24 +120,24 @@ function Routing({ contract: { routing } }: { readonly contract: AcquirerContrac
 export default function ContractPage() {
   const t = useTranslate('estate');
   const navigate = useNavigate();
-  const merchantId = useParam('merchantId');
-  const contractId = useParam('contractId');
-  const address = addresses.contract(merchantId, contractId);
-  const query = useVersioned<AcquirerContract>(address);
+  const merchantId = usePathParam('merchantId');
+  const contractId = usePathParam('contractId');
+  const address = estateUrls.contract(merchantId, contractId);
+  const query = useVersionedEntity<AcquirerContract>(address);
   const isOfOrganization = useSession().merchantId === undefined;
-  const mayWrite = useCan('prov.write') && isOfOrganization;
+  const mayWrite = useHasPermission('prov.write') && isOfOrganization;
   const path = `/merchants/${merchantId}`;
   const merchantName = useEntityName('merchants', merchantId);
-  const back = { to: path, label: merchantName ?? t('kinds.merchant.one') };
+  const backLink = { to: path, label: merchantName ?? t('kinds.merchant.one') };
   if (query.data === undefined) {
-    return <PageInWait query={query} title={t('kinds.contract.one')} backLink={back} />;
+    return <PendingPage query={query} title={t('kinds.contract.one')} backLink={backLink} />;
   }
   const { body } = query.data;
   return (
     <Page
       title={body.name}
       aside={<StatusBadge status={body.status} />}
-      backLink={back}
+      backLink={backLink}
       actions={
         <EntityActions
           kind="contract"
@@ -146,7 +149,7 @@ export default function ContractPage() {
         />
       }
     >
-      <Agreed contract={body} />
+      <AgreementPanel contract={body} />
       <Capture contract={body} />
       <Routing contract={body} />
       <LabelList labels={body.labels} />

@@ -1,22 +1,24 @@
-/** One acquirer link: whether it can be reached, what waits for it, what is wrong, and how it is set up. */
+/**
+ * The page of an acquirer link: availability, waiting messages, invalid settings and configuration.
+ */
 import type { AcquirerLink } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
-import { useParam } from '../../app/url-params.ts';
-import { Facts, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan, useFormats } from '../../session/use-session.ts';
-import { LabelList, PageInWait, useCommonFacts } from '../estate/detail-page.tsx';
+import { useFormats, useHasPermission } from '../../session/use-session.ts';
+import { LabelList, PendingPage, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
-import { useVersioned } from '../estate/versioned-entities.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import { LinkBadge } from './link-badge.tsx';
-import { type LinkFacts, stateOf } from './link-state.ts';
+import { type LinkStateItem, linkStateOf } from './link-state.ts';
 import { useLinkStates } from './use-link-states.ts';
 import './acquirers.css';
 
-function Backlog({ linkState }: { readonly linkState: LinkFacts }) {
+function Backlog({ linkState }: { readonly linkState: LinkStateItem }) {
   const t = useTranslate('acquirers');
   const formats = useFormats();
   const { queue, connections, clientCertificateExpiresAt: until, alarm } = linkState;
@@ -27,7 +29,7 @@ function Backlog({ linkState }: { readonly linkState: LinkFacts }) {
           {t('alarmText', { count: queue.alarms })}
         </p>
       )}
-      <Facts
+      <DescriptionList
         items={[
           [t('reach'), t(linkState.available ? 'reached' : 'notReached')],
           [
@@ -35,16 +37,16 @@ function Backlog({ linkState }: { readonly linkState: LinkFacts }) {
             connections && t('signedOn', { on: connections.signedOn, wanted: connections.wanted }),
           ],
           [t('waiting'), formats.number(queue.length)],
-          [t('oldest'), queue.oldestAt && <Time key="oldest" at={queue.oldestAt} />],
+          [t('oldest'), queue.oldestAt && <DateTime key="oldest" at={queue.oldestAt} />],
           [t('attempts'), queue.attempts === 0 ? undefined : formats.number(queue.attempts)],
-          [t('certificateUntil'), until && <Time key="until" at={until} />],
+          [t('certificateUntil'), until && <DateTime key="until" at={until} />],
         ]}
       />
     </Panel>
   );
 }
 
-function Faults({ linkState: { faults = [] } }: { readonly linkState: LinkFacts }) {
+function Faults({ linkState: { faults = [] } }: { readonly linkState: LinkStateItem }) {
   const t = useTranslate('acquirers');
   if (faults.length === 0) return null;
   return (
@@ -63,10 +65,10 @@ function Faults({ linkState: { faults = [] } }: { readonly linkState: LinkFacts 
 
 function Settings({ link }: { readonly link: AcquirerLink }) {
   const t = useTranslate('acquirers');
-  const common = useCommonFacts(link.acquirerLinkId, link);
+  const common = useCommonDetails(link.acquirerLinkId, link);
   return (
     <Panel title={t('settings')}>
-      <Facts
+      <DescriptionList
         items={[
           [t('adapter'), t(`adapters.${link.adapter}`)],
           [t('host'), `${link.host}:${link.port}`],
@@ -89,7 +91,7 @@ function Keys({ link }: { readonly link: AcquirerLink }) {
   const key = (name: string, text: string | undefined) =>
     [
       t(`keys.${name}`),
-      text && <CopyText key={name} text={text} label={t(`keys.${name}`)} />,
+      text && <CopyableText key={name} text={text} label={t(`keys.${name}`)} />,
     ] as const;
   const items = [
     key('zonePinKey', zonePinKey?.keyRef),
@@ -103,7 +105,7 @@ function Keys({ link }: { readonly link: AcquirerLink }) {
   if (items.every(([, value]) => value === undefined)) return null;
   return (
     <Panel title={t('keys.title')}>
-      <Facts items={items} />
+      <DescriptionList items={items} />
     </Panel>
   );
 }
@@ -111,20 +113,21 @@ function Keys({ link }: { readonly link: AcquirerLink }) {
 export default function LinkPage() {
   const t = useTranslate('acquirers');
   const navigate = useNavigate();
-  const acquirerLinkId = useParam('acquirerLinkId');
-  const address = addresses.link(acquirerLinkId);
-  const query = useVersioned<AcquirerLink>(address);
+  const acquirerLinkId = usePathParam('acquirerLinkId');
+  const address = estateUrls.link(acquirerLinkId);
+  const query = useVersionedEntity<AcquirerLink>(address);
   const states = useLinkStates();
-  const mayWrite = useCan('prov.write');
-  const back = { to: '/acquirers', label: t('title') };
-  if (query.data === undefined) return <PageInWait query={query} title={t('one')} backLink={back} />;
+  const mayWrite = useHasPermission('prov.write');
+  const backLink = { to: '/acquirers', label: t('title') };
+  if (query.data === undefined)
+    return <PendingPage query={query} title={t('one')} backLink={backLink} />;
   const link = query.data.body;
   const facts = states.data?.get(acquirerLinkId);
   return (
     <Page
       title={link.name}
-      aside={<LinkBadge state={stateOf(link, facts)} />}
-      backLink={back}
+      aside={<LinkBadge state={linkStateOf(link, facts)} />}
+      backLink={backLink}
       actions={
         <EntityActions
           kind="link"
@@ -132,7 +135,7 @@ export default function LinkPage() {
           versioned={query.data}
           editTo={`/acquirers/${acquirerLinkId}/edit`}
           mayWrite={mayWrite}
-          onDeleted={() => void navigate({ to: back.to })}
+          onDeleted={() => void navigate({ to: backLink.to })}
         />
       }
     >

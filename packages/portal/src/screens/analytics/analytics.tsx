@@ -1,29 +1,29 @@
-/** Volume, approval, reasons and speed, over a stretch of days. */
+/** The analytics screen: volume, approval rate, decline reasons and response time of a period. */
 
 import { Select } from '@mantine/core';
 import type { Summary } from '@switchyard/contract';
-import { Figures } from '../../charts/key-figures.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { KeyFigures } from '../../charts/key-figures.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { useNames } from '../../components/values/entity-name.tsx';
-import { dayIn } from '../../filters/day-range-query.ts';
+import { useEntityNames } from '../../components/values/entity-name.tsx';
+import { validDay } from '../../filters/day-range-query.ts';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
 import { type FilterValues, useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { nowMs } from '../../session/clock.ts';
-import { dayBefore } from '../../session/locale-formats.ts';
+import { subtractDays } from '../../session/locale-formats.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
 import { Breakdown } from './breakdown.tsx';
 import { OverTime } from './over-time.tsx';
-import { amountOf, useSummary } from './read-summary.ts';
+import { majorAmountOf, useSummary } from './read-summary.ts';
 
 const names = ['from', 'to', 'merchantId', 'storeId', 'kind', 'currency', 'by'] as const;
 type Name = (typeof names)[number];
 
 function useFields(t: Translate): FilterField<Name>[] {
   const { merchantId } = useSession();
-  const merchants = useNames('merchants', merchantId === undefined).data;
-  const stores = useNames('stores').data;
+  const merchants = useEntityNames('merchants', merchantId === undefined).data;
+  const stores = useEntityNames('stores').data;
   const toOptions = (names: ReadonlyMap<string, string> | undefined) =>
     [...(names ?? [])].map(([value, label]) => ({ value, label }));
   const merchant = {
@@ -50,9 +50,9 @@ function useFields(t: Translate): FilterField<Name>[] {
 
 function dayQuery(values: FilterValues<Name>, today: string) {
   const { merchantId, storeId, kind } = values;
-  const to = dayIn(values.to) ?? today;
-  const from = dayIn(values.from) ?? dayBefore(to, 29);
-  // Days are texts that sort as they follow.
+  const to = validDay(values.to) ?? today;
+  const from = validDay(values.from) ?? subtractDays(to, 29);
+  // ISO days sort as texts.
   return { from: [from, to].sort()[0] ?? to, to, merchantId, storeId, kind };
 }
 
@@ -87,7 +87,7 @@ export default function Analytics() {
         onChange={change}
         views="analytics"
       />
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={12} />}
       {data !== undefined && (
         <Content
@@ -103,7 +103,7 @@ export default function Analytics() {
   );
 }
 
-/** The one that was chosen, else that of the first sum. */
+/** The chosen currency, otherwise the currency of the first total. */
 function currencyOf({ total }: Summary, chosen: string | undefined): string {
   const currencies = total.amounts.map(({ currency }) => currency);
   return currencies.find((each) => each === chosen) ?? currencies[0] ?? 'EUR';
@@ -159,11 +159,11 @@ function Content({
       </Panel>
     );
   }
-  const net = amountOf(total, currency, 'net');
-  const refunded = amountOf(total, currency, 'refunded');
+  const net = majorAmountOf(total, currency, 'net');
+  const refunded = majorAmountOf(total, currency, 'refunded');
   return (
     <>
-      <Figures
+      <KeyFigures
         items={[
           {
             label: t('net'),

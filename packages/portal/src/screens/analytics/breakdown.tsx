@@ -1,16 +1,16 @@
-/** The same figures by store, terminal, scheme or merchant: those with most payments first. */
+/** The figures by store, terminal, scheme or merchant, most payments first. */
 
 import { ScrollArea, SegmentedControl, Table } from '@mantine/core';
 import type { SummaryLine } from '@switchyard/contract';
 import type { ReactNode } from 'react';
 import type { Query } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Panel } from '../../components/layout/page.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
-import { amountOf, type Grouping, useSummary } from './read-summary.ts';
+import { type Grouping, majorAmountOf, useSummary } from './read-summary.ts';
 
 const groupings = ['merchant', 'store', 'device', 'scheme', 'responseCategory'] as const;
 const linesMost = 50;
@@ -58,7 +58,7 @@ export function Breakdown({
         />
       }
     >
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={4} />}
       {data !== undefined && data.groupBy === grouping && (
         <Lines lines={data.items.slice(0, linesMost)} grouping={grouping} currency={currency} />
@@ -101,10 +101,10 @@ function Lines({
                 {line.approvalRate === null ? '–' : formats.percent(line.approvalRate)}
               </Table.Td>
               <Table.Td ta="end">
-                <Money amount={amountOf(line, currency, 'captured')} currency={currency} />
+                <Money amount={majorAmountOf(line, currency, 'captured')} currency={currency} />
               </Table.Td>
               <Table.Td ta="end">
-                <Money amount={amountOf(line, currency, 'refunded')} currency={currency} />
+                <Money amount={majorAmountOf(line, currency, 'refunded')} currency={currency} />
               </Table.Td>
               <Table.Td ta="end">
                 {line.latency === null ? '–' : `${line.latency.p50Ms} ms`}

@@ -1,20 +1,20 @@
-/** What a client should do about an error code, and whether a code is among those that are looked for. */
+/** Selects the advice for an error code, and filters error codes. */
 import type { ListedErrorCode } from '@switchyard/contract';
 
-export type Advice = 'readFirst' | 'later' | 'token' | 'right' | 'mend';
+export type ErrorAdvice = 'readFirst' | 'later' | 'token' | 'right' | 'mend';
 
-export function adviceOf({
+export function errorAdviceOf({
   status,
   retryable,
   outcome,
-}: Pick<ListedErrorCode, 'status' | 'retryable' | 'outcome'>): Advice {
+}: Pick<ListedErrorCode, 'status' | 'retryable' | 'outcome'>): ErrorAdvice {
   if (outcome === 'Unknown') return 'readFirst';
   if (retryable) return 'later';
   if (status === 401) return 'token';
   return status === 403 ? 'right' : 'mend';
 }
 
-export function isListed(
+export function matchesErrorFilters(
   { code, title, help, status, outcome }: ListedErrorCode,
   filters: Readonly<Partial<Record<'text' | 'status' | 'outcome', string>>>,
 ): boolean {

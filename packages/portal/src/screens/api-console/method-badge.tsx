@@ -1,5 +1,5 @@
-/** The method of a call: those that change something have another colour than those that read. */
-export function Method({ method }: { readonly method: string }) {
+/** The HTTP method of an operation; the colour shows if it changes data. */
+export function MethodBadge({ method }: { readonly method: string }) {
   return (
     <span className="sy-ref-method" data-method={method}>
       {method}

@@ -1,39 +1,44 @@
-/** What a call is filled in with: parameters, further headers, and a body that begins as an example. */
+/** The inputs of a request: parameters, headers and a body with an example. */
 import { Select, Textarea, TextInput } from '@mantine/core';
 import { useTranslate } from '../../locales/index.ts';
-import { exampleText, type Filled, headersOf, keyOf } from './build-request.ts';
+import {
+  exampleBodyText,
+  type FilledRequest,
+  parameterKey,
+  parseHeaderLines,
+} from './build-request.ts';
 import type { Operation, Parameter, Schema } from './parse-openapi.ts';
 import '../../components/forms/fields.css';
 
 type Props = {
   readonly operation: Operation;
-  readonly filled: Filled;
-  readonly onChange: (filled: Filled) => void;
+  readonly filled: FilledRequest;
+  readonly onChange: (filled: FilledRequest) => void;
 };
 
-/** The values that it can have, where they are few and known. */
+/** The allowed values, if the schema lists them. */
 function choicesOf({ enum: words, type }: Schema): readonly string[] | undefined {
   if (words !== undefined) return words.map((each) => String(each));
   return type === 'boolean' ? ['true', 'false'] : undefined;
 }
 
-export function CallFields({ operation, filled, onChange }: Props) {
+export function RequestFields({ operation, filled, onChange }: Props) {
   const t = useTranslate('api-console');
-  const isWrong = headersOf(filled.headers) === undefined;
+  const isWrong = parseHeaderLines(filled.headers) === undefined;
   return (
     <div className="sy-fields">
       {operation.parameters
-        // The platform names each request by itself.
+        // The platform sets the request ID itself.
         .filter(({ name }) => name !== 'X-Request-Id')
         .map((parameter) => (
           <ParameterField
-            key={keyOf(parameter)}
+            key={parameterKey(parameter)}
             parameter={parameter}
-            value={filled.parameters[keyOf(parameter)] ?? ''}
+            value={filled.parameters[parameterKey(parameter)] ?? ''}
             onChange={(value) =>
               onChange({
                 ...filled,
-                parameters: { ...filled.parameters, [keyOf(parameter)]: value },
+                parameters: { ...filled.parameters, [parameterKey(parameter)]: value },
               })
             }
           />
@@ -112,7 +117,7 @@ function BodyFields({ operation: { bodies, isBodyRequired }, filled, onChange }:
             onChange({
               ...filled,
               bodyType: bodyType ?? filled.bodyType,
-              body: example === undefined ? '' : exampleText(example.value),
+              body: example === undefined ? '' : exampleBodyText(example.value),
             });
           }}
         />
@@ -124,7 +129,8 @@ function BodyFields({ operation: { bodies, isBodyRequired }, filled, onChange }:
           placeholder={t('chooseExample')}
           onChange={(chosen) => {
             const example = examples.find(({ name }) => name === chosen);
-            if (example !== undefined) onChange({ ...filled, body: exampleText(example.value) });
+            if (example !== undefined)
+              onChange({ ...filled, body: exampleBodyText(example.value) });
           }}
         />
       )}

@@ -1,13 +1,13 @@
-/** A schema as people read it: its members, one below the other, what each is and what it may be. */
+/** Shows a JSON Schema as a tree of fields. */
 import { type Translate, useTranslate } from '../../locales/index.ts';
-import { Marked } from './description-text.tsx';
-import { nameOfSchema, type OpenApi, type Schema, schemaOf } from './parse-openapi.ts';
+import { InlineDescription } from './description-text.tsx';
+import { nameOfSchema, type OpenApi, resolveSchema, type Schema } from './parse-openapi.ts';
 
-/** What refers to itself is shown so deep and no deeper. */
+/** The maximum depth for schemas that refer to themselves. */
 const deepest = 6;
 
 function wordOf(document: OpenApi, schema: Schema): string {
-  const resolved = schemaOf(document, schema);
+  const resolved = resolveSchema(document, schema);
   if (resolved.enum !== undefined) return resolved.enum.map((each) => String(each)).join(' | ');
   if (resolved.const !== undefined) return JSON.stringify(resolved.const);
   if (resolved.items !== undefined) return `${wordOf(document, resolved.items)}[]`;
@@ -29,9 +29,9 @@ function limitsOf({ minimum, maximum, minLength, maxLength, pattern }: Schema): 
 
 type Member = { readonly name: string; readonly schema: Schema; readonly isRequired: boolean };
 
-/** Those of all its parts, where it is made of several. */
+/** The members of the schema and of all its `allOf` parts. */
 function membersOf(document: OpenApi, schema: Schema): Member[] {
-  const resolved = schemaOf(document, schema);
+  const resolved = resolveSchema(document, schema);
   const members = Object.entries(resolved.properties ?? {}).map(([name, member]) => ({
     name,
     schema: member,
@@ -79,7 +79,7 @@ function MemberLine({
   readonly member: Member;
   readonly t: Translate;
 }) {
-  const resolved = schemaOf(document, schema);
+  const resolved = resolveSchema(document, schema);
   const limits = limitsOf(resolved);
   return (
     <div className="sy-ref-member">
@@ -88,7 +88,7 @@ function MemberLine({
       {isRequired && <span className="sy-ref-required">{t('required')}</span>}
       {resolved.description !== undefined && (
         <p>
-          <Marked>{resolved.description}</Marked>
+          <InlineDescription>{resolved.description}</InlineDescription>
         </p>
       )}
       {limits !== '' && <p className="sy-ref-limits sy-mono sy-broken">{limits}</p>}

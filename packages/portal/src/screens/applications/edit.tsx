@@ -1,40 +1,40 @@
-/** Changes an application, unless somebody else did meanwhile. */
+/** Edits an application; a concurrent change by another user is not overwritten. */
 import { Anchor } from '@mantine/core';
 import type { Application } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { faultsByField, isProblem } from '../../api/api-errors.ts';
+import { errorsByField, isProblem } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
+import { usePathParam } from '../../app/url-params.ts';
 import { PageForm } from '../../components/forms/page-form.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { changesOf, type Draft, draftOf } from './application-draft.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { type ApplicationDraft, applicationDraftOf, changedFields } from './application-draft.ts';
 import {
-  FinerFields,
+  AdvancedFields,
+  inlineErrorFields,
   NameFields,
   RoleField,
   SignInFields,
-  inlineErrorFields,
 } from './application-fields.tsx';
-import { type FoundApplication, useApplication } from './use-application.ts';
+import { type LoadedApplication, useApplication } from './use-application.ts';
 import '../../components/forms/fields.css';
 import './applications.css';
 
 export default function EditApplication() {
   const t = useTranslate('applications');
-  const clientId = useParam('clientId');
+  const clientId = usePathParam('clientId');
   const { data, error, refetch } = useApplication(clientId);
-  // What is read again by itself takes nothing of what is typed; only whoever asks begins anew.
+  // A background reload keeps the typed values; only the user's own reload replaces them.
   const [begun, setBegun] = useState(0);
-  const back = { to: `/applications/${clientId}`, label: data?.application.name ?? t('title') };
+  const backLink = { to: `/applications/${clientId}`, label: data?.application.name ?? t('title') };
   return (
-    <Page title={t('edit.title')} backLink={back}>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+    <Page title={t('edit.title')} backLink={backLink}>
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={10} />}
       {data !== undefined && (
         <EditForm
@@ -51,7 +51,7 @@ function EditForm({
   loaded,
   onReload,
 }: {
-  readonly loaded: FoundApplication;
+  readonly loaded: LoadedApplication;
   readonly onReload: () => void;
 }) {
   const [{ application, etag, address }] = useState(loaded);
@@ -59,10 +59,10 @@ function EditForm({
   const client = useQueryClient();
   const navigate = useNavigate();
   const { clientId, clientType, type, status } = application;
-  const [draft, setDraft] = useState(() => draftOf(application));
+  const [draft, setDraft] = useState(() => applicationDraftOf(application));
   const [fault, setFault] = useState<unknown>(undefined);
-  const change = (next: Partial<Draft>) => setDraft((was) => ({ ...was, ...next }));
-  const fields = { draft, faults: faultsByField(fault), onChange: change };
+  const change = (next: Partial<ApplicationDraft>) => setDraft((was) => ({ ...was, ...next }));
+  const fields = { draft, faults: errorsByField(fault), onChange: change };
   const leave = () => void navigate({ to: `/applications/${clientId}` });
   return (
     <PageForm
@@ -73,14 +73,14 @@ function EditForm({
       onClose={leave}
       run={() =>
         api.put<Application>(address, {
-          body: { ...changesOf(draft), type, status },
+          body: { ...changedFields(draft), type, status },
           headers: { 'if-match': etag },
         })
       }
       onDone={() => {
-        forgetLists('["applications"');
+        discardLists('["applications"');
         void client.invalidateQueries({ queryKey: ['application', clientId] });
-        notify(t('edit.done'));
+        showToast(t('edit.done'));
         leave();
       }}
     >
@@ -99,7 +99,7 @@ function EditForm({
           </Panel>
           <Panel title={t('panels.finer')}>
             <div className="sy-fields">
-              <FinerFields {...fields} />
+              <AdvancedFields {...fields} />
             </div>
           </Panel>
         </div>

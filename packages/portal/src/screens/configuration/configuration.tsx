@@ -1,19 +1,19 @@
-/** What services are configured with: at which level what is set, and what holds there in the end. */
+/** The configuration screen: selects a level and a service. */
 
 import { Page } from '../../components/layout/page.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { isLevel, type ConfigurationScope } from './configuration-levels.ts';
-import { PlaceChoice } from './level-choice.tsx';
+import { type ConfigurationScope, isLevel } from './configuration-levels.ts';
+import { LevelChoice } from './level-choice.tsx';
 import { ServiceConfigurationView } from './service-configuration.tsx';
-import { Services } from './service-list.tsx';
+import { ServiceList } from './service-list.tsx';
 import './configuration.css';
 
 const names = ['level', 'entityId', 'serviceId'] as const;
 
-/** Whoever names nothing begins where he belongs. */
-function usePlace(): [
+/** The default scope is the user's own organisation or merchant. */
+function useScope(): [
   ConfigurationScope,
   string | undefined,
   (change: Partial<Record<(typeof names)[number], string>>) => void,
@@ -32,15 +32,15 @@ function usePlace(): [
 
 export default function Configuration() {
   const t = useTranslate('configuration');
-  const [scope, serviceId, change] = usePlace();
+  const [scope, serviceId, change] = useScope();
   return (
     <Page title={t('title')} lead={t('lead')}>
-      <PlaceChoice
+      <LevelChoice
         scope={scope}
         onChange={(next) => change({ level: next.level, entityId: next.entityId })}
       />
       {serviceId === undefined ? (
-        <Services key={`${scope.level} ${scope.entityId}`} scope={scope} />
+        <ServiceList key={`${scope.level} ${scope.entityId}`} scope={scope} />
       ) : (
         <ServiceConfigurationView
           key={`${scope.level} ${scope.entityId} ${serviceId}`}

@@ -1,4 +1,4 @@
-/** JSON Pointers (RFC 6901) as people read them, and what stands where they point. */
+/** Displays JSON Pointers (RFC 6901) and reads the values they point to. */
 
 const stepsOf = (pointer: string): string[] =>
   pointer === ''
@@ -8,8 +8,8 @@ const stepsOf = (pointer: string): string[] =>
         .split('/')
         .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-/** `/terminal/countryCode` is `terminal › countryCode`. */
-export const readPointer = (pointer: string): string => stepsOf(pointer).join(' › ');
+/** `/terminal/countryCode` becomes `terminal › countryCode`. */
+export const pointerText = (pointer: string): string => stepsOf(pointer).join(' › ');
 
 export function valueAt(values: unknown, pointer: string): unknown {
   let value = values;
@@ -35,10 +35,9 @@ const isPart = (value: unknown): value is Part =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * The schema as a level below fills it in: nothing has to be set, and what is inherited stands where
- * something can be.
+ * The schema for a lower level: nothing is required, and descriptions show the inherited values.
  */
-export function inheriting(
+export function withInheritedValues(
   schema: Part,
   inherited: unknown,
   describe: (value: string) => string,
@@ -48,7 +47,9 @@ export function inheriting(
   if (properties !== undefined) {
     const members = Object.entries(properties).map(([name, part]) => [
       name,
-      isPart(part) ? inheriting(part, isPart(inherited) ? inherited[name] : undefined, describe) : part,
+      isPart(part)
+        ? withInheritedValues(part, isPart(inherited) ? inherited[name] : undefined, describe)
+        : part,
     ]);
     return { ...rest, properties: Object.fromEntries(members) };
   }

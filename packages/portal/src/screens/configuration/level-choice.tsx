@@ -1,12 +1,17 @@
-/** Chooses a level, and the merchant, store or device at it. */
+/** Selects a level, and the merchant, store or logical device at that level. */
 import { SegmentedControl, Select } from '@mantine/core';
 import { useState } from 'react';
-import { useEntityName, useNames } from '../../components/values/entity-name.tsx';
+import { useEntityName, useEntityNames } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { kindOf, type Level, levels, type ConfigurationScope } from './configuration-levels.ts';
+import {
+  type ConfigurationScope,
+  entityKindOfLevel,
+  type Level,
+  levels,
+} from './configuration-levels.ts';
 
-export function PlaceChoice({
+export function LevelChoice({
   scope,
   onChange,
 }: {
@@ -15,7 +20,7 @@ export function PlaceChoice({
 }) {
   const t = useTranslate('configuration');
   const { organizationId, organizationName, merchantId } = useSession();
-  // A level is looked at once something at it is chosen.
+  // The level applies after the user has chosen an entity.
   const [chosen, setChosen] = useState<Level | undefined>(undefined);
   const level = chosen ?? scope.level;
   const offered = levels.filter((each) => merchantId === undefined || each !== 'organizations');
@@ -65,9 +70,9 @@ function EntityChoice({
   readonly onChange: (entityId: string) => void;
 }) {
   const t = useTranslate('configuration');
-  const kind = kindOf[level] ?? 'merchants';
-  const names = useNames(kind).data;
-  // One that is not on the first page of them has a name all the same.
+  const kind = entityKindOfLevel[level] ?? 'merchants';
+  const names = useEntityNames(kind).data;
+  // The chosen entity may not be on the first page of names.
   const chosenName = useEntityName(kind, value);
   const options = new Map(names ?? []);
   if (value !== null && !options.has(value)) options.set(value, chosenName ?? value);

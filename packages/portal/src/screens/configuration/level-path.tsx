@@ -1,14 +1,18 @@
-/** The levels from the provider's defaults down to this place: which of them set something. */
+/** Shows the levels from the provider defaults down to this level, and which of them set values. */
 import type { ServiceConfiguration } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { Icon } from '../../components/icon.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { kindOf, levelOf, type ConfigurationScope } from './configuration-levels.ts';
+import {
+  type ConfigurationScope,
+  entityKindOfLevel,
+  levelByApiName,
+} from './configuration-levels.ts';
 
 type Step = ServiceConfiguration['levels'][number];
 
-export function Ladder({
+export function LevelPath({
   configuration: { levels, level, entityId },
   scope,
   serviceId,
@@ -45,8 +49,8 @@ function StepName({
   readonly isHere: boolean;
 }) {
   const t = useTranslate('configuration');
-  const level = levelOf(step.level);
-  const kind = level === undefined ? undefined : kindOf[level];
+  const level = levelByApiName(step.level);
+  const kind = level === undefined ? undefined : entityKindOfLevel[level];
   const name = (
     <>
       <span>{t(`levelNames.${step.level}`)}</span>

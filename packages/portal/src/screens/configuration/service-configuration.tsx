@@ -1,23 +1,23 @@
-/** One service at one place: what the place sets, what holds there and where it comes from, and the versions. */
+/** The configuration of one service at one level: effective values, own values and versions. */
 import { Button, Tabs } from '@mantine/core';
 import type { Service, ServiceConfiguration } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import type { SchemaPart } from '../../components/forms/schema-fields.ts';
+import type { JsonSchema } from '../../components/forms/schema-fields.ts';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
 import { Loading } from '../../components/layout/page.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
+import { useHasPermission } from '../../session/use-session.ts';
 import type { ConfigurationScope } from './configuration-levels.ts';
-import { Effective } from './effective-values.tsx';
-import { readPointer } from './json-pointers.ts';
-import { Ladder } from './level-path.tsx';
-import { OwnValues } from './level-values.tsx';
-import { type FoundConfiguration, useConfiguration } from './use-configuration.ts';
-import { Versions } from './versions.tsx';
+import { EffectiveValues } from './effective-values.tsx';
+import { pointerText } from './json-pointers.ts';
+import { LevelPath } from './level-path.tsx';
+import { LevelValues } from './level-values.tsx';
+import { type LoadedConfiguration, useConfiguration } from './use-configuration.ts';
+import { ConfigurationVersions } from './versions.tsx';
 
 const tabs = ['effective', 'own', 'versions'] as const;
 
@@ -54,7 +54,7 @@ export function ServiceConfigurationView({
         {error === null ? (
           <Loading lines={8} />
         ) : (
-          <Problem fault={error} onRetry={() => void refetch()} />
+          <ErrorMessage fault={error} onRetry={() => void refetch()} />
         )}
       </>
     );
@@ -66,8 +66,8 @@ export function ServiceConfigurationView({
         {backLink}
         <h2>{configuration.name}</h2>
       </div>
-      {error !== null && <Problem fault={error} />}
-      <Ladder configuration={configuration} scope={scope} serviceId={serviceId} />
+      {error !== null && <ErrorMessage fault={error} />}
+      <LevelPath configuration={configuration} scope={scope} serviceId={serviceId} />
       <Faults configuration={configuration} />
       <Parts loaded={data} schema={service.data?.parameterSchema} onReload={() => void refetch()} />
     </>
@@ -79,12 +79,12 @@ function Parts({
   schema,
   onReload,
 }: {
-  readonly loaded: FoundConfiguration;
-  readonly schema: SchemaPart | undefined;
+  readonly loaded: LoadedConfiguration;
+  readonly schema: JsonSchema | undefined;
   readonly onReload: () => void;
 }) {
   const t = useTranslate('configuration');
-  const mayWrite = useCan('conf.write');
+  const mayWrite = useHasPermission('conf.write');
   const [{ tab = 'effective' }, change] = useFilters(['tab']);
   return (
     <Tabs
@@ -100,26 +100,30 @@ function Parts({
         ))}
       </Tabs.List>
       <Tabs.Panel value="effective">
-        <Effective configuration={loaded.configuration} />
+        <EffectiveValues configuration={loaded.configuration} />
       </Tabs.Panel>
       <Tabs.Panel value="own">
-        <OwnValues loaded={loaded} schema={schema} isEditable={mayWrite} onReload={onReload} />
+        <LevelValues loaded={loaded} schema={schema} isEditable={mayWrite} onReload={onReload} />
       </Tabs.Panel>
       <Tabs.Panel value="versions">
-        <Versions loaded={loaded} isEditable={mayWrite} />
+        <ConfigurationVersions loaded={loaded} isEditable={mayWrite} />
       </Tabs.Panel>
     </Tabs>
   );
 }
 
-/** What is lacking, and what was stored and does not fit any more: devices do not get it. */
-function Faults({ configuration: { missing, invalid } }: { readonly configuration: ServiceConfiguration }) {
+/** Shows missing values and stored values that are invalid; devices do not get them. */
+function Faults({
+  configuration: { missing, invalid },
+}: {
+  readonly configuration: ServiceConfiguration;
+}) {
   const t = useTranslate('configuration');
   return (
     <>
       {missing.length > 0 && (
         <Note icon="alert" tone="warn">
-          {t('missing', { names: missing.map(readPointer).join(', ') })}
+          {t('missing', { names: missing.map(pointerText).join(', ') })}
         </Note>
       )}
       {invalid.length > 0 && (
@@ -128,7 +132,7 @@ function Faults({ configuration: { missing, invalid } }: { readonly configuratio
           <ul className="sy-conf-faults">
             {invalid.map(({ pointer, detail }) => (
               <li key={pointer + detail}>
-                <code>{readPointer(pointer)}</code> {detail}
+                <code>{pointerText(pointer)}</code> {detail}
               </li>
             ))}
           </ul>

@@ -1,4 +1,4 @@
-/** Chooses one of many merchants or stores by the beginning of its name. */
+/** Selects a merchant or a store by the beginning of its name. */
 import { Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
@@ -7,7 +7,11 @@ import { api } from '../../api/client.ts';
 import { useEntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
-type FoundEntity = { readonly name: string; readonly merchantId?: string; readonly storeId?: string };
+type FoundEntity = {
+  readonly name: string;
+  readonly merchantId?: string;
+  readonly storeId?: string;
+};
 
 const displayLimit = 50;
 const pauseMs = 250;
@@ -33,7 +37,7 @@ export function EntityPicker({
   readonly error?: string | undefined;
   readonly isRequired?: boolean;
   readonly isDisabled?: boolean;
-  /** Stores of this merchant alone. */
+  /** Lists only the stores of this merchant. */
   readonly merchantId?: string | undefined;
   readonly onChange: (id: string) => void;
 }) {
@@ -65,7 +69,7 @@ export function EntityPicker({
       searchable
       clearable={!isRequired}
       data={isListed ? options : [{ value, label: chosen ?? value }, ...options]}
-      // The platform has looked already: what it found is shown whole.
+      // The platform has already filtered the results.
       filter={({ options: all }) => all}
       nothingFoundMessage={search.isPending ? t('picker.looking') : t('picker.none')}
       searchValue={typed}

@@ -1,14 +1,17 @@
-/** The services of a merchant, a store or a place: which can be set, what is set there, which are active. */
+/**
+ * Lists the services of a merchant, a store or a logical device with their activation and
+ * configuration status.
+ */
 import type { ConfigurableService, ServiceActivation } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
+import { useHasPermission } from '../../session/use-session.ts';
 import './estate.css';
 
 export type SettingsLevel = 'merchants' | 'stores' | 'logical-devices';
@@ -41,11 +44,11 @@ async function read(level: SettingsLevel, entityId: string, signal: AbortSignal)
   };
 }
 
-export function useMaySeeSettings(): boolean {
-  return useCan('conf.read');
+export function useCanReadConfiguration(): boolean {
+  return useHasPermission('conf.read');
 }
 
-export function ServiceSettings({
+export function ServiceOverview({
   level,
   entityId,
 }: {
@@ -59,7 +62,7 @@ export function ServiceSettings({
   });
   return (
     <Panel title={t('settings.title')} flush>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={4} />}
       {data?.services.length === 0 && (
         <EmptyState icon="configuration" title={t('settings.noneTitle')}>
@@ -103,7 +106,7 @@ function ServiceLine({
           {service.updatedAt !== undefined && (
             <>
               {' · '}
-              <Time at={service.updatedAt} />
+              <DateTime at={service.updatedAt} />
             </>
           )}
         </small>

@@ -1,18 +1,18 @@
-/** Exports of reports: how far each of them is, and its file once it is written. */
+/** The list of report exports with their status and download. */
 import { ActionIcon, Button, Tooltip } from '@mantine/core';
 import type { Export } from '@switchyard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { exportAddress } from '../../api/download-file.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { exportUrl } from '../../api/download-file.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import './exports.css';
@@ -41,7 +41,7 @@ export default function Exports() {
   const [action, setAction] = useState<ExportAction | undefined>(undefined);
   return (
     <Page title={t('title')} lead={t('lead')}>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={8} />}
       {data?.items.length === 0 && (
         <EmptyState
@@ -68,7 +68,7 @@ export default function Exports() {
         </ul>
       )}
       {action !== undefined && (
-        <ConfirmAction
+        <ConfirmDialog
           isOpen
           isDangerous
           onClose={() => setAction(undefined)}
@@ -77,12 +77,14 @@ export default function Exports() {
           run={() => change(action)}
           onDone={() => {
             setAction(undefined);
-            notify(t(`${action.kind}.done`));
+            showToast(t(`${action.kind}.done`));
             void client.invalidateQueries({ queryKey: listKey });
           }}
         >
-          <p className="sy-dialogue-text">{t(`${action.kind}.text`, { name: action.reportExport.fileName })}</p>
-        </ConfirmAction>
+          <p className="sy-dialogue-text">
+            {t(`${action.kind}.text`, { name: action.reportExport.fileName })}
+          </p>
+        </ConfirmDialog>
       )}
     </Page>
   );
@@ -93,7 +95,7 @@ const change = ({ kind, reportExport: { exportId } }: ExportAction): Promise<unk
     ? api.post(`${base}/${exportId}/cancel`, { body: {} })
     : api.delete(`${base}/${exportId}`);
 
-/** What was asked for, in few words: the filters as they were ordered. */
+/** The filters of the export as text. */
 function filtersOf({ filters }: Export, t: Translate): string {
   const filterTexts = Object.entries(filters).map(([name, value]) => `${name}: ${String(value)}`);
   return filterTexts.length === 0 ? t('all') : filterTexts.join(' · ');
@@ -108,7 +110,8 @@ function ExportLine({
 }) {
   const t = useTranslate('exports');
   const formats = useFormats();
-  const { state, report, format, fileName, rows, bytes, createdAt, expiresAt, exportId } = reportExport;
+  const { state, report, format, fileName, rows, bytes, createdAt, expiresAt, exportId } =
+    reportExport;
   const size = formats.number(bytes / 1_024, { maximumFractionDigits: 0 });
   return (
     <li>
@@ -123,9 +126,9 @@ function ExportLine({
         {reportExport.failure !== undefined && <span>{t(`failures.${reportExport.failure}`)}</span>}
       </div>
       <div className="sy-export-times">
-        <Time at={createdAt} />
+        <DateTime at={createdAt} />
         <span>
-          {t('until')} <Time at={expiresAt} />
+          {t('until')} <DateTime at={expiresAt} />
         </span>
       </div>
       <div className="sy-export-actions">
@@ -133,7 +136,7 @@ function ExportLine({
           <Tooltip label={t('fetch.do')}>
             <ActionIcon
               component="a"
-              href={exportAddress(exportId)}
+              href={exportUrl(exportId)}
               download={fileName}
               variant="default"
               size="lg"
@@ -143,7 +146,9 @@ function ExportLine({
             </ActionIcon>
           </Tooltip>
         )}
-        {isOpen(reportExport) && <Action icon="ban" label={t('cancel.do')} onClick={() => onAsk('cancel')} />}
+        {isOpen(reportExport) && (
+          <Action icon="ban" label={t('cancel.do')} onClick={() => onAsk('cancel')} />
+        )}
         {!isOpen(reportExport) && (
           <Action icon="trash" label={t('delete.do')} onClick={() => onAsk('delete')} />
         )}

@@ -1,13 +1,13 @@
-/** How the platform is doing: components that answer, and what waits; looked at again by itself. */
+/** The health screen: components and queues, refreshed regularly. */
 
 import { Table } from '@mantine/core';
 import { defined, type PlatformHealth } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Page, Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 
@@ -39,7 +39,7 @@ export default function Health() {
           ),
       })}
     >
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={6} />}
       {data !== undefined && (
         <>
@@ -55,7 +55,7 @@ function Looked({ at }: { readonly at: string }) {
   const t = useTranslate('health');
   return (
     <>
-      {t('lookedAt')} <Time at={at} exact />
+      {t('lookedAt')} <DateTime at={at} exact />
     </>
   );
 }

@@ -1,4 +1,4 @@
-/** The first lines of a file as they will be read. */
+/** Shows the first lines of the import file. */
 import { EmptyState, Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
@@ -7,7 +7,7 @@ import './imports.css';
 
 const knownTypes = new Set(['merchant', 'store', 'logicalDevice', 'physicalDevice', 'pointOfSale']);
 
-export function Preview({ file }: { readonly file: ImportFile | undefined }) {
+export function FilePreview({ file }: { readonly file: ImportFile | undefined }) {
   const t = useTranslate('imports');
   const formats = useFormats();
   if (file === undefined) {

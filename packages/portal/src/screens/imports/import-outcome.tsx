@@ -1,43 +1,43 @@
-/** What came of it: figures, faults by line, and the answers as a file. */
+/** Shows the result of an import: counts, errors by line, and the results as a file. */
 import { Button } from '@mantine/core';
 import type { BulkResult } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
-import { saveFile } from '../../api/download-file.ts';
+import { downloadFile } from '../../api/download-file.ts';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
 import { Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { resultTable } from './result-stream.ts';
-import { CountTiles, ResultTable, readFrom } from './result-table.tsx';
-import type { Stage } from './use-import.ts';
+import { resultsAsCsv } from './result-stream.ts';
+import { CountTiles, pagesOf, ResultTable } from './result-table.tsx';
+import type { ImportStage } from './use-import.ts';
 import './imports.css';
 
-type Done = Extract<Stage, { readonly at: 'done' }>;
-type Broken = Extract<Stage, { readonly at: 'broken' }>;
+type Done = Extract<ImportStage, { readonly at: 'done' }>;
+type Broken = Extract<ImportStage, { readonly at: 'broken' }>;
 
 const isFailed = ({ status }: BulkResult) => status === 'failed';
 
 function save(results: readonly BulkResult[], bulkId: string): void {
-  const file = new Blob(['\ufeff', resultTable(results)], { type: 'text/csv' });
-  void saveFile(new Response(file), `${bulkId}-answers.csv`);
+  const file = new Blob(['\ufeff', resultsAsCsv(results)], { type: 'text/csv' });
+  void downloadFile(new Response(file), `${bulkId}-answers.csv`);
 }
 
-export function Outcome({
+export function ImportOutcomePanel({
   stage,
   bulkId,
   onAgain,
 }: {
   readonly stage: Done | Broken;
   readonly bulkId: string;
-  /** Sends the same again, under the same name. */
+  /** Sends the same file again with the same name. */
   readonly onAgain: () => void;
 }) {
   const t = useTranslate('imports');
   if (stage.at === 'broken') {
     return (
       <>
-        <Problem fault={stage.fault} onRetry={onAgain} />
+        <ErrorMessage fault={stage.fault} onRetry={onAgain} />
         {!stage.isTrial && <p className="sy-nothing">{t('broken')}</p>}
       </>
     );
@@ -99,7 +99,7 @@ function Finished({
       </Panel>
       {failed.length > 0 && (
         <div className="sy-import-answers">
-          <ResultTable listKey={['import-run', bulkId, run]} read={readFrom(failed)} />
+          <ResultTable listKey={['import-run', bulkId, run]} read={pagesOf(failed)} />
         </div>
       )}
     </>

@@ -1,18 +1,18 @@
-/** How far an import is. */
+/** The progress bar of an import. */
 import { Progress as Bar } from '@mantine/core';
 import { Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import './imports.css';
 
-export function Progress({
+export function ImportProgress({
   isTrial,
   lines,
   total,
 }: {
   readonly isTrial: boolean;
   readonly lines: number;
-  /** Zero where nobody knows how many there are. */
+  /** Zero if the number of lines is unknown. */
   readonly total: number;
 }) {
   const t = useTranslate('imports');

@@ -1,34 +1,34 @@
-/** One place of a store: the hardware that fills it, the services that run there, and their parameters. */
+/** The page of a logical device: hardware, services and parameters. */
 import type { ConnectedDevice, LogicalDevice } from '@switchyard/contract';
 import { useQueries } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
-import { EmptyState, Facts, Page, Panel } from '../../components/layout/page.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
 import { EntityName, useEntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { Presence } from '../devices/connection-badge.tsx';
-import { askAgainMs } from '../devices/use-live-connections.ts';
-import { LabelList, PageInWait, StatusBadge, useCommonFacts } from '../estate/detail-page.tsx';
+import { useHasPermission } from '../../session/use-session.ts';
+import { ConnectionBadge } from '../devices/connection-badge.tsx';
+import { pollMs } from '../devices/use-live-connections.ts';
+import { LabelList, PendingPage, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
-import { ServiceSettings, useMaySeeSettings } from '../estate/service-overview.tsx';
-import { useVersioned } from '../estate/versioned-entities.ts';
-import { Delivery, PlaceServices } from './device-services.tsx';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { ServiceOverview, useCanReadConfiguration } from '../estate/service-overview.tsx';
+import { useVersionedEntity } from '../estate/versioned-entities.ts';
+import { LogicalDeviceServices, ParameterDelivery } from './device-services.tsx';
 
-/** One or two: each is asked for alone. */
+/** A logical device has one or two devices; each is read separately. */
 function useHardware(ids: readonly string[]): ConnectedDevice[] {
   return useQueries({
     queries: ids.map((id) => ({
       queryKey: ['estate', 'connected', id],
-      queryFn: () => api.get<ConnectedDevice>(addresses.presenceOf(id), { isBackground: true }),
-      refetchInterval: askAgainMs,
+      queryFn: () => api.get<ConnectedDevice>(estateUrls.presenceOf(id), { isBackground: true }),
+      refetchInterval: pollMs,
     })),
   }).flatMap(({ data }) => (data === undefined ? [] : [data]));
 }
 
-function PlaceHardware({ logicalDevice }: { readonly logicalDevice: LogicalDevice }) {
+function HardwarePanel({ logicalDevice }: { readonly logicalDevice: LogicalDevice }) {
   const t = useTranslate('devices');
   const devices = useHardware(logicalDevice.physicalDeviceIds);
   return (
@@ -45,7 +45,7 @@ function PlaceHardware({ logicalDevice }: { readonly logicalDevice: LogicalDevic
               <Link className="sy-link sy-broken" to={`/devices/${physicalDeviceId}`}>
                 {tsn}
               </Link>
-              <Presence connection={connection} enabled={enabled} />
+              <ConnectionBadge connection={connection} enabled={enabled} />
             </li>
           ))}
         </ul>
@@ -54,13 +54,13 @@ function PlaceHardware({ logicalDevice }: { readonly logicalDevice: LogicalDevic
   );
 }
 
-function PlaceFacts({ logicalDevice }: { readonly logicalDevice: LogicalDevice }) {
+function LogicalDeviceDetails({ logicalDevice }: { readonly logicalDevice: LogicalDevice }) {
   const t = useTranslate('devices');
-  const common = useCommonFacts(logicalDevice.logicalDeviceId, logicalDevice);
+  const common = useCommonDetails(logicalDevice.logicalDeviceId, logicalDevice);
   const { storeId, merchantId } = logicalDevice;
   return (
     <Panel title={t('place')}>
-      <Facts
+      <DescriptionList
         items={[
           [
             t('store'),
@@ -81,18 +81,18 @@ function PlaceFacts({ logicalDevice }: { readonly logicalDevice: LogicalDevice }
   );
 }
 
-export default function PlacePage() {
+export default function LogicalDevicePage() {
   const t = useTranslate('devices');
   const navigate = useNavigate();
-  const logicalDeviceId = useParam('logicalDeviceId');
-  const address = addresses.place(logicalDeviceId);
-  const query = useVersioned<LogicalDevice>(address);
-  const mayWrite = useCan('prov.write');
-  const maySeeSettings = useMaySeeSettings();
+  const logicalDeviceId = usePathParam('logicalDeviceId');
+  const address = estateUrls.place(logicalDeviceId);
+  const query = useVersionedEntity<LogicalDevice>(address);
+  const mayWrite = useHasPermission('prov.write');
+  const maySeeSettings = useCanReadConfiguration();
   const storeName = useEntityName('stores', query.data?.body.storeId);
   if (query.data === undefined) {
     const storePath = { to: '/devices', label: t('title') };
-    return <PageInWait query={query} title={t('place')} backLink={storePath} />;
+    return <PendingPage query={query} title={t('place')} backLink={storePath} />;
   }
   const logicalDevice = query.data.body;
   const storePath = `/stores/${logicalDevice.storeId}`;
@@ -114,14 +114,14 @@ export default function PlacePage() {
     >
       <div className="sy-columns">
         <div className="sy-column">
-          <PlaceHardware logicalDevice={logicalDevice} />
-          <PlaceFacts logicalDevice={logicalDevice} />
+          <HardwarePanel logicalDevice={logicalDevice} />
+          <LogicalDeviceDetails logicalDevice={logicalDevice} />
           <LabelList labels={logicalDevice.labels} />
-          {maySeeSettings && <ServiceSettings level="logical-devices" entityId={logicalDeviceId} />}
+          {maySeeSettings && <ServiceOverview level="logical-devices" entityId={logicalDeviceId} />}
         </div>
         <div className="sy-column">
-          <PlaceServices logicalDeviceId={logicalDeviceId} />
-          <Delivery logicalDeviceId={logicalDeviceId} />
+          <LogicalDeviceServices logicalDeviceId={logicalDeviceId} />
+          <ParameterDelivery logicalDeviceId={logicalDeviceId} />
         </div>
       </div>
     </Page>

@@ -1,18 +1,18 @@
-/** What is known of a merchant. */
+/** The profile of a merchant. */
 import type { Merchant } from '@switchyard/contract';
-import { Facts, Panel } from '../../components/layout/page.tsx';
+import { DescriptionList, Panel } from '../../components/layout/page.tsx';
 import { useLanguage, useTranslate } from '../../locales/index.ts';
-import { FleetCounts } from '../devices/device-counts.tsx';
+import { DeviceCountsPanel } from '../devices/device-counts.tsx';
 import { countryName } from '../estate/countries-and-time-zones.ts';
-import { LabelList, PostalAddress, useCommonFacts } from '../estate/detail-page.tsx';
+import { LabelList, PostalAddress, useCommonDetails } from '../estate/detail-page.tsx';
 
 export function MerchantProfile({ merchant }: { readonly merchant: Merchant }) {
   const t = useTranslate('estate');
   const language = useLanguage();
-  const common = useCommonFacts(merchant.merchantId, merchant);
+  const common = useCommonDetails(merchant.merchantId, merchant);
   return (
     <>
-      <FleetCounts
+      <DeviceCountsPanel
         merchantId={merchant.merchantId}
         to={`/merchants/${merchant.merchantId}`}
         search={{ tab: 'devices' }}
@@ -20,7 +20,7 @@ export function MerchantProfile({ merchant }: { readonly merchant: Merchant }) {
       <div className="sy-columns">
         <div className="sy-column">
           <Panel title={t('sections.merchant')}>
-            <Facts
+            <DescriptionList
               items={[
                 [t('fields.country'), countryName(merchant.country, language)],
                 [t('fields.mcc'), merchant.mcc],
@@ -33,7 +33,7 @@ export function MerchantProfile({ merchant }: { readonly merchant: Merchant }) {
         </div>
         <div className="sy-column">
           <Panel title={t('sections.contact')}>
-            <Facts
+            <DescriptionList
               items={[
                 [
                   t('sections.address'),

@@ -1,4 +1,4 @@
-/** Where the money of a payment is: a bar in parts, and the same in figures. */
+/** A bar of the captured, refunded and released amounts. */
 import { Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 

@@ -1,18 +1,18 @@
-/** One payment: what it came to, what may be done with it now, and all that has happened to it. */
-import { useParam } from '../../app/url-params.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+/** The page of a payment: details, actions and timeline. */
+import { usePathParam } from '../../app/url-params.ts';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Page } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
+import { useHasPermission } from '../../session/use-session.ts';
 import { CardPayment } from './card-payment.tsx';
 import { usePayment } from './payment-queries.ts';
 import { QrPayment } from './qr-payment.tsx';
 
 export default function PaymentDetail() {
   const t = useTranslate('payments');
-  const transactionId = useParam('transactionId');
+  const transactionId = usePathParam('transactionId');
   const payment = usePayment(transactionId);
-  const hasList = useCan('rep.read');
+  const hasList = useHasPermission('rep.read');
   const backLink = hasList
     ? { to: '/payments', label: t('title') }
     : { to: '/qr-payments', label: t('qrTitle') };
@@ -23,7 +23,7 @@ export default function PaymentDetail() {
         {error === null ? (
           <Loading lines={10} />
         ) : (
-          <Problem fault={error} onRetry={() => void refetch()} />
+          <ErrorMessage fault={error} onRetry={() => void refetch()} />
         )}
       </Page>
     );

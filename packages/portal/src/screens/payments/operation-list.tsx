@@ -1,9 +1,9 @@
-/** What was done with a payment, in the order in which it was wanted. */
+/** The operations of a payment in the order of their requests. */
 
 import { ScrollArea, Table } from '@mantine/core';
 import type { Operation, QrOperation } from '@switchyard/contract';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Money, Time } from '../../components/values/values.tsx';
+import { DateTime, Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
 type OperationRow = Pick<
@@ -19,7 +19,7 @@ function noteOf(operation: Operation | QrOperation): string | undefined {
   return 'cause' in operation ? operation.cause : undefined;
 }
 
-export function Operations({
+export function OperationList({
   operations,
 }: {
   readonly operations: readonly (Operation | QrOperation)[];
@@ -47,7 +47,7 @@ export function Operations({
               </Table.Td>
               <Table.Td className="sy-broken">{note ?? '–'}</Table.Td>
               <Table.Td>
-                <Time at={createdAt} />
+                <DateTime at={createdAt} />
               </Table.Td>
               <Table.Td ta="end">
                 <Money amount={amount} currency={currency} />

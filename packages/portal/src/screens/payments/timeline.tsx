@@ -1,6 +1,6 @@
-/** All that has happened to a payment, the latest first, with what the platform noted about it. */
+/** The events of a payment, latest first. */
 import type { QrEvent, TransactionEvent } from '@switchyard/contract';
-import { Money, Time } from '../../components/values/values.tsx';
+import { DateTime, Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
 type TimelineEntry = {
@@ -60,7 +60,7 @@ export function Timeline({
             {amount !== undefined && <Money amount={amount} currency={currency} />}
           </div>
           <div className="sy-timeline-line">
-            <Time at={at} exact />
+            <DateTime at={at} exact />
             {note !== undefined && <span className="sy-broken">{note}</span>}
           </div>
           {Object.keys(data).length > 0 && (

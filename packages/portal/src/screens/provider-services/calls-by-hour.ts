@@ -1,13 +1,17 @@
-/** The calls of a day, hour by hour. */
+/** Groups the calls of a day by hour. */
 import type { ServiceCalls } from '@switchyard/contract';
 
 const hourMs = 3_600_000;
 const hourCount = 24;
 
-export type Hour = { readonly at: number; readonly answered: number; readonly failed: number };
+export type HourlyCalls = {
+  readonly at: number;
+  readonly answered: number;
+  readonly failed: number;
+};
 
-/** Hours in which nothing was called stand in the chart all the same. */
-export function hoursOf({ to, hours }: ServiceCalls): Hour[] {
+/** Hours without calls are included. */
+export function callsByHour({ to, hours }: ServiceCalls): HourlyCalls[] {
   const last = Math.floor(Date.parse(to) / hourMs) * hourMs;
   const callsByHour = new Map(hours.map((hour) => [Date.parse(hour.at), hour]));
   return Array.from({ length: hourCount }, (_, index) => {

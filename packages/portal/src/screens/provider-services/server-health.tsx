@@ -1,20 +1,20 @@
-/** How the server of a service answers: by the hour, and by what was asked. */
+/** Shows the calls to a provider's server by hour and by type. */
 import { Table } from '@mantine/core';
 import type { Service, ServiceCalls } from '@switchyard/contract';
 import { Chart } from '../../charts/chart.tsx';
-import { Figures } from '../../charts/key-figures.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { KeyFigures } from '../../charts/key-figures.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { hoursOf } from './calls-by-hour.ts';
+import { callsByHour } from './calls-by-hour.ts';
 import { HealthBadge } from './health-badge.tsx';
-import { useCalls } from './provider-service-queries.ts';
+import { useServiceCalls } from './provider-service-queries.ts';
 
-export function Watch({ service }: { readonly service: Service }) {
+export function ServerHealth({ service }: { readonly service: Service }) {
   const t = useTranslate('provider-services');
-  const { data, error, refetch } = useCalls(service.serviceId);
+  const { data, error, refetch } = useServiceCalls(service.serviceId);
   if (service.spiUrl === undefined) {
     return (
       <EmptyState icon="health" title={t('health.noServer.title')}>
@@ -24,7 +24,7 @@ export function Watch({ service }: { readonly service: Service }) {
   }
   if (data === undefined) {
     if (error === null) return <Loading lines={8} />;
-    return <Problem fault={error} onRetry={() => void refetch()} />;
+    return <ErrorMessage fault={error} onRetry={() => void refetch()} />;
   }
   return (
     <>
@@ -47,7 +47,7 @@ function Sums({ calls }: { readonly calls: ServiceCalls }) {
   const [answered, failed] = [sum('answered'), sum('failed')];
   const all = answered + failed;
   return (
-    <Figures
+    <KeyFigures
       items={[
         { label: t('health.now'), value: <HealthBadge status={calls.status} /> },
         { label: t('health.calls'), value: formats.number(all) },
@@ -64,7 +64,7 @@ function Sums({ calls }: { readonly calls: ServiceCalls }) {
 function ByHour({ calls }: { readonly calls: ServiceCalls }) {
   const t = useTranslate('provider-services');
   const formats = useFormats();
-  const hours = hoursOf(calls);
+  const hours = callsByHour(calls);
   const hourFormat = new Intl.DateTimeFormat(formats.locale, {
     hour: '2-digit',
     minute: '2-digit',
@@ -117,7 +117,7 @@ function ByCall({ calls }: { readonly calls: ServiceCalls }) {
                   '–'
                 ) : (
                   <>
-                    <code>{lastFault.reason}</code> · <Time at={lastFault.at} />
+                    <code>{lastFault.reason}</code> · <DateTime at={lastFault.at} />
                   </>
                 )}
               </Table.Td>

@@ -1,18 +1,24 @@
-/** The fields of a declaration. */
+/** The form fields of a service declaration. */
 import { Button, FileInput, TagsInput, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslate } from '../../locales/index.ts';
-import { ServiceMark } from '../services/service-logo.tsx';
-import { brokenIn, type Draft, examples, jsonFields, logoOf } from './service-draft.ts';
+import { ServiceLogo } from '../services/service-logo.tsx';
+import {
+  invalidJsonFields,
+  jsonExamples,
+  jsonFields,
+  readLogo,
+  type ServiceDraft,
+} from './service-draft.ts';
 
 type Props = {
-  readonly draft: Draft;
+  readonly draft: ServiceDraft;
   readonly faults: Readonly<Record<string, string>>;
-  readonly onChange: (draft: Draft) => void;
+  readonly onChange: (draft: ServiceDraft) => void;
 };
 
 const wordsMost = 50;
-/** What providers of QR payments tell of. */
+/** Suggested events of QR payment providers. */
 const knownEvents = [
   'payment.pending',
   'payment.scanned',
@@ -31,7 +37,7 @@ const suggestions: Readonly<Record<'methods' | 'paymentTypes' | 'events', readon
   events: knownEvents,
 };
 
-/** Also a fault of one word of a list: `events.2`. */
+/** Includes errors of list items, such as `events.2`. */
 function faultAt(faults: Props['faults'], name: string): string | undefined {
   const entry = Object.entries(faults).find(
     ([path]) => path === name || path.startsWith(`${name}.`),
@@ -41,7 +47,7 @@ function faultAt(faults: Props['faults'], name: string): string | undefined {
   return path === name ? detail : `${path.slice(name.length + 1)}: ${detail}`;
 }
 
-export function PlainFields({ draft, faults, onChange }: Props) {
+export function GeneralFields({ draft, faults, onChange }: Props) {
   const t = useTranslate('provider-services');
   const text = (name: 'name' | 'domain' | 'spiUrl', maxLength: number) => (
     <TextInput
@@ -95,13 +101,13 @@ function Logo({ draft, faults, onChange }: Props) {
       onChange({ ...draft, logo: undefined });
       return;
     }
-    const logo = await logoOf(file);
+    const logo = await readLogo(file);
     setRefused(logo === undefined);
     if (logo !== undefined) onChange({ ...draft, logo });
   }
   return (
     <div className="sy-declaration-logo">
-      <ServiceMark service={{ name: draft.name || '?', ...(draft.logo && { logo: draft.logo }) }} />
+      <ServiceLogo service={{ name: draft.name || '?', ...(draft.logo && { logo: draft.logo }) }} />
       <FileInput
         label={t('fields.logo')}
         description={t('hints.logo')}
@@ -127,7 +133,7 @@ function Logo({ draft, faults, onChange }: Props) {
 
 export function JsonFields({ draft, faults, onChange }: Props) {
   const t = useTranslate('provider-services');
-  const broken = brokenIn(draft);
+  const broken = invalidJsonFields(draft);
   return (
     <div className="sy-declaration-fields">
       {jsonFields.map((name) => (
@@ -151,7 +157,7 @@ export function JsonFields({ draft, faults, onChange }: Props) {
               mt={4}
               aria-label={`${t('example')}: ${t(`fields.${name}`)}`}
               onClick={() =>
-                onChange({ ...draft, [name]: JSON.stringify(examples[name], null, 2) })
+                onChange({ ...draft, [name]: JSON.stringify(jsonExamples[name], null, 2) })
               }
             >
               {t('example')}

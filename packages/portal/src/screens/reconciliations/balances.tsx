@@ -1,4 +1,4 @@
-/** The sums of the three sides, currency by currency, and whether they agree. */
+/** The balances of acquirer file, operations and settlements by currency. */
 import { Table } from '@mantine/core';
 import type { ReconciliationDetail } from '@switchyard/contract';
 import { Panel } from '../../components/layout/page.tsx';

@@ -1,4 +1,4 @@
-/** How many movements agree, and how many do not; each figure leads to its list. */
+/** The counts by result; each count links to its transactions. */
 import type { ReconciliationDetail } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { Panel } from '../../components/layout/page.tsx';
@@ -12,7 +12,11 @@ const outcomeMembers = [
   ['MissingThere', 'missingThere'],
 ] as const;
 
-export function Counts({ reconciliation }: { readonly reconciliation: ReconciliationDetail }) {
+export function OutcomeCounts({
+  reconciliation,
+}: {
+  readonly reconciliation: ReconciliationDetail;
+}) {
   const t = useTranslate('reconciliations');
   const formats = useFormats();
   return (

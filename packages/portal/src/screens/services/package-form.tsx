@@ -1,15 +1,15 @@
-/** Makes a package, or changes its name and the services that it holds. */
+/** The form that creates or edits a package. */
 
 import { MultiSelect, Textarea, TextInput } from '@mantine/core';
 import { defined, type Service, type ServicePackage } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { catalogue, servicesKey } from './service-queries.ts';
+import { catalogUrl, servicesKey } from './service-queries.ts';
 
 const servicesMost = 50;
 
@@ -18,7 +18,7 @@ export function PackageForm({
   services,
   onClose,
 }: {
-  /** Without one a new package is made. */
+  /** If undefined, the form creates a package. */
   readonly servicePackage: ServicePackage | undefined;
   readonly services: readonly Service[];
   readonly onClose: () => void;
@@ -29,7 +29,7 @@ export function PackageForm({
   const [description, setDescription] = useState(servicePackage?.description ?? '');
   const [serviceIds, setServiceIds] = useState<string[]>(servicePackage?.serviceIds ?? []);
   const [fault, setFault] = useState<unknown>(undefined);
-  const faults = faultsByField(fault);
+  const faults = errorsByField(fault);
   const ofServices = Object.entries(faults).find(([path]) => path.startsWith('serviceIds'));
   const about = description.trim() === '' ? {} : { description: description.trim() };
   const status = defined({ status: servicePackage?.status });
@@ -38,7 +38,7 @@ export function PackageForm({
     ({ serviceId, status: state }) => state === 'Published' || serviceIds.includes(serviceId),
   );
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={t(servicePackage === undefined ? 'packages.add' : 'packages.editTitle')}
@@ -48,12 +48,12 @@ export function PackageForm({
       inlineErrorFields={['name', 'description', ofServices?.[0] ?? 'serviceIds']}
       run={(idempotencyKey) =>
         servicePackage === undefined
-          ? api.post<ServicePackage>(`${catalogue}/packages`, { body, idempotencyKey })
-          : api.put<ServicePackage>(`${catalogue}/packages/${servicePackage.packageId}`, { body })
+          ? api.post<ServicePackage>(`${catalogUrl}/packages`, { body, idempotencyKey })
+          : api.put<ServicePackage>(`${catalogUrl}/packages/${servicePackage.packageId}`, { body })
       }
       onDone={() => {
         void client.invalidateQueries({ queryKey: servicesKey });
-        notify(t('packages.saved'));
+        showToast(t('packages.saved'));
         onClose();
       }}
     >
@@ -74,7 +74,7 @@ export function PackageForm({
         error={ofServices?.[1]}
         onChange={setServiceIds}
       />
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }
 

@@ -1,4 +1,4 @@
-/** Packages of services, and the organisation's subscriptions to them. */
+/** The list of packages and subscriptions. */
 
 import { Button, Menu, Table } from '@mantine/core';
 import {
@@ -10,24 +10,28 @@ import {
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Name } from '../../components/values/values.tsx';
+import { TruncatedName } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { PackageChange, type Verb } from './package-action-dialog.tsx';
+import { useHasPermission } from '../../session/use-session.ts';
+import { type PackageAction, PackageActionDialog } from './package-action-dialog.tsx';
 import { PackageForm } from './package-form.tsx';
 import { useOffers, useServices } from './service-queries.ts';
 import './services.css';
 
 type Doing =
   | { readonly verb: 'edit'; readonly servicePackage: ServicePackage | undefined }
-  | { readonly verb: Verb; readonly servicePackage: ServicePackage; readonly subscription?: Subscription };
+  | {
+      readonly verb: PackageAction;
+      readonly servicePackage: ServicePackage;
+      readonly subscription?: Subscription;
+    };
 
 export default function ServicePackages() {
   const t = useTranslate('services');
-  const mayWrite = useCan('sub.write');
+  const mayWrite = useHasPermission('sub.write');
   const offers = useOffers();
   const services = useServices({});
   const [doing, setDoing] = useState<Doing | undefined>(undefined);
@@ -49,7 +53,7 @@ export default function ServicePackages() {
       {...(mayWrite ? { actions: add } : {})}
     >
       {fault !== null && (
-        <Problem
+        <ErrorMessage
           fault={fault}
           onRetry={() => {
             void offers.refetch();
@@ -75,9 +79,15 @@ export default function ServicePackages() {
         />
       ))}
       {doing?.verb === 'edit' && (
-        <PackageForm servicePackage={doing.servicePackage} services={services.data?.items ?? []} onClose={close} />
+        <PackageForm
+          servicePackage={doing.servicePackage}
+          services={services.data?.items ?? []}
+          onClose={close}
+        />
       )}
-      {doing !== undefined && doing.verb !== 'edit' && <PackageChange {...doing} onClose={close} />}
+      {doing !== undefined && doing.verb !== 'edit' && (
+        <PackageActionDialog {...doing} onClose={close} />
+      )}
     </Page>
   );
 }
@@ -94,7 +104,9 @@ function PackagePanel({
   readonly onDo: ((doing: Doing) => void) | undefined;
 }) {
   const t = useTranslate('services');
-  const packageServices = servicePackage.serviceIds.map((id) => services.find(({ serviceId }) => serviceId === id));
+  const packageServices = servicePackage.serviceIds.map((id) =>
+    services.find(({ serviceId }) => serviceId === id),
+  );
   return (
     <Panel
       title={servicePackage.name}
@@ -107,7 +119,9 @@ function PackagePanel({
           <StateBadge state="" tone={subscription === undefined ? 'plain' : 'good'}>
             {t(subscription === undefined ? 'packages.unsubscribed' : 'packages.subscribed')}
           </StateBadge>
-          {onDo !== undefined && <PackageMenu servicePackage={servicePackage} subscription={subscription} onDo={onDo} />}
+          {onDo !== undefined && (
+            <PackageMenu servicePackage={servicePackage} subscription={subscription} onDo={onDo} />
+          )}
         </>
       }
     >
@@ -117,11 +131,11 @@ function PackagePanel({
             <Table.Tr key={serviceId}>
               <Table.Td>
                 <Link to={`/services/${serviceId}`}>
-                  <Name>{packageServices[at]?.name ?? serviceId}</Name>
+                  <TruncatedName>{packageServices[at]?.name ?? serviceId}</TruncatedName>
                 </Link>
               </Table.Td>
               <Table.Td>
-                <Name>{packageServices[at]?.domain}</Name>
+                <TruncatedName>{packageServices[at]?.domain}</TruncatedName>
               </Table.Td>
             </Table.Tr>
           ))}
@@ -142,8 +156,12 @@ function PackageMenu({
 }) {
   const t = useTranslate('services');
   const isOn = subscription !== undefined;
-  const verbs: Verb[] = [
-    ...(isOn ? (['end'] as const) : servicePackage.status === 'Enabled' ? (['subscribe'] as const) : []),
+  const verbs: PackageAction[] = [
+    ...(isOn
+      ? (['end'] as const)
+      : servicePackage.status === 'Enabled'
+        ? (['subscribe'] as const)
+        : []),
     servicePackage.status === 'Enabled' ? 'disable' : 'enable',
     ...(isOn ? [] : (['remove'] as const)),
   ];
@@ -159,9 +177,14 @@ function PackageMenu({
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item onClick={() => onDo({ verb: 'edit', servicePackage })}>{t('packages.edit')}</Menu.Item>
+        <Menu.Item onClick={() => onDo({ verb: 'edit', servicePackage })}>
+          {t('packages.edit')}
+        </Menu.Item>
         {verbs.map((verb) => (
-          <Menu.Item key={verb} onClick={() => onDo({ verb, servicePackage, ...defined({ subscription }) })}>
+          <Menu.Item
+            key={verb}
+            onClick={() => onDo({ verb, servicePackage, ...defined({ subscription }) })}
+          >
             {t(`packages.${verb}.do`)}
           </Menu.Item>
         ))}

@@ -1,7 +1,7 @@
-/** In one word, how a service stands for the organisation or the merchant that looks at it. */
+/** Derives the status of a service for the organisation or merchant of the user. */
 import type { Service, ServiceActivation, ServicePlace } from '@switchyard/contract';
 import type { Tone } from '../../components/values/state-badge.tsx';
-import type { Offers } from './service-queries.ts';
+import type { PackageOffers } from './service-queries.ts';
 
 export type ServiceStatus =
   | 'Active'
@@ -23,7 +23,7 @@ export const serviceStatuses: readonly ServiceStatus[] = [
   'Retired',
 ];
 
-export const toneOf: Readonly<Record<ServiceStatus, Tone>> = {
+export const statusTones: Readonly<Record<ServiceStatus, Tone>> = {
   Active: 'good',
   Requested: 'warn',
   Pending: 'warn',
@@ -34,8 +34,11 @@ export const toneOf: Readonly<Record<ServiceStatus, Tone>> = {
   Retired: 'plain',
 };
 
-/** The services that packages with a subscription hold. */
-export function subscribedIn({ packages, subscriptions }: Offers): ReadonlySet<string> {
+/** The services of the subscribed packages. */
+export function subscribedServiceIds({
+  packages,
+  subscriptions,
+}: PackageOffers): ReadonlySet<string> {
   const bought = new Set(subscriptions.map(({ packageId }) => packageId));
   const subscribedPackages = packages.filter(({ packageId }) => bought.has(packageId));
   return new Set(subscribedPackages.flatMap(({ serviceIds }) => serviceIds));
@@ -53,7 +56,7 @@ export function serviceStatus(
   return service.status === 'Retired' ? 'Retired' : 'Available';
 }
 
-/** For a merchant: what the organisation has switched on for all counts for it, too. */
+/** For a merchant, an activation of the organisation counts too. */
 export function serviceStatusForMerchant(servicePlace: ServicePlace | undefined): ServiceStatus {
   if (servicePlace === undefined) return 'Available';
   if (servicePlace.usable) return 'Active';

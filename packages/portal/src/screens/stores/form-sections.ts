@@ -1,4 +1,4 @@
-/** What a store is made of, as its form asks for it. */
+/** The form sections of a store. */
 import { addressSection, labelsSection, type Section } from '../estate/form-fields.ts';
 
 const storeFields: Section['fields'] = [
@@ -7,10 +7,10 @@ const storeFields: Section['fields'] = [
   { name: 'timeZone', kind: 'zone', hasHint: true },
 ];
 
-/** A merchant's own people need not say whose store it is. */
-export const storeSections = (asksForMerchant: boolean): readonly Section[] => [
+/** Users of a merchant do not select the merchant. */
+export const storeFormSections = (asksForMerchant: boolean): readonly Section[] => [
   {
-    word: 'store',
+    labelKey: 'store',
     fields: asksForMerchant
       ? [{ name: 'merchantId', kind: 'merchant', isRequired: true, isFixed: true }, ...storeFields]
       : storeFields,

@@ -1,19 +1,19 @@
-/** The tour of the demo: a card beside the screens, which one walks through with it. */
+/** The tour of the demo: a card that leads through the screens. */
 import { ActionIcon, Button } from '@mantine/core';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useId, useRef } from 'react';
-import { entry } from '../../app/current-portal.ts';
+import { currentPortal } from '../../app/current-portal.ts';
 import { Icon } from '../../components/icon.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import { tour, useTour } from './tour-state.ts';
-import { stepsFor } from './tour-steps.ts';
+import { tourStepsFor } from './tour-steps.ts';
 import './tour.css';
 
 export default function Tour() {
   const session = useSession();
   const state = useTour();
-  const steps = stepsFor(session, entry);
+  const steps = tourStepsFor(session, currentPortal);
   if (state.is !== 'running' || steps.length === 0) return null;
   const at = Math.min(state.at, steps.length - 1);
   const step = steps[at];
@@ -37,8 +37,8 @@ function Card({
   const title = useId();
   const card = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  const isThere = path.slice(entry.length + 1).replace(/^$/, '/') === to || path === to;
-  // The screen takes the focus when it changes; whoever walks by keyboard goes on here.
+  const isThere = path.slice(currentPortal.length + 1).replace(/^$/, '/') === to || path === to;
+  // A new screen takes the focus, so the card takes it back for keyboard users.
   // biome-ignore lint/correctness/useExhaustiveDependencies: at each step and at each screen
   useEffect(() => card.current?.focus({ preventScroll: true }), [at, path]);
   function go(next: number): void {

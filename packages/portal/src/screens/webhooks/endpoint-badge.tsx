@@ -1,4 +1,4 @@
-/** The standing of an endpoint as a word with a tone. */
+/** The status badge of an endpoint. */
 import type { WebhookEndpoint } from '@switchyard/contract';
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
 import { useTranslate } from '../../locales/index.ts';

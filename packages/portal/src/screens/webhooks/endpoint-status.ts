@@ -1,7 +1,14 @@
-/** How an endpoint fares, in a word: whether it is on, and whether it answers. */
+/** Derives the status of an endpoint. */
 import type { WebhookEndpoint } from '@switchyard/contract';
 
-export type EndpointStatus = 'Working' | 'Failing' | 'Resting' | 'Off' | 'Unverified' | 'Gone' | 'Given';
+export type EndpointStatus =
+  | 'Working'
+  | 'Failing'
+  | 'Resting'
+  | 'Off'
+  | 'Unverified'
+  | 'Gone'
+  | 'Given';
 
 export function endpointStatus({
   status,

@@ -4,8 +4,8 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../http/index.ts';
 import { languageOf } from '../pages/message-texts.ts';
 import { createSessionCaller } from './session-caller.ts';
-import { entriesOf } from './session-view.ts';
-import type { Manner, PortalSession, Sessions } from './sessions.ts';
+import { portalsOf } from './session-view.ts';
+import type { PortalSession, SessionActivity, Sessions } from './sessions.ts';
 
 const origin = 'https://portal.test';
 const cookie = `__Host-switchyard-session=${'a'.repeat(64)}`;
@@ -15,7 +15,7 @@ function requestWith(headers: Record<string, string>): FastifyRequest {
   return { headers: all, raw: { headers: all }, host: 'portal.test' } as unknown as FastifyRequest;
 }
 
-function callersOf(manners: Manner[]) {
+function callersOf(manners: SessionActivity[]) {
   const session = { origin, tokens: { accessToken: 'token' } } as PortalSession;
   const caller = { organizationId: 'org', subject: 'ada' } as Caller;
   const use: Sessions['use'] = async (_at, manner) => {
@@ -24,27 +24,27 @@ function callersOf(manners: Manner[]) {
   };
   return createSessionCaller({
     sessions: { use } as Sessions,
-    places: { origin, listOrigins: () => [origin], findSite: () => ({ origin }) },
+    portalUrls: { origin, listOrigins: () => [origin], findSite: () => ({ origin }) },
     verifyToken: async () => caller,
   });
 }
 
 describe('the caller behind a cookie', () => {
   test('is at work once for each request, however often a stream asks for him again', async () => {
-    const manners: Manner[] = [];
+    const manners: SessionActivity[] = [];
     const callers = callersOf(manners);
     const stream = requestWith({ 'x-switchyard-portal': '1' });
-    await callers.of(stream);
-    await callers.of(stream);
-    await callers.of(requestWith({ 'x-switchyard-portal': '1' }));
-    await callers.of(requestWith({ 'x-switchyard-portal': 'background' }));
+    await callers.findCaller(stream);
+    await callers.findCaller(stream);
+    await callers.findCaller(requestWith({ 'x-switchyard-portal': '1' }));
+    await callers.findCaller(requestWith({ 'x-switchyard-portal': 'background' }));
     assert.deepEqual(manners, ['active', 'background', 'active', 'background']);
   });
 
   test('is counted by himself, and is the same object as long as nothing changes', async () => {
     const callers = callersOf([]);
     const [first, second] = await Promise.all(
-      [1, 2].map(() => callers.of(requestWith({ 'x-switchyard-portal': '1' }))),
+      [1, 2].map(() => callers.findCaller(requestWith({ 'x-switchyard-portal': '1' }))),
     );
     assert.equal(first?.limitKey, 'org ada');
     assert.equal(first, second);
@@ -70,12 +70,12 @@ describe('small rules of the portal', () => {
       entityType,
       permissions: new Set(names),
     });
-    assert.deepEqual(entriesOf('ServiceProvider', may('tenant')), ['provider-portal']);
-    assert.deepEqual(entriesOf('Acquirer', may('tenant')), ['portal']);
-    assert.deepEqual(entriesOf(undefined, may('tenant', 'svc.write')), [
+    assert.deepEqual(portalsOf('ServiceProvider', may('tenant')), ['provider-portal']);
+    assert.deepEqual(portalsOf('Acquirer', may('tenant')), ['portal']);
+    assert.deepEqual(portalsOf(undefined, may('tenant', 'svc.write')), [
       'portal',
       'provider-portal',
     ]);
-    assert.deepEqual(entriesOf(undefined, may('merchant', 'svc.write')), ['portal']);
+    assert.deepEqual(portalsOf(undefined, may('merchant', 'svc.write')), ['portal']);
   });
 });

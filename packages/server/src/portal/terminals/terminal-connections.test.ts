@@ -7,7 +7,7 @@ import type { WebSocket } from 'ws';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import type { Caller, Handshake } from '../../http/index.ts';
 import type { PortalPage } from '../sessions/session-caller.ts';
-import { createTickets } from './connection-tickets.ts';
+import { createConnectionTickets } from './connection-tickets.ts';
 import { createTerminalConnections } from './terminal-connections.ts';
 
 const page: PortalPage = {
@@ -18,7 +18,7 @@ const page: PortalPage = {
 
 function stage() {
   const clock = { now: () => Date.parse('2026-03-01T10:00:00Z') };
-  const tickets = createTickets({ clock, masterKey: Buffer.alloc(32, 1) });
+  const tickets = createConnectionTickets({ clock, masterKey: Buffer.alloc(32, 1) });
   let fault: ErrorCode | undefined;
   let permissions = new Set(['pay.sale']);
   const logged: unknown[] = [];
@@ -27,9 +27,9 @@ function stage() {
   let answer = () => {};
   const connections = createTerminalConnections({
     callers: {
-      pageOf: () => page,
-      knowsSessionOf: () => true,
-      async standingAt() {
+      pageOfHandshake: () => page,
+      hasKnownSession: () => true,
+      async callerAtDevice() {
         looks += 1;
         answer();
         if (fault !== undefined) throw new ProblemError(fault, 'no');
@@ -44,7 +44,7 @@ function stage() {
       connect: async () => ({ onOpen() {}, onAbort() {} }),
     },
     log: { error: (facts: unknown) => logged.push(facts) } as never,
-    lookAgainMs: 1,
+    recheckMs: 1,
   });
   const [connectionId, deviceId, physicalDeviceId] = ['c', 'd', 'h'];
   const sealed = tickets.issue(page, { connectionId, deviceId, physicalDeviceId, order: 1 });
@@ -137,7 +137,7 @@ test('one that cannot be looked at keeps nobody else from being looked at', asyn
 test('a ticket is good in its own session, at its own address, and for its time', () => {
   let at = Date.parse('2026-03-01T10:00:00Z');
   const masterKey = Buffer.alloc(32, 1);
-  const { issue, read } = createTickets({ clock: { now: () => at }, masterKey });
+  const { issue, read } = createConnectionTickets({ clock: { now: () => at }, masterKey });
   const ticket = { connectionId: 'c', deviceId: 'd', physicalDeviceId: 'h', order: 3 };
   const sealed = issue(page, ticket);
   assert.match(sealed, /^[\w-]+$/, 'it may stand in a header');

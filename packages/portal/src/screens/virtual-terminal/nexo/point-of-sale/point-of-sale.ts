@@ -1,4 +1,7 @@
-/** The till of the page: asks the terminal by the Retail API, one service at a time, and never guesses an outcome. */
+/**
+ * The point of sale of the page. It sends one service at a time through the Retail API and queries
+ * a lost outcome.
+ */
 import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
@@ -18,62 +21,64 @@ import {
   toAmount,
   writeMessage,
 } from '@switchyard/nexo';
-import { type Exchange, withEnd, withExchange } from './message-exchanges.ts';
-import type { SendToTerminal, DeliveryResult } from './send-to-terminal.ts';
+import { addExchange, completeExchange, type MessageExchange } from './message-exchanges.ts';
+import type { DeliveryResult, SendToTerminal } from './send-to-terminal.ts';
 
-export type Sum = { readonly amount: number; readonly currency: string };
+export type MoneyAmount = { readonly amount: number; readonly currency: string };
 
-/** How the last payment or reversal ended. */
-export type Ended = {
+/** The outcome of the last payment or reversal. */
+export type ServiceOutcome = {
   readonly service: 'Payment' | 'Reversal';
-  readonly sum?: Sum | undefined;
+  readonly sum?: MoneyAmount | undefined;
   readonly result: 'Success' | 'Partial' | 'Failure' | 'NotProcessed' | 'Unknown';
   readonly condition?: string | undefined;
   readonly additional?: string | undefined;
-  /** The terminal's name of the payment: what a reversal refers to. */
+  /** The terminal's identifier of the payment, for a reversal. */
   readonly transactionId?: string | undefined;
   readonly timeStamp?: string | undefined;
-  /** The customer's copy. */
+  /** The lines of the customer receipt. */
   readonly receipt: readonly string[];
 };
 
-export type TillView = {
-  readonly exchanges: readonly Exchange[];
-  /** The service that runs; `Asking`: its answer was lost, and the till finds out. */
+export type PointOfSaleView = {
+  readonly exchanges: readonly MessageExchange[];
+  /**
+   * The running service; `isAsking` means that its response was lost and the outcome is queried.
+   */
   readonly running?:
     | { readonly service: 'Payment' | 'Reversal'; readonly isAsking: boolean }
     | undefined;
-  readonly ended?: Ended | undefined;
+  readonly ended?: ServiceOutcome | undefined;
 };
 
 type StoredState = {
   readonly lastServiceId?: string;
-  readonly journal?: (SaleJournal & { readonly sum?: Sum | undefined }) | undefined;
+  readonly journal?: (SaleJournal & { readonly sum?: MoneyAmount | undefined }) | undefined;
 };
 
-export type TillDeps = {
+export type PointOfSaleOptions = {
   readonly tsn: string;
   readonly saleId: string;
   readonly send: SendToTerminal;
-  readonly shelf: Pick<Storage, 'getItem' | 'setItem'>;
+  readonly storage: Pick<Storage, 'getItem' | 'setItem'>;
   readonly now: () => number;
   readonly randomBelow: (limit: number) => number;
   readonly newId: () => string;
-  /** Calls back after a while; @returns ends that. */
+  /** Runs a callback later. @returns a function that cancels it */
   readonly after: (ms: number, then: () => void) => () => void;
   readonly onChange: () => void;
   readonly onFault: (fault: unknown) => void;
   readonly times?: Partial<SaleTimes>;
 };
 
-export type Till = ReturnType<typeof createTill>;
+export type PointOfSale = ReturnType<typeof createPointOfSale>;
 
-type Money = 'Payment' | 'Reversal';
+type MoneyService = 'Payment' | 'Reversal';
 
-/** Of an order: the beginning of an identifier is enough of it. */
+/** The length of an order identifier. */
 const orderLength = 13;
 
-const isMoney = (category: Category): category is Money =>
+const isMoneyService = (category: Category): category is MoneyService =>
   category === 'Payment' || category === 'Reversal';
 
 function parseStoredState(text: string | null): StoredState {
@@ -81,15 +86,15 @@ function parseStoredState(text: string | null): StoredState {
   try {
     return JSON.parse(text) as StoredState;
   } catch {
-    // Somebody else wrote there: it is none of ours.
+    // The stored text is not valid JSON, so it is ignored.
     return {};
   }
 }
 
-/** What outlives the page, and the identifications that come out of it. */
-function openStorage({ tsn, shelf, now, randomBelow }: TillDeps) {
+/** The state that survives a reload, and the service IDs derived from it. */
+function openStorage({ tsn, storage, now, randomBelow }: PointOfSaleOptions) {
   const name = `switchyard-till ${tsn}`;
-  let stored = parseStoredState(shelf.getItem(name));
+  let stored = parseStoredState(storage.getItem(name));
   const { lastServiceId: last } = stored;
   const nextServiceId = createServiceIds({
     now,
@@ -98,10 +103,10 @@ function openStorage({ tsn, shelf, now, randomBelow }: TillDeps) {
   });
   function save(change: StoredState): void {
     stored = { ...stored, ...change };
-    shelf.setItem(name, JSON.stringify(stored));
+    storage.setItem(name, JSON.stringify(stored));
   }
   return {
-    keep: save,
+    save,
     journal: stored.journal,
     serviceId(): string {
       const lastServiceId = nextServiceId();
@@ -122,11 +127,15 @@ function receiptIn({ body }: AnyMessage): readonly string[] {
 const additionalOf = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : readAdditionalResponse(text).message;
 
-/** What an answer says of the money. */
-function endOf(service: Money, sum: Sum | undefined, message: AnyMessage): Ended {
+/** Reads the outcome from a response. */
+function endOf(
+  service: MoneyService,
+  sum: MoneyAmount | undefined,
+  message: AnyMessage,
+): ServiceOutcome {
   const { Result = 'Failure', ErrorCondition, AdditionalResponse } = resultOf(message) ?? {};
   const { POIData, OriginalPOITransaction } = message.body as Bodies;
-  // A reversal has an identifier of its own; the payment at the platform is its original.
+  // A reversal has its own identifier; the payment on the platform is its original.
   const poi = (OriginalPOITransaction ?? POIData)?.['POITransactionID'];
   const { TransactionID, TimeStamp } = (poi ?? {}) as Readonly<Record<string, string>>;
   return {
@@ -142,7 +151,7 @@ function endOf(service: Money, sum: Sum | undefined, message: AnyMessage): Ended
 }
 
 function paymentOf(
-  { amount, currency }: Sum,
+  { amount, currency }: MoneyAmount,
   order: string,
   at: string,
 ): Body<'Payment', 'Request'> {
@@ -154,7 +163,7 @@ function paymentOf(
   };
 }
 
-/** All of the payment that the terminal calls so. */
+/** Reverses the complete payment with this terminal identifier. */
 const reversalOf = (
   SaleID: string,
   POIID: string,
@@ -164,12 +173,15 @@ const reversalOf = (
   ReversalReason: 'MerchantCancel',
 });
 
-/** @example const till = createTill(deps); till.pay({ amount: 1250, currency: 'EUR' }); */
-export function createTill(deps: TillDeps) {
+/**
+ * @example const pointOfSale = createPointOfSale(options); pointOfSale.pay({ amount: 1250,
+ * currency: 'EUR' });
+ */
+export function createPointOfSale(deps: PointOfSaleOptions) {
   const { tsn, saleId, now } = deps;
-  const { keep: save, serviceId, journal } = openStorage(deps);
-  let view: TillView = { exchanges: [] };
-  let sum: Sum | undefined = journal?.sum;
+  const { save, serviceId, journal } = openStorage(deps);
+  let view: PointOfSaleView = { exchanges: [] };
+  let sum: MoneyAmount | undefined = journal?.sum;
   let count = 0;
   let stopTimer = () => {};
   let isOver = false;
@@ -184,23 +196,23 @@ export function createTill(deps: TillDeps) {
     }),
   });
 
-  function show(change: Partial<TillView>): void {
+  function show(change: Partial<PointOfSaleView>): void {
     view = { ...view, ...change };
     deps.onChange();
   }
 
-  /** Sends it, and notes for people what came of it. */
+  /** Sends a message and records the exchange. */
   async function exchange(message: AnyMessage): Promise<DeliveryResult> {
     count += 1;
     const number = count;
     const request = writeMessage(message);
     const category = message.header.MessageCategory;
     const begun = now();
-    const exchanged: Exchange = { number, category, request, status: 'Waiting' };
-    show({ exchanges: withExchange(view.exchanges, exchanged) });
+    const exchanged: MessageExchange = { number, category, request, status: 'Waiting' };
+    show({ exchanges: addExchange(view.exchanges, exchanged) });
     const delivery = await deps.send(request);
     const tookMs = now() - begun;
-    const end: Partial<Exchange> = { status: delivery.kind, tookMs };
+    const end: Partial<MessageExchange> = { status: delivery.kind, tookMs };
     if (delivery.kind === 'Answered') {
       const reading = readMessage(delivery.text);
       const responseResult = reading.kind === 'Message' ? resultOf(reading.message) : undefined;
@@ -208,18 +220,18 @@ export function createTill(deps: TillDeps) {
       Object.assign(end, { response: delivery.text, result, condition });
     }
     if ('fault' in delivery) Object.assign(end, { fault: delivery.fault });
-    show({ exchanges: withEnd(view.exchanges, number, end) });
+    show({ exchanges: completeExchange(view.exchanges, number, end) });
     return delivery;
   }
 
-  function finish(request: Header, ended: Ended): void {
+  function finish(request: Header, ended: ServiceOutcome): void {
     save({ journal: undefined });
-    if (isMoney(request.MessageCategory)) show({ running: undefined, ended });
+    if (isMoneyService(request.MessageCategory)) show({ running: undefined, ended });
   }
 
   function finished(step: Extract<SaleStep, { do: 'Finish' }>): void {
     const { request } = step;
-    const service = request.MessageCategory as Money;
+    const service = request.MessageCategory as MoneyService;
     if (step.outcome === 'Answered') finish(request, endOf(service, sum, step.message));
     else if (step.outcome === 'Faulty') {
       const { Result, ErrorCondition, AdditionalResponse } = step.response;
@@ -232,9 +244,9 @@ export function createTill(deps: TillDeps) {
     } else finish(request, { service, sum, result: step.outcome, receipt: [] });
   }
 
-  /** What follows from an answer that did not come. */
+  /** Continues after a missing response. */
   function withoutAnswer({ header }: AnyMessage, delivery: DeliveryResult): SaleStep {
-    if (!isMoney(header.MessageCategory)) return { do: 'Wait' };
+    if (!isMoneyService(header.MessageCategory)) return { do: 'Wait' };
     if (delivery.kind === 'NotSent') return sale.notSent();
     show({ running: { service: header.MessageCategory, isAsking: true } });
     return sale.lost();
@@ -250,8 +262,8 @@ export function createTill(deps: TillDeps) {
       if (reading.kind === 'Protected')
         return act(withoutAnswer(message, { kind: 'Unknown', fault: reading }));
       const step = sale.receive(reading);
-      // An answer that cannot be read ends nothing: what became of it is asked for.
-      const isLost = step.do === 'Ignore' && isMoney(message.header.MessageCategory);
+      // An unreadable response ends nothing; the outcome is queried.
+      const isLost = step.do === 'Ignore' && isMoneyService(message.header.MessageCategory);
       return act(isLost && sale.journal() !== undefined ? sale.lost() : step);
     }
     if (delivery.kind !== 'Taken') await act(withoutAnswer(message, delivery));
@@ -274,13 +286,13 @@ export function createTill(deps: TillDeps) {
     );
   }
 
-  function begin(service: Money, step: SaleStep): void {
+  function begin(service: MoneyService, step: SaleStep): void {
     if (step.do !== 'Send') return;
     show({ running: { service, isAsking: false }, ended: undefined });
     act(step).catch(deps.onFault);
   }
 
-  /** Goes besides whatever runs; its answer is for people alone. */
+  /** Runs beside the current service; only the message log shows the response. */
   function sendInquiry<Of extends 'Diagnosis' | 'TransactionStatus'>(
     category: Of,
     body: Body<Of, 'Request'>,
@@ -295,24 +307,24 @@ export function createTill(deps: TillDeps) {
 
   const at = () => new Date(now()).toISOString();
 
-  if (journal !== undefined && isMoney(journal.header.MessageCategory)) {
+  if (journal !== undefined && isMoneyService(journal.header.MessageCategory)) {
     view = { ...view, running: { service: journal.header.MessageCategory, isAsking: true } };
   }
 
   return {
     view: () => view,
-    /** Goes on with what an earlier page has left open. */
+    /** Continues a service that an earlier page left open. */
     start: () => void act(sale.tick()).catch(deps.onFault),
 
-    pay(requested: Sum): void {
+    pay(requested: MoneyAmount): void {
       if (sale.journal() !== undefined) return;
       sum = requested;
       const order = deps.newId().slice(0, orderLength);
       begin('Payment', sale.begin('Payment', paymentOf(requested, order, at())));
     },
 
-    /** All of a payment, by the terminal's name of it. */
-    reverse({ transactionId, timeStamp, sum: service }: Ended): void {
+    /** Reverses the complete payment by its terminal identifier. */
+    reverse({ transactionId, timeStamp, sum: service }: ServiceOutcome): void {
       if (sale.journal() !== undefined || transactionId === undefined) return;
       sum = service;
       const original = { TransactionID: transactionId, TimeStamp: timeStamp ?? at() };
@@ -324,7 +336,7 @@ export function createTill(deps: TillDeps) {
       if (step.do === 'Send') exchange(step.message).catch(deps.onFault);
     },
 
-    /** Of what runs; else of the last one. */
+    /** Queries the running service, otherwise the last one. */
     askStatus(): void {
       const { MessageCategory, ServiceID, SaleID, POIID } = sale.journal()?.header ?? {};
       sendInquiry(

@@ -1,9 +1,12 @@
-/** The platform as the terminal sees it: the payments API, in the name of the device that the page stands in for. */
+/** The payments API for the terminal; the page acts as the device. */
 import type { AllowedOperations, OperationAnswer, Transaction } from '@switchyard/contract';
 import { isProblem } from '../../../../api/api-errors.ts';
 import { api } from '../../../../api/client.ts';
 
-/** What became of a question. `Unknown`: it may have arrived; `NotSent`: it was surely not taken. */
+/**
+ * The answer of the platform. `Unknown`: the request may have arrived. `NotSent`: the platform did
+ * not process it.
+ */
 export type PlatformAnswer =
   | { readonly outcome: 'Answered'; readonly transaction: Transaction & OperationAnswer }
   | { readonly outcome: 'Refused'; readonly status: number; readonly code: string }
@@ -11,14 +14,14 @@ export type PlatformAnswer =
 
 type Members = Readonly<Record<string, unknown>>;
 
-export type TerminalPlatform = {
+export type PaymentApi = {
   sell(body: Members): Promise<PlatformAnswer>;
   operate(id: string, verb: 'refund' | 'cancel', body: Members): Promise<PlatformAnswer>;
-  /** Says that the sale counts: one that nobody confirms goes back by itself. */
+  /** Confirms the sale; the platform reverses an unconfirmed sale. */
   confirm(id: string): Promise<PlatformAnswer>;
   find(id: string): Promise<PlatformAnswer>;
-  /** Which of refund and cancel takes a sale back now; nothing where neither does. */
-  takesBack(id: string): Promise<'refund' | 'cancel' | undefined>;
+  /** Whether a refund or a cancellation reverses the sale now; undefined if neither is allowed. */
+  reversalOperation(id: string): Promise<'refund' | 'cancel' | undefined>;
   isAvailable(): Promise<boolean>;
 };
 
@@ -27,7 +30,7 @@ const faultsFrom = 500;
 const tooMany = 429;
 const answerLimitMs = 45_000;
 
-/** A fault of the platform says nothing of what was done before it, and a broken line as little. */
+/** After a server error or a lost connection the outcome is unknown. */
 function answerOfError(error: unknown): PlatformAnswer {
   if (!isProblem(error)) return { outcome: 'Unknown' };
   const { status, code } = error.problem;
@@ -35,8 +38,8 @@ function answerOfError(error: unknown): PlatformAnswer {
   return status === tooMany ? { outcome: 'NotSent' } : { outcome: 'Refused', status, code };
 }
 
-/** @example const platform = connectPlatform(deviceId); */
-export function connectPlatform(deviceId: string): TerminalPlatform {
+/** @example const platform = createPaymentApi(deviceId); */
+export function createPaymentApi(deviceId: string): PaymentApi {
   const headers = { 'x-switchyard-device': deviceId };
   const options = { headers, limitMs: answerLimitMs };
 
@@ -55,7 +58,7 @@ export function connectPlatform(deviceId: string): TerminalPlatform {
     confirm: (id) => answerOf(api.post(`${base}/${encodeURIComponent(id)}/confirm`, options)),
     find: (id) =>
       answerOf(api.get(`${base}/${encodeURIComponent(id)}`, { ...options, isBackground: true })),
-    async takesBack(id) {
+    async reversalOperation(id) {
       try {
         const path = `${base}/${encodeURIComponent(id)}/allowedoperations`;
         const { operation } = await api.get<AllowedOperations>(path, options);
@@ -70,7 +73,7 @@ export function connectPlatform(deviceId: string): TerminalPlatform {
         const path = `${base}/technical/isAvailable`;
         return (await api.get<{ available: boolean }>(path, options)).available;
       } catch {
-        // Whatever the reason, it cannot be reached: that is what was asked.
+        // Any error means that the platform is not available.
         return false;
       }
     },
