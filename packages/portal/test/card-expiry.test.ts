@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testCardExpiry } from '../src/screens/virtual-terminal/card-expiry.ts';
 
-test('a card for tests is good for four years from any day', () => {
+test('a test card expires four years after any given day', () => {
   for (const [day, year, yymm] of [
     ['2026-03-01', 2030, '3012'],
     ['2031-01-01', 2035, '3512'],

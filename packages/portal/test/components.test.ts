@@ -26,7 +26,7 @@ function addressesOf(
 }
 
 describe('the navigation', () => {
-  test('each group sees what its rights open, and nothing else', () => {
+  test('each group sees only the items that its permissions allow', () => {
     assert.ok(addressesOf('org_admin').includes('/payments'));
     assert.ok(!addressesOf('org_admin').includes('/qr-payments'));
     assert.ok(addressesOf('org_custcare').includes('/analytics'));
@@ -61,7 +61,7 @@ describe('the navigation', () => {
     }
   });
 
-  test('an address asks for what its link in the rail asks for', () => {
+  test('a screen requires the same permissions as its sidebar link', () => {
     for (const { labelKey: _word, icon: _icon, to, ...access } of navigation.flatMap(
       (each) => each.items,
     )) {
@@ -70,12 +70,12 @@ describe('the navigation', () => {
     }
   });
 
-  test('test cards are of the demo alone, and there for everybody', () => {
+  test('all users of the demo see the test cards, and no other environment has them', () => {
     assert.ok(addressesOf('org_operator', 'demo').includes('/test-cards'));
     assert.ok(!addressesOf('org_admin').includes('/test-cards'));
   });
 
-  test('the virtual terminal is of the demo alone', () => {
+  test('only the demo has the virtual terminal', () => {
     assert.ok(addressesOf('merchant_manager', 'demo').includes('/virtual-terminal'));
     assert.ok(!addressesOf('merchant_manager').includes('/virtual-terminal'));
   });
@@ -85,7 +85,7 @@ describe('refusals', () => {
   const refusal = (facts: Partial<Problem>) =>
     new ProblemError(parseProblem(facts.status ?? 422, facts, 'r-1'));
 
-  test('show each member its own fault', () => {
+  test('errors are assigned to their form fields', () => {
     const fault = refusal({
       errors: [
         { pointer: '/address/country', code: 'field_invalid', detail: 'No country.' },
@@ -99,7 +99,7 @@ describe('refusals', () => {
     assert.deepEqual(errorsByField(new Error('x')), {});
   });
 
-  test('a page of a proxy in place of a problem is one, too', () => {
+  test('an HTML error page of a proxy becomes a problem', () => {
     const problem = parseProblem(502, '<html>Bad Gateway</html>', 'r-2');
     assert.deepEqual(
       [problem.status, problem.requestId, problem.outcome, problem.retryable],
@@ -107,7 +107,7 @@ describe('refusals', () => {
     );
   });
 
-  test('reading is tried again where that may help, and waits as long as it is told to', () => {
+  test('a query is retried only if that can succeed, after the requested delay', () => {
     assert.equal(shouldRetry(0, new ConnectionError(undefined)), true);
     assert.equal(shouldRetry(2, new ConnectionError(undefined)), false);
     assert.equal(shouldRetry(0, refusal({ status: 503, retryable: true })), true);
@@ -119,7 +119,7 @@ describe('refusals', () => {
 });
 
 describe('charts', () => {
-  test('end at a round number, and at one where there is nothing', () => {
+  test('the scale ends at a round number, and at 1 without values', () => {
     for (const [value, top] of [
       [0, 1],
       [-3, 1],
@@ -134,7 +134,7 @@ describe('charts', () => {
     }
   });
 
-  test('a line is broken where a value is lacking', () => {
+  test('a missing value interrupts the line', () => {
     assert.equal(
       linePath([1, undefined, 1, 2], 2),
       'M12.50 50.00h0.01M62.50 50.00h0.01L87.50 0.00',
@@ -143,7 +143,7 @@ describe('charts', () => {
   });
 });
 
-test('a saved view replaces the one of its name, and there are never too many', () => {
+test('a saved view replaces the view of the same name, and the number of views is limited', () => {
   let views = addView([], { name: 'a', search: '?x=1' });
   views = addView(views, { name: 'a', search: '?x=2' });
   assert.deepEqual(views, [{ name: 'a', search: '?x=2' }]);
@@ -153,7 +153,7 @@ test('a saved view replaces the one of its name, and there are never too many', 
   assert.ok(maxNameLength > 0);
 });
 
-test('an amount of the virtual terminal ends as the outcome wants, and is never smaller', () => {
+test('the amount gets the digits of the chosen outcome and never decreases', () => {
   assert.equal(amountWithOutcome(1250, ''), 1250);
   assert.equal(amountWithOutcome(1250, '9051'), 9051);
   assert.equal(amountWithOutcome(19_052, '9051'), 29_051);

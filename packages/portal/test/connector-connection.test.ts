@@ -85,7 +85,7 @@ const problem = (status: number, retryable: boolean) =>
   new ProblemError(parseProblem(status, { status, code: 'not_enabled', retryable } as never, 'r'));
 
 describe('the connection of the terminal in the page', () => {
-  test('says what is heard, and sends while it stands', async () => {
+  test('it passes on received messages, and sends while it is connected', async () => {
     const on = stage();
     assert.equal(on.link.send('too early'), false);
     const socket = await on.plugIn();
@@ -98,7 +98,7 @@ describe('the connection of the terminal in the page', () => {
     socket.readyState satisfies number;
   });
 
-  test('comes back after a break, each time a little later, each time with a new ticket', async () => {
+  test('it reconnects with a new ticket and increasing delays', async () => {
     const on = stage();
     const first = await on.plugIn();
     first.onclose?.({ code: 1006 });
@@ -115,7 +115,7 @@ describe('the connection of the terminal in the page', () => {
     assert.equal(new Set(on.sockets.map(({ url }) => url)).size, on.sockets.length);
   });
 
-  test('asks again where the platform cannot be reached, and where it says that it may', async () => {
+  test('it requests a ticket again after a network error and a retryable problem', async () => {
     const on = stage();
     on.fail(new ConnectionError('away'));
     on.link.connect();
@@ -130,7 +130,7 @@ describe('the connection of the terminal in the page', () => {
     assert.equal(on.states.at(-1), 'Online');
   });
 
-  test('stays away where it is refused, replaced or signed out', async () => {
+  test('it does not reconnect after a rejection, a replacement or a sign-out', async () => {
     const on = stage();
     on.fail(problem(409, false));
     on.link.connect();
@@ -152,7 +152,7 @@ describe('the connection of the terminal in the page', () => {
     assert.equal(on.waits.length, 0, 'nothing is tried again');
   });
 
-  test('that was unplugged hears nothing more, and a ticket that comes late is not used', async () => {
+  test('after a disconnect it ignores messages and late tickets', async () => {
     const on = stage();
     const socket = await on.plugIn();
     const { onclose } = socket;

@@ -69,7 +69,7 @@ const application = (facts: Partial<Application> = {}): Application => ({
 });
 
 describe('an application', () => {
-  test('of each kind is sent so that it is found again as that kind', () => {
+  test('the request of each kind is recognised as the same kind', () => {
     for (const kind of applicationKinds) {
       const input = applicationInput(kind, {
         ...emptyApplicationDraft(kind, organizationId),
@@ -80,7 +80,7 @@ describe('an application', () => {
     }
   });
 
-  test('keeps all that can be changed where nothing was typed', () => {
+  test('an unchanged form sends all values unchanged', () => {
     const standing = application({
       description: 'Counter',
       redirectUris: ['https://a.example/cb', 'https://b.example/cb'],
@@ -110,7 +110,7 @@ describe('an application', () => {
     });
   });
 
-  test('is sent what was typed, each line once, and what is no number for the platform to refuse', () => {
+  test('duplicate lines are sent once, and an invalid number is sent as text', () => {
     const typed = {
       ...emptyApplicationDraft('site', organizationId),
       accessTokenSeconds: '5 minutes',
@@ -122,20 +122,20 @@ describe('an application', () => {
     ]);
   });
 
-  test('shows a refused line by its number', () => {
+  test('an error of a list item shows its line number', () => {
     const faults = { 'redirectUris.1': 'is not https', name: 'x' };
     assert.equal(listFieldError(faults, 'redirectUris'), '2: is not https');
     assert.equal(listFieldError(faults, 'webOrigins'), undefined);
   });
 
-  test('that the platform made is told by its name', () => {
+  test('the client ID identifies applications that the platform created', () => {
     const id = '019823f0-5d2c-7b42-8c11-3f0a9d6e4c22';
     assert.equal(applicationOwner({ clientId: `device-${id}` }), 'devices');
     assert.equal(applicationOwner({ clientId: `pos-${id}` }), 'till');
     assert.equal(applicationOwner({ clientId: 'device-of-mine' }), 'nobody');
   });
 
-  test('gets a token by a command without a secret in it, and nothing breaks out of its quotes', () => {
+  test('the token command contains no secret and quotes every value', () => {
     const addresses = {
       issuer: 'https://x/auth/realms/demo',
       token_endpoint: 'https://x/token',
@@ -162,7 +162,7 @@ describe('an application', () => {
 });
 
 describe('webhooks', () => {
-  test('a family stands for its members', () => {
+  test('a group pattern replaces its single types', () => {
     const types = ['transaction.captured', 'transaction.refunded', 'qr.completed'];
     assert.deepEqual(patternGroups(types), [
       { group: 'transaction', items: ['transaction.*', ...types.slice(0, 2)] },
@@ -174,7 +174,7 @@ describe('webhooks', () => {
     );
   });
 
-  test('an endpoint stands as what it suffers from most', () => {
+  test('the endpoint status is the most severe condition', () => {
     const health = { failures: 3 };
     assert.equal(endpointStatus({ status: 'Enabled' }), 'Working');
     assert.equal(endpointStatus({ status: 'Enabled', health }), 'Failing');
@@ -204,7 +204,7 @@ describe('the console', () => {
     return found;
   };
 
-  test('knows every operation of the document, with all that has to be filled in', () => {
+  test('it parses every operation of the document with its required fields', () => {
     const declared = Object.values(document.paths).flatMap((methods) => Object.keys(methods));
     assert.equal(operations.length, declared.length);
     assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, declared.length);
@@ -219,7 +219,7 @@ describe('the console', () => {
     }
   });
 
-  test('fills in examples that are JSON, and new identifiers of the client each time', () => {
+  test('it fills in JSON examples with new client identifiers', () => {
     for (const each of operations) {
       const { body, bodyType } = initialRequest(each, {}, {});
       if (bodyType === 'application/json' && body !== '') JSON.parse(body);
@@ -229,7 +229,7 @@ describe('the console', () => {
     assert.notEqual(idOf(), idOf());
   });
 
-  test('searches by words in any order, and knows what somebody may call', () => {
+  test('the search matches words in any order and the permissions of the user', () => {
     const capture = operation('captureTransaction');
     assert.ok(matchesSearchText(capture, 'capture POST'));
     assert.ok(matchesSearchText(capture, 'transactionid capture'));
@@ -241,7 +241,7 @@ describe('the console', () => {
     assert.ok(!isCallableFromPage(operation('listMerchantCredentials')), 'it wants a certificate');
   });
 
-  test('leads nowhere but to the operation, whatever is typed', () => {
+  test('no input changes the host or the path of the operation', () => {
     const capture = operation('captureTransaction');
     const first = initialRequest(capture, {}, {});
     assert.deepEqual(missingFields(capture, first), ['transactionId']);
@@ -262,7 +262,7 @@ describe('the console', () => {
     assert.equal(asked.address, '/payment/v1/transactions/a/capture?merchantId=m+1');
   });
 
-  test('sends further headers, and neither a token nor what the page says of itself', () => {
+  test('it sends typed headers, except tokens and headers that the page sets', () => {
     assert.deepEqual(parseHeaderLines('If-Match: "3"\n\nX-Switchyard-Device:abc'), [
       ['if-match', '"3"'],
       ['x-switchyard-device', 'abc'],
@@ -274,7 +274,7 @@ describe('the console', () => {
     assert.equal(parseHeaderLines('a: ä'), undefined, 'a header holds no such letter');
   });
 
-  test('shows the same as a command, with a place for the token', () => {
+  test('the curl command equals the request and has a placeholder for the token', () => {
     const capture = operation('captureTransaction');
     const filled = {
       ...initialRequest(capture, {}, { transactionId: 'a' }),
@@ -301,7 +301,7 @@ describe('the console', () => {
     );
   });
 
-  test('an unknown outcome is read before anything else is done', () => {
+  test('the advice for an unknown outcome is to read the status first', () => {
     const facts = { status: 409, retryable: false, outcome: 'NotProcessed' } as const;
     assert.equal(errorAdviceOf({ ...facts, outcome: 'Unknown', retryable: true }), 'readFirst');
     assert.equal(errorAdviceOf({ ...facts, retryable: true }), 'later');
@@ -323,14 +323,14 @@ describe('events', () => {
     data,
   });
 
-  test('lead to what they are about, where a screen shows it', () => {
+  test('an event links to the screen of its object', () => {
     const payment = item('transaction.captured', { transactionId: 'p', state: 'Captured' });
     assert.equal(subjectPath(payment), '/payments/p');
     assert.equal(subjectPath(item('device.online', { physicalDeviceId: 'd' })), '/devices/d');
     assert.equal(subjectPath(item('merchant.created', { merchantId: 'm' })), undefined);
   });
 
-  test('say in short what tells them apart', () => {
+  test('the summary of an event contains its identifying members', () => {
     const money = (amount: number, currency: string) => `${currency} ${amount}`;
     const data = { clientTransactionId: 'till-1', state: 'Captured', currency: 'EUR', sequence: 3 };
     const captured = item('transaction.captured', { ...data, amount: 1_050, saleAmount: 2_000 });
@@ -346,7 +346,7 @@ describe('events', () => {
 });
 
 describe('configuration', () => {
-  test('pointers are followed and read as people read them', () => {
+  test('JSON Pointers are resolved and displayed as text', () => {
     const values = { terminal: { 'a/b': { '~': [10, { x: 'y' }] } } };
     assert.equal(valueAt(values, '/terminal/a~1b/~0/1/x'), 'y');
     assert.equal(valueAt(values, '/terminal/toString'), undefined);
@@ -356,7 +356,7 @@ describe('configuration', () => {
     assert.ok(shortValue('x'.repeat(1_000)).length < 300);
   });
 
-  test('below the top nothing has to be set, and what is inherited is told', () => {
+  test('lower levels require no values and show inherited values', () => {
     const schema = {
       type: 'object',
       required: ['currency', 'terminal'],
@@ -385,7 +385,7 @@ describe('configuration', () => {
     );
   });
 
-  test('the defaults of a provider have no address', () => {
+  test('the provider defaults have no URL', () => {
     assert.equal(levelByApiName('Service'), undefined);
     assert.equal(levelByApiName('LogicalDevice'), 'logical-devices');
   });

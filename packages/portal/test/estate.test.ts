@@ -59,14 +59,14 @@ describe('a form of the estate', () => {
     status: 'Enabled',
   };
 
-  test('gives back what it was opened with where nothing is typed', () => {
+  test('an unchanged form returns the original body', () => {
     assert.deepEqual(
       requestBody(merchantFields, formDraft(merchantFields, merchant), merchant),
       merchant,
     );
   });
 
-  test('leaves out what is empty, and what is empty then around it', () => {
+  test('empty members and empty parent objects are omitted', () => {
     const draft = {
       ...formDraft(merchantFields, merchant),
       'address.line1': ' ',
@@ -81,7 +81,7 @@ describe('a form of the estate', () => {
     assert.deepEqual(merchant.address.city, 'Paris', 'what was read stays as it was');
   });
 
-  test('keeps what it does not show, and what the platform gave stays', () => {
+  test('members that the form does not show stay unchanged', () => {
     const contract = {
       contractId: 'c',
       routing: [{ schemes: ['Visa'] }],
@@ -100,21 +100,21 @@ describe('a form of the estate', () => {
     });
   });
 
-  test('sends what is no number as it was typed, so that the platform refuses the field', () => {
+  test('an invalid number is sent as text', () => {
     const fields: Field[] = [{ name: 'port', kind: 'number' }];
     assert.deepEqual(requestBody(fields, { port: '8583' }), { port: 8583 });
     assert.deepEqual(requestBody(fields, { port: '85 83' }), { port: '85 83' });
     assert.deepEqual(requestBody(fields, { port: '' }), {});
   });
 
-  test('takes labels with empty lines between them', () => {
+  test('empty label rows are ignored', () => {
     const fields: Field[] = [{ name: 'labels', kind: 'labels' }];
     const draft = { labels: [['region', ' north '] as const, ['', ''] as const] };
     assert.deepEqual(requestBody(fields, draft), { labels: { region: 'north' } });
     assert.deepEqual(requestBody(fields, { labels: [] }, { labels: { a: 'b' } }), { labels: {} });
   });
 
-  test('is worth sending once all that has to be there is', () => {
+  test('the form can be sent when all required fields have a value', () => {
     const empty = formDraft(merchantFields, undefined);
     assert.equal(hasRequiredFields(merchantFields, empty), false);
     const given = { ...empty, name: 'A', country: 'FR', timeZone: 'Europe/Paris', mcc: '5814' };
@@ -122,7 +122,7 @@ describe('a form of the estate', () => {
     assert.equal(hasRequiredFields(merchantFields, { ...given, name: '   ' }), false);
   });
 
-  test('shows each refusal at its field, that of a label too, and leaves the others', () => {
+  test('each error is shown at its field, and all others below the form', () => {
     const faults = { 'address.city': 'Too long.', 'labels.region': 'Too short.', routing: 'No.' };
     assert.equal(fieldError(faults, 'address.city'), 'Too long.');
     assert.equal(fieldError(faults, 'labels'), 'Too short.');
@@ -131,7 +131,7 @@ describe('a form of the estate', () => {
   });
 
   for (const language of ['en', 'fr', 'de']) {
-    test(`has all its words in ${language}`, () => {
+    test(`has all texts in ${language}`, () => {
       const path = join(import.meta.dirname, `../src/locales/${language}/estate/estate.json`);
       const words = JSON.parse(readFileSync(path, 'utf8')) as Tree;
       const wordOf = (key: string) =>
@@ -156,7 +156,7 @@ describe('a form of the estate', () => {
     });
   }
 
-  test('asks for another link by its protocol, and starts with what goes with it', () => {
+  test('the link form changes its fields and initial values with the protocol', () => {
     const names = (adapter: string) =>
       sectionFields(linkSections({ adapter })).map(({ name }) => name);
     assert.ok(names('Iso8583Host').includes('dialect'));
@@ -182,7 +182,7 @@ describe('live presence', () => {
   const first = '2026-03-01T12:00:00.000Z';
   const second = '2026-03-01T12:00:10.000Z';
 
-  test('begins with figures, and asks for what changed since they were taken', async () => {
+  test('it starts with counts and polls for changes since then', async () => {
     const asked: string[] = [];
     const read: ConnectionsApi = {
       counts: async () => counts(asked.length === 0 ? first : second),
@@ -202,7 +202,7 @@ describe('live presence', () => {
     assert.equal(start.connections.size, 0, 'what was shown before does not change');
   });
 
-  test('the later word counts, and pages are read to their end', async () => {
+  test('the latest change wins, and all pages of changes are read', async () => {
     const before: LiveConnections = {
       counts: counts(first),
       connections: new Map(),
@@ -228,7 +228,7 @@ describe('live presence', () => {
     assert.equal(live.generation, 0);
   });
 
-  test('a whole fleet that comes at once makes the list be read anew', async () => {
+  test('too many changes reload the list', async () => {
     const before: LiveConnections = {
       counts: counts(first),
       connections: new Map(),
@@ -305,7 +305,7 @@ describe('a move of hardware', () => {
     isSwap,
   });
 
-  test('from place to place, beside another or instead of it', async () => {
+  test('moves to another logical device, with or without replacing its hardware', async () => {
     const places = () => ({
       a: { merchantId: 'm', ids: ['d', 'x'] },
       b: { merchantId: 'm', ids: ['y'] },
@@ -318,7 +318,7 @@ describe('a move of hardware', () => {
     assert.deepEqual(swap.places['b']?.ids, ['d']);
   });
 
-  test('to another merchant, and out into the stock', async () => {
+  test('moves to another merchant, and to stock', async () => {
     const on = platform(
       { a: { merchantId: 'm', ids: ['d'] }, b: { merchantId: 'n', ids: [] } },
       'a',
@@ -331,7 +331,7 @@ describe('a move of hardware', () => {
     assert.equal(on.device.at, undefined);
   });
 
-  test('that broke off is gone on with, and nothing is done twice', async () => {
+  test('continues an interrupted move without repeating a step', async () => {
     const on = platform(
       { a: { merchantId: 'm', ids: ['d'] }, b: { merchantId: 'n', ids: ['y'] } },
       'a',
@@ -359,7 +359,7 @@ describe('an acquirer link', () => {
   const enabled = { status: 'Enabled', approval: 'Approved' } as const;
   const fault = { pointer: '/macKey/keyRef', detail: 'Is unknown.' };
 
-  test('is shown by the worst of what is known of it', () => {
+  test('the status is the worst known state', () => {
     assert.equal(linkStateOf(enabled, facts({})), 'Available');
     assert.equal(linkStateOf(enabled, facts({ available: false })), 'Unavailable');
     assert.equal(linkStateOf(enabled, facts({ available: false, alarm: true })), 'Alarm');
@@ -375,7 +375,7 @@ describe('an acquirer link', () => {
     assert.equal(linkStateOf(enabled, undefined), 'Unknown');
   });
 
-  test('is summed up with the others', () => {
+  test('the totals add all links', () => {
     const waiting = facts({
       available: false,
       alarm: true,

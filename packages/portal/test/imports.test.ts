@@ -19,7 +19,7 @@ import { readResultStream, resultsAsCsv } from '../src/screens/imports/result-st
 const rowsOf = (text: string) => [...readCsv(text, separatorOf(text))];
 
 describe('a table', () => {
-  test('is read with its quotes, line breaks, blank lines and mark', () => {
+  test('CSV with quotes, line breaks, blank lines and byte order mark is read', () => {
     const text = '\ufefftype,name\r\n\r\nstore,"Canal, ""left""\nbank"\nstore,plain\n';
     assert.deepEqual(rowsOf(text), [
       { line: 1, cells: ['type', 'name'] },
@@ -31,12 +31,12 @@ describe('a table', () => {
     assert.deepEqual(rowsOf('""\n'), [{ line: 1, cells: [''] }]);
   });
 
-  test('of a sheet that writes decimals with a comma has semicolons', () => {
+  test('semicolons are detected as separators', () => {
     assert.equal(separatorOf('type;name\nstore;a,b,c,d'), ';');
     assert.equal(separatorOf('type,"a;b;c",name'), ',');
   });
 
-  test('is written so that it reads back, and no sheet runs it', () => {
+  test('written CSV reads back, and spreadsheets run no formulas', () => {
     const cells = ['=1+1', '+49', '-', '@x', 'a,b', '"q"', 'two\nlines', ''];
     const [row] = rowsOf(writeCsv([cells], false));
     assert.deepEqual(row?.cells, cells);
@@ -47,7 +47,7 @@ describe('a table', () => {
     assert.deepEqual(behind?.cells, [...hidden.map((cell) => `'${cell}`)]);
   });
 
-  test('a secret is kept to the letter, with whatever it begins', () => {
+  test('a secret is written unchanged, also with a formula character', () => {
     const secret = `-${'aB3_'.repeat(10)}-x`;
     assert.equal(secret.length, 43);
     assert.equal(writeCsv([[secret]], true), `${secret}\r\n`);
@@ -56,7 +56,7 @@ describe('a table', () => {
 });
 
 describe('a file for an import', () => {
-  test('says what it holds', () => {
+  test('the parser reports lines, types and columns', () => {
     const file = parseImportFile(exampleFileName, exampleCsv);
     assert.deepEqual([file.format, file.lines, file.wasConverted], ['Csv', 5, false]);
     assert.equal(file.types['physicalDevice'], 1);
@@ -65,7 +65,7 @@ describe('a file for an import', () => {
     assert.equal(widths.size, 1, 'each row of the example has as many cells as the first');
   });
 
-  test('can be taken in by the demo, which has other devices than the example', async () => {
+  test('the demo can import the example, because it has other devices', async () => {
     const [header, ...rows] = rowsOf(exampleCsv).map(({ cells }) => cells);
     const place = header?.indexOf('serialNumber') ?? -1;
     const serials = rows.map((cells) => cells[place] ?? '').filter((serial) => serial !== '');
@@ -77,7 +77,7 @@ describe('a file for an import', () => {
     for (const serial of serials) assert.ok(!seeded.has(serial), serial);
   });
 
-  test('of lines is known by its name or its first sign', () => {
+  test('JSON Lines are detected by file name or first character', () => {
     const lines = '{"type":"store","data":{"name":"A"}}\n\nno json\n{"type":"store"}\n';
     for (const name of ['a.jsonl', 'a.txt']) {
       const file = parseImportFile(name, lines);
@@ -88,7 +88,7 @@ describe('a file for an import', () => {
     }
   });
 
-  test('with semicolons is sent with commas, each row on its own line', () => {
+  test('semicolons are sent as commas, with unchanged line numbers', () => {
     const text = 'type;name\n\n\nstore;"a\nb"\nstore;c,d\n';
     const file = parseImportFile('a.csv', text);
     assert.equal(file.wasConverted, true);
@@ -96,7 +96,7 @@ describe('a file for an import', () => {
     assert.deepEqual(sent, rowsOf(text));
   });
 
-  test('is refused as a whole where the platform would', () => {
+  test('a file that the platform would reject is rejected', () => {
     const fault = (text: string, bytes = text.length) =>
       fileFaultOf(parseImportFile('a.csv', text), bytes);
     assert.equal(fault('type,name\n'), 'empty');
@@ -107,13 +107,13 @@ describe('a file for an import', () => {
     assert.equal(fault(`type\n${'store\n'.repeat(maxLines + 1)}`), 'tooManyLines');
   });
 
-  test('that is not UTF-8 is not guessed at', () => {
+  test('a file that is not UTF-8 is rejected', () => {
     const bytes = (...values: number[]) => new Uint8Array(values).buffer;
     assert.equal(decodeUtf8(bytes(0x4c, 0xfc)), undefined);
     assert.equal(decodeUtf8(bytes(0xef, 0xbb, 0xbf, 0x61)), '\ufeffa', 'the mark stays');
   });
 
-  test('gives the import a name that the platform takes', () => {
+  test('the file name becomes a valid import name', () => {
     for (const name of ['Filialen Süd (neu).csv', '…', `${'x'.repeat(200)}.csv`, '.csv']) {
       const made = importNameOf(name, '2026-03-01');
       assert.ok(isImportName(made), made);
@@ -153,7 +153,7 @@ describe('the answer to an import', () => {
     [...results, { summary }].map((value) => JSON.stringify(value)).join('\n'),
   );
 
-  test('is read however it is cut', async () => {
+  test('the stream is read with any chunk borders', async () => {
     for (const size of [1, 2, 3, 7, 64, 100_000]) {
       async function* parts() {
         for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -169,7 +169,7 @@ describe('the answer to an import', () => {
     }
   });
 
-  test('becomes a table with each reason', () => {
+  test('the results become CSV with the reason of each error', () => {
     const rows = rowsOf(resultsAsCsv(results));
     assert.equal(rows.length, 41);
     assert.deepEqual(rows[0]?.cells.slice(0, 3), ['line', 'status', 'type']);

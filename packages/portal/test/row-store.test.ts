@@ -19,7 +19,7 @@ function platform(rows: number, pageSize = 200) {
 }
 
 describe('the rows of a list', () => {
-  test('a million are scrolled through, few are held, and the first come back', async () => {
+  test('a million rows are scrolled with few pages in memory, and the first rows load again', async () => {
     const { read, asked } = platform(1_000_000);
     const store = createRowStore(read);
     store.ensureLoaded(0, 40);
@@ -40,7 +40,7 @@ describe('the rows of a list', () => {
     assert.equal(store.view().count, 1_000_000, 'and the list is as long as it was');
   });
 
-  test('pages of any length, empty ones too, are passed over', async () => {
+  test('pages of any length are read, also empty ones', async () => {
     const pages: RowsPage<string>[] = [
       { items: ['a', 'b'], nextCursor: '1' },
       { items: [], nextCursor: '2' },
@@ -57,7 +57,7 @@ describe('the rows of a list', () => {
     assert.equal(store.view().hasMore, false);
   });
 
-  test('one page is asked for once, however often it is wanted', async () => {
+  test('parallel requests for a page read it once', async () => {
     const { read, asked } = platform(500);
     const store = createRowStore(read);
     for (let turn = 0; turn < 10; turn += 1) store.ensureLoaded(0, 40);
@@ -65,7 +65,7 @@ describe('the rows of a list', () => {
     assert.equal(asked.length, 1);
   });
 
-  test('a fault is told, stops the asking, and ends with the next try', async () => {
+  test('an error is shown, stops loading, and ends with the next retry', async () => {
     const { read, asked } = platform(500);
     let isDown = true;
     const store = createRowStore<number>((cursor, signal) =>
@@ -84,7 +84,7 @@ describe('the rows of a list', () => {
     assert.equal(store.rowAt(0), 0);
   });
 
-  test('an answer that comes after the list began anew is not heard', async () => {
+  test('a response to a request before a reload is ignored', async () => {
     const answers: ((page: RowsPage<string>) => void)[] = [];
     const store = createRowStore<string>(() => new Promise((done) => answers.push(done)));
     store.ensureLoaded(0, 10);

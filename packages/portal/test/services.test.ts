@@ -78,7 +78,7 @@ describe('a form from a schema', () => {
     required: ['apiKey'],
   };
 
-  test('each part is typed into what fits it, what must be there first', () => {
+  test('each property has a fitting input, required ones first', () => {
     assert.deepEqual(
       schemaFields(schema).map(({ name, kind, isRequired }) => [name, kind, isRequired]),
       [
@@ -97,13 +97,13 @@ describe('a form from a schema', () => {
     assert.equal(fieldKindOf({}), 'json', 'whatever else comes can be typed all the same');
   });
 
-  test('a member has the title of the provider, or its own name in words', () => {
+  test('a label is the schema title, or words from the property name', () => {
     assert.equal(fieldLabel('colour', schema.properties.colour), 'Colour of the card');
     assert.equal(fieldLabel('pointsPerUnit', {}), 'Points per unit');
     assert.equal(fieldLabel('merchant_id', { title: '' }), 'Merchant id');
   });
 
-  test('what is empty is not set, and nothing that is set is lost', () => {
+  test('an empty value is removed, and other values are kept', () => {
     const values = withFieldValue({ a: 1, b: 2 }, 'b', '');
     assert.deepEqual(values, { a: 1 });
     assert.deepEqual(withFieldValue(values, 'c', []), { a: 1 });
@@ -113,7 +113,7 @@ describe('a form from a schema', () => {
   });
 });
 
-describe('the standing of a service', () => {
+describe('the status of a service', () => {
   const offers = {
     packages: [
       {
@@ -136,12 +136,12 @@ describe('the standing of a service', () => {
     ],
   };
 
-  test('a package counts once it is subscribed', () => {
+  test('only subscribed packages count', () => {
     assert.deepEqual([...subscribedServiceIds(offers)], ['s-1']);
     assert.deepEqual([...subscribedServiceIds({ ...offers, subscriptions: [] })], []);
   });
 
-  test('an activation says more than a subscription, and one that was switched off nothing', () => {
+  test('an activation wins over a subscription, and an inactive one is ignored', () => {
     const subscribed = subscribedServiceIds(offers);
     const none = new Set<string>();
     assert.equal(serviceStatus(service, [activation('Active')], subscribed), 'Active');
@@ -155,7 +155,7 @@ describe('the standing of a service', () => {
   });
 });
 
-test('for a merchant counts what it can use, whoever switched it on', () => {
+test('a service that a merchant can use is active at any level', () => {
   const place = { level: 'Merchant' as const, entityId: 'm-1', name: 'M' };
   assert.equal(serviceStatusForMerchant({ ...place, active: true, usable: true }), 'Active');
   assert.equal(serviceStatusForMerchant({ ...place, active: true, usable: false }), 'Available');
@@ -166,7 +166,7 @@ test('for a merchant counts what it can use, whoever switched it on', () => {
 });
 
 describe('a declaration', () => {
-  test('comes back as it was read', () => {
+  test('an unchanged declaration is sent unchanged', () => {
     const { name, domain, methods, paymentTypes, events } = service;
     assert.deepEqual(serviceInput(serviceDraftOf(service)), {
       name,
@@ -188,7 +188,7 @@ describe('a declaration', () => {
     });
   });
 
-  test('what is no object of JSON is told, and is not sent', () => {
+  test('text that is not a JSON object is reported and not sent', () => {
     const draft = {
       ...serviceDraftOf(undefined),
       activationParameters: '[1]',
@@ -209,7 +209,7 @@ describe('a declaration', () => {
     assert.equal(jsonFields.length, 3);
   });
 
-  test('a picture is of a known kind and not too big', async () => {
+  test('a logo with an unknown type or above the size limit is rejected', async () => {
     const bytes = new Uint8Array([137, 80, 78, 71]);
     const picture = new File([bytes], 'a.png', { type: 'image/png' });
     assert.deepEqual(await readLogo(picture), { mediaType: 'image/png', data: 'iVBORw==' });
@@ -228,7 +228,7 @@ describe('the tour', () => {
       ({ to }) => to,
     );
 
-  test('shows what somebody may open, and nothing else', () => {
+  test('the tour shows only screens that the user may open', () => {
     assert.ok(stepsOf('org_admin', 'portal').includes('/services'));
     assert.ok(!stepsOf('org_admin', 'portal').includes('/virtual-terminal'));
     assert.ok(stepsOf('merchant_manager', 'portal').includes('/virtual-terminal'));
@@ -238,7 +238,7 @@ describe('the tour', () => {
     }
   });
 
-  test('is where it was left, whatever stands in the browser', () => {
+  test('the tour continues at the stored step, and ignores invalid stored text', () => {
     assert.deepEqual(readTour(null), { is: 'new' });
     assert.deepEqual(readTour('3'), { is: 'running', at: 3 });
     for (const text of ['over', '-1', '1.5', 'NaN', '', '1e9', '<script>']) {
@@ -247,7 +247,7 @@ describe('the tour', () => {
   });
 });
 
-test('the hours of a chart are whole, with those in which nothing was called', () => {
+test('the chart contains full hours, also those without calls', () => {
   const calls: ServiceCalls = {
     serviceId: 's-1',
     status: 'Up',

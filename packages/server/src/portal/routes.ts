@@ -197,7 +197,10 @@ async function requirePortalSession(
   const caller = await callers.findCaller(request);
   const session = callers.sessionOf(request);
   if (caller === undefined || session === undefined) {
-    throw new ProblemError('token_missing', 'The request has no portal session. Sign in to the portal.');
+    throw new ProblemError(
+      'token_missing',
+      'The request has no portal session. Sign in to the portal.',
+    );
   }
   request.caller = caller;
   return { caller, session };

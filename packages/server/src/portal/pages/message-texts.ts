@@ -44,7 +44,10 @@ const en: MessageTexts = {
   denied: { title: 'You are not signed in', text: 'The sign-in was cancelled.' },
   failed: { title: 'The sign-in failed', text: 'Please start again.' },
   busy: { title: 'Too many requests', text: 'Please wait a moment, then try again.' },
-  broken: { title: 'Something went wrong', text: 'The platform had an internal error. Please try again later.' },
+  broken: {
+    title: 'Something went wrong',
+    text: 'The platform had an internal error. Please try again later.',
+  },
 };
 
 const fr: MessageTexts = {

@@ -24,7 +24,10 @@ export function createSessionCleanup({ clock, log, sweep }: Deps) {
     start() {
       timer ??= setInterval(() => {
         running = run().catch((error: unknown) => {
-          log.warn({ err: error }, 'the deletion of expired portal sessions failed; the server tries it again');
+          log.warn(
+            { err: error },
+            'the deletion of expired portal sessions failed; the server tries it again',
+          );
         });
       }, everyMs).unref();
     },

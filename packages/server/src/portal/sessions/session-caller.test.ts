@@ -30,7 +30,7 @@ function callersOf(manners: SessionActivity[]) {
 }
 
 describe('the caller behind a cookie', () => {
-  test('is at work once for each request, however often a stream asks for him again', async () => {
+  test('each request counts as activity once, also if a stream checks its caller again', async () => {
     const manners: SessionActivity[] = [];
     const callers = callersOf(manners);
     const stream = requestWith({ 'x-switchyard-portal': '1' });
@@ -41,7 +41,7 @@ describe('the caller behind a cookie', () => {
     assert.deepEqual(manners, ['active', 'background', 'active', 'background']);
   });
 
-  test('is counted by himself, and is the same object as long as nothing changes', async () => {
+  test('the rate limit counts each user, and an unchanged caller is the same object', async () => {
     const callers = callersOf([]);
     const [first, second] = await Promise.all(
       [1, 2].map(() => callers.findCaller(requestWith({ 'x-switchyard-portal': '1' }))),
@@ -52,7 +52,7 @@ describe('the caller behind a cookie', () => {
 });
 
 describe('small rules of the portal', () => {
-  test('the language is the best that the browser likes, and English else', () => {
+  test('the page language is the preferred available language, otherwise English', () => {
     for (const [accepted, language] of [
       [undefined, 'en'],
       ['de-CH,de;q=0.9,en;q=0.8', 'de'],
@@ -65,7 +65,7 @@ describe('small rules of the portal', () => {
     }
   });
 
-  test('which portal is for whom follows from the organisation and the rights', () => {
+  test('the portals of a user follow from organisation and permissions', () => {
     const may = (entityType: 'tenant' | 'merchant', ...names: 'svc.write'[]) => ({
       entityType,
       permissions: new Set(names),

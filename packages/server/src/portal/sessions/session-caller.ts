@@ -105,7 +105,10 @@ async function requireDevice(findDevice: FindDevice, caller: Caller, requestedDe
   }
   const device = await findDevice(organizationId, merchantId, requestedDevice);
   if (device === undefined) {
-    return throwProblem('device_not_found', 'The merchant has no enabled logical device with this ID.');
+    return throwProblem(
+      'device_not_found',
+      'The merchant has no enabled logical device with this ID.',
+    );
   }
   return device;
 }
@@ -136,7 +139,10 @@ async function callerAtPointOfSale(
   requestedDevice: string,
 ): Promise<Caller> {
   if (!caller.permissions.has('pay.sale')) {
-    return throwProblem('permission_denied', 'Only a user with the permission pay.sale can act as a point of sale.');
+    return throwProblem(
+      'permission_denied',
+      'Only a user with the permission pay.sale can act as a point of sale.',
+    );
   }
   const { storeId } = await requireDevice(findDevice, caller, requestedDevice);
   return { ...caller, storeId, permissions: new Set(['cc.pos']) };
@@ -216,7 +222,10 @@ export function createSessionCaller(deps: Deps): SessionCaller {
       // A browser always sends the origin of a page that opens a WebSocket, so the server requires
       // it.
       if (site === undefined || headers.origin !== site.origin) {
-        return throwProblem('origin_not_allowed', 'The origin of the page is not a portal address.');
+        return throwProblem(
+          'origin_not_allowed',
+          'The origin of the page is not a portal address.',
+        );
       }
       const at = parseSessionCookie(readCookie(handshake, sessionCookie) ?? '');
       if (at === undefined || !isFromOrigin(headers, site.origin)) {

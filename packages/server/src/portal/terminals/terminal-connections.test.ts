@@ -91,7 +91,7 @@ test('a session that has ended ends its terminals', async (t) => {
   assert.equal(closed[0], 4401);
 });
 
-test('who may not sell any more has no terminal', async (t) => {
+test('a removed pay.sale permission closes the terminal', async (t) => {
   const on = stage();
   const { closed } = await on.open();
   on.connections.start();
@@ -101,7 +101,7 @@ test('who may not sell any more has no terminal', async (t) => {
   assert.equal(closed[0], 4401);
 });
 
-test('a database that is away sends nobody away', async (t) => {
+test('a database failure closes no terminal', async (t) => {
   const on = stage();
   const { closed, socket } = await on.open();
   on.refuse('database_unavailable');
@@ -118,7 +118,7 @@ test('a database that is away sends nobody away', async (t) => {
   assert.deepEqual(closed, []);
 });
 
-test('one that cannot be looked at keeps nobody else from being looked at', async (t) => {
+test('a failed check of one terminal does not stop the checks of others', async (t) => {
   const on = stage();
   const [first, second] = [await on.open(), await on.open()];
   let turn = 0;
@@ -134,7 +134,7 @@ test('one that cannot be looked at keeps nobody else from being looked at', asyn
   assert.ok(on.logged.length > 0);
 });
 
-test('a ticket is good in its own session, at its own address, and for its time', () => {
+test('a ticket is valid only in its session, at its origin, and for its lifetime', () => {
   let at = Date.parse('2026-03-01T10:00:00Z');
   const masterKey = Buffer.alloc(32, 1);
   const { issue, read } = createConnectionTickets({ clock: { now: () => at }, masterKey });

@@ -39,7 +39,8 @@ export function createTerminalConnections(deps: Deps) {
 
   async function requireSeller({ page, deviceId }: ConnectedTerminal): Promise<string> {
     const { permissions, organizationId } = await callers.callerAtDevice(page, deviceId);
-    if (!permissions.has('pay.sale')) throwProblem('permission_denied', 'A terminal requires the permission pay.sale.');
+    if (!permissions.has('pay.sale'))
+      throwProblem('permission_denied', 'A terminal requires the permission pay.sale.');
     return organizationId;
   }
 
@@ -92,7 +93,11 @@ export function createTerminalConnections(deps: Deps) {
           return throwProblem('token_invalid', 'The ticket is not valid for this connection.');
         }
         if (connectedTerminals.size >= maxTerminals) {
-          throw new ProblemError('rate_limited', 'Too many terminals are connected. Try again later.', { retryAfterMs: 5000 });
+          throw new ProblemError(
+            'rate_limited',
+            'Too many terminals are connected. Try again later.',
+            { retryAfterMs: 5000 },
+          );
         }
         const { onOpen, onAbort } = await connect(page, ticket, handshake.id);
         const { deviceId } = ticket;

@@ -39,11 +39,17 @@ async function requireSeller(
   const caller = await callers.findCaller(request);
   const session = callers.sessionOf(request);
   if (caller === undefined || session === undefined) {
-    throw new ProblemError('token_missing', 'The request has no portal session. Sign in to the portal.');
+    throw new ProblemError(
+      'token_missing',
+      'The request has no portal session. Sign in to the portal.',
+    );
   }
   request.caller = caller;
   if (!caller.permissions.has('pay.sale') || caller.merchantId === undefined) {
-    throwProblem('permission_denied', 'Only a user of a merchant with the permission pay.sale can use a terminal.');
+    throwProblem(
+      'permission_denied',
+      'Only a user of a merchant with the permission pay.sale can use a terminal.',
+    );
   }
   return { caller, session };
 }
@@ -52,11 +58,17 @@ async function createConnection(deps: TerminalRouteDeps, { caller, session }: Se
   const { tickets, pages, provisioning, ids } = deps;
   const { organizationId, merchantId, deviceId } = caller;
   if (deviceId === undefined) {
-    return throwProblem('permission_denied', 'The request has no header X-Switchyard-Device. Send the ID of a logical device.');
+    return throwProblem(
+      'permission_denied',
+      'The request has no header X-Switchyard-Device. Send the ID of a logical device.',
+    );
   }
   const logicalDevice = await provisioning.findDevice(organizationId, merchantId, deviceId);
   if (logicalDevice?.physicalDeviceId === undefined) {
-    return throwProblem('device_not_active', 'The logical device has no hardware. Assign a physical device first.');
+    return throwProblem(
+      'device_not_active',
+      'The logical device has no hardware. Assign a physical device first.',
+    );
   }
   const device = await pages.demand(organizationId, logicalDevice.physicalDeviceId);
   const { tsn, physicalDeviceId, storeId } = device;
