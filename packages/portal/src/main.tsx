@@ -1,4 +1,4 @@
-/** Starts the portal in the page that the server gave. */
+/** Starts the portal in the page that the server sends. */
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { CatchBoundary, RouterProvider } from '@tanstack/react-router';
@@ -7,15 +7,15 @@ import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/query-client.ts';
 import { preloadFirstScreen, router } from './router.tsx';
 import { SessionProvider } from './session/session-provider.tsx';
-import { BootFault } from './shell/startup-error.tsx';
+import { StartupError } from './shell/startup-error.tsx';
 import './theme/critical-styles.ts';
 import { cssVariables, theme } from './theme/theme.ts';
 
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? '';
-// The part of Mantine that stops the page behind a dialogue from scrolling looks for it here.
+// Mantine reads the nonce here for the styles that block scrolling behind a dialog.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
-// After an update the files of the old one are gone: the page begins anew, once for each of them.
+// After an update the old files do not exist any more, so the page reloads once per build.
 addEventListener('vite:preloadError', (event) => {
   const key = 'switchyard-reloaded';
   const page = document.querySelector<HTMLScriptElement>('script[type="module"]')?.src ?? '';
@@ -41,7 +41,7 @@ createRoot(root).render(
       <CatchBoundary
         getResetKey={() => 'start'}
         errorComponent={({ error }) => (
-          <BootFault fault={error} onRetry={() => location.reload()} />
+          <StartupError fault={error} onRetry={() => location.reload()} />
         )}
       >
         <QueryClientProvider client={queryClient}>

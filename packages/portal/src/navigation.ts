@@ -1,251 +1,275 @@
-/** Everything that can be gone to, in one table: the rail and the palette are made from it. */
+/** The navigation items; the sidebar and the command palette use them. */
 
-import type { Entry } from './app/current-portal.ts';
-import { type Access, isOpenTo, type Visitor } from './app/screen-access.ts';
+import type { PortalName } from './app/current-portal.ts';
+import { isAccessibleTo, type PortalUser, type ScreenAccess } from './app/screen-access.ts';
 import type { IconName } from './components/icon.tsx';
 
-export type NavigationItem = Access & {
+export type NavigationItem = ScreenAccess & {
   readonly to: string;
-  /** A word of `words/{language}/navigation.json`. */
-  readonly word: string;
+  /** A key of `locales/{language}/general/navigation.json`. */
+  readonly labelKey: string;
   readonly icon: IconName;
 };
 
 export type NavigationSection = {
-  readonly word: string;
+  readonly labelKey: string;
   readonly items: readonly NavigationItem[];
 };
 
-const both: readonly Entry[] = ['portal', 'provider-portal'];
-const portal: readonly Entry[] = ['portal'];
-const provider: readonly Entry[] = ['provider-portal'];
+const bothPortals: readonly PortalName[] = ['portal', 'provider-portal'];
+const portal: readonly PortalName[] = ['portal'];
+const provider: readonly PortalName[] = ['provider-portal'];
 
 export const navigation: readonly NavigationSection[] = [
   {
-    word: 'overview',
+    labelKey: 'overview',
     items: [
-      { to: '/', word: 'home', icon: 'home', needs: [], entries: both },
+      { to: '/', labelKey: 'home', icon: 'home', requiresOneOf: [], portals: bothPortals },
       {
         to: '/analytics',
-        word: 'analytics',
+        labelKey: 'analytics',
         icon: 'analytics',
-        needs: ['rep.read'],
-        entries: portal,
+        requiresOneOf: ['rep.read'],
+        portals: portal,
       },
     ],
   },
   {
-    word: 'payments',
+    labelKey: 'payments',
     items: [
-      { to: '/payments', word: 'payments', icon: 'payments', needs: ['rep.read'], entries: portal },
+      {
+        to: '/payments',
+        labelKey: 'payments',
+        icon: 'payments',
+        requiresOneOf: ['rep.read'],
+        portals: portal,
+      },
       {
         to: '/qr-payments',
-        word: 'qrPayments',
+        labelKey: 'qrPayments',
         icon: 'qr',
-        needs: ['pay.read'],
-        entries: portal,
+        requiresOneOf: ['pay.read'],
+        portals: portal,
       },
       {
         to: '/virtual-terminal',
-        word: 'virtualTerminal',
+        labelKey: 'virtualTerminal',
         icon: 'terminal',
-        needs: ['pay.sale'],
-        entries: portal,
+        requiresOneOf: ['pay.sale'],
+        portals: portal,
         environments: ['demo'],
       },
       {
         to: '/settlements',
-        word: 'settlements',
+        labelKey: 'settlements',
         icon: 'settlements',
-        needs: ['rep.read'],
-        entries: portal,
+        requiresOneOf: ['rep.read'],
+        portals: portal,
       },
     ],
   },
   {
-    word: 'estate',
+    labelKey: 'estate',
     items: [
       {
         to: '/merchants',
-        word: 'merchants',
+        labelKey: 'merchants',
         icon: 'merchants',
-        needs: ['prov.read'],
-        entries: portal,
+        requiresOneOf: ['prov.read'],
+        portals: portal,
       },
       {
         to: '/stores',
-        word: 'stores',
+        labelKey: 'stores',
         icon: 'store',
-        needs: ['prov.read'],
-        entries: portal,
+        requiresOneOf: ['prov.read'],
+        portals: portal,
       },
       {
         to: '/devices',
-        word: 'devices',
+        labelKey: 'devices',
         icon: 'device',
-        needs: ['dev.read', 'prov.read'],
-        entries: portal,
+        requiresOneOf: ['dev.read', 'prov.read'],
+        portals: portal,
       },
       {
         to: '/points-of-sale',
-        word: 'pointsOfSale',
+        labelKey: 'pointsOfSale',
         icon: 'till',
-        needs: ['prov.read'],
-        entries: portal,
+        requiresOneOf: ['prov.read'],
+        portals: portal,
       },
       {
         to: '/acquirers',
-        word: 'acquirers',
+        labelKey: 'acquirers',
         icon: 'link',
-        needs: ['prov.read'],
-        entries: portal,
-        isOfOrganization: true,
+        requiresOneOf: ['prov.read'],
+        portals: portal,
+        isOrganizationOnly: true,
       },
       {
         to: '/imports',
-        word: 'imports',
+        labelKey: 'imports',
         icon: 'imports',
-        needs: ['prov.write'],
-        entries: portal,
+        requiresOneOf: ['prov.write'],
+        portals: portal,
       },
     ],
   },
   {
-    word: 'services',
+    labelKey: 'services',
     items: [
       {
         to: '/services',
-        word: 'services',
+        labelKey: 'services',
         icon: 'services',
-        needs: ['sub.read', 'conf.read'],
-        entries: portal,
+        requiresOneOf: ['sub.read', 'conf.read'],
+        portals: portal,
       },
       {
         to: '/own-services',
-        word: 'ownServices',
+        labelKey: 'ownServices',
         icon: 'services',
-        needs: ['svc.read'],
-        entries: provider,
+        requiresOneOf: ['svc.read'],
+        portals: provider,
       },
       {
         to: '/own-payments',
-        word: 'ownPayments',
+        labelKey: 'ownPayments',
         icon: 'payments',
-        needs: ['svc.read'],
-        entries: provider,
+        requiresOneOf: ['svc.read'],
+        portals: provider,
       },
     ],
   },
   {
-    word: 'reports',
+    labelKey: 'reports',
     items: [
-      { to: '/exports', word: 'exports', icon: 'exports', needs: ['rep.export'], entries: portal },
+      {
+        to: '/exports',
+        labelKey: 'exports',
+        icon: 'exports',
+        requiresOneOf: ['rep.export'],
+        portals: portal,
+      },
       {
         to: '/reconciliations',
-        word: 'reconciliations',
+        labelKey: 'reconciliations',
         icon: 'columns',
-        needs: ['rep.read'],
-        entries: portal,
-        isOfOrganization: true,
+        requiresOneOf: ['rep.read'],
+        portals: portal,
+        isOrganizationOnly: true,
       },
     ],
   },
   {
-    word: 'administration',
+    labelKey: 'administration',
     items: [
-      { to: '/users', word: 'users', icon: 'users', needs: ['um.read'], entries: both },
+      {
+        to: '/users',
+        labelKey: 'users',
+        icon: 'users',
+        requiresOneOf: ['um.read'],
+        portals: bothPortals,
+      },
       {
         to: '/sign-ups',
-        word: 'signUps',
+        labelKey: 'signUps',
         icon: 'mail',
-        needs: ['onb.approve'],
-        entries: portal,
-        isOfOrganization: true,
-        isOfOperator: true,
+        requiresOneOf: ['onb.approve'],
+        portals: portal,
+        isOrganizationOnly: true,
+        isOperatorOnly: true,
       },
       {
         to: '/claim-conflicts',
-        word: 'claimConflicts',
+        labelKey: 'claimConflicts',
         icon: 'device',
-        needs: ['onb.approve'],
-        entries: portal,
-        isOfOrganization: true,
-        isOfOperator: true,
+        requiresOneOf: ['onb.approve'],
+        portals: portal,
+        isOrganizationOnly: true,
+        isOperatorOnly: true,
       },
       {
         to: '/configuration',
-        word: 'configuration',
+        labelKey: 'configuration',
         icon: 'configuration',
-        needs: ['conf.read'],
-        entries: portal,
+        requiresOneOf: ['conf.read'],
+        portals: portal,
       },
       {
         to: '/health',
-        word: 'health',
+        labelKey: 'health',
         icon: 'health',
-        needs: ['audit.read'],
-        entries: portal,
-        isOfOrganization: true,
+        requiresOneOf: ['audit.read'],
+        portals: portal,
+        isOrganizationOnly: true,
       },
     ],
   },
   {
-    word: 'developers',
+    labelKey: 'developers',
     items: [
       {
         to: '/applications',
-        word: 'applications',
+        labelKey: 'applications',
         icon: 'applications',
-        needs: ['app.read', 'um.write'],
-        entries: both,
+        requiresOneOf: ['app.read', 'um.write'],
+        portals: bothPortals,
       },
       {
         to: '/webhooks',
-        word: 'webhooks',
+        labelKey: 'webhooks',
         icon: 'webhooks',
-        needs: ['hook.read'],
-        entries: both,
+        requiresOneOf: ['hook.read'],
+        portals: bothPortals,
       },
       {
         to: '/events',
-        word: 'events',
+        labelKey: 'events',
         icon: 'events',
-        needs: ['hook.read'],
-        entries: both,
+        requiresOneOf: ['hook.read'],
+        portals: bothPortals,
       },
       {
         to: '/console',
-        word: 'console',
+        labelKey: 'console',
         icon: 'book',
-        needs: ['app.read', 'hook.read', 'svc.read'],
-        entries: both,
+        requiresOneOf: ['app.read', 'hook.read', 'svc.read'],
+        portals: bothPortals,
       },
       {
         to: '/test-cards',
-        word: 'testCards',
+        labelKey: 'testCards',
         icon: 'payments',
-        needs: [],
-        entries: both,
+        requiresOneOf: [],
+        portals: bothPortals,
         environments: ['demo'],
       },
       {
         to: '/logs',
-        word: 'logs',
+        labelKey: 'logs',
         icon: 'logs',
-        needs: ['app.read', 'hook.read'],
-        entries: both,
+        requiresOneOf: ['app.read', 'hook.read'],
+        portals: bothPortals,
       },
-      { to: '/audit', word: 'audit', icon: 'audit', needs: ['audit.read'], entries: both },
+      {
+        to: '/audit',
+        labelKey: 'audit',
+        icon: 'audit',
+        requiresOneOf: ['audit.read'],
+        portals: bothPortals,
+      },
     ],
   },
 ];
 
-/** What is left of the table for somebody, without sections that are empty then. */
-export function navigationFor(visitor: Visitor, entry: Entry): NavigationSection[] {
+/** The sections and items that this user may open. */
+export function navigationFor(visitor: PortalUser, entry: PortalName): NavigationSection[] {
   return navigation
-    .map(({ word, items }) => ({
-      word,
-      items: items.filter((item) => isOpenTo(item, visitor, entry)),
+    .map(({ labelKey, items }) => ({
+      labelKey,
+      items: items.filter((item) => isAccessibleTo(item, visitor, entry)),
     }))
     .filter(({ items }) => items.length > 0);
 }

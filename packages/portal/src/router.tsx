@@ -1,10 +1,10 @@
-/** Addresses to screens, made from the table of screens; each is fetched when it is first wanted. */
+/** Creates the routes from the screen table. Each screen is loaded when it is opened. */
 import { createRootRoute, createRoute, createRouter } from '@tanstack/react-router';
 import { type ComponentType, lazy, Suspense } from 'react';
-import { entry } from './app/current-portal.ts';
+import { currentPortal } from './app/current-portal.ts';
 import type { Screen } from './app/screen.ts';
-import { type Access, isHere, isOpenTo } from './app/screen-access.ts';
-import { Problem } from './components/layout/error-message.tsx';
+import { isAccessibleTo, isAvailable, type ScreenAccess } from './app/screen-access.ts';
+import { ErrorMessage } from './components/layout/error-message.tsx';
 import { EmptyState, Loading, Page } from './components/layout/page.tsx';
 import { useTranslate } from './locales/index.ts';
 import { screens } from './screens.ts';
@@ -13,8 +13,8 @@ import { Shell } from './shell/shell.tsx';
 
 declare module '@tanstack/react-router' {
   interface StaticDataRouteOption {
-    /** The users that may open the route; the root has none of its own. */
-    access?: Access;
+    /** The users that may open the route; the root route has no rule. */
+    access?: ScreenAccess;
   }
 }
 
@@ -40,11 +40,11 @@ function NotAllowed() {
   );
 }
 
-function ScreenFault({ error, reset }: { readonly error: unknown; readonly reset: () => void }) {
+function ScreenError({ error, reset }: { readonly error: unknown; readonly reset: () => void }) {
   const t = useTranslate('shell');
   return (
     <Page title={t('fault.title')}>
-      <Problem fault={error} onRetry={reset} />
+      <ErrorMessage fault={error} onRetry={reset} />
     </Page>
   );
 }
@@ -52,10 +52,10 @@ function ScreenFault({ error, reset }: { readonly error: unknown; readonly reset
 const rootRoute = createRootRoute({
   component: Shell,
   notFoundComponent: NotFound,
-  errorComponent: ScreenFault,
+  errorComponent: ScreenError,
 });
 
-function Guarded({
+function AccessGuard({
   screen,
   content: Content,
 }: {
@@ -63,8 +63,8 @@ function Guarded({
   readonly content: ComponentType;
 }) {
   const session = useSession();
-  if (!isHere(screen, session, entry)) return <NotFound />;
-  if (!isOpenTo(screen, session, entry)) return <NotAllowed />;
+  if (!isAvailable(screen, session, currentPortal)) return <NotFound />;
+  if (!isAccessibleTo(screen, session, currentPortal)) return <NotAllowed />;
   return (
     <Suspense fallback={<Loading />}>
       <Content />
@@ -72,16 +72,16 @@ function Guarded({
   );
 }
 
-/** The screen, and what its parts look like. */
+/** Loads the screen and the styles of its components. */
 async function fetchScreen({ load }: Screen): Promise<{ default: ComponentType }> {
   const [screen] = await Promise.all([load(), import('./theme/component-styles.ts')]);
   return screen;
 }
 
-function routeOf(screen: Screen) {
+function createScreenRoute(screen: Screen) {
   const content = lazy(() => fetchScreen(screen));
-  const component = () => <Guarded screen={screen} content={content} />;
-  // The router fetches the file as soon as a link to it is pointed at.
+  const component = () => <AccessGuard screen={screen} content={content} />;
+  // The router loads the file when the pointer is over a link.
   const preload = async (): Promise<void> => {
     await fetchScreen(screen);
   };
@@ -90,34 +90,36 @@ function routeOf(screen: Screen) {
     path: screen.path,
     staticData: { access: screen },
     component: Object.assign(component, { preload }),
-    errorComponent: ScreenFault,
+    errorComponent: ScreenError,
   });
 }
 
-/** The screen that was asked for comes beside the session, and not after it. */
+/** Loads the first screen in parallel with the session. */
 export function preloadFirstScreen(pathname: string): void {
-  const path = pathname.slice(entry.length + 1).replace(/(.)\/$/, '$1') || '/';
-  const asked = screens.find((screen) =>
+  const path = pathname.slice(currentPortal.length + 1).replace(/(.)\/$/, '$1') || '/';
+  const firstScreen = screens.find((screen) =>
     new RegExp(`^${screen.path.replaceAll(/\$\w+/g, '[^/]+')}$`).test(path),
   );
-  // What does not come now is asked for again, and told then.
-  if (asked !== undefined) fetchScreen(asked).catch(() => {});
+  // The route loads the file again and shows the error.
+  if (firstScreen !== undefined) fetchScreen(firstScreen).catch(() => {});
 }
 
-/** Plain texts in the address, as people write and read them. */
+/** Search parameters as plain texts, without JSON. */
 function readSearch(search: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(search));
 }
 
 function writeSearch(search: Record<string, unknown>): string {
-  const given = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  const present = Object.entries(search).filter(([, value]) => value !== undefined && value !== '');
+  const text = new URLSearchParams(
+    present.map(([name, value]) => [name, String(value)]),
+  ).toString();
   return text === '' ? '' : `?${text}`;
 }
 
 export const router = createRouter({
-  routeTree: rootRoute.addChildren(screens.map(routeOf)),
-  basepath: `/${entry}`,
+  routeTree: rootRoute.addChildren(screens.map(createScreenRoute)),
+  basepath: `/${currentPortal}`,
   defaultPreload: 'intent',
   scrollRestoration: false,
   parseSearch: readSearch,

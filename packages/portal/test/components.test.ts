@@ -4,15 +4,15 @@ import { describe, test } from 'node:test';
 import { type GroupName, groupPermissions, type Problem } from '@switchyard/contract';
 import {
   ConnectionError,
-  faultsByField,
+  errorsByField,
   ProblemError,
-  problemFrom,
+  parseProblem,
 } from '../src/api/api-errors.ts';
-import { mayRetry, pauseMs } from '../src/api/query-client.ts';
-import { niceTop, pathOf } from '../src/charts/chart-scale.ts';
-import { nameMost, viewsMost, withView } from '../src/filters/saved-views.ts';
+import { retryDelayMs, shouldRetry } from '../src/api/query-client.ts';
+import { linePath, roundUpScale } from '../src/charts/chart-scale.ts';
+import { addView, maxNameLength, maxViews } from '../src/filters/saved-views.ts';
 import { navigation, navigationFor } from '../src/navigation.ts';
-import { amountFor } from '../src/screens/virtual-terminal/simulated-outcomes.ts';
+import { amountWithOutcome } from '../src/screens/virtual-terminal/simulated-outcomes.ts';
 import { screens } from '../src/screens.ts';
 
 function addressesOf(
@@ -26,7 +26,7 @@ function addressesOf(
 }
 
 describe('the navigation', () => {
-  test('each group sees what its rights open, and nothing else', () => {
+  test('each group sees only the items that its permissions allow', () => {
     assert.ok(addressesOf('org_admin').includes('/payments'));
     assert.ok(!addressesOf('org_admin').includes('/qr-payments'));
     assert.ok(addressesOf('org_custcare').includes('/analytics'));
@@ -61,8 +61,8 @@ describe('the navigation', () => {
     }
   });
 
-  test('an address asks for what its link in the rail asks for', () => {
-    for (const { word: _word, icon: _icon, to, ...access } of navigation.flatMap(
+  test('a screen requires the same permissions as its sidebar link', () => {
+    for (const { labelKey: _word, icon: _icon, to, ...access } of navigation.flatMap(
       (each) => each.items,
     )) {
       const { path: _path, load: _load, ...asked } = screens.find(({ path }) => path === to) ?? {};
@@ -70,12 +70,12 @@ describe('the navigation', () => {
     }
   });
 
-  test('test cards are of the demo alone, and there for everybody', () => {
+  test('all users of the demo see the test cards, and no other environment has them', () => {
     assert.ok(addressesOf('org_operator', 'demo').includes('/test-cards'));
     assert.ok(!addressesOf('org_admin').includes('/test-cards'));
   });
 
-  test('the virtual terminal is of the demo alone', () => {
+  test('only the demo has the virtual terminal', () => {
     assert.ok(addressesOf('merchant_manager', 'demo').includes('/virtual-terminal'));
     assert.ok(!addressesOf('merchant_manager').includes('/virtual-terminal'));
   });
@@ -83,43 +83,43 @@ describe('the navigation', () => {
 
 describe('refusals', () => {
   const refusal = (facts: Partial<Problem>) =>
-    new ProblemError(problemFrom(facts.status ?? 422, facts, 'r-1'));
+    new ProblemError(parseProblem(facts.status ?? 422, facts, 'r-1'));
 
-  test('show each member its own fault', () => {
+  test('errors are assigned to their form fields', () => {
     const fault = refusal({
       errors: [
         { pointer: '/address/country', code: 'field_invalid', detail: 'No country.' },
         { pointer: '?limit', code: 'field_invalid', detail: 'Too many.' },
       ],
     });
-    assert.deepEqual(faultsByField(fault), {
+    assert.deepEqual(errorsByField(fault), {
       'address.country': 'No country.',
       limit: 'Too many.',
     });
-    assert.deepEqual(faultsByField(new Error('x')), {});
+    assert.deepEqual(errorsByField(new Error('x')), {});
   });
 
-  test('a page of a proxy in place of a problem is one, too', () => {
-    const problem = problemFrom(502, '<html>Bad Gateway</html>', 'r-2');
+  test('an HTML error page of a proxy becomes a problem', () => {
+    const problem = parseProblem(502, '<html>Bad Gateway</html>', 'r-2');
     assert.deepEqual(
       [problem.status, problem.requestId, problem.outcome, problem.retryable],
       [502, 'r-2', 'Unknown', true],
     );
   });
 
-  test('reading is tried again where that may help, and waits as long as it is told to', () => {
-    assert.equal(mayRetry(0, new ConnectionError(undefined)), true);
-    assert.equal(mayRetry(2, new ConnectionError(undefined)), false);
-    assert.equal(mayRetry(0, refusal({ status: 503, retryable: true })), true);
-    assert.equal(mayRetry(0, refusal({ status: 403 })), false);
-    assert.equal(mayRetry(0, new Error('ours')), false);
-    assert.equal(pauseMs(0, refusal({ status: 429, retryAfterMs: 9_000 })), 9_000);
-    assert.ok(pauseMs(20, new ConnectionError(undefined)) <= 8_000);
+  test('a query is retried only if that can succeed, after the requested delay', () => {
+    assert.equal(shouldRetry(0, new ConnectionError(undefined)), true);
+    assert.equal(shouldRetry(2, new ConnectionError(undefined)), false);
+    assert.equal(shouldRetry(0, refusal({ status: 503, retryable: true })), true);
+    assert.equal(shouldRetry(0, refusal({ status: 403 })), false);
+    assert.equal(shouldRetry(0, new Error('ours')), false);
+    assert.equal(retryDelayMs(0, refusal({ status: 429, retryAfterMs: 9_000 })), 9_000);
+    assert.ok(retryDelayMs(20, new ConnectionError(undefined)) <= 8_000);
   });
 });
 
 describe('charts', () => {
-  test('end at a round number, and at one where there is nothing', () => {
+  test('the scale ends at a round number, and at 1 without values', () => {
     for (const [value, top] of [
       [0, 1],
       [-3, 1],
@@ -130,29 +130,32 @@ describe('charts', () => {
       [2_300, 2_500],
       [0.03, 0.05],
     ] as const) {
-      assert.ok(Math.abs(niceTop(value) - top) < 1e-9, `${value}: ${niceTop(value)}`);
+      assert.ok(Math.abs(roundUpScale(value) - top) < 1e-9, `${value}: ${roundUpScale(value)}`);
     }
   });
 
-  test('a line is broken where a value is lacking', () => {
-    assert.equal(pathOf([1, undefined, 1, 2], 2), 'M12.50 50.00h0.01M62.50 50.00h0.01L87.50 0.00');
-    assert.equal(pathOf([], 1), '');
+  test('a missing value interrupts the line', () => {
+    assert.equal(
+      linePath([1, undefined, 1, 2], 2),
+      'M12.50 50.00h0.01M62.50 50.00h0.01L87.50 0.00',
+    );
+    assert.equal(linePath([], 1), '');
   });
 });
 
-test('a saved view replaces the one of its name, and there are never too many', () => {
-  let views = withView([], { name: 'a', search: '?x=1' });
-  views = withView(views, { name: 'a', search: '?x=2' });
+test('a saved view replaces the view of the same name, and the number of views is limited', () => {
+  let views = addView([], { name: 'a', search: '?x=1' });
+  views = addView(views, { name: 'a', search: '?x=2' });
   assert.deepEqual(views, [{ name: 'a', search: '?x=2' }]);
   for (let count = 0; count < 50; count += 1)
-    views = withView(views, { name: `${count}`, search: '' });
-  assert.equal(views.length, viewsMost);
-  assert.ok(nameMost > 0);
+    views = addView(views, { name: `${count}`, search: '' });
+  assert.equal(views.length, maxViews);
+  assert.ok(maxNameLength > 0);
 });
 
-test('an amount of the virtual terminal ends as the outcome wants, and is never smaller', () => {
-  assert.equal(amountFor(1250, ''), 1250);
-  assert.equal(amountFor(1250, '9051'), 9051);
-  assert.equal(amountFor(19_052, '9051'), 29_051);
-  assert.equal(amountFor(9_051, '9051'), 9_051);
+test('the amount gets the digits of the chosen outcome and never decreases', () => {
+  assert.equal(amountWithOutcome(1250, ''), 1250);
+  assert.equal(amountWithOutcome(1250, '9051'), 9051);
+  assert.equal(amountWithOutcome(19_052, '9051'), 29_051);
+  assert.equal(amountWithOutcome(9_051, '9051'), 9_051);
 });

@@ -4,12 +4,12 @@ import { describe, test } from 'node:test';
 import {
   ConnectionError,
   ProblemError,
-  problemFrom,
+  parseProblem,
   SignedOutError,
 } from '../src/api/api-errors.ts';
 import {
-  createLink,
-  type LinkState,
+  type ConnectionState,
+  createConnectorConnection,
   type Socket,
 } from '../src/screens/virtual-terminal/nexo/terminal/connector-connection.ts';
 
@@ -17,12 +17,12 @@ type FakeSocket = Socket & { readonly sent: string[]; readonly url: string; clos
 
 function stage() {
   const sockets: FakeSocket[] = [];
-  const states: LinkState['state'][] = [];
+  const states: ConnectionState['state'][] = [];
   const heard: string[] = [];
   const waits: { ms: number; then: () => void }[] = [];
   let fault: unknown;
-  const link = createLink({
-    async ask() {
+  const link = createConnectorConnection({
+    async requestTicket() {
       if (fault !== undefined) throw fault;
       return { connectionUrl: `wss://here/${sockets.length}`, protocols: ['p', 'ticket'] };
     },
@@ -48,7 +48,7 @@ function stage() {
       waits.push(wait);
       return () => void waits.splice(waits.indexOf(wait), waits.includes(wait) ? 1 : 0);
     },
-    heard: (text) => void heard.push(text),
+    onMessage: (text) => void heard.push(text),
     onState: ({ state }) => void states.push(state),
   });
   const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -63,7 +63,7 @@ function stage() {
       fault = with_;
     },
     async plugIn(): Promise<FakeSocket> {
-      link.plugIn();
+      link.connect();
       await turn();
       const socket = sockets.at(-1);
       assert.ok(socket !== undefined);
@@ -82,10 +82,10 @@ function stage() {
 }
 
 const problem = (status: number, retryable: boolean) =>
-  new ProblemError(problemFrom(status, { status, code: 'not_enabled', retryable } as never, 'r'));
+  new ProblemError(parseProblem(status, { status, code: 'not_enabled', retryable } as never, 'r'));
 
 describe('the connection of the terminal in the page', () => {
-  test('says what is heard, and sends while it stands', async () => {
+  test('it passes on received messages, and sends while it is connected', async () => {
     const on = stage();
     assert.equal(on.link.send('too early'), false);
     const socket = await on.plugIn();
@@ -98,7 +98,7 @@ describe('the connection of the terminal in the page', () => {
     socket.readyState satisfies number;
   });
 
-  test('comes back after a break, each time a little later, each time with a new ticket', async () => {
+  test('it reconnects with a new ticket and increasing delays', async () => {
     const on = stage();
     const first = await on.plugIn();
     first.onclose?.({ code: 1006 });
@@ -115,10 +115,10 @@ describe('the connection of the terminal in the page', () => {
     assert.equal(new Set(on.sockets.map(({ url }) => url)).size, on.sockets.length);
   });
 
-  test('asks again where the platform cannot be reached, and where it says that it may', async () => {
+  test('it requests a ticket again after a network error and a retryable problem', async () => {
     const on = stage();
     on.fail(new ConnectionError('away'));
-    on.link.plugIn();
+    on.link.connect();
     await on.turn();
     assert.equal(on.states.at(-1), 'Waiting');
     on.fail(problem(503, true));
@@ -130,14 +130,14 @@ describe('the connection of the terminal in the page', () => {
     assert.equal(on.states.at(-1), 'Online');
   });
 
-  test('stays away where it is refused, replaced or signed out', async () => {
+  test('it does not reconnect after a rejection, a replacement or a sign-out', async () => {
     const on = stage();
     on.fail(problem(409, false));
-    on.link.plugIn();
+    on.link.connect();
     await on.turn();
     assert.equal(on.states.at(-1), 'Refused');
     on.fail(new SignedOutError());
-    on.link.plugIn();
+    on.link.connect();
     await on.turn();
     assert.equal(on.states.at(-1), 'Ended');
     on.fail(undefined);
@@ -152,17 +152,17 @@ describe('the connection of the terminal in the page', () => {
     assert.equal(on.waits.length, 0, 'nothing is tried again');
   });
 
-  test('that was unplugged hears nothing more, and a ticket that comes late is not used', async () => {
+  test('after a disconnect it ignores messages and late tickets', async () => {
     const on = stage();
     const socket = await on.plugIn();
     const { onclose } = socket;
-    on.link.unplug();
+    on.link.disconnect();
     assert.deepEqual([on.states.at(-1), socket.closedWith], ['Unplugged', 1000]);
     assert.equal(socket.onmessage, null);
     onclose?.({ code: 1006 });
     assert.equal(on.waits.length, 0);
-    on.link.plugIn();
-    on.link.unplug();
+    on.link.connect();
+    on.link.disconnect();
     await on.turn();
     assert.equal(on.sockets.length, 1);
     assert.equal(on.link.send('lost'), false);

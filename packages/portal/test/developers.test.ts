@@ -5,41 +5,45 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Application, FeedItem } from '@switchyard/contract';
 import {
-  curlOf,
-  firstFilled,
-  headersOf,
-  lackingOf,
-  requestOf,
+  buildRequest,
+  curlCommand,
+  initialRequest,
+  missingFields,
+  parseHeaderLines,
 } from '../src/screens/api-console/build-request.ts';
-import { adviceOf, isListed } from '../src/screens/api-console/error-advice.ts';
+import { errorAdviceOf, matchesErrorFilters } from '../src/screens/api-console/error-advice.ts';
 import {
-  isCallable,
-  isFound,
-  isHeld,
+  hasPermissionFor,
+  isCallableFromPage,
+  matchesSearchText,
   type OpenApi,
   type Operation,
-  operationsOf,
+  parseOperations,
 } from '../src/screens/api-console/parse-openapi.ts';
 import {
-  changesOf,
-  draftOf,
-  emptyDraft,
-  faultOfList,
-  inputOf,
-  linesOf,
+  applicationDraftOf,
+  applicationInput,
+  changedFields,
+  emptyApplicationDraft,
+  listFieldError,
+  splitLines,
 } from '../src/screens/applications/application-draft.ts';
-import { kindOf, kinds, ownerOf } from '../src/screens/applications/application-kinds.ts';
-import { tokenCalls } from '../src/screens/applications/token-commands.ts';
-import { levelOf } from '../src/screens/configuration/configuration-levels.ts';
 import {
-  inheriting,
-  readPointer,
+  applicationKindOf,
+  applicationKinds,
+  applicationOwner,
+} from '../src/screens/applications/application-kinds.ts';
+import { tokenCommands } from '../src/screens/applications/token-commands.ts';
+import { levelByApiName } from '../src/screens/configuration/configuration-levels.ts';
+import {
+  pointerText,
   shortValue,
   valueAt,
+  withInheritedValues,
 } from '../src/screens/configuration/json-pointers.ts';
-import { gistOf, subjectOf } from '../src/screens/events/read-events.ts';
-import { standingOf } from '../src/screens/webhooks/endpoint-status.ts';
-import { patternGroups, withoutCovered } from '../src/screens/webhooks/event-patterns.ts';
+import { eventSummary, subjectPath } from '../src/screens/events/read-events.ts';
+import { endpointStatus } from '../src/screens/webhooks/endpoint-status.ts';
+import { patternGroups, removeCoveredTypes } from '../src/screens/webhooks/event-patterns.ts';
 
 const organizationId = '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11';
 
@@ -65,15 +69,18 @@ const application = (facts: Partial<Application> = {}): Application => ({
 });
 
 describe('an application', () => {
-  test('of each kind is sent so that it is found again as that kind', () => {
-    for (const kind of kinds) {
-      const input = inputOf(kind, { ...emptyDraft(kind, organizationId), name: ' Till 7 ' });
+  test('the request of each kind is recognised as the same kind', () => {
+    for (const kind of applicationKinds) {
+      const input = applicationInput(kind, {
+        ...emptyApplicationDraft(kind, organizationId),
+        name: ' Till 7 ',
+      });
       assert.equal(input.name, 'Till 7');
-      assert.equal(kindOf(application(input as Partial<Application>)), kind, kind);
+      assert.equal(applicationKindOf(application(input as Partial<Application>)), kind, kind);
     }
   });
 
-  test('keeps all that can be changed where nothing was typed', () => {
+  test('an unchanged form sends all values unchanged', () => {
     const standing = application({
       description: 'Counter',
       redirectUris: ['https://a.example/cb', 'https://b.example/cb'],
@@ -88,7 +95,7 @@ describe('an application', () => {
     const { name, description, securityFlows, redirectUris, webOrigins } = standing;
     const { services, roles, callbackError, accessTokenSeconds } = standing;
     const { accessTokenAlgorithm, accessTokenType } = standing;
-    assert.deepEqual(changesOf(draftOf(standing)), {
+    assert.deepEqual(changedFields(applicationDraftOf(standing)), {
       name,
       description,
       securityFlows,
@@ -103,29 +110,32 @@ describe('an application', () => {
     });
   });
 
-  test('is sent what was typed, each line once, and what is no number for the platform to refuse', () => {
-    const typed = { ...emptyDraft('site', organizationId), accessTokenSeconds: '5 minutes' };
-    assert.equal(changesOf(typed).accessTokenSeconds, '5 minutes');
-    assert.deepEqual(linesOf(' https://a.example \n\nhttps://a.example\nhttps://b.example'), [
+  test('duplicate lines are sent once, and an invalid number is sent as text', () => {
+    const typed = {
+      ...emptyApplicationDraft('site', organizationId),
+      accessTokenSeconds: '5 minutes',
+    };
+    assert.equal(changedFields(typed).accessTokenSeconds, '5 minutes');
+    assert.deepEqual(splitLines(' https://a.example \n\nhttps://a.example\nhttps://b.example'), [
       'https://a.example',
       'https://b.example',
     ]);
   });
 
-  test('shows a refused line by its number', () => {
+  test('an error of a list item shows its line number', () => {
     const faults = { 'redirectUris.1': 'is not https', name: 'x' };
-    assert.equal(faultOfList(faults, 'redirectUris'), '2: is not https');
-    assert.equal(faultOfList(faults, 'webOrigins'), undefined);
+    assert.equal(listFieldError(faults, 'redirectUris'), '2: is not https');
+    assert.equal(listFieldError(faults, 'webOrigins'), undefined);
   });
 
-  test('that the platform made is told by its name', () => {
+  test('the client ID identifies applications that the platform created', () => {
     const id = '019823f0-5d2c-7b42-8c11-3f0a9d6e4c22';
-    assert.equal(ownerOf({ clientId: `device-${id}` }), 'devices');
-    assert.equal(ownerOf({ clientId: `pos-${id}` }), 'till');
-    assert.equal(ownerOf({ clientId: 'device-of-mine' }), 'nobody');
+    assert.equal(applicationOwner({ clientId: `device-${id}` }), 'devices');
+    assert.equal(applicationOwner({ clientId: `pos-${id}` }), 'till');
+    assert.equal(applicationOwner({ clientId: 'device-of-mine' }), 'nobody');
   });
 
-  test('gets a token by a command without a secret in it, and nothing breaks out of its quotes', () => {
+  test('the token command contains no secret and quotes every value', () => {
     const addresses = {
       issuer: 'https://x/auth/realms/demo',
       token_endpoint: 'https://x/token',
@@ -135,7 +145,7 @@ describe('an application', () => {
     const redirectUris = ["https://a.example/'cb"];
     const securityFlows = ['ClientCredentials', 'AuthorizationCode', 'Password'] as const;
     const all = application({ securityFlows: [...securityFlows], redirectUris });
-    const calls = tokenCalls(all, addresses, false);
+    const calls = tokenCommands(all, addresses, false);
     assert.deepEqual(
       calls.map(({ name }) => name),
       ['itself', 'code', 'password', 'device'],
@@ -143,40 +153,43 @@ describe('an application', () => {
     assert.match(String(calls[0]?.text), /client_secret=<CLIENT_SECRET>/);
     assert.match(String(calls[1]?.text), /'redirect_uri=https:\/\/a\.example\/'\\''cb'/);
     const page = application({ clientType: 'Public', securityFlows: ['AuthorizationCode'] });
-    const [code] = tokenCalls(page, addresses, false);
+    const [code] = tokenCommands(page, addresses, false);
     assert.ok(code?.text.includes('code_challenge_method=S256'));
     assert.ok(!code?.text.includes('client_secret'));
-    const [byCertificate] = tokenCalls(application(), addresses, true);
+    const [byCertificate] = tokenCommands(application(), addresses, true);
     assert.match(String(byCertificate?.text), /^curl 'https:\/\/x:9021\/token' .*--cert/s);
   });
 });
 
 describe('webhooks', () => {
-  test('a family stands for its members', () => {
+  test('a group pattern replaces its single types', () => {
     const types = ['transaction.captured', 'transaction.refunded', 'qr.completed'];
     assert.deepEqual(patternGroups(types), [
       { group: 'transaction', items: ['transaction.*', ...types.slice(0, 2)] },
       { group: 'qr', items: ['qr.*', 'qr.completed'] },
     ]);
-    assert.deepEqual(withoutCovered(['transaction.captured', 'qr.completed', 'transaction.*']), [
-      'qr.completed',
-      'transaction.*',
-    ]);
+    assert.deepEqual(
+      removeCoveredTypes(['transaction.captured', 'qr.completed', 'transaction.*']),
+      ['qr.completed', 'transaction.*'],
+    );
   });
 
-  test('an endpoint stands as what it suffers from most', () => {
+  test('the endpoint status is the most severe condition', () => {
     const health = { failures: 3 };
-    assert.equal(standingOf({ status: 'Enabled' }), 'Working');
-    assert.equal(standingOf({ status: 'Enabled', health }), 'Failing');
+    assert.equal(endpointStatus({ status: 'Enabled' }), 'Working');
+    assert.equal(endpointStatus({ status: 'Enabled', health }), 'Failing');
     const restingUntil = '2026-01-01T00:00:00.000Z';
-    assert.equal(standingOf({ status: 'Enabled', health: { ...health, restingUntil } }), 'Resting');
+    assert.equal(
+      endpointStatus({ status: 'Enabled', health: { ...health, restingUntil } }),
+      'Resting',
+    );
     for (const [disabledReason, standing] of [
       ['Requested', 'Off'],
       ['Unverified', 'Unverified'],
       ['Gone', 'Gone'],
       ['Unreachable', 'Given'],
     ] as const) {
-      assert.equal(standingOf({ status: 'Disabled', disabledReason, health }), standing);
+      assert.equal(endpointStatus({ status: 'Disabled', disabledReason, health }), standing);
     }
   });
 });
@@ -184,89 +197,91 @@ describe('webhooks', () => {
 describe('the console', () => {
   const file = join(import.meta.dirname, '../../../docs/reference/openapi.json');
   const document = JSON.parse(readFileSync(file, 'utf8')) as OpenApi;
-  const operations = operationsOf(document);
+  const operations = parseOperations(document);
   const operation = (id: string): Operation => {
     const found = operations.find(({ operationId }) => operationId === id);
     assert.ok(found !== undefined, id);
     return found;
   };
 
-  test('knows every operation of the document, with all that has to be filled in', () => {
+  test('it parses every operation of the document with its required fields', () => {
     const declared = Object.values(document.paths).flatMap((methods) => Object.keys(methods));
     assert.equal(operations.length, declared.length);
     assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, declared.length);
     for (const each of operations) {
       const inPath = [...each.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      const named = each.parameters.filter(({ place }) => place === 'path').map(({ name }) => name);
+      const named = each.parameters
+        .filter(({ location: place }) => place === 'path')
+        .map(({ name }) => name);
       assert.deepEqual(named.toSorted(), inPath.toSorted(), each.operationId);
       assert.ok(each.summary !== '' && each.tag !== '', each.operationId);
       assert.ok(each.answers.length > 1, each.operationId);
     }
   });
 
-  test('fills in examples that are JSON, and new identifiers of the client each time', () => {
+  test('it fills in JSON examples with new client identifiers', () => {
     for (const each of operations) {
-      const { body, bodyType } = firstFilled(each, {}, {});
+      const { body, bodyType } = initialRequest(each, {}, {});
       if (bodyType === 'application/json' && body !== '') JSON.parse(body);
     }
     const sale = operation('processTransaction');
-    const idOf = () => JSON.parse(firstFilled(sale, {}, {}).body).clientTransactionId;
+    const idOf = () => JSON.parse(initialRequest(sale, {}, {}).body).clientTransactionId;
     assert.notEqual(idOf(), idOf());
   });
 
-  test('searches by words in any order, and knows what somebody may call', () => {
+  test('the search matches words in any order and the permissions of the user', () => {
     const capture = operation('captureTransaction');
-    assert.ok(isFound(capture, 'capture POST'));
-    assert.ok(isFound(capture, 'transactionid capture'));
-    assert.ok(!isFound(capture, 'capture webhook'));
-    assert.ok(isHeld(capture, ['pay.capture']));
-    assert.ok(!isHeld(capture, ['pay.read']));
-    assert.ok(isHeld(operation('getOpenApiDocument'), []));
-    assert.ok(!isCallable(operation('createToken')), 'it wants a secret');
-    assert.ok(!isCallable(operation('listMerchantCredentials')), 'it wants a certificate');
+    assert.ok(matchesSearchText(capture, 'capture POST'));
+    assert.ok(matchesSearchText(capture, 'transactionid capture'));
+    assert.ok(!matchesSearchText(capture, 'capture webhook'));
+    assert.ok(hasPermissionFor(capture, ['pay.capture']));
+    assert.ok(!hasPermissionFor(capture, ['pay.read']));
+    assert.ok(hasPermissionFor(operation('getOpenApiDocument'), []));
+    assert.ok(!isCallableFromPage(operation('createToken')), 'it wants a secret');
+    assert.ok(!isCallableFromPage(operation('listMerchantCredentials')), 'it wants a certificate');
   });
 
-  test('leads nowhere but to the operation, whatever is typed', () => {
+  test('no input changes the host or the path of the operation', () => {
     const capture = operation('captureTransaction');
-    const first = firstFilled(capture, {}, {});
-    assert.deepEqual(lackingOf(capture, first), ['transactionId']);
+    const first = initialRequest(capture, {}, {});
+    assert.deepEqual(missingFields(capture, first), ['transactionId']);
     const typed = (value: string) => ({ ...first, parameters: { 'path.transactionId': value } });
     for (const value of ['.', '..', '  ']) {
-      assert.deepEqual(lackingOf(capture, typed(value)), ['transactionId'], value);
+      assert.deepEqual(missingFields(capture, typed(value)), ['transactionId'], value);
     }
-    const { address } = requestOf(capture, typed('../../logs?x#y'));
+    const { address } = buildRequest(capture, typed('../../logs?x#y'));
     assert.equal(
       address,
       '/payment/v1/transactions/..%2F..%2Flogs%3Fx%23y/capture',
       'a value is one step of the address',
     );
-    const asked = requestOf(capture, {
+    const asked = buildRequest(capture, {
       ...first,
       parameters: { 'path.transactionId': 'a', 'query.merchantId': 'm 1' },
     });
     assert.equal(asked.address, '/payment/v1/transactions/a/capture?merchantId=m+1');
   });
 
-  test('sends further headers, and neither a token nor what the page says of itself', () => {
-    assert.deepEqual(headersOf('If-Match: "3"\n\nX-Switchyard-Device:abc'), [
+  test('it sends typed headers, except tokens and headers that the page sets', () => {
+    assert.deepEqual(parseHeaderLines('If-Match: "3"\n\nX-Switchyard-Device:abc'), [
       ['if-match', '"3"'],
       ['x-switchyard-device', 'abc'],
     ]);
     for (const line of ['Authorization: Bearer x', 'cookie: a=b', 'X-Switchyard-Portal: 1', 'x']) {
-      assert.equal(headersOf(line), undefined, line);
+      assert.equal(parseHeaderLines(line), undefined, line);
     }
-    assert.equal(headersOf('a: b\r\nc: d')?.length, 2);
-    assert.equal(headersOf('a: ä'), undefined, 'a header holds no such letter');
+    assert.equal(parseHeaderLines('a: b\r\nc: d')?.length, 2);
+    assert.equal(parseHeaderLines('a: ä'), undefined, 'a header holds no such letter');
   });
 
-  test('shows the same as a command, with a place for the token', () => {
+  test('the curl command equals the request and has a placeholder for the token', () => {
     const capture = operation('captureTransaction');
     const filled = {
-      ...firstFilled(capture, {}, { transactionId: 'a' }),
+      ...initialRequest(capture, {}, { transactionId: 'a' }),
       body: `{"clientOperationId":"it's"}`,
     };
     assert.equal(
-      curlOf(capture, filled, 'https://x'),
+      curlCommand(capture, filled, 'https://x'),
       [
         `curl -X POST 'https://x/payment/v1/transactions/a/capture'`,
         `-H 'Authorization: Bearer <ACCESS_TOKEN>'`,
@@ -275,24 +290,27 @@ describe('the console', () => {
       ].join(' \\\n  '),
     );
     const token = operation('createToken');
-    const form = curlOf(token, firstFilled(token, { realm: 'demo' }, {}), 'https://x');
+    const form = curlCommand(token, initialRequest(token, { realm: 'demo' }, {}), 'https://x');
     assert.match(form, /^curl -X POST 'https:\/\/x\/oauth2\/v1\/demo\/token'/);
     assert.match(form, /--data-urlencode 'grant_type=/);
     assert.ok(!form.includes('Authorization'));
     const certificate = operation('listMerchantCredentials');
-    assert.match(curlOf(certificate, firstFilled(certificate, {}, {}), 'https://x'), /--cert/);
+    assert.match(
+      curlCommand(certificate, initialRequest(certificate, {}, {}), 'https://x'),
+      /--cert/,
+    );
   });
 
-  test('an unknown outcome is read before anything else is done', () => {
+  test('the advice for an unknown outcome is to read the status first', () => {
     const facts = { status: 409, retryable: false, outcome: 'NotProcessed' } as const;
-    assert.equal(adviceOf({ ...facts, outcome: 'Unknown', retryable: true }), 'readFirst');
-    assert.equal(adviceOf({ ...facts, retryable: true }), 'later');
-    assert.equal(adviceOf({ ...facts, status: 401 }), 'token');
-    assert.equal(adviceOf({ ...facts, status: 403 }), 'right');
-    assert.equal(adviceOf(facts), 'mend');
+    assert.equal(errorAdviceOf({ ...facts, outcome: 'Unknown', retryable: true }), 'readFirst');
+    assert.equal(errorAdviceOf({ ...facts, retryable: true }), 'later');
+    assert.equal(errorAdviceOf({ ...facts, status: 401 }), 'token');
+    assert.equal(errorAdviceOf({ ...facts, status: 403 }), 'right');
+    assert.equal(errorAdviceOf(facts), 'mend');
     const code = { ...facts, code: 'already_exists', title: 'It is there', help: 'Twice.' };
-    assert.ok(isListed(code, { text: 'exists twice', status: '409' }));
-    assert.ok(!isListed(code, { text: 'exists', outcome: 'Unknown' }));
+    assert.ok(matchesErrorFilters(code, { text: 'exists twice', status: '409' }));
+    assert.ok(!matchesErrorFilters(code, { text: 'exists', outcome: 'Unknown' }));
   });
 });
 
@@ -305,40 +323,40 @@ describe('events', () => {
     data,
   });
 
-  test('lead to what they are about, where a screen shows it', () => {
+  test('an event links to the screen of its object', () => {
     const payment = item('transaction.captured', { transactionId: 'p', state: 'Captured' });
-    assert.equal(subjectOf(payment), '/payments/p');
-    assert.equal(subjectOf(item('device.online', { physicalDeviceId: 'd' })), '/devices/d');
-    assert.equal(subjectOf(item('merchant.created', { merchantId: 'm' })), undefined);
+    assert.equal(subjectPath(payment), '/payments/p');
+    assert.equal(subjectPath(item('device.online', { physicalDeviceId: 'd' })), '/devices/d');
+    assert.equal(subjectPath(item('merchant.created', { merchantId: 'm' })), undefined);
   });
 
-  test('say in short what tells them apart', () => {
+  test('the summary of an event contains its identifying members', () => {
     const money = (amount: number, currency: string) => `${currency} ${amount}`;
     const data = { clientTransactionId: 'till-1', state: 'Captured', currency: 'EUR', sequence: 3 };
     const captured = item('transaction.captured', { ...data, amount: 1_050, saleAmount: 2_000 });
-    assert.equal(gistOf(captured, money), 'till-1 · Captured · EUR 1050');
+    assert.equal(eventSummary(captured, money), 'till-1 · Captured · EUR 1050');
     const declined = item('transaction.declined', {
       ...data,
       state: 'Declined',
       saleAmount: 9_051,
     });
-    assert.equal(gistOf(declined, money), 'till-1 · Declined · EUR 9051');
-    assert.equal(gistOf(item('device.online', { tsn: 'X-1', amount: 'much' }), money), 'X-1');
+    assert.equal(eventSummary(declined, money), 'till-1 · Declined · EUR 9051');
+    assert.equal(eventSummary(item('device.online', { tsn: 'X-1', amount: 'much' }), money), 'X-1');
   });
 });
 
 describe('configuration', () => {
-  test('pointers are followed and read as people read them', () => {
+  test('JSON Pointers are resolved and displayed as text', () => {
     const values = { terminal: { 'a/b': { '~': [10, { x: 'y' }] } } };
     assert.equal(valueAt(values, '/terminal/a~1b/~0/1/x'), 'y');
     assert.equal(valueAt(values, '/terminal/toString'), undefined);
     assert.equal(valueAt(values, ''), values);
-    assert.equal(readPointer('/terminal/a~1b/~0'), 'terminal › a/b › ~');
+    assert.equal(pointerText('/terminal/a~1b/~0'), 'terminal › a/b › ~');
     assert.equal(shortValue({ a: 1 }), '{"a":1}');
     assert.ok(shortValue('x'.repeat(1_000)).length < 300);
   });
 
-  test('below the top nothing has to be set, and what is inherited is told', () => {
+  test('lower levels require no values and show inherited values', () => {
     const schema = {
       type: 'object',
       required: ['currency', 'terminal'],
@@ -353,7 +371,7 @@ describe('configuration', () => {
     };
     const inherited = { currency: 'EUR', terminal: { list: ['x'] } };
     assert.deepEqual(
-      inheriting(schema, inherited, (value) => `Now: ${value}.`),
+      withInheritedValues(schema, inherited, (value) => `Now: ${value}.`),
       {
         type: 'object',
         properties: {
@@ -367,8 +385,8 @@ describe('configuration', () => {
     );
   });
 
-  test('the defaults of a provider have no address', () => {
-    assert.equal(levelOf('Service'), undefined);
-    assert.equal(levelOf('LogicalDevice'), 'logical-devices');
+  test('the provider defaults have no URL', () => {
+    assert.equal(levelByApiName('Service'), undefined);
+    assert.equal(levelByApiName('LogicalDevice'), 'logical-devices');
   });
 });

@@ -5,32 +5,43 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { type ConnectedDevice, type DeviceCounts, defined } from '@switchyard/contract';
 import { contractSections, linkSections } from '../src/screens/acquirers/form-sections.ts';
-import { type LinkFacts, stateOf, sumsOf } from '../src/screens/acquirers/link-state.ts';
-import { deviceSections, placeSections } from '../src/screens/devices/form-sections.ts';
-import { type Live, type ReadLive, readLive } from '../src/screens/devices/live-connections.ts';
+import {
+  type LinkStateItem,
+  linkStateOf,
+  sumLinkStates,
+} from '../src/screens/acquirers/link-state.ts';
+import {
+  deviceFormSections,
+  logicalDeviceFormSections,
+} from '../src/screens/devices/form-sections.ts';
+import {
+  type ConnectionsApi,
+  type LiveConnections,
+  readLiveConnections,
+} from '../src/screens/devices/live-connections.ts';
 import { type MoveApi, moveDevice } from '../src/screens/devices/move-device.ts';
 import {
-  bodyOf,
-  draftOf,
   type Field,
-  faultOf,
-  fieldsOf,
-  isComplete,
-  shownFaults,
+  fieldError,
+  formDraft,
+  hasRequiredFields,
+  inlineErrors,
+  requestBody,
+  sectionFields,
 } from '../src/screens/estate/form-fields.ts';
 import { merchantSections } from '../src/screens/merchants/form-sections.ts';
-import { pointOfSaleSections } from '../src/screens/points-of-sale/form-sections.ts';
-import { storeSections } from '../src/screens/stores/form-sections.ts';
+import { pointOfSaleFormSections } from '../src/screens/points-of-sale/form-sections.ts';
+import { storeFormSections } from '../src/screens/stores/form-sections.ts';
 
 type Tree = { readonly [key: string]: string | Tree };
 
-const merchantFields = fieldsOf(merchantSections);
+const merchantFields = sectionFields(merchantSections);
 const allSections = {
   merchant: merchantSections,
-  store: storeSections(true),
-  place: placeSections,
-  device: deviceSections(true),
-  pointOfSale: pointOfSaleSections,
+  store: storeFormSections(true),
+  place: logicalDeviceFormSections,
+  device: deviceFormSections(true),
+  pointOfSale: pointOfSaleFormSections,
   isoLink: linkSections({ adapter: 'Iso8583Host' }),
   httpLink: linkSections({ adapter: 'HttpJson' }),
   contract: contractSections,
@@ -48,35 +59,38 @@ describe('a form of the estate', () => {
     status: 'Enabled',
   };
 
-  test('gives back what it was opened with where nothing is typed', () => {
-    assert.deepEqual(bodyOf(merchantFields, draftOf(merchantFields, merchant), merchant), merchant);
+  test('an unchanged form returns the original body', () => {
+    assert.deepEqual(
+      requestBody(merchantFields, formDraft(merchantFields, merchant), merchant),
+      merchant,
+    );
   });
 
-  test('leaves out what is empty, and what is empty then around it', () => {
+  test('empty members and empty parent objects are omitted', () => {
     const draft = {
-      ...draftOf(merchantFields, merchant),
+      ...formDraft(merchantFields, merchant),
       'address.line1': ' ',
       'address.city': '',
       'contact.email': ' a@b.example ',
       externalId: '',
     };
-    const body = bodyOf(merchantFields, draft, merchant);
+    const body = requestBody(merchantFields, draft, merchant);
     assert.equal('address' in body, false);
     assert.equal('externalId' in body, false);
     assert.deepEqual(body['contact'], { email: 'a@b.example' });
     assert.deepEqual(merchant.address.city, 'Paris', 'what was read stays as it was');
   });
 
-  test('keeps what it does not show, and what the platform gave stays', () => {
+  test('members that the form does not show stay unchanged', () => {
     const contract = {
       contractId: 'c',
       routing: [{ schemes: ['Visa'] }],
       offlineLimits: { maxAmounts: { EUR: 5000 }, maxAgeHours: 168, maxCount: 1000 },
       holdDays: 30,
     };
-    const fields = fieldsOf(contractSections);
-    const draft = { ...draftOf(fields, contract), holdDays: '7', 'offlineLimits.maxCount': '2' };
-    const body = bodyOf(fields, draft, contract);
+    const fields = sectionFields(contractSections);
+    const draft = { ...formDraft(fields, contract), holdDays: '7', 'offlineLimits.maxCount': '2' };
+    const body = requestBody(fields, draft, contract);
     assert.deepEqual(body['routing'], contract.routing);
     assert.equal(body['holdDays'], 7);
     assert.deepEqual(body['offlineLimits'], {
@@ -86,38 +100,38 @@ describe('a form of the estate', () => {
     });
   });
 
-  test('sends what is no number as it was typed, so that the platform refuses the field', () => {
+  test('an invalid number is sent as text', () => {
     const fields: Field[] = [{ name: 'port', kind: 'number' }];
-    assert.deepEqual(bodyOf(fields, { port: '8583' }), { port: 8583 });
-    assert.deepEqual(bodyOf(fields, { port: '85 83' }), { port: '85 83' });
-    assert.deepEqual(bodyOf(fields, { port: '' }), {});
+    assert.deepEqual(requestBody(fields, { port: '8583' }), { port: 8583 });
+    assert.deepEqual(requestBody(fields, { port: '85 83' }), { port: '85 83' });
+    assert.deepEqual(requestBody(fields, { port: '' }), {});
   });
 
-  test('takes labels with empty lines between them', () => {
+  test('empty label rows are ignored', () => {
     const fields: Field[] = [{ name: 'labels', kind: 'labels' }];
     const draft = { labels: [['region', ' north '] as const, ['', ''] as const] };
-    assert.deepEqual(bodyOf(fields, draft), { labels: { region: 'north' } });
-    assert.deepEqual(bodyOf(fields, { labels: [] }, { labels: { a: 'b' } }), { labels: {} });
+    assert.deepEqual(requestBody(fields, draft), { labels: { region: 'north' } });
+    assert.deepEqual(requestBody(fields, { labels: [] }, { labels: { a: 'b' } }), { labels: {} });
   });
 
-  test('is worth sending once all that has to be there is', () => {
-    const empty = draftOf(merchantFields, undefined);
-    assert.equal(isComplete(merchantFields, empty), false);
+  test('the form can be sent when all required fields have a value', () => {
+    const empty = formDraft(merchantFields, undefined);
+    assert.equal(hasRequiredFields(merchantFields, empty), false);
     const given = { ...empty, name: 'A', country: 'FR', timeZone: 'Europe/Paris', mcc: '5814' };
-    assert.equal(isComplete(merchantFields, given), true);
-    assert.equal(isComplete(merchantFields, { ...given, name: '   ' }), false);
+    assert.equal(hasRequiredFields(merchantFields, given), true);
+    assert.equal(hasRequiredFields(merchantFields, { ...given, name: '   ' }), false);
   });
 
-  test('shows each refusal at its field, that of a label too, and leaves the others', () => {
+  test('each error is shown at its field, and all others below the form', () => {
     const faults = { 'address.city': 'Too long.', 'labels.region': 'Too short.', routing: 'No.' };
-    assert.equal(faultOf(faults, 'address.city'), 'Too long.');
-    assert.equal(faultOf(faults, 'labels'), 'Too short.');
-    assert.equal(faultOf(faults, 'name'), undefined);
-    assert.deepEqual(shownFaults(faults, merchantFields), ['address.city', 'labels.region']);
+    assert.equal(fieldError(faults, 'address.city'), 'Too long.');
+    assert.equal(fieldError(faults, 'labels'), 'Too short.');
+    assert.equal(fieldError(faults, 'name'), undefined);
+    assert.deepEqual(inlineErrors(faults, merchantFields), ['address.city', 'labels.region']);
   });
 
   for (const language of ['en', 'fr', 'de']) {
-    test(`has all its words in ${language}`, () => {
+    test(`has all texts in ${language}`, () => {
       const path = join(import.meta.dirname, `../src/locales/${language}/estate/estate.json`);
       const words = JSON.parse(readFileSync(path, 'utf8')) as Tree;
       const wordOf = (key: string) =>
@@ -129,8 +143,8 @@ describe('a form of the estate', () => {
           );
       const asked = Object.values(allSections)
         .flat()
-        .flatMap(({ word, fields }) => [
-          `sections.${word}`,
+        .flatMap(({ labelKey, fields }) => [
+          `sections.${labelKey}`,
           ...fields.flatMap(({ name, hasHint, options = [] }) => [
             `fields.${name}`,
             ...(hasHint ? [`hints.${name}`] : []),
@@ -142,12 +156,13 @@ describe('a form of the estate', () => {
     });
   }
 
-  test('asks for another link by its protocol, and starts with what goes with it', () => {
-    const names = (adapter: string) => fieldsOf(linkSections({ adapter })).map(({ name }) => name);
+  test('the link form changes its fields and initial values with the protocol', () => {
+    const names = (adapter: string) =>
+      sectionFields(linkSections({ adapter })).map(({ name }) => name);
     assert.ok(names('Iso8583Host').includes('dialect'));
     assert.ok(!names('HttpJson').includes('dialect'));
     assert.ok(names('HttpJson').includes('httpJson.acquirerKeys'));
-    const draft = draftOf(fieldsOf(linkSections({ adapter: '' })), undefined);
+    const draft = formDraft(sectionFields(linkSections({ adapter: '' })), undefined);
     assert.deepEqual([draft['adapter'], draft['tls']], ['Iso8583Host', true]);
   });
 });
@@ -167,31 +182,38 @@ describe('live presence', () => {
   const first = '2026-03-01T12:00:00.000Z';
   const second = '2026-03-01T12:00:10.000Z';
 
-  test('begins with figures, and asks for what changed since they were taken', async () => {
+  test('it starts with counts and polls for changes since then', async () => {
     const asked: string[] = [];
-    const read: ReadLive = {
+    const read: ConnectionsApi = {
       counts: async () => counts(asked.length === 0 ? first : second),
       changes: async (since) => {
         asked.push(since);
         return { items: [device('a', 'Online')], nextCursor: null };
       },
     };
-    const start = await readLive({ ...read, counts: async () => counts(first) }, undefined);
+    const start = await readLiveConnections(
+      { ...read, counts: async () => counts(first) },
+      undefined,
+    );
     assert.equal(asked.length, 0);
-    const next = await readLive(read, start);
+    const next = await readLiveConnections(read, start);
     assert.deepEqual(asked, ['2026-03-01T11:59:55.000Z'], 'some seconds earlier');
     assert.equal(next.connections.get('a')?.status, 'Online');
     assert.equal(start.connections.size, 0, 'what was shown before does not change');
   });
 
-  test('the later word counts, and pages are read to their end', async () => {
-    const before: Live = { counts: counts(first), connections: new Map(), generation: 0 };
+  test('the latest change wins, and all pages of changes are read', async () => {
+    const before: LiveConnections = {
+      counts: counts(first),
+      connections: new Map(),
+      generation: 0,
+    };
     const pages = [
       { items: [device('a', 'Online')], nextCursor: 'x' },
       { items: [device('a', 'Offline'), device('b', 'Online')], nextCursor: null },
     ];
     const cursors: unknown[] = [];
-    const live = await readLive(
+    const live = await readLiveConnections(
       {
         counts: async () => counts(second),
         changes: async (_since, cursor) => {
@@ -206,10 +228,14 @@ describe('live presence', () => {
     assert.equal(live.generation, 0);
   });
 
-  test('a whole fleet that comes at once makes the list be read anew', async () => {
-    const before: Live = { counts: counts(first), connections: new Map(), generation: 2 };
+  test('too many changes reload the list', async () => {
+    const before: LiveConnections = {
+      counts: counts(first),
+      connections: new Map(),
+      generation: 2,
+    };
     let page = 0;
-    const live = await readLive(
+    const live = await readLiveConnections(
       {
         counts: async () => counts(second),
         changes: async () => {
@@ -241,7 +267,7 @@ describe('a move of hardware', () => {
         } as never,
         etag: '"d"',
       }),
-      place: async (id) => ({
+      logicalDevice: async (id) => ({
         body: {
           merchantId: places[id]?.merchantId,
           physicalDeviceIds: places[id]?.ids ?? [],
@@ -253,7 +279,7 @@ describe('a move of hardware', () => {
         device.merchantId = (body as { merchantId: string }).merchantId;
         done.push('owner');
       },
-      fill: async (id, _etag, ids) => {
+      setHardware: async (id, _etag, ids) => {
         if (broken === id) throw new Error('no answer');
         const place = places[id];
         assert.ok(place !== undefined && ids.length <= 2);
@@ -273,13 +299,13 @@ describe('a move of hardware', () => {
     return { api, places, device, done, breakAt };
   }
 
-  const move = (placeId: string | undefined, isSwap = false) => ({
+  const move = (logicalDeviceId: string | undefined, isSwap = false) => ({
     physicalDeviceId: 'd',
-    placeId,
+    logicalDeviceId,
     isSwap,
   });
 
-  test('from place to place, beside another or instead of it', async () => {
+  test('moves to another logical device, with or without replacing its hardware', async () => {
     const places = () => ({
       a: { merchantId: 'm', ids: ['d', 'x'] },
       b: { merchantId: 'm', ids: ['y'] },
@@ -292,7 +318,7 @@ describe('a move of hardware', () => {
     assert.deepEqual(swap.places['b']?.ids, ['d']);
   });
 
-  test('to another merchant, and out into the stock', async () => {
+  test('moves to another merchant, and to stock', async () => {
     const on = platform(
       { a: { merchantId: 'm', ids: ['d'] }, b: { merchantId: 'n', ids: [] } },
       'a',
@@ -305,7 +331,7 @@ describe('a move of hardware', () => {
     assert.equal(on.device.at, undefined);
   });
 
-  test('that broke off is gone on with, and nothing is done twice', async () => {
+  test('continues an interrupted move without repeating a step', async () => {
     const on = platform(
       { a: { merchantId: 'm', ids: ['d'] }, b: { merchantId: 'n', ids: ['y'] } },
       'a',
@@ -322,7 +348,7 @@ describe('a move of hardware', () => {
 });
 
 describe('an acquirer link', () => {
-  const facts = (more: Partial<LinkFacts>): LinkFacts => ({
+  const facts = (more: Partial<LinkStateItem>): LinkStateItem => ({
     acquirerLinkId: 'l',
     name: 'north',
     available: true,
@@ -333,33 +359,36 @@ describe('an acquirer link', () => {
   const enabled = { status: 'Enabled', approval: 'Approved' } as const;
   const fault = { pointer: '/macKey/keyRef', detail: 'Is unknown.' };
 
-  test('is shown by the worst of what is known of it', () => {
-    assert.equal(stateOf(enabled, facts({})), 'Available');
-    assert.equal(stateOf(enabled, facts({ available: false })), 'Unavailable');
-    assert.equal(stateOf(enabled, facts({ available: false, alarm: true })), 'Alarm');
-    assert.equal(stateOf(enabled, facts({ alarm: true, faults: [fault] })), 'Faulty');
-    assert.equal(stateOf({ ...enabled, status: 'Disabled' }, facts({ alarm: true })), 'Disabled');
+  test('the status is the worst known state', () => {
+    assert.equal(linkStateOf(enabled, facts({})), 'Available');
+    assert.equal(linkStateOf(enabled, facts({ available: false })), 'Unavailable');
+    assert.equal(linkStateOf(enabled, facts({ available: false, alarm: true })), 'Alarm');
+    assert.equal(linkStateOf(enabled, facts({ alarm: true, faults: [fault] })), 'Faulty');
     assert.equal(
-      stateOf({ ...enabled, approval: 'PendingApproval' }, undefined),
+      linkStateOf({ ...enabled, status: 'Disabled' }, facts({ alarm: true })),
+      'Disabled',
+    );
+    assert.equal(
+      linkStateOf({ ...enabled, approval: 'PendingApproval' }, undefined),
       'PendingApproval',
     );
-    assert.equal(stateOf(enabled, undefined), 'Unknown');
+    assert.equal(linkStateOf(enabled, undefined), 'Unknown');
   });
 
-  test('is summed up with the others', () => {
+  test('the totals add all links', () => {
     const waiting = facts({
       available: false,
       alarm: true,
       queue: { length: 7, attempts: 9, alarms: 2 },
       faults: [fault],
     });
-    assert.deepEqual(sumsOf([facts({}), waiting]), {
+    assert.deepEqual(sumLinkStates([facts({}), waiting]), {
       links: 2,
       available: 1,
       waiting: 7,
       alarms: 2,
       faulty: 1,
     });
-    assert.equal(sumsOf([]).waiting, 0);
+    assert.equal(sumLinkStates([]).waiting, 0);
   });
 });

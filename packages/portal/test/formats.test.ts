@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { amountMax } from '@switchyard/money';
 import fc from 'fast-check';
-import { parseAmount, writeAmount } from '../src/components/forms/amount-text.ts';
-import { withInstants } from '../src/filters/day-range-query.ts';
-import { createFormats, dayBefore, isDay, readPattern } from '../src/session/locale-formats.ts';
+import { formatAmountInput, parseAmount } from '../src/components/forms/amount-text.ts';
+import { withDayRange } from '../src/filters/day-range-query.ts';
+import { createFormats, isDay, readPattern, subtractDays } from '../src/session/locale-formats.ts';
 
 const paris = createFormats({ locale: 'fr-FR', zone: 'Europe/Paris' });
 const tokyo = createFormats({ locale: 'en-GB', zone: 'Asia/Tokyo' });
 const plain = (text: string) => text.replaceAll(/[\u00a0\u202f]/g, ' ');
 
 describe('money', () => {
-  test('has the decimals of its currency, whatever the browser knows of it', () => {
+  test('an amount has the ISO 4217 decimals of its currency', () => {
     assert.equal(plain(tokyo.money(1050, 'EUR')), 'EUR 10.50');
     assert.equal(plain(tokyo.money(1050, 'JPY')), 'JPY 1,050');
     assert.equal(plain(tokyo.money(1050, 'KWD')), 'KWD 1.050');
@@ -20,33 +20,33 @@ describe('money', () => {
     assert.equal(plain(tokyo.money(-5, 'EUR')), '-EUR 0.05');
   });
 
-  test('is exact far above what a number holds', () => {
+  test('amounts above the safe integer range are exact', () => {
     assert.equal(
       plain(tokyo.money(9_007_199_254_740_993_01n, 'EUR')),
       'EUR 9,007,199,254,740,993.01',
     );
   });
 
-  test('of an unknown currency is shown as it came', () => {
+  test('an amount in an unknown currency is displayed unchanged', () => {
     assert.equal(tokyo.money(7, '<b>'), '7 <b>');
   });
 });
 
 describe('times', () => {
-  test('are told in the zone of the user', () => {
+  test('times are displayed in the time zone of the user', () => {
     assert.equal(paris.dayOf(Date.parse('2026-03-01T23:30:00Z')), '2026-03-02');
     assert.equal(tokyo.dayOf(Date.parse('2026-03-01T14:59:00Z')), '2026-03-01');
     assert.match(plain(tokyo.time('2026-03-01T00:00:00Z')), /1 Mar 2026.*09:00/);
   });
 
-  test('a day begins at its midnight there, also where clocks are moved', () => {
+  test('a day begins at local midnight, also on daylight saving changes', () => {
     assert.equal(paris.dayStart('2026-03-29'), '2026-03-28T23:00:00.000Z');
     assert.equal(paris.dayStart('2026-03-30'), '2026-03-29T22:00:00.000Z');
     assert.equal(paris.dayStart('2026-10-25'), '2026-10-24T22:00:00.000Z');
     assert.equal(tokyo.dayStart('2026-01-01'), '2025-12-31T15:00:00.000Z');
   });
 
-  test('follow the pattern of the user, and the locale where it cannot be read', () => {
+  test('times follow the pattern of the user, or the locale if the pattern is invalid', () => {
     const at = '2026-03-01T08:05:09Z';
     const written = (pattern: string) =>
       plain(createFormats({ locale: 'en-GB', zone: 'Europe/Paris', pattern }).time(at));
@@ -60,14 +60,14 @@ describe('times', () => {
     }
   });
 
-  test('what is no time or no zone breaks nothing', () => {
+  test('invalid times and time zones throw no error', () => {
     assert.equal(paris.time('soon'), 'soon');
     assert.equal(createFormats({ locale: 'en-GB', zone: 'Mars/Base' }).zone, 'UTC');
-    assert.equal(dayBefore('2026-03-01', 1), '2026-02-28');
-    assert.equal(dayBefore('2026-12-31', -1), '2027-01-01');
+    assert.equal(subtractDays('2026-03-01', 1), '2026-02-28');
+    assert.equal(subtractDays('2026-12-31', -1), '2027-01-01');
   });
 
-  test('a day that is half typed, or none, breaks nothing and narrows nothing', () => {
+  test('an incomplete or invalid day is ignored', () => {
     for (const year of ['0002', '0020', '0202', '2026']) {
       assert.match(paris.dayStart(`${year}-03-05`), new RegExp(`^${year}-03-04T2[23]:`));
     }
@@ -75,7 +75,7 @@ describe('times', () => {
     const none = ['0002-03-05', '2026-02-31', '2026-13-01', '9999-12-31', 'x', '', '2026-03-05T00'];
     for (const text of none) {
       assert.equal(isDay(text), false, text);
-      assert.deepEqual(withInstants({ from: text, to: text, kind: 'Card' }, paris), {
+      assert.deepEqual(withDayRange({ from: text, to: text, kind: 'Card' }, paris), {
         kind: 'Card',
         from: undefined,
         to: undefined,
@@ -110,12 +110,12 @@ describe('amounts that are typed', () => {
     });
   }
 
-  test('what is written into a field is read again as the same', () => {
+  test('a formatted amount parses to the same amount', () => {
     const currency = fc.constantFrom('EUR', 'JPY', 'KWD');
     const locale = fc.constantFrom('en-GB', 'fr-FR', 'de-DE', 'en-IN', 'de-CH');
     fc.assert(
       fc.property(fc.integer({ min: 1, max: amountMax }), currency, locale, (minor, of, where) => {
-        assert.equal(parseAmount(writeAmount(minor, of, where), of, where), minor);
+        assert.equal(parseAmount(formatAmountInput(minor, of, where), of, where), minor);
       }),
     );
   });

@@ -4,22 +4,22 @@ import { readFile } from 'node:fs/promises';
 import { describe, test } from 'node:test';
 import type { BulkResult } from '@switchyard/contract';
 import { readCsv, separatorOf, writeCsv } from '../src/screens/imports/csv.ts';
-import { exampleName, exampleTable } from '../src/screens/imports/example-file.ts';
+import { exampleCsv, exampleFileName } from '../src/screens/imports/example-file.ts';
 import {
-  bytesMost,
-  faultOfFile,
+  decodeUtf8,
+  fileFaultOf,
   importNameOf,
   isImportName,
-  linesMost,
-  readImportFile,
-  textOf,
+  maxBytes,
+  maxLines,
+  parseImportFile,
 } from '../src/screens/imports/parse-import-file.ts';
-import { readAnswers, resultTable } from '../src/screens/imports/result-stream.ts';
+import { readResultStream, resultsAsCsv } from '../src/screens/imports/result-stream.ts';
 
 const rowsOf = (text: string) => [...readCsv(text, separatorOf(text))];
 
 describe('a table', () => {
-  test('is read with its quotes, line breaks, blank lines and mark', () => {
+  test('CSV with quotes, line breaks, blank lines and byte order mark is read', () => {
     const text = '\ufefftype,name\r\n\r\nstore,"Canal, ""left""\nbank"\nstore,plain\n';
     assert.deepEqual(rowsOf(text), [
       { line: 1, cells: ['type', 'name'] },
@@ -31,12 +31,12 @@ describe('a table', () => {
     assert.deepEqual(rowsOf('""\n'), [{ line: 1, cells: [''] }]);
   });
 
-  test('of a sheet that writes decimals with a comma has semicolons', () => {
+  test('semicolons are detected as separators', () => {
     assert.equal(separatorOf('type;name\nstore;a,b,c,d'), ';');
     assert.equal(separatorOf('type,"a;b;c",name'), ',');
   });
 
-  test('is written so that it reads back, and no sheet runs it', () => {
+  test('written CSV reads back, and spreadsheets run no formulas', () => {
     const cells = ['=1+1', '+49', '-', '@x', 'a,b', '"q"', 'two\nlines', ''];
     const [row] = rowsOf(writeCsv([cells], false));
     assert.deepEqual(row?.cells, cells);
@@ -47,7 +47,7 @@ describe('a table', () => {
     assert.deepEqual(behind?.cells, [...hidden.map((cell) => `'${cell}`)]);
   });
 
-  test('a secret is kept to the letter, with whatever it begins', () => {
+  test('a secret is written unchanged, also with a formula character', () => {
     const secret = `-${'aB3_'.repeat(10)}-x`;
     assert.equal(secret.length, 43);
     assert.equal(writeCsv([[secret]], true), `${secret}\r\n`);
@@ -56,17 +56,17 @@ describe('a table', () => {
 });
 
 describe('a file for an import', () => {
-  test('says what it holds', () => {
-    const file = readImportFile(exampleName, exampleTable);
+  test('the parser reports lines, types and columns', () => {
+    const file = parseImportFile(exampleFileName, exampleCsv);
     assert.deepEqual([file.format, file.lines, file.wasConverted], ['Csv', 5, false]);
     assert.equal(file.types['physicalDevice'], 1);
-    assert.equal(faultOfFile(file, 100), undefined);
-    const widths = new Set(rowsOf(exampleTable).map(({ cells }) => cells.length));
+    assert.equal(fileFaultOf(file, 100), undefined);
+    const widths = new Set(rowsOf(exampleCsv).map(({ cells }) => cells.length));
     assert.equal(widths.size, 1, 'each row of the example has as many cells as the first');
   });
 
-  test('can be taken in by the demo, which has other devices than the example', async () => {
-    const [header, ...rows] = rowsOf(exampleTable).map(({ cells }) => cells);
+  test('the demo can import the example, because it has other devices', async () => {
+    const [header, ...rows] = rowsOf(exampleCsv).map(({ cells }) => cells);
     const place = header?.indexOf('serialNumber') ?? -1;
     const serials = rows.map((cells) => cells[place] ?? '').filter((serial) => serial !== '');
     assert.equal(serials.length, 1);
@@ -77,10 +77,10 @@ describe('a file for an import', () => {
     for (const serial of serials) assert.ok(!seeded.has(serial), serial);
   });
 
-  test('of lines is known by its name or its first sign', () => {
+  test('JSON Lines are detected by file name or first character', () => {
     const lines = '{"type":"store","data":{"name":"A"}}\n\nno json\n{"type":"store"}\n';
     for (const name of ['a.jsonl', 'a.txt']) {
-      const file = readImportFile(name, lines);
+      const file = parseImportFile(name, lines);
       assert.deepEqual([file.format, file.lines], ['JsonLines', 3]);
       assert.deepEqual(file.types, { store: 2, '': 1 });
       assert.deepEqual(file.preview[0], { line: 1, cells: ['store', 'upsert', '{"name":"A"}'] });
@@ -88,32 +88,32 @@ describe('a file for an import', () => {
     }
   });
 
-  test('with semicolons is sent with commas, each row on its own line', () => {
+  test('semicolons are sent as commas, with unchanged line numbers', () => {
     const text = 'type;name\n\n\nstore;"a\nb"\nstore;c,d\n';
-    const file = readImportFile('a.csv', text);
+    const file = parseImportFile('a.csv', text);
     assert.equal(file.wasConverted, true);
     const sent = [...readCsv(file.content, ',')];
     assert.deepEqual(sent, rowsOf(text));
   });
 
-  test('is refused as a whole where the platform would', () => {
+  test('a file that the platform would reject is rejected', () => {
     const fault = (text: string, bytes = text.length) =>
-      faultOfFile(readImportFile('a.csv', text), bytes);
+      fileFaultOf(parseImportFile('a.csv', text), bytes);
     assert.equal(fault('type,name\n'), 'empty');
     assert.equal(fault(''), 'empty');
     assert.equal(fault('kind,name\nstore,a'), 'noType');
-    assert.equal(fault('type\nstore', bytesMost + 1), 'tooLarge');
-    assert.equal(fault(`type\n${'store\n'.repeat(linesMost)}`), undefined);
-    assert.equal(fault(`type\n${'store\n'.repeat(linesMost + 1)}`), 'tooManyLines');
+    assert.equal(fault('type\nstore', maxBytes + 1), 'tooLarge');
+    assert.equal(fault(`type\n${'store\n'.repeat(maxLines)}`), undefined);
+    assert.equal(fault(`type\n${'store\n'.repeat(maxLines + 1)}`), 'tooManyLines');
   });
 
-  test('that is not UTF-8 is not guessed at', () => {
+  test('a file that is not UTF-8 is rejected', () => {
     const bytes = (...values: number[]) => new Uint8Array(values).buffer;
-    assert.equal(textOf(bytes(0x4c, 0xfc)), undefined);
-    assert.equal(textOf(bytes(0xef, 0xbb, 0xbf, 0x61)), '\ufeffa', 'the mark stays');
+    assert.equal(decodeUtf8(bytes(0x4c, 0xfc)), undefined);
+    assert.equal(decodeUtf8(bytes(0xef, 0xbb, 0xbf, 0x61)), '\ufeffa', 'the mark stays');
   });
 
-  test('gives the import a name that the platform takes', () => {
+  test('the file name becomes a valid import name', () => {
     for (const name of ['Filialen Süd (neu).csv', '…', `${'x'.repeat(200)}.csv`, '.csv']) {
       const made = importNameOf(name, '2026-03-01');
       assert.ok(isImportName(made), made);
@@ -153,14 +153,14 @@ describe('the answer to an import', () => {
     [...results, { summary }].map((value) => JSON.stringify(value)).join('\n'),
   );
 
-  test('is read however it is cut', async () => {
+  test('the stream is read with any chunk borders', async () => {
     for (const size of [1, 2, 3, 7, 64, 100_000]) {
       async function* parts() {
         for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
       }
       const read: BulkResult[] = [];
       let last: unknown;
-      for await (const part of readAnswers(parts())) {
+      for await (const part of readResultStream(parts())) {
         read.push(...part.results);
         last = part.summary ?? last;
       }
@@ -169,8 +169,8 @@ describe('the answer to an import', () => {
     }
   });
 
-  test('becomes a table with each reason', () => {
-    const rows = rowsOf(resultTable(results));
+  test('the results become CSV with the reason of each error', () => {
+    const rows = rowsOf(resultsAsCsv(results));
     assert.equal(rows.length, 41);
     assert.deepEqual(rows[0]?.cells.slice(0, 3), ['line', 'status', 'type']);
     assert.equal(rows[1]?.cells.at(-1), '/name: No.');

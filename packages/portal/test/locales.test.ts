@@ -35,14 +35,14 @@ function flatten(tree: Tree, path = ''): Map<string, string> {
 const placeholders = (text: string) =>
   [...text.matchAll(/\{\{(\w+)/g)].map(([, name]) => name).sort();
 
-describe('the words of the portal', () => {
-  test('each file is there in every language', () => {
+describe('the locale files of the portal', () => {
+  test('every language has the same files', () => {
     assert.ok(filesOf('en').length >= 8);
     for (const language of languages) assert.deepEqual(filesOf(language), filesOf('en'), language);
   });
 
   for (const name of filesOf('en').map((path) => basename(path))) {
-    test(`${name}: the same keys, each with the same values to fill in, none empty`, () => {
+    test(`${name}: all languages have the same keys and placeholders, and no empty text`, () => {
       const english = flatten(read('en', name));
       assert.ok(english.size > 0);
       for (const language of languages) {
@@ -60,7 +60,7 @@ describe('the words of the portal', () => {
     });
   }
 
-  test('what the code asks for by name is there', () => {
+  test('every key in the code exists', () => {
     let asked = 0;
     for (const file of globSync('**/*.tsx', { cwd: source })) {
       const text = readFileSync(join(source, file), 'utf8');

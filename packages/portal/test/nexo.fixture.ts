@@ -2,20 +2,23 @@
 import type { Transaction } from '@switchyard/contract';
 import { readMessage } from '@switchyard/nexo';
 import {
-  createTill,
-  type Till,
+  createPointOfSale,
+  type PointOfSale,
 } from '../src/screens/virtual-terminal/nexo/point-of-sale/point-of-sale.ts';
-import type { Told } from '../src/screens/virtual-terminal/nexo/point-of-sale/send-to-terminal.ts';
+import type { DeliveryResult } from '../src/screens/virtual-terminal/nexo/point-of-sale/send-to-terminal.ts';
 import type {
-  Asked,
-  TerminalPlatform,
+  PaymentApi,
+  PlatformAnswer,
 } from '../src/screens/virtual-terminal/nexo/terminal/payment-api.ts';
 import {
   createTerminal,
   type Terminal,
 } from '../src/screens/virtual-terminal/nexo/terminal/terminal.ts';
-import type { Screen } from '../src/screens/virtual-terminal/nexo/terminal/terminal-panel.ts';
-import { type Way, walletCards } from '../src/screens/virtual-terminal/nexo/terminal/test-cards.ts';
+import type { ScreenState } from '../src/screens/virtual-terminal/nexo/terminal/terminal-panel.ts';
+import {
+  type CardEntryMethod,
+  testCards,
+} from '../src/screens/virtual-terminal/nexo/terminal/test-cards.ts';
 
 export const tsn = 'AXIUM_DX8000-10000001';
 const turnsMost = 5_000;
@@ -96,15 +99,19 @@ export function fakePlatform() {
   });
   const find = (id: string) =>
     sold.find(({ transaction: of }) => [of.transactionId, of.clientTransactionId].includes(id));
-  const refused = (status: number, code: string): Asked => ({ outcome: 'Refused', status, code });
-  const platform: TerminalPlatform = {
+  const refused = (status: number, code: string): PlatformAnswer => ({
+    outcome: 'Refused',
+    status,
+    code,
+  });
+  const platform: PaymentApi = {
     async sell(body) {
       const met = trouble;
       trouble = undefined;
       if (met === 'NeverCame') return { outcome: 'Unknown' };
       const transaction = transactionOf(body, sold.length + 1);
       sold.push({ body, transaction });
-      if (met === 'Hangs') return new Promise<Asked>(() => {});
+      if (met === 'Hangs') return new Promise<PlatformAnswer>(() => {});
       if (isHeld) await held;
       return met === 'AnswerLost' ? { outcome: 'Unknown' } : { outcome: 'Answered', transaction };
     },
@@ -138,7 +145,7 @@ export function fakePlatform() {
       const transaction = { ...found.transaction, operation } as unknown as Transaction;
       return { outcome: 'Answered', transaction };
     },
-    takesBack: async () => 'refund',
+    reversalOperation: async () => 'refund',
     isAvailable: async () => isReachable,
   };
   return {
@@ -171,14 +178,14 @@ export function nexoStage(cloud = fakePlatform()) {
   let terminalShelf = shelf();
   const tillShelf = shelf();
   const faults: unknown[] = [];
-  const waiting = new Map<string, (told: Told) => void>();
+  const waiting = new Map<string, (told: DeliveryResult) => void>();
   const said: string[] = [];
   let at = Date.parse('2026-03-01T10:00:00.000Z');
   let isCut = false;
   let life = { isOver: false };
   const now = () => at;
   let terminal: Terminal;
-  let till: Till;
+  let till: PointOfSale;
 
   function pairIn(text: string): string {
     const reading = readMessage(text);
@@ -188,7 +195,7 @@ export function nexoStage(cloud = fakePlatform()) {
   }
 
   /** What a page that is gone asks is never answered. */
-  function platformOf(page: { isOver: boolean }): TerminalPlatform {
+  function platformOf(page: { isOver: boolean }): PaymentApi {
     const ask =
       <Args extends unknown[], Answer>(name: (...args: Args) => Promise<Answer>) =>
       (...args: Args) =>
@@ -199,7 +206,7 @@ export function nexoStage(cloud = fakePlatform()) {
       confirm: ask((id) => platform.confirm(id)),
       find: ask((id) => platform.find(id)),
       operate: ask((id, verb, body) => platform.operate(id, verb, body)),
-      takesBack: ask((id) => platform.takesBack(id)),
+      reversalOperation: ask((id) => platform.reversalOperation(id)),
       isAvailable: ask(() => platform.isAvailable()),
     };
   }
@@ -210,7 +217,7 @@ export function nexoStage(cloud = fakePlatform()) {
       tsn,
       now,
       platform: platformOf(life),
-      shelf: terminalShelf,
+      storage: terminalShelf,
       randomHex: (bytes) => 'A5'.repeat(bytes),
       async pause(ms) {
         // What an end shows stays.
@@ -232,9 +239,9 @@ export function nexoStage(cloud = fakePlatform()) {
     return made;
   }
 
-  function send(text: string): Promise<Told> {
+  function send(text: string): Promise<DeliveryResult> {
     if (isCut) return Promise.resolve({ kind: 'NotSent', fault: 'device_offline' });
-    return new Promise<Told>((resolve) => {
+    return new Promise<DeliveryResult>((resolve) => {
       const isAnswered = !text.includes('"Abort"');
       if (isAnswered) waiting.set(pairIn(text), resolve);
       terminal.receive(text);
@@ -242,14 +249,14 @@ export function nexoStage(cloud = fakePlatform()) {
     });
   }
 
-  function newTill(): Till {
+  function newTill(): PointOfSale {
     let last = 0;
-    const made = createTill({
+    const made = createPointOfSale({
       tsn,
       saleId: 'page-1',
       now,
       send,
-      shelf: tillShelf,
+      storage: tillShelf,
       randomBelow: () => 1,
       newId() {
         last += 1;
@@ -295,7 +302,7 @@ export function nexoStage(cloud = fakePlatform()) {
       till.stop();
       life.isOver = true;
       terminalShelf = terminalShelf.copy();
-      void terminal.off('Left');
+      void terminal.switchOff('Left');
       terminal = newTerminal();
       till = newTill();
       isCut = false;
@@ -304,17 +311,17 @@ export function nexoStage(cloud = fakePlatform()) {
     advance(ms: number) {
       at += ms;
     },
-    shows: (state: Screen['state']) =>
+    shows: (state: ScreenState['state']) =>
       until(`the terminal shows ${state}`, () => terminal.panel.screen().state === state),
     ended: () => until('the till knows the end', () => till.view().ended !== undefined),
-    present(name: (typeof walletCards)[number]['name'], way: Way) {
-      const card = walletCards.find((each) => each.name === name);
+    present(name: (typeof testCards)[number]['name'], way: CardEntryMethod) {
+      const card = testCards.find((each) => each.name === name);
       if (card !== undefined) terminal.panel.present({ card, way });
     },
     type(digits: string) {
       for (const digit of digits) terminal.panel.press(digit as '1');
       terminal.panel.press('Ok');
     },
-    close: () => terminal.off('Left'),
+    close: () => terminal.switchOff('Left'),
   };
 }

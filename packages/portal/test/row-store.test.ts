@@ -1,7 +1,7 @@
 // Lists by cursors: a million rows in little memory, pages that go and come back, faults and changes.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createRowStore, type Page, type ReadPage } from '../src/table/row-store.ts';
+import { createRowStore, type ReadPage, type RowsPage } from '../src/table/row-store.ts';
 
 const settle = () => new Promise<void>((done) => setImmediate(done));
 
@@ -19,29 +19,29 @@ function platform(rows: number, pageSize = 200) {
 }
 
 describe('the rows of a list', () => {
-  test('a million are scrolled through, few are held, and the first come back', async () => {
+  test('a million rows are scrolled with few pages in memory, and the first rows load again', async () => {
     const { read, asked } = platform(1_000_000);
     const store = createRowStore(read);
-    store.ensure(0, 40);
+    store.ensureLoaded(0, 40);
     await settle();
     while (store.view().hasMore) {
       const { count } = store.view();
-      store.ensure(count - 40, count - 1);
+      store.ensureLoaded(count - 40, count - 1);
       await settle();
     }
     assert.equal(store.view().count, 1_000_000);
     assert.equal(store.rowAt(999_999), 999_999);
     assert.equal(store.rowAt(0), undefined, 'what was left long ago is let go of');
     const before = asked.length;
-    store.ensure(0, 40);
+    store.ensureLoaded(0, 40);
     await settle();
     assert.equal(store.rowAt(7), 7);
     assert.deepEqual(asked.slice(before), [undefined], 'the page comes by the cursor it had');
     assert.equal(store.view().count, 1_000_000, 'and the list is as long as it was');
   });
 
-  test('pages of any length, empty ones too, are passed over', async () => {
-    const pages: Page<string>[] = [
+  test('pages of any length are read, also empty ones', async () => {
+    const pages: RowsPage<string>[] = [
       { items: ['a', 'b'], nextCursor: '1' },
       { items: [], nextCursor: '2' },
       { items: ['c'], nextCursor: null },
@@ -50,31 +50,31 @@ describe('the rows of a list', () => {
       async (cursor) => pages[Number(cursor ?? 0)] ?? { items: [], nextCursor: null },
     );
     for (let turn = 0; turn < 5; turn += 1) {
-      store.ensure(0, 10);
+      store.ensureLoaded(0, 10);
       await settle();
     }
     assert.deepEqual([0, 1, 2, 3].map(store.rowAt), ['a', 'b', 'c', undefined]);
     assert.equal(store.view().hasMore, false);
   });
 
-  test('one page is asked for once, however often it is wanted', async () => {
+  test('parallel requests for a page read it once', async () => {
     const { read, asked } = platform(500);
     const store = createRowStore(read);
-    for (let turn = 0; turn < 10; turn += 1) store.ensure(0, 40);
+    for (let turn = 0; turn < 10; turn += 1) store.ensureLoaded(0, 40);
     await settle();
     assert.equal(asked.length, 1);
   });
 
-  test('a fault is told, stops the asking, and ends with the next try', async () => {
+  test('an error is shown, stops loading, and ends with the next retry', async () => {
     const { read, asked } = platform(500);
     let isDown = true;
     const store = createRowStore<number>((cursor, signal) =>
       isDown ? Promise.reject(new Error('down')) : read(cursor, signal),
     );
-    store.ensure(0, 40);
+    store.ensureLoaded(0, 40);
     await settle();
     assert.match(String(store.view().fault), /down/);
-    store.ensure(0, 40);
+    store.ensureLoaded(0, 40);
     await settle();
     assert.equal(asked.length, 0);
     isDown = false;
@@ -84,10 +84,10 @@ describe('the rows of a list', () => {
     assert.equal(store.rowAt(0), 0);
   });
 
-  test('an answer that comes after the list began anew is not heard', async () => {
-    const answers: ((page: Page<string>) => void)[] = [];
+  test('a response to a request before a reload is ignored', async () => {
+    const answers: ((page: RowsPage<string>) => void)[] = [];
     const store = createRowStore<string>(() => new Promise((done) => answers.push(done)));
-    store.ensure(0, 10);
+    store.ensureLoaded(0, 10);
     store.reload();
     answers[1]?.({ items: ['new'], nextCursor: null });
     answers[0]?.({ items: ['old', 'older'], nextCursor: null });

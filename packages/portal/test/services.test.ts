@@ -8,21 +8,30 @@ import {
   type ServiceActivation,
   type ServiceCalls,
 } from '@switchyard/contract';
-import { fieldsOf, kindOf, labelOf, withMember } from '../src/components/forms/schema-fields.ts';
-import { hoursOf } from '../src/screens/provider-services/calls-by-hour.ts';
 import {
-  brokenIn,
-  draftOf,
-  examples,
-  inputOf,
+  fieldKindOf,
+  fieldLabel,
+  schemaFields,
+  withFieldValue,
+} from '../src/components/forms/schema-fields.ts';
+import { callsByHour } from '../src/screens/provider-services/calls-by-hour.ts';
+import {
+  invalidJsonFields,
+  jsonExamples,
   jsonFields,
-  logoBytesMost,
-  logoOf,
-  parsed,
+  maxLogoBytes,
+  parseJsonObject,
+  readLogo,
+  serviceDraftOf,
+  serviceInput,
 } from '../src/screens/provider-services/service-draft.ts';
-import { standingAt, standingOf, subscribedIn } from '../src/screens/services/service-status.ts';
+import {
+  serviceStatus,
+  serviceStatusForMerchant,
+  subscribedServiceIds,
+} from '../src/screens/services/service-status.ts';
 import { readTour } from '../src/screens/tour/tour-state.ts';
-import { stepsFor } from '../src/screens/tour/tour-steps.ts';
+import { tourStepsFor } from '../src/screens/tour/tour-steps.ts';
 
 const service: Service = {
   serviceId: 's-1',
@@ -69,9 +78,9 @@ describe('a form from a schema', () => {
     required: ['apiKey'],
   };
 
-  test('each part is typed into what fits it, what must be there first', () => {
+  test('each property has a fitting input, required ones first', () => {
     assert.deepEqual(
-      fieldsOf(schema).map(({ name, kind, isRequired }) => [name, kind, isRequired]),
+      schemaFields(schema).map(({ name, kind, isRequired }) => [name, kind, isRequired]),
       [
         ['apiKey', 'secret', true],
         ['note', 'text', false],
@@ -83,28 +92,28 @@ describe('a form from a schema', () => {
         ['rules', 'json', false],
       ],
     );
-    assert.deepEqual(fieldsOf(undefined), []);
-    assert.deepEqual(fieldsOf({ type: 'object', properties: 'none' }), []);
-    assert.equal(kindOf({}), 'json', 'whatever else comes can be typed all the same');
+    assert.deepEqual(schemaFields(undefined), []);
+    assert.deepEqual(schemaFields({ type: 'object', properties: 'none' }), []);
+    assert.equal(fieldKindOf({}), 'json', 'whatever else comes can be typed all the same');
   });
 
-  test('a member has the title of the provider, or its own name in words', () => {
-    assert.equal(labelOf('colour', schema.properties.colour), 'Colour of the card');
-    assert.equal(labelOf('pointsPerUnit', {}), 'Points per unit');
-    assert.equal(labelOf('merchant_id', { title: '' }), 'Merchant id');
+  test('a label is the schema title, or words from the property name', () => {
+    assert.equal(fieldLabel('colour', schema.properties.colour), 'Colour of the card');
+    assert.equal(fieldLabel('pointsPerUnit', {}), 'Points per unit');
+    assert.equal(fieldLabel('merchant_id', { title: '' }), 'Merchant id');
   });
 
-  test('what is empty is not set, and nothing that is set is lost', () => {
-    const values = withMember({ a: 1, b: 2 }, 'b', '');
+  test('an empty value is removed, and other values are kept', () => {
+    const values = withFieldValue({ a: 1, b: 2 }, 'b', '');
     assert.deepEqual(values, { a: 1 });
-    assert.deepEqual(withMember(values, 'c', []), { a: 1 });
-    assert.deepEqual(withMember(values, 'c', {}), { a: 1 });
-    assert.deepEqual(withMember(values, 'c', false), { a: 1, c: false });
-    assert.deepEqual(withMember(values, 'a', 0), { a: 0 });
+    assert.deepEqual(withFieldValue(values, 'c', []), { a: 1 });
+    assert.deepEqual(withFieldValue(values, 'c', {}), { a: 1 });
+    assert.deepEqual(withFieldValue(values, 'c', false), { a: 1, c: false });
+    assert.deepEqual(withFieldValue(values, 'a', 0), { a: 0 });
   });
 });
 
-describe('the standing of a service', () => {
+describe('the status of a service', () => {
   const offers = {
     packages: [
       {
@@ -127,41 +136,47 @@ describe('the standing of a service', () => {
     ],
   };
 
-  test('a package counts once it is subscribed', () => {
-    assert.deepEqual([...subscribedIn(offers)], ['s-1']);
-    assert.deepEqual([...subscribedIn({ ...offers, subscriptions: [] })], []);
+  test('only subscribed packages count', () => {
+    assert.deepEqual([...subscribedServiceIds(offers)], ['s-1']);
+    assert.deepEqual([...subscribedServiceIds({ ...offers, subscriptions: [] })], []);
   });
 
-  test('an activation says more than a subscription, and one that was switched off nothing', () => {
-    const subscribed = subscribedIn(offers);
+  test('an activation wins over a subscription, and an inactive one is ignored', () => {
+    const subscribed = subscribedServiceIds(offers);
     const none = new Set<string>();
-    assert.equal(standingOf(service, [activation('Active')], subscribed), 'Active');
-    assert.equal(standingOf(service, [activation('Refused')], subscribed), 'Refused');
-    assert.equal(standingOf(service, [activation('Inactive')], subscribed), 'Subscribed');
-    assert.equal(standingOf(service, [], none), 'Available');
-    assert.equal(standingOf({ ...service, status: 'Retired' }, [], none), 'Retired');
-    assert.equal(standingOf({ ...service, status: 'Draft' }, [], none), 'Draft');
+    assert.equal(serviceStatus(service, [activation('Active')], subscribed), 'Active');
+    assert.equal(serviceStatus(service, [activation('Refused')], subscribed), 'Refused');
+    assert.equal(serviceStatus(service, [activation('Inactive')], subscribed), 'Subscribed');
+    assert.equal(serviceStatus(service, [], none), 'Available');
+    assert.equal(serviceStatus({ ...service, status: 'Retired' }, [], none), 'Retired');
+    assert.equal(serviceStatus({ ...service, status: 'Draft' }, [], none), 'Draft');
     const other = { ...activation('Active'), serviceId: 's-2' };
-    assert.equal(standingOf(service, [other], none), 'Available');
+    assert.equal(serviceStatus(service, [other], none), 'Available');
   });
 });
 
-test('for a merchant counts what it can use, whoever switched it on', () => {
+test('a service that a merchant can use is active at any level', () => {
   const place = { level: 'Merchant' as const, entityId: 'm-1', name: 'M' };
-  assert.equal(standingAt({ ...place, active: true, usable: true }), 'Active');
-  assert.equal(standingAt({ ...place, active: true, usable: false }), 'Available');
+  assert.equal(serviceStatusForMerchant({ ...place, active: true, usable: true }), 'Active');
+  assert.equal(serviceStatusForMerchant({ ...place, active: true, usable: false }), 'Available');
   const asked = { ...place, active: false, usable: false };
-  assert.equal(standingAt({ ...asked, status: 'Refused' }), 'Refused');
-  assert.equal(standingAt({ ...asked, status: 'Inactive' }), 'Available');
-  assert.equal(standingAt(undefined), 'Available');
+  assert.equal(serviceStatusForMerchant({ ...asked, status: 'Refused' }), 'Refused');
+  assert.equal(serviceStatusForMerchant({ ...asked, status: 'Inactive' }), 'Available');
+  assert.equal(serviceStatusForMerchant(undefined), 'Available');
 });
 
 describe('a declaration', () => {
-  test('comes back as it was read', () => {
+  test('an unchanged declaration is sent unchanged', () => {
     const { name, domain, methods, paymentTypes, events } = service;
-    assert.deepEqual(inputOf(draftOf(service)), { name, domain, methods, paymentTypes, events });
-    const whole = { ...service, description: 'D', spiUrl: 'https://x.example', ...examples };
-    assert.deepEqual(inputOf(draftOf(whole)), {
+    assert.deepEqual(serviceInput(serviceDraftOf(service)), {
+      name,
+      domain,
+      methods,
+      paymentTypes,
+      events,
+    });
+    const whole = { ...service, description: 'D', spiUrl: 'https://x.example', ...jsonExamples };
+    assert.deepEqual(serviceInput(serviceDraftOf(whole)), {
       name,
       domain,
       methods,
@@ -169,48 +184,51 @@ describe('a declaration', () => {
       events,
       description: 'D',
       spiUrl: 'https://x.example',
-      ...examples,
+      ...jsonExamples,
     });
   });
 
-  test('what is no object of JSON is told, and is not sent', () => {
+  test('text that is not a JSON object is reported and not sent', () => {
     const draft = {
-      ...draftOf(undefined),
+      ...serviceDraftOf(undefined),
       activationParameters: '[1]',
       defaults: '{',
       name: ' N ',
     };
-    assert.deepEqual(brokenIn(draft), ['activationParameters', 'defaults']);
-    assert.deepEqual(Object.keys(inputOf(draft)).sort(), [
+    assert.deepEqual(invalidJsonFields(draft), ['activationParameters', 'defaults']);
+    assert.deepEqual(Object.keys(serviceInput(draft)).sort(), [
       'domain',
       'events',
       'methods',
       'name',
       'paymentTypes',
     ]);
-    assert.equal(inputOf(draft).name, 'N');
-    assert.deepEqual(parsed('{"a":1}'), { a: 1 });
-    assert.deepEqual(brokenIn(draftOf(undefined)), []);
+    assert.equal(serviceInput(draft).name, 'N');
+    assert.deepEqual(parseJsonObject('{"a":1}'), { a: 1 });
+    assert.deepEqual(invalidJsonFields(serviceDraftOf(undefined)), []);
     assert.equal(jsonFields.length, 3);
   });
 
-  test('a picture is of a known kind and not too big', async () => {
+  test('a logo with an unknown type or above the size limit is rejected', async () => {
     const bytes = new Uint8Array([137, 80, 78, 71]);
     const picture = new File([bytes], 'a.png', { type: 'image/png' });
-    assert.deepEqual(await logoOf(picture), { mediaType: 'image/png', data: 'iVBORw==' });
-    assert.equal(await logoOf(new File(['<svg/>'], 'a.svg', { type: 'image/svg+xml' })), undefined);
-    const big = new File([new Uint8Array(logoBytesMost + 1)], 'b.png', { type: 'image/png' });
-    assert.equal(await logoOf(big), undefined);
+    assert.deepEqual(await readLogo(picture), { mediaType: 'image/png', data: 'iVBORw==' });
+    assert.equal(
+      await readLogo(new File(['<svg/>'], 'a.svg', { type: 'image/svg+xml' })),
+      undefined,
+    );
+    const big = new File([new Uint8Array(maxLogoBytes + 1)], 'b.png', { type: 'image/png' });
+    assert.equal(await readLogo(big), undefined);
   });
 });
 
 describe('the tour', () => {
   const stepsOf = (group: GroupName, entry: 'portal' | 'provider-portal') =>
-    stepsFor({ permissions: [...groupPermissions[group]], environment: 'demo' }, entry).map(
+    tourStepsFor({ permissions: [...groupPermissions[group]], environment: 'demo' }, entry).map(
       ({ to }) => to,
     );
 
-  test('shows what somebody may open, and nothing else', () => {
+  test('the tour shows only screens that the user may open', () => {
     assert.ok(stepsOf('org_admin', 'portal').includes('/services'));
     assert.ok(!stepsOf('org_admin', 'portal').includes('/virtual-terminal'));
     assert.ok(stepsOf('merchant_manager', 'portal').includes('/virtual-terminal'));
@@ -220,7 +238,7 @@ describe('the tour', () => {
     }
   });
 
-  test('is where it was left, whatever stands in the browser', () => {
+  test('the tour continues at the stored step, and ignores invalid stored text', () => {
     assert.deepEqual(readTour(null), { is: 'new' });
     assert.deepEqual(readTour('3'), { is: 'running', at: 3 });
     for (const text of ['over', '-1', '1.5', 'NaN', '', '1e9', '<script>']) {
@@ -229,7 +247,7 @@ describe('the tour', () => {
   });
 });
 
-test('the hours of a chart are whole, with those in which nothing was called', () => {
+test('the chart contains full hours, also those without calls', () => {
   const calls: ServiceCalls = {
     serviceId: 's-1',
     status: 'Up',
@@ -241,7 +259,7 @@ test('the hours of a chart are whole, with those in which nothing was called', (
       { at: '2026-02-01T11:00:00.000Z', answered: 9, failed: 9 },
     ],
   };
-  const hours = hoursOf(calls);
+  const hours = callsByHour(calls);
   assert.equal(hours.length, 24);
   assert.equal(new Date(hours.at(-1)?.at ?? 0).toISOString(), '2026-03-02T12:00:00.000Z');
   assert.deepEqual(

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { readMessage } from '@switchyard/nexo';
-import { indented, partsOf } from '../src/screens/virtual-terminal/nexo/json-tokens.ts';
-import { exchangesMost } from '../src/screens/virtual-terminal/nexo/point-of-sale/message-exchanges.ts';
+import { indentJson, jsonTokens } from '../src/screens/virtual-terminal/nexo/json-tokens.ts';
+import { maxExchanges } from '../src/screens/virtual-terminal/nexo/point-of-sale/message-exchanges.ts';
 import {
+  contactlessLimit,
   passesLuhn,
-  tapLimit,
-  walletCards,
+  testCards,
 } from '../src/screens/virtual-terminal/nexo/terminal/test-cards.ts';
 import { fakePlatform, nexoStage, tsn, until } from './nexo.fixture.ts';
 
@@ -19,8 +19,8 @@ function open(t: TestContext, cloud = fakePlatform()) {
   return stage;
 }
 
-describe('a payment from the till of the page', () => {
-  test('is tapped, and told with its receipt', async (t) => {
+describe('a payment from the point of sale of the page', () => {
+  test('a contactless payment returns its receipt', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));
@@ -43,7 +43,7 @@ describe('a payment from the till of the page', () => {
     assert.deepEqual(stage.faults, []);
   });
 
-  test('with a chip wants the right PIN, which goes nowhere', async (t) => {
+  test('a chip payment requires the PIN, which is not sent', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));
@@ -58,12 +58,12 @@ describe('a payment from the till of the page', () => {
     assert.equal(stage.till().view().ended?.result, 'Success');
     const written = stage.terminalShelf().whole() + stage.tillShelf.whole() + stage.said.join('');
     const sold = JSON.stringify(stage.cloud.sold.map(({ body }) => body));
-    for (const { number } of walletCards) assert.equal(written.includes(number), false, 'a number');
+    for (const { number } of testCards) assert.equal(written.includes(number), false, 'a number');
     assert.equal((written + sold).includes('"1234"'), false);
     assert.match(sold, /9F3403410302/, 'the chip has verified it');
   });
 
-  test('with a wrong PIN three times is no sale', async (t) => {
+  test('three wrong PINs end the payment without a sale', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));
@@ -77,7 +77,7 @@ describe('a payment from the till of the page', () => {
     assert.equal(additional, 'The PIN was wrong.');
   });
 
-  test('above the limit of a tap is inserted; a telephone knows its holder', async (t) => {
+  test('above the contactless limit the chip is required, except for a mobile wallet', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(5001));
@@ -98,10 +98,13 @@ describe('a payment from the till of the page', () => {
     await stage.shows('Card');
     stage.present('phone', 'Tap');
     await until('it is paid', () => stage.cloud.sold.length === 2);
-    assert.deepEqual([tapLimit(2), tapLimit(0), tapLimit(3)], [5_000, 5_000, 50_000]);
+    assert.deepEqual(
+      [contactlessLimit(2), contactlessLimit(0), contactlessLimit(3)],
+      [5_000, 5_000, 50_000],
+    );
   });
 
-  test('is typed in: only a number with the right check digit is taken', async (t) => {
+  test('a keyed card number must have a correct check digit', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));
@@ -116,11 +119,11 @@ describe('a payment from the till of the page', () => {
     stage.type('1');
     await stage.ended();
     assert.equal(stage.cloud.sold[0]?.body['entryMode'], 'Keyed');
-    assert.ok(walletCards.every(({ number }) => passesLuhn(number)));
+    assert.ok(testCards.every(({ number }) => passesLuhn(number)));
     assert.equal(passesLuhn('4111111111111112'), false);
   });
 
-  test('that is signed for is kept, and taken back where the holder stops', async (t) => {
+  test('a signed payment is kept, and a payment without signature is reversed', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));
@@ -145,7 +148,7 @@ describe('a payment from the till of the page', () => {
     assert.equal(stage.cloud.confirmed.size, 1, 'the first alone');
   });
 
-  test('that was confirmed too late is told as not paid', async (t) => {
+  test('a payment that is confirmed too late is reported as not paid', async (t) => {
     const stage = open(t);
     stage.cloud.late();
     await stage.shows('Idle');
@@ -157,7 +160,7 @@ describe('a payment from the till of the page', () => {
     assert.deepEqual([result, condition], ['Failure', 'Aborted']);
   });
 
-  test('that the acquirer declines says so, and why', async (t) => {
+  test('a declined payment reports the reason', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(9051));
@@ -170,7 +173,7 @@ describe('a payment from the till of the page', () => {
     assert.deepEqual([result, condition, additional], ['Failure', 'Refusal', 'InsufficientFunds']);
   });
 
-  test('is reversed by its name, and once', async (t) => {
+  test('a payment is reversed once by its identifier', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));
@@ -181,12 +184,12 @@ describe('a payment from the till of the page', () => {
     assert.ok(paid?.transactionId !== undefined);
     stage.till().reverse(paid);
     stage.till().reverse(paid);
-    await until('it is reversed', () => stage.till().view().ended?.of === 'Reversal');
+    await until('it is reversed', () => stage.till().view().ended?.service === 'Reversal');
     assert.equal(stage.till().view().ended?.result, 'Success');
     assert.equal(stage.cloud.operations.length, 1);
   });
 
-  test('is reversed under another identifier; a second reversal and a bare refund are refused', async (t) => {
+  test('a reversal has its own identifier; a second reversal and an unreferenced refund are rejected', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));
@@ -238,7 +241,7 @@ describe('a payment from the till of the page', () => {
 });
 
 describe('an abort', () => {
-  test('while a card is waited for takes nothing', async (t) => {
+  test('an abort before the card is read takes no money', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));
@@ -254,7 +257,7 @@ describe('an abort', () => {
     assert.equal(abort?.status, 'Taken');
   });
 
-  test('once the platform has it is too late: it is rejected, and the payment stands', async (t) => {
+  test('an abort after the request to the platform is rejected, and the payment continues', async (t) => {
     const cloud = fakePlatform();
     const free = cloud.hold();
     const stage = open(t, cloud);
@@ -272,7 +275,7 @@ describe('an abort', () => {
 });
 
 describe('after a break', () => {
-  test('the till finds out what was paid meanwhile: money is taken once', async (t) => {
+  test('after a lost response the point of sale finds the payment, and money is taken once', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));
@@ -293,7 +296,7 @@ describe('after a break', () => {
     assert.ok(asked.includes('TransactionStatus'));
   });
 
-  test('a page that is loaded anew finds the sale that the platform approved', async (t) => {
+  test('a reloaded page finds the approved sale', async (t) => {
     const cloud = fakePlatform();
     cloud.meet('Hangs');
     const stage = open(t, cloud);
@@ -311,7 +314,7 @@ describe('after a break', () => {
     );
   });
 
-  test('a page that is loaded anew before a card was read has taken nothing', async (t) => {
+  test('a reload before the card is read takes no money', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));
@@ -322,7 +325,7 @@ describe('after a break', () => {
     assert.deepEqual([result, condition, stage.cloud.sold.length], ['Failure', 'Aborted', 0]);
   });
 
-  test('a page that is loaded anew before its holder has signed takes the sale back', async (t) => {
+  test('a reload before the signature reverses the sale', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));
@@ -335,18 +338,18 @@ describe('after a break', () => {
     assert.deepEqual([stage.cloud.operations.length, stage.cloud.confirmed.size], [1, 0]);
   });
 
-  test('a terminal that is left while its holder signs takes the sale back', async (t) => {
+  test('closing the terminal during the signature reverses the sale', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));
     await stage.shows('Card');
     stage.present('signature', 'Insert');
     await stage.shows('Signature');
-    await stage.terminal().off('Left');
+    await stage.terminal().switchOff('Left');
     assert.deepEqual([stage.cloud.operations.length, stage.cloud.confirmed.size], [1, 0]);
   });
 
-  test('a sale that was confirmed, and whose terminal did not hear of it, is given back', async (t) => {
+  test('a sale whose confirmation response was lost is refunded', async (t) => {
     const cloud = fakePlatform();
     const stage = open(t, cloud);
     await stage.shows('Idle');
@@ -362,7 +365,7 @@ describe('after a break', () => {
     );
   });
 
-  test('an answer of the platform that was lost is asked for', async (t) => {
+  test('a lost response of the platform is queried', async (t) => {
     const cloud = fakePlatform();
     cloud.meet('AnswerLost');
     const stage = open(t, cloud);
@@ -374,7 +377,7 @@ describe('after a break', () => {
     assert.deepEqual([stage.till().view().ended?.result, cloud.sold.length], ['Success', 1]);
   });
 
-  test('a sale that never came is none, once the platform would not take it any more', async (t) => {
+  test('a sale that did not arrive counts as not made after it expires', async (t) => {
     const cloud = fakePlatform();
     cloud.meet('NeverCame');
     const stage = open(t, cloud);
@@ -388,7 +391,7 @@ describe('after a break', () => {
     assert.equal(cloud.operations.length, 0);
   });
 
-  test('a sale without an outcome is owed back until the platform takes that', async (t) => {
+  test('the reversal of a sale with unknown outcome is repeated until the platform accepts it', async (t) => {
     const cloud = fakePlatform();
     cloud.meet('AnswerLost');
     cloud.setReachable(false);
@@ -400,15 +403,15 @@ describe('after a break', () => {
     await stage.shows('Declined');
     assert.equal(cloud.operations.length, 0);
     cloud.setReachable(true);
-    await stage.terminal().settle();
-    await stage.terminal().settle();
+    await stage.terminal().sendUnsentReversals();
+    await stage.terminal().sendUnsentReversals();
     assert.deepEqual(
       cloud.operations.map(({ verb, reversalReason }) => [verb, reversalReason]),
       [['cancel', 'Timeout']],
     );
   });
 
-  test('a terminal that was replaced keeps no sale that nobody can ask it for', async (t) => {
+  test('a replaced terminal reverses the sale that the point of sale cannot query', async (t) => {
     const cloud = fakePlatform();
     const free = cloud.hold();
     const stage = open(t, cloud);
@@ -417,7 +420,7 @@ describe('after a break', () => {
     await stage.shows('Card');
     stage.present('mastercard', 'Tap');
     await until('it is at the platform', () => cloud.sold.length === 1);
-    const off = stage.terminal().off('Replaced');
+    const off = stage.terminal().switchOff('Replaced');
     free();
     await off;
     assert.deepEqual(
@@ -429,7 +432,7 @@ describe('after a break', () => {
 });
 
 describe('the terminal of the page', () => {
-  test('tells how it is, and what it does not do', async (t) => {
+  test('it reports its status and the unsupported services', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().diagnose();
@@ -438,17 +441,17 @@ describe('the terminal of the page', () => {
     stage.till().askStatus();
     await until('it answers', () => stage.till().view().exchanges[0]?.status === 'Answered');
     assert.equal(stage.till().view().exchanges[0]?.condition, 'NotFound');
-    for (let more = 0; more < exchangesMost; more += 1) stage.till().diagnose();
+    for (let more = 0; more < maxExchanges; more += 1) stage.till().diagnose();
     await until('all are answered', () =>
       stage
         .till()
         .view()
         .exchanges.every(({ status }) => status === 'Answered'),
     );
-    assert.equal(stage.till().view().exchanges.length, exchangesMost);
+    assert.equal(stage.till().view().exchanges.length, maxExchanges);
   });
 
-  test('is not led astray by what is sent to it', async (t) => {
+  test('it rejects invalid messages', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     const header = {
@@ -490,7 +493,7 @@ describe('the terminal of the page', () => {
     assert.deepEqual(stage.faults, []);
   });
 
-  test('keeps little: the youngest services, and the answers of the youngest of these', async (t) => {
+  test('the storage is limited to the latest services and responses', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     for (let sale = 0; sale < 25; sale += 1) {
@@ -508,16 +511,16 @@ describe('the terminal of the page', () => {
   });
 });
 
-test('a message is shown part by part, and nothing of it is lost', () => {
-  const text = indented(
+test('the JSON tokens together are the complete message', () => {
+  const text = indentJson(
     JSON.stringify({ a: 'x "y": 1', n: -1.5e3, t: true, z: null, l: [1, 'false'], 'k"': '<b>' }),
   );
-  const parts = partsOf(text);
+  const parts = jsonTokens(text);
   assert.equal(parts.map((part) => part.text).join(''), text);
   assert.equal(parts.filter(({ kind }) => kind === 'key').length, 6);
   assert.deepEqual(
     parts.filter(({ kind }) => kind === 'word').map((part) => part.text),
     ['true', 'null'],
   );
-  assert.equal(indented('no JSON'), 'no JSON');
+  assert.equal(indentJson('no JSON'), 'no JSON');
 });

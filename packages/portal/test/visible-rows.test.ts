@@ -2,24 +2,24 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { sightOf } from '../src/table/visible-rows.ts';
+import { visibleRange } from '../src/table/visible-rows.ts';
 
-describe('the rows in sight', () => {
-  test('at the top, in the middle and at the end of a million', () => {
+describe('the visible rows', () => {
+  test('the range at the top, in the middle and at the end of a million rows', () => {
     const of = { clientHeight: 660, height: 33, count: 1_000_000 };
-    assert.deepEqual(sightOf({ ...of, scrollTop: 0 }), { first: 0, last: 32 });
-    assert.deepEqual(sightOf({ ...of, scrollTop: 3300 }), { first: 88, last: 132 });
+    assert.deepEqual(visibleRange({ ...of, scrollTop: 0 }), { first: 0, last: 32 });
+    assert.deepEqual(visibleRange({ ...of, scrollTop: 3300 }), { first: 88, last: 132 });
     const end = 33 * 1_000_000 - 660;
-    assert.deepEqual(sightOf({ ...of, scrollTop: end }), { first: 999_968, last: 999_999 });
+    assert.deepEqual(visibleRange({ ...of, scrollTop: end }), { first: 999_968, last: 999_999 });
   });
 
-  test('an empty list has none, and a list that became shorter is seen at its end', () => {
+  test('an empty list has no range, and a shortened list shows its end', () => {
     const of = { clientHeight: 660, height: 33 };
-    assert.deepEqual(sightOf({ ...of, scrollTop: 0, count: 0 }), { first: 0, last: -1 });
-    assert.deepEqual(sightOf({ ...of, scrollTop: 33_000, count: 10 }), { first: 9, last: 9 });
+    assert.deepEqual(visibleRange({ ...of, scrollTop: 0, count: 0 }), { first: 0, last: -1 });
+    assert.deepEqual(visibleRange({ ...of, scrollTop: 33_000, count: 10 }), { first: 9, last: 9 });
   });
 
-  test('what is in sight is drawn, and never much more', () => {
+  test('all visible rows are rendered, and only few more', () => {
     const frame = fc.record({
       scrollTop: fc.nat(33_000_000),
       clientHeight: fc.integer({ min: 1, max: 4000 }),
@@ -28,7 +28,7 @@ describe('the rows in sight', () => {
     });
     fc.assert(
       fc.property(frame, (of) => {
-        const { first, last } = sightOf(of);
+        const { first, last } = visibleRange(of);
         for (const y of [of.scrollTop, of.scrollTop + of.clientHeight - 1]) {
           const row = Math.floor(y / of.height);
           if (row < of.count) assert.ok(row >= first && row <= last, `row ${row}`);

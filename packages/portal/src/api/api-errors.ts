@@ -1,8 +1,11 @@
-/** Refusals of the platform (`application/problem+json`) as errors that a screen can show. */
+/**
+ * Errors of API calls; problems (`application/problem+json`, RFC 9457) become errors that a screen
+ * can show.
+ */
 
 import { defined, type Problem } from '@switchyard/contract';
 
-/** The words for a code come from the platform; these stand where no answer came at all. */
+/** The platform responded with a problem; its title and detail are texts for the user. */
 export class ProblemError extends Error {
   readonly problem: Problem;
 
@@ -21,7 +24,7 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Where the session has ended; the shell asks to sign in again. */
+/** The session has ended; the shell asks the user to sign in again. */
 export class SignedOutError extends Error {
   constructor() {
     super('signed out');
@@ -33,8 +36,8 @@ export function isProblem(fault: unknown, code?: string): fault is ProblemError 
   return fault instanceof ProblemError && (code === undefined || fault.problem.code === code);
 }
 
-/** What came is a problem, whoever sent it: a proxy on the way may answer with a page. */
-export function problemFrom(status: number, body: unknown, requestId: string): Problem {
+/** Fills missing members, because a proxy may respond with a page instead of a problem. */
+export function parseProblem(status: number, body: unknown, requestId: string): Problem {
   const read = typeof body === 'object' && body !== null ? (body as Partial<Problem>) : {};
   return {
     type: read.type ?? 'about:blank',
@@ -56,10 +59,10 @@ export function problemFrom(status: number, body: unknown, requestId: string): P
 }
 
 /**
- * What is wrong, by the path of the member as forms name it: `/address/country` is
- * `address.country`, `?limit` is `limit`.
+ * The error texts by form field: the pointer `/address/country` becomes `address.country`, `?limit`
+ * becomes `limit`.
  */
-export function faultsByField(fault: unknown): Record<string, string> {
+export function errorsByField(fault: unknown): Record<string, string> {
   if (!isProblem(fault)) return {};
   return Object.fromEntries(
     (fault.problem.errors ?? []).map(({ pointer, detail }) => [

@@ -1,29 +1,29 @@
-/** Calls of the platform's own API with the session of this browser: no token is ever seen here. */
+/** Calls the platform's API with the session cookie of this browser. The page never has a token. */
 import { defined } from '@switchyard/contract';
-import { ConnectionError, ProblemError, problemFrom, SignedOutError } from './api-errors.ts';
-import { connection } from './connection-monitor.ts';
+import { ConnectionError, ProblemError, parseProblem, SignedOutError } from './api-errors.ts';
+import { connectionMonitor } from './connection-monitor.ts';
 
 export type Query = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 export type CallOptions = {
   readonly query?: Query | undefined;
   readonly body?: unknown;
-  /** In place of `body`: a file as it is, with its media type. */
+  /** A file to send instead of `body`, with its media type. */
   readonly file?: { readonly content: Blob; readonly type: string } | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Of a change that may be sent twice and is to be made once. */
+  /** With this key, the platform executes a repeated request only once. */
   readonly idempotencyKey?: string | undefined;
   /** For instance `if-match`. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** What the page does by itself does not keep the session awake. */
+  /** Requests that the page sends by itself do not extend the session. */
   readonly isBackground?: boolean | undefined;
-  /** How long the whole answer may take. */
+  /** The time limit for the complete response. */
   readonly limitMs?: number | undefined;
-  /** A refusal is an answer like another: for whoever wants to see it as it came. */
-  readonly takesRefusals?: boolean | undefined;
+  /** Returns error responses to the caller instead of throwing them. */
+  readonly acceptsErrorResponses?: boolean | undefined;
 };
 
-export type Answered<Body> = {
+export type ApiResponse<Body> = {
   readonly body: Body;
   readonly status: number;
   readonly headers: Headers;
@@ -31,25 +31,27 @@ export type Answered<Body> = {
 
 const answerLimitMs = 60_000;
 
-type Watcher = {
+type CallObserver = {
   onSignedOut(): void;
   onUsed(): void;
-  /** A right is lacking: it may have been there when the page was opened. */
+  /**
+   * The user has no permission for the request; it may have been removed after the page was opened.
+   */
   onForbidden(): void;
 };
-let watcher: Watcher = { onSignedOut: () => {}, onUsed: () => {}, onForbidden: () => {} };
+let callObserver: CallObserver = { onSignedOut: () => {}, onUsed: () => {}, onForbidden: () => {} };
 
-/** The session hears of every call: one that was let in keeps it alive, one that was not ends it. */
-export function watchCalls(next: Watcher): void {
-  watcher = next;
+/** Registers the session monitor: an accepted call extends the session, a 401 ends it. */
+export function observeCalls(next: CallObserver): void {
+  callObserver = next;
 }
 
-export function addressWith(path: string, query: Query = {}): string {
-  const given = Object.entries(query).filter(
+export function urlWithQuery(path: string, query: Query = {}): string {
+  const present = Object.entries(query).filter(
     ([, value]) => value !== undefined && value !== null && value !== '',
   );
-  if (given.length === 0) return path;
-  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+  if (present.length === 0) return path;
+  return `${path}?${new URLSearchParams(present.map(([name, value]) => [name, String(value)]))}`;
 }
 
 async function readBody(response: Response): Promise<unknown> {
@@ -62,8 +64,8 @@ async function readBody(response: Response): Promise<unknown> {
   }
 }
 
-/** The answer itself, for streams and files; refusals are thrown here, too. */
-export async function callRaw(
+/** Returns the fetch response, for streams and files. Throws for error responses too. */
+export async function fetchResponse(
   method: string,
   path: string,
   options: CallOptions = {},
@@ -72,7 +74,7 @@ export async function callRaw(
   const limit = AbortSignal.timeout(options.limitMs ?? answerLimitMs);
   let response: Response;
   try {
-    response = await fetch(addressWith(path, query), {
+    response = await fetch(urlWithQuery(path, query), {
       method,
       credentials: 'same-origin',
       cache: 'no-store',
@@ -92,36 +94,36 @@ export async function callRaw(
     });
   } catch (fault) {
     if (signal?.aborted) throw fault;
-    connection.lost();
+    connectionMonitor.reportLost();
     throw new ConnectionError(fault);
   }
-  connection.found();
+  connectionMonitor.reportFound();
   if (response.status === 401) {
-    watcher.onSignedOut();
+    callObserver.onSignedOut();
     throw new SignedOutError();
   }
-  if (!isBackground) watcher.onUsed();
-  if (response.status === 403) watcher.onForbidden();
-  if (!response.ok && options.takesRefusals !== true) {
+  if (!isBackground) callObserver.onUsed();
+  if (response.status === 403) callObserver.onForbidden();
+  if (!response.ok && options.acceptsErrorResponses !== true) {
     const requestId = response.headers.get('x-request-id') ?? '';
-    throw new ProblemError(problemFrom(response.status, await readBody(response), requestId));
+    throw new ProblemError(parseProblem(response.status, await readBody(response), requestId));
   }
   return response;
 }
 
-/** With the status and the headers, for instance an ETag. */
-export async function call<Body>(
+/** Returns the body with the status and the headers, for example for an ETag. */
+export async function callApi<Body>(
   method: string,
   path: string,
   options?: CallOptions,
-): Promise<Answered<Body>> {
-  const response = await callRaw(method, path, options);
+): Promise<ApiResponse<Body>> {
+  const response = await fetchResponse(method, path, options);
   const body = (await readBody(response)) as Body;
   return { body, status: response.status, headers: response.headers };
 }
 
 async function bodyOf<Body>(method: string, path: string, options?: CallOptions): Promise<Body> {
-  const { body } = await call<Body>(method, path, options);
+  const { body } = await callApi<Body>(method, path, options);
   return body;
 }
 

@@ -1,39 +1,39 @@
-/** Whether the platform answers: a store that the banner of the shell listens to. */
+/** Monitors if the platform responds. The connection banner subscribes to it. */
 type Listener = () => void;
 
 const firstPauseMs = 2_000;
 const longestPauseMs = 30_000;
 
-export type Connection = {
+export type ConnectionMonitor = {
   readonly isLost: () => boolean;
   subscribe(listener: Listener): () => void;
-  /** No answer came: ask again until one does. */
-  lost(): void;
-  /** An answer came. */
-  found(): void;
+  /** A request got no response: probe the platform until it responds. */
+  reportLost(): void;
+  /** A request got a response. */
+  reportFound(): void;
 };
 
-/** @param ask resolves where the platform answers, whatever it says */
-export function createConnection(ask: () => Promise<unknown>): Connection {
+/** @param probe resolves if the platform responds with any status */
+export function createConnectionMonitor(probe: () => Promise<unknown>): ConnectionMonitor {
   const listeners = new Set<Listener>();
   let isLost = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  function tell(next: boolean): void {
+  function setLost(next: boolean): void {
     if (isLost === next) return;
     isLost = next;
     for (const listener of listeners) listener();
   }
 
-  function found(): void {
+  function reportFound(): void {
     clearTimeout(timer);
     timer = undefined;
-    tell(false);
+    setLost(false);
   }
 
-  function askAfter(pauseMs: number): void {
+  function probeAfter(pauseMs: number): void {
     timer = setTimeout(() => {
-      ask().then(found, () => askAfter(Math.min(pauseMs * 2, longestPauseMs)));
+      probe().then(reportFound, () => probeAfter(Math.min(pauseMs * 2, longestPauseMs)));
     }, pauseMs);
   }
 
@@ -43,14 +43,14 @@ export function createConnection(ask: () => Promise<unknown>): Connection {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    lost() {
-      tell(true);
-      if (timer === undefined) askAfter(firstPauseMs);
+    reportLost() {
+      setLost(true);
+      if (timer === undefined) probeAfter(firstPauseMs);
     },
-    found,
+    reportFound,
   };
 }
 
-export const connection: Connection = createConnection(() =>
+export const connectionMonitor: ConnectionMonitor = createConnectionMonitor(() =>
   fetch('/portal/', { method: 'HEAD', cache: 'no-store' }),
 );

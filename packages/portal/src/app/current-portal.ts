@@ -1,8 +1,10 @@
-/** The two addresses that open the portal: that of acquirers and merchants, and that of providers. */
-export type Entry = 'portal' | 'provider-portal';
+/**
+ * The portal in the address of this page: for acquirers and merchants, or for service providers.
+ */
+export type PortalName = 'portal' | 'provider-portal';
 
-export function entryOf(pathname: string): Entry {
+export function portalOfPath(pathname: string): PortalName {
   return pathname.startsWith('/provider-portal') ? 'provider-portal' : 'portal';
 }
 
-export const entry: Entry = entryOf(location.pathname);
+export const currentPortal: PortalName = portalOfPath(location.pathname);

@@ -1,39 +1,45 @@
-/** Whom a screen is for: the rail, the addresses and every way to a screen ask the same question. */
+/**
+ * Decides which users may open a screen; the sidebar, the routes and all links use the same rule.
+ */
 import type { Permission } from '@switchyard/contract';
 import type { Session } from '../session/session.ts';
-import type { Entry } from './current-portal.ts';
+import type { PortalName } from './current-portal.ts';
 
-export type Access = {
-  /** One of these permissions is enough; an empty list is for everybody. */
-  readonly needs: readonly Permission[];
-  readonly entries: readonly Entry[];
-  /** The organisation's alone: no merchant is shown it. */
-  readonly isOfOrganization?: true;
-  /** Of the organisation that operates the platform alone. */
-  readonly isOfOperator?: true;
-  /** Left out where it stands everywhere. */
+export type ScreenAccess = {
+  /** The user needs one of these permissions. If empty, all users may open the screen. */
+  readonly requiresOneOf: readonly Permission[];
+  readonly portals: readonly PortalName[];
+  /** Only for users of the organisation, not for users of a merchant. */
+  readonly isOrganizationOnly?: true;
+  /** Only for the organisation that operates the platform. */
+  readonly isOperatorOnly?: true;
+  /** If omitted, the screen exists in all environments. */
   readonly environments?: readonly Session['environment'][];
 };
 
-export type Visitor = Pick<Session, 'permissions' | 'environment' | 'merchantId' | 'isOperator'>;
+export type PortalUser = Pick<Session, 'permissions' | 'environment' | 'merchantId' | 'isOperator'>;
 
-/** Whether it is there at all, whoever asks. */
-export function isHere(
-  { entries, environments }: Access,
-  { environment }: Pick<Visitor, 'environment'>,
-  entry: Entry,
+/** Whether the screen exists in this portal and environment, for any user. */
+export function isAvailable(
+  { portals, environments }: ScreenAccess,
+  { environment }: Pick<PortalUser, 'environment'>,
+  entry: PortalName,
 ): boolean {
-  return entries.includes(entry) && (environments?.includes(environment) ?? true);
+  return portals.includes(entry) && (environments?.includes(environment) ?? true);
 }
 
-/** Whether it is there, and for this user. */
-export function isOpenTo(access: Access, visitor: Visitor, entry: Entry): boolean {
-  const { needs, isOfOrganization, isOfOperator } = access;
+/** Whether the screen exists and this user may open it. */
+export function isAccessibleTo(
+  access: ScreenAccess,
+  visitor: PortalUser,
+  entry: PortalName,
+): boolean {
+  const { requiresOneOf, isOrganizationOnly, isOperatorOnly } = access;
   const { permissions, merchantId, isOperator } = visitor;
   return (
-    isHere(access, visitor, entry) &&
-    (isOfOrganization === undefined || merchantId === undefined) &&
-    (isOfOperator === undefined || isOperator === true) &&
-    (needs.length === 0 || needs.some((each) => permissions.includes(each)))
+    isAvailable(access, visitor, entry) &&
+    (isOrganizationOnly === undefined || merchantId === undefined) &&
+    (isOperatorOnly === undefined || isOperator === true) &&
+    (requiresOneOf.length === 0 || requiresOneOf.some((each) => permissions.includes(each)))
   );
 }

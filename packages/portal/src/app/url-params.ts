@@ -1,24 +1,27 @@
-/** A part of the address, `$transactionId`, and whatever is typed behind the question mark. */
+/** Path parameters, such as `$transactionId`, and search parameters of the page address. */
 import { useParams, useSearch } from '@tanstack/react-router';
 import { useRef } from 'react';
 
-/** A screen that is being left may be drawn once more, when its address is gone already. */
-const leaving = { strict: false, shouldThrow: false } as const;
+/** React may render a screen once more after the router has left its route. */
+const lenientOptions = { strict: false, shouldThrow: false } as const;
 
-/** While the screen is left it keeps what it had. */
+/** Keeps the last value while the router leaves the screen. */
 function useLast<Value>(value: Value | undefined, first: Value): Value {
   const last = useRef(first);
   if (value !== undefined) last.current = value;
   return last.current;
 }
 
-export function useParam(name: string): string {
-  const params = useParams(leaving) as Readonly<Record<string, string>> | undefined;
+export function usePathParam(name: string): string {
+  const params = useParams(lenientOptions) as Readonly<Record<string, string>> | undefined;
   return useLast(params?.[name], '');
 }
 
-const none: Readonly<Record<string, string>> = {};
+const noParams: Readonly<Record<string, string>> = {};
 
-export function useTexts(): Readonly<Record<string, string>> {
-  return useLast(useSearch(leaving) as Readonly<Record<string, string>> | undefined, none);
+export function useSearchParams(): Readonly<Record<string, string>> {
+  return useLast(
+    useSearch(lenientOptions) as Readonly<Record<string, string>> | undefined,
+    noParams,
+  );
 }

@@ -1,15 +1,18 @@
-/** The arithmetic of charts. */
+/** Calculates scales and lines of charts. */
 
-/** The next of 1, 2, 2.5 and 5 times a power of ten at or above a value. */
-export function niceTop(value: number): number {
+/** Rounds up to 1, 2, 2.5 or 5 times a power of ten. */
+export function roundUpScale(value: number): number {
   if (!(value > 0)) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   const step = [1, 2, 2.5, 5, 10].find((each) => each * power >= value) ?? 10;
   return step * power;
 }
 
-/** A line through the middles of columns in a square of 100; where a value is lacking it is broken. */
-export function pathOf(values: readonly (number | undefined)[], top: number): string {
+/**
+ * An SVG path in a square of 100, through the middle of each column. Missing values interrupt the
+ * line.
+ */
+export function linePath(values: readonly (number | undefined)[], top: number): string {
   const width = 100 / Math.max(1, values.length);
   let isDrawing = false;
   return values
@@ -27,10 +30,10 @@ export function pathOf(values: readonly (number | undefined)[], top: number): st
     .join('');
 }
 
-/** Values without a neighbour, which no line can show: a point for each. */
-export function pointsOf(values: readonly (number | undefined)[], top: number): string {
+/** An SVG path with a point for each value that has no neighbour. */
+export function isolatedPoints(values: readonly (number | undefined)[], top: number): string {
   const alone = values.map((value, index) =>
     values[index - 1] === undefined && values[index + 1] === undefined ? value : undefined,
   );
-  return pathOf(alone, top);
+  return linePath(alone, top);
 }

@@ -1,24 +1,24 @@
-/** A small chart over days or hours, bars or lines, and the same figures as a table. */
+/** A bar or line chart over days or hours, with the same values as a table. */
 import { Table } from '@mantine/core';
 import { useId, useState } from 'react';
 import { useTranslate } from '../locales/index.ts';
-import { niceTop, pathOf, pointsOf } from './chart-scale.ts';
+import { isolatedPoints, linePath, roundUpScale } from './chart-scale.ts';
 import './chart.css';
 
 export type Series = {
   readonly name: string;
-  /** One for each label; undefined where there is none. */
+  /** One value for each label; undefined if there is none. */
   readonly values: readonly (number | undefined)[];
 };
 
 export type ChartProps = {
-  /** Says what it shows, to those who hear it. */
+  /** The accessible name of the chart. */
   readonly title: string;
   readonly kind: 'bars' | 'lines';
   readonly labels: readonly string[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
-  /** Where the scale ends; without it a round number above the greatest value. */
+  /** The end of the scale. The default is a round number above the highest value. */
   readonly top?: number;
   readonly labelHeader: string;
 };
@@ -29,11 +29,11 @@ export function Chart(props: ChartProps) {
   const { title, kind, labels, series, format, top } = props;
   const t = useTranslate('components');
   const id = useId();
-  const [shown, setShown] = useState<number | undefined>(undefined);
+  const [activeIndex, setActiveIndex] = useState<number | undefined>(undefined);
   const values = series.flatMap((each) => each.values.filter((value) => value !== undefined));
-  const height = top ?? niceTop(Math.max(0, ...values));
+  const height = top ?? roundUpScale(Math.max(0, ...values));
   const every = Math.ceil(labels.length / labelsMost);
-  const at = shown ?? labels.length - 1;
+  const at = activeIndex ?? labels.length - 1;
   return (
     <figure className="sy-chart" aria-labelledby={id}>
       <figcaption id={id} className="sy-unseen">
@@ -54,14 +54,14 @@ export function Chart(props: ChartProps) {
           <span>{format(height / 2)}</span>
           <span>{format(0)}</span>
         </div>
-        <div className="sy-chart-plot" onPointerLeave={() => setShown(undefined)}>
+        <div className="sy-chart-plot" onPointerLeave={() => setActiveIndex(undefined)}>
           {kind === 'lines' && <Lines series={series} height={height} />}
           {labels.map((label, index) => (
             <div
               key={label}
               className="sy-chart-column"
               data-shown={index === at}
-              onPointerEnter={() => setShown(index)}
+              onPointerEnter={() => setActiveIndex(index)}
             >
               {kind === 'bars' && <Bar value={series[0]?.values[index] ?? 0} top={height} />}
               <span data-minor={(index / every) % 2 === 1}>{index % every === 0 ? label : ''}</span>
@@ -92,8 +92,8 @@ function Lines({
     <svg viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
       {series.map(({ name, values }, index) => (
         <g key={name} data-series={index}>
-          <path d={pathOf(values, height)} />
-          <path className="sy-chart-point" d={pointsOf(values, height)} />
+          <path d={linePath(values, height)} />
+          <path className="sy-chart-point" d={isolatedPoints(values, height)} />
         </g>
       ))}
     </svg>
@@ -129,7 +129,10 @@ function Figures({ title, labelHeader, labels, series, format }: ChartProps) {
   );
 }
 
-/** Shares of a whole as bars that lie, each with its name and figure: a list needs no table beside it. */
+/**
+ * Horizontal bars with a name and a value each. Screen readers read the list, so no table is
+ * needed.
+ */
 export function Ranking({
   items,
   format,

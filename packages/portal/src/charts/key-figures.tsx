@@ -1,8 +1,8 @@
-/** The few figures that stand above everything else. */
+/** Shows a few key figures above a list or a chart. */
 import type { ReactNode } from 'react';
 import './chart.css';
 
-export function Figures({
+export function KeyFigures({
   items,
 }: {
   readonly items: readonly {

@@ -1,17 +1,17 @@
-/** What may be done with a thing, behind one button. */
+/** A menu of actions behind one button. */
 import { Button, Menu } from '@mantine/core';
 import { Icon } from './icon.tsx';
 
-export type VerbMenuProps<Verb extends string> = {
-  /** Of the button. */
+export type ActionMenuProps<Verb extends string> = {
+  /** The text of the button. */
   readonly label: string;
-  readonly verbs: readonly Verb[];
+  readonly actions: readonly Verb[];
   readonly textOf: (verb: Verb) => string;
   readonly onChoose: (verb: Verb) => void;
 };
 
-export function VerbMenu<Verb extends string>(props: VerbMenuProps<Verb>) {
-  const { label, verbs, textOf, onChoose } = props;
+export function ActionMenu<Verb extends string>(props: ActionMenuProps<Verb>) {
+  const { label, actions, textOf, onChoose } = props;
   return (
     <Menu position="bottom-end">
       <Menu.Target>
@@ -20,9 +20,9 @@ export function VerbMenu<Verb extends string>(props: VerbMenuProps<Verb>) {
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        {verbs.map((verb) => (
-          <Menu.Item key={verb} onClick={() => onChoose(verb)}>
-            {textOf(verb)}
+        {actions.map((action) => (
+          <Menu.Item key={action} onClick={() => onChoose(action)}>
+            {textOf(action)}
           </Menu.Item>
         ))}
       </Menu.Dropdown>

@@ -1,4 +1,4 @@
-/** The icons of the portal: strokes in a square of 24, drawn in the colour of the text beside them. */
+/** The icons of the portal: SVG strokes in a 24 by 24 square, in the text colour. */
 const paths = {
   home: 'M4 11 12 4l8 7M6 9.5V20h4.5v-5h3v5H18V9.5',
   payments: 'M3 6.5h18v11H3zM3 10h18M6.5 14.5h4',
@@ -66,7 +66,7 @@ const paths = {
 
 export type IconName = keyof typeof paths;
 
-/** Says nothing to those who hear the page: what it stands beside does. */
+/** Hidden from screen readers; the text beside it has the meaning. */
 export function Icon({
   name,
   size = 18,

@@ -1,20 +1,20 @@
-/** Days as the filters have them become the instants that lists are asked with. */
+/** Converts the days of a filter to the instants of a list request. */
 import type { Query } from '../api/client.ts';
-import { dayBefore, type Formats, isDay } from '../session/locale-formats.ts';
+import { type Formats, isDay, subtractDays } from '../session/locale-formats.ts';
 
-/** What is no day, such as one that is half typed, narrows nothing. */
-export const dayIn = (text: string | undefined): string | undefined =>
+/** Returns undefined for an invalid or incomplete day, so the filter is ignored. */
+export const validDay = (text: string | undefined): string | undefined =>
   text !== undefined && isDay(text) ? text : undefined;
 
-/** In the zone of the user; the last day is meant whole. */
-export function withInstants(
+/** In the time zone of the user; the last day is included. */
+export function withDayRange(
   { from: first, to: last, ...rest }: Readonly<Partial<Record<string, string>>>,
   formats: Formats,
 ): Query {
-  const [from, to] = [dayIn(first), dayIn(last)];
+  const [from, to] = [validDay(first), validDay(last)];
   return {
     ...rest,
     from: from === undefined ? undefined : formats.dayStart(from),
-    to: to === undefined ? undefined : formats.dayStart(dayBefore(to, -1)),
+    to: to === undefined ? undefined : formats.dayStart(subtractDays(to, -1)),
   };
 }

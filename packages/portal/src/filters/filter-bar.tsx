@@ -1,11 +1,11 @@
-/** The filters of a list in one line, all of them in the address. */
+/** The filters of a list in one line. The page address contains their values. */
 import { Button, MultiSelect, Select, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { type ReactNode, useEffect, useState } from 'react';
 import { Icon } from '../components/icon.tsx';
 import { useTranslate } from '../locales/index.ts';
 import { PeriodField } from './period-field.tsx';
-import { ViewsMenu } from './saved-views-menu.tsx';
+import { SavedViewsMenu } from './saved-views-menu.tsx';
 import type { FilterValues } from './use-filters.ts';
 import './filter-bar.css';
 
@@ -18,10 +18,10 @@ export type FilterField<Name extends string> =
       readonly name: Name;
       readonly label: string;
       readonly options: readonly Option[];
-      /** One of them always holds: there is nothing to take away. */
+      /** One option is always selected, so it cannot be cleared. */
       readonly isAlwaysSet?: boolean;
     }
-  /** Two days, `from` and `to` in the address, the second one included. */
+  /** Two days, `from` and `to` in the page address, both included. */
   | { readonly kind: 'period'; readonly from: Name; readonly to: Name; readonly label: string };
 
 const pauseMs = 300;
@@ -29,19 +29,19 @@ const pauseMs = 300;
 export function FilterBar<Name extends string>({
   fields,
   values,
-  given = values,
+  chosenValues = values,
   onChange,
   views,
   children,
 }: {
   readonly fields: readonly FilterField<Name>[];
   readonly values: FilterValues<Name>;
-  /** What was chosen, where values hold more: what stands where nothing was. */
-  readonly given?: FilterValues<Name>;
+  /** The values that the user chose, if `values` also contains defaults. */
+  readonly chosenValues?: FilterValues<Name>;
   readonly onChange: (change: FilterValues<Name>) => void;
-  /** The name of the list whose views can be saved; without it none can. */
+  /** The name of the list for saved views; without it, views cannot be saved. */
   readonly views?: string;
-  /** Further buttons at the end. */
+  /** More buttons at the end of the line. */
   readonly children?: ReactNode;
 }) {
   const t = useTranslate('components');
@@ -49,8 +49,8 @@ export function FilterBar<Name extends string>({
     field.kind === 'period' ? [field.from, field.to] : [field.name],
   );
   const [isOpen, setOpen] = useState(false);
-  const chosen = names.filter((name) => given[name] !== undefined).length;
-  const none = Object.fromEntries(names.map((name) => [name, ''])) as FilterValues<Name>;
+  const chosen = names.filter((name) => chosenValues[name] !== undefined).length;
+  const noValues = Object.fromEntries(names.map((name) => [name, ''])) as FilterValues<Name>;
   return (
     <search className="sy-filters" data-open={isOpen}>
       {fields.map((field) => (
@@ -76,13 +76,13 @@ export function FilterBar<Name extends string>({
         <Button
           variant="subtle"
           leftSection={<Icon name="close" size={14} />}
-          onClick={() => onChange(none)}
+          onClick={() => onChange(noValues)}
         >
           {t('filters.clear')}
         </Button>
       )}
       <div className="sy-filters-end">
-        {views !== undefined && <ViewsMenu list={views} />}
+        {views !== undefined && <SavedViewsMenu list={views} />}
         {children}
       </div>
     </search>
@@ -139,7 +139,7 @@ function Field<Name extends string>({
   }
 }
 
-/** Several at once, with commas in the address. */
+/** Several options, separated by commas in the page address. */
 function Choices<Name extends string>({
   field,
   value,
@@ -168,7 +168,7 @@ function Choices<Name extends string>({
   );
 }
 
-/** What is typed is looked for once the typing pauses. */
+/** Applies the text after a pause in typing. */
 function TextField({
   label,
   isSearch,
@@ -181,8 +181,8 @@ function TextField({
   readonly onChange: (value: string) => void;
 }) {
   const [text, setText] = useState(value);
-  const tell = useDebouncedCallback((next: string) => onChange(next.trim()), pauseMs);
-  // The address may change by itself: a saved view, the way back.
+  const changeLater = useDebouncedCallback((next: string) => onChange(next.trim()), pauseMs);
+  // The page address also changes by a saved view or by the back button.
   useEffect(() => setText((typed) => (typed.trim() === value ? typed : value)), [value]);
   return (
     <TextInput
@@ -195,7 +195,7 @@ function TextField({
       value={text}
       onChange={({ currentTarget }) => {
         setText(currentTarget.value);
-        tell(currentTarget.value);
+        changeLater(currentTarget.value);
       }}
     />
   );

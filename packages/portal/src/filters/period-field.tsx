@@ -1,14 +1,14 @@
-/** A stretch of days: one of the usual ones, or any two days. */
+/** Selects a period: a preset or any two days. */
 import { Button, Menu, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { Icon } from '../components/icon.tsx';
 import { useTranslate } from '../locales/index.ts';
 import { nowMs } from '../session/clock.ts';
-import { dayBefore } from '../session/locale-formats.ts';
+import { subtractDays } from '../session/locale-formats.ts';
 import { useFormats } from '../session/use-session.ts';
 
-/** The word of a usual stretch, and how many days before today it begins and ends. */
-const usual = [
+/** The locale key of a preset period, and its first and last day as days before today. */
+const presetPeriods = [
   ['today', 0, 0],
   ['yesterday', 1, 1],
   ['week', 6, 0],
@@ -31,15 +31,15 @@ export function PeriodField({
   const formats = useFormats();
   const [isOpen, setOpen] = useState(false);
   const today = formats.dayOf(nowMs());
-  const named = usual.find(
-    ([, first, last]) => from === dayBefore(today, first) && to === dayBefore(today, last),
+  const preset = presetPeriods.find(
+    ([, first, last]) => from === subtractDays(today, first) && to === subtractDays(today, last),
   );
   const open = (day: string) => (day === '' ? '…' : formats.day(day));
-  const shown =
+  const text =
     from === '' && to === ''
       ? label
-      : named !== undefined
-        ? t(`period.${named[0]}`)
+      : preset !== undefined
+        ? t(`period.${preset[0]}`)
         : `${open(from)} – ${open(to)}`;
   return (
     <Menu opened={isOpen} onChange={setOpen} position="bottom-start" trapFocus>
@@ -49,16 +49,16 @@ export function PeriodField({
           className="sy-filter-period"
           leftSection={<Icon name="clock" size={16} />}
           rightSection={<Icon name="chevronDown" size={14} />}
-          aria-label={`${label}: ${shown}`}
+          aria-label={`${label}: ${text}`}
         >
-          {shown}
+          {text}
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        {usual.map(([word, first, last]) => (
+        {presetPeriods.map(([word, first, last]) => (
           <Menu.Item
             key={word}
-            onClick={() => onChange(dayBefore(today, first), dayBefore(today, last))}
+            onClick={() => onChange(subtractDays(today, first), subtractDays(today, last))}
           >
             {t(`period.${word}`)}
           </Menu.Item>

@@ -1,13 +1,13 @@
-/** The menu of saved views of a list: apply one, keep the present filters as one, delete one. */
+/** The menu of saved views: apply, save or delete a view. */
 import { ActionIcon, Button, Menu, Modal, TextInput } from '@mantine/core';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { Icon } from '../components/icon.tsx';
 import { useTranslate } from '../locales/index.ts';
 import { useSession } from '../session/use-session.ts';
-import { nameMost, readViews, type SavedView, withView, writeViews } from './saved-views.ts';
+import { addView, maxNameLength, readViews, type SavedView, writeViews } from './saved-views.ts';
 
-export function ViewsMenu({ list }: { readonly list: string }) {
+export function SavedViewsMenu({ list }: { readonly list: string }) {
   const t = useTranslate('components');
   const { sub } = useSession().user;
   const navigate = useNavigate();
@@ -15,7 +15,7 @@ export function ViewsMenu({ list }: { readonly list: string }) {
   const [views, setViews] = useState(() => readViews(list, sub));
   const [isNaming, setNaming] = useState(false);
 
-  function keep(next: SavedView[]): void {
+  function storeViews(next: SavedView[]): void {
     writeViews(list, sub, next);
     setViews(next);
   }
@@ -44,7 +44,7 @@ export function ViewsMenu({ list }: { readonly list: string }) {
                 variant="subtle"
                 color="gray"
                 aria-label={t('views.delete', { name: view.name })}
-                onClick={() => keep(views.filter(({ name }) => name !== view.name))}
+                onClick={() => storeViews(views.filter(({ name }) => name !== view.name))}
               >
                 <Icon name="trash" size={16} />
               </ActionIcon>
@@ -68,7 +68,7 @@ export function ViewsMenu({ list }: { readonly list: string }) {
       >
         <NameForm
           onName={(name) => {
-            keep(withView(views, { name, search }));
+            storeViews(addView(views, { name, search }));
             setNaming(false);
           }}
         />
@@ -89,7 +89,7 @@ function NameForm({ onName }: { readonly onName: (name: string) => void }) {
       <TextInput
         label={t('views.name')}
         value={name}
-        maxLength={nameMost}
+        maxLength={maxNameLength}
         data-autofocus
         onChange={({ currentTarget }) => setName(currentTarget.value)}
       />

@@ -1,20 +1,24 @@
-/** The filters of a list live in the address: it can be shared, kept and gone back to. */
+/**
+ * Reads and changes the filters of a list in the page address, so users can share and restore them.
+ */
 import { useNavigate } from '@tanstack/react-router';
 import { useCallback, useMemo } from 'react';
-import { useTexts } from '../app/url-params.ts';
+import { useSearchParams } from '../app/url-params.ts';
 
 export type FilterValues<Name extends string> = Readonly<Partial<Record<Name, string>>>;
 
 export function useFilters<Name extends string>(
   names: readonly Name[],
 ): [FilterValues<Name>, (change: FilterValues<Name>) => void] {
-  const search = useTexts();
+  const search = useSearchParams();
   const navigate = useNavigate();
   const list = names.join(' ');
   const values = useMemo(() => {
-    const known = list.split(' ') as Name[];
-    const given = known.filter((name) => search[name] !== undefined && search[name] !== '');
-    return Object.fromEntries(given.map((name) => [name, search[name]])) as FilterValues<Name>;
+    const filterNames = list.split(' ') as Name[];
+    const setNames = filterNames.filter(
+      (name) => search[name] !== undefined && search[name] !== '',
+    );
+    return Object.fromEntries(setNames.map((name) => [name, search[name]])) as FilterValues<Name>;
   }, [search, list]);
   const change = useCallback(
     (next: FilterValues<Name>) => {

@@ -48,8 +48,8 @@ export function localeFor(language: Language, locale: string | undefined): strin
 
 function loadNamespace(language: Language, namespace: string): Promise<void> {
   const key = `${language} ${namespace}`;
-  const known = loads.get(key);
-  if (known !== undefined) return known;
+  const started = loads.get(key);
+  if (started !== undefined) return started;
   const load = loaders.get(key);
   if (load === undefined) throw new Error(`no locale file for ${key}`);
   const loading: Promise<void> = load().then((texts) => {
@@ -97,8 +97,8 @@ export function useTranslate(namespace: string): Translate {
   // A component that has suspended must call `use` again, also if the texts are loaded.
   use(loadNamespace(language, namespace));
   const key = `${language} ${namespace}`;
-  const known = translators.get(key);
-  if (known !== undefined) return known;
+  const cached = translators.get(key);
+  if (cached !== undefined) return cached;
   const fixed = i18n.getFixedT(language, namespace);
   const translate: Translate = (name, values) => String(fixed(name, { ...values }));
   translators.set(key, translate);

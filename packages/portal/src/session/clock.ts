@@ -1,4 +1,4 @@
-/** The time of day, in one place, so that nothing else of the portal reads a clock. */
+/** The only place of the portal that reads the clock. */
 export function nowMs(): number {
   return Date.now();
 }

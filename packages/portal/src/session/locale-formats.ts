@@ -1,8 +1,8 @@
-/** Numbers, money and times as their reader writes them: by locale, time zone and pattern of the user. */
+/** Formats numbers, money and times by the locale, time zone and pattern of the user. */
 import { exponentOf } from '@switchyard/money';
 
 export type Formats = {
-  /** Amounts in minor units; unknown currencies are shown as they came. */
+  /** Formats minor units; the code of an unknown currency is displayed unchanged. */
   money(minor: number | bigint, currency: string): string;
   number(value: number, options?: Intl.NumberFormatOptions): string;
   percent(share: number): string;
@@ -11,17 +11,17 @@ export type Formats = {
   /** With seconds and milliseconds, for timelines. */
   exactTime(at: string | number): string;
   date(at: string | number): string;
-  /** `2026-03-01` as a day, which has no time zone. */
+  /** Formats the day `2026-03-01`, without a time zone. */
   day(day: string): string;
-  /** The day of an instant in the zone of the user, `2026-03-01`. */
+  /** The day `2026-03-01` of an instant, in the time zone of the user. */
   dayOf(at: number): string;
-  /** The instant at which a day begins in the zone of the user. */
+  /** The instant when a day begins in the time zone of the user. */
   dayStart(day: string): string;
   readonly zone: string;
   readonly locale: string;
 };
 
-export type FormatFacts = {
+export type FormatOptions = {
   readonly locale: string;
   readonly zone: string;
   readonly pattern?: string | undefined;
@@ -35,7 +35,7 @@ function partsOf(format: Intl.DateTimeFormat, at: number): Parts {
   return Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
 }
 
-/** The words of Unicode's patterns (TR 35) that dates and times are written with. */
+/** The supported fields of Unicode date patterns (TR 35). */
 const patternWords: Readonly<Record<string, (parts: Parts) => string>> = {
   yyyy: (parts) => parts['year'] ?? '',
   yy: (parts) => (parts['year'] ?? '').slice(-2),
@@ -45,18 +45,18 @@ const patternWords: Readonly<Record<string, (parts: Parts) => string>> = {
   d: (parts) => String(Number(parts['day'])),
   HH: (parts) => parts['hour'] ?? '',
   H: (parts) => String(Number(parts['hour'])),
-  hh: (parts) => String(twelve(parts)).padStart(2, '0'),
-  h: (parts) => String(twelve(parts)),
+  hh: (parts) => String(hourOf12(parts)).padStart(2, '0'),
+  h: (parts) => String(hourOf12(parts)),
   mm: (parts) => parts['minute'] ?? '',
   ss: (parts) => parts['second'] ?? '',
   a: (parts) => (Number(parts['hour']) < 12 ? 'AM' : 'PM'),
 };
 
-function twelve(parts: Parts): number {
+function hourOf12(parts: Parts): number {
   return Number(parts['hour']) % 12 || 12;
 }
 
-/** Undefined where the pattern holds a word that is none of these: the locale decides then. */
+/** Returns undefined for a pattern with other fields; then the locale decides. */
 export function readPattern(pattern: string): ((parts: Parts) => string) | undefined {
   const written = pattern.replaceAll('YYYY', 'yyyy').replaceAll('DD', 'dd');
   const pieces = written.match(/'[^']*'|([A-Za-z])\1*|[^A-Za-z']+/g) ?? [];
@@ -78,34 +78,34 @@ function isZone(zone: string): boolean {
   }
 }
 
-/** The decimals come from ISO's exponent: what the browser knows of a currency may differ. */
+/** The decimals come from ISO 4217, because the browser may use others. */
 function moneyWriter(locale: string): Formats['money'] {
-  const known = new Map<string, Intl.NumberFormat>();
+  const cache = new Map<string, Intl.NumberFormat>();
   function formatOf(currency: string): { format: Intl.NumberFormat; exponent: number } | undefined {
     try {
       const exponent = exponentOf(currency);
       const digits = { minimumFractionDigits: exponent, maximumFractionDigits: exponent };
       const style = { style: 'currency', currency, currencyDisplay: 'code' } as const;
-      const format = known.get(currency) ?? new Intl.NumberFormat(locale, { ...style, ...digits });
-      known.set(currency, format);
+      const format = cache.get(currency) ?? new Intl.NumberFormat(locale, { ...style, ...digits });
+      cache.set(currency, format);
       return { format, exponent };
     } catch {
       return undefined;
     }
   }
   return (minor, currency) => {
-    const found = formatOf(currency);
-    if (found === undefined) return `${minor} ${currency}`;
-    const { format, exponent } = found;
+    const currencyFormat = formatOf(currency);
+    if (currencyFormat === undefined) return `${minor} ${currency}`;
+    const { format, exponent } = currencyFormat;
     const text = String(minor < 0 ? -minor : minor).padStart(exponent + 1, '0');
     const whole = exponent === 0 ? text : `${text.slice(0, -exponent)}.${text.slice(-exponent)}`;
-    // As text: a number does not hold the sums of many large amounts exactly.
+    // A text, because a number cannot hold large totals exactly.
     return format.format(`${minor < 0 ? '-' : ''}${whole}` as Intl.StringNumericLiteral);
   };
 }
 
-export function createFormats({ locale, zone: wanted, pattern }: FormatFacts): Formats {
-  const zone = isZone(wanted) ? wanted : 'UTC';
+export function createFormats({ locale, zone: requestedZone, pattern }: FormatOptions): Formats {
+  const zone = isZone(requestedZone) ? requestedZone : 'UTC';
   const plain = new Intl.DateTimeFormat(locale, {
     dateStyle: 'medium',
     timeStyle: 'short',
@@ -140,17 +140,17 @@ export function createFormats({ locale, zone: wanted, pattern }: FormatFacts): F
     return Number.isNaN(value) ? String(at) : show(value);
   };
 
-  /** With four digits in every year: `0002-03-05` is what stands there while somebody types 2026. */
+  /** Years have four digits, because a date input gives `0002-03-05` while the user types 2026. */
   function dayOf(at: number): string {
     const { year = '', month, day } = partsOf(digits, at);
     return `${year.padStart(4, '0')}-${month}-${day}`;
   }
 
-  /** What the clocks of the zone show, minus UTC, at an instant. */
+  /** The offset of the time zone to UTC at an instant, in milliseconds. */
   function offsetAt(at: number): number {
     const { hour, minute, second } = partsOf(digits, at);
-    const shown = Date.parse(`${dayOf(at)}T${hour}:${minute}:${second}Z`);
-    return shown - Math.floor(at / 1_000) * 1_000;
+    const localMs = Date.parse(`${dayOf(at)}T${hour}:${minute}:${second}Z`);
+    return localMs - Math.floor(at / 1_000) * 1_000;
   }
 
   const numbers = new Intl.NumberFormat(locale);
@@ -168,7 +168,7 @@ export function createFormats({ locale, zone: wanted, pattern }: FormatFacts): F
     dayStart(day) {
       const utc = Date.parse(`${day}T00:00:00Z`);
       const first = utc - offsetAt(utc);
-      // The offset may change between the two, where clocks are moved in the night.
+      // The offset may change at night for daylight saving time.
       const start = utc - offsetAt(first);
       return new Date(dayOf(start) === day ? start : first).toISOString();
     },
@@ -177,17 +177,17 @@ export function createFormats({ locale, zone: wanted, pattern }: FormatFacts): F
   };
 }
 
-/** The day some days before another one. */
-export function dayBefore(day: string, days: number): string {
+/** The day a number of days earlier. */
+export function subtractDays(day: string, days: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) - days * dayMs).toISOString().slice(0, 10);
 }
 
 const firstDay = '1970-01-01';
-/** The day behind it has a year of five digits. */
+/** The next day would have a five-digit year. */
 const lastDay = '9999-12-30';
 
-/** Whether a text, as an address may hold any, is a day that can be asked for. */
+/** Whether a text is a valid day. */
 export function isDay(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text) || text < firstDay || text > lastDay) return false;
-  return Number.isFinite(Date.parse(`${text}T00:00:00Z`)) && dayBefore(text, 0) === text;
+  return Number.isFinite(Date.parse(`${text}T00:00:00Z`)) && subtractDays(text, 0) === text;
 }

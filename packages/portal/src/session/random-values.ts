@@ -1,11 +1,11 @@
-/** What has to be random, in one place: identifiers, and numbers that nobody can foresee. */
+/** The only place of the portal that makes random values. */
 
-/** An identifier that nobody else has: of an operation that may be sent twice and is done once. */
-export function newId(): string {
+/** A unique identifier, for example for an idempotent request. */
+export function newUuid(): string {
   return crypto.randomUUID();
 }
 
-/** So many random bytes in hexadecimal, in capitals. */
+/** Random bytes in upper-case hexadecimal. */
 export function randomHex(bytes: number): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) =>
     byte.toString(16).padStart(2, '0'),
@@ -14,7 +14,7 @@ export function randomHex(bytes: number): string {
     .toUpperCase();
 }
 
-/** From 0 to below a limit of at most 65,536 that is a power of two. */
+/** A random number below the limit, which must be a power of two of at most 65,536. */
 export function randomBelow(limit: number): number {
   return (crypto.getRandomValues(new Uint16Array(1))[0] ?? 0) % limit;
 }

@@ -1,20 +1,25 @@
-/** The watch over the session, for the parts of the shell that warn. */
+/** Provides the session monitor to the shell. */
 import { createContext, use, useSyncExternalStore } from 'react';
-import type { SessionState, SessionWatch } from './session-monitor.ts';
+import type { SessionMonitor, SessionState } from './session-monitor.ts';
 
-export const WatchContext = createContext<SessionWatch | undefined>(undefined);
+export const SessionMonitorContext = createContext<SessionMonitor | undefined>(undefined);
 
 export function useSessionState(): {
   readonly state: SessionState;
   readonly secondsLeft: number;
-  readonly touch: () => void;
-  readonly left: () => void;
+  readonly keepAlive: () => void;
+  readonly announceSignOut: () => void;
 } {
-  const watch = use(WatchContext);
-  if (watch === undefined) throw new Error('outside of the session');
-  const state = useSyncExternalStore(watch.subscribe, watch.state);
-  const left = useSyncExternalStore(watch.subscribe, () =>
-    watch.state() === 'idle' ? watch.secondsLeft() : 0,
+  const monitor = use(SessionMonitorContext);
+  if (monitor === undefined) throw new Error('outside of the session');
+  const state = useSyncExternalStore(monitor.subscribe, monitor.state);
+  const secondsLeft = useSyncExternalStore(monitor.subscribe, () =>
+    monitor.state() === 'idle' ? monitor.secondsLeft() : 0,
   );
-  return { state, secondsLeft: left, touch: watch.touch, left: watch.left };
+  return {
+    state,
+    secondsLeft,
+    keepAlive: monitor.keepAlive,
+    announceSignOut: monitor.announceSignOut,
+  };
 }

@@ -1,53 +1,53 @@
 /**
- * How long the session still lasts. It ends some time after the last call; whoever reads without
- * calling is kept in by a call of his own from time to time, and warned where he does nothing. All
- * tabs of a browser have one session, and tell each other of it.
+ * Monitors the remaining time of the session. It ends a while after the last request. User activity
+ * without requests extends it, and an idle user gets a warning. All tabs of a browser share one
+ * session and exchange messages.
  */
 import { nowMs } from './clock.ts';
 
 export type SessionState = 'alive' | 'idle' | 'ended';
 
-export type SessionWatch = {
+export type SessionMonitor = {
   state(): SessionState;
-  /** What is left until the end, in seconds. */
+  /** The remaining time in seconds. */
   secondsLeft(): number;
   subscribe(listener: () => void): () => void;
-  /** A call of this tab was let in. */
-  used(): void;
-  /** A call was not let in. */
-  ended(): void;
-  /** Keeps the session alive, or finds that it has ended. */
-  touch(): void;
-  /** Somebody moved the pointer or pressed a key. */
-  acted(): void;
-  /** Whoever it was has signed out here. */
-  left(): void;
+  /** The platform accepted a request of this tab. */
+  reportAcceptedCall(): void;
+  /** The platform rejected a request with 401. */
+  reportRejectedCall(): void;
+  /** Extends the session, or detects its end. */
+  keepAlive(): void;
+  /** The user moved the pointer or pressed a key. */
+  reportActivity(): void;
+  /** The user signed out in this tab. */
+  announceSignOut(): void;
   start(): () => void;
 };
 
-export type WatchDeps = {
+export type SessionMonitorOptions = {
   readonly idleSeconds: number;
   readonly expiresAtMs: number;
-  /** Asks for the session: that keeps it alive, or tells that it has ended. */
-  readonly touch: () => Promise<unknown>;
-  /** Whose session it is. */
-  readonly who: string;
-  /** Another tab has somebody else's session, a new one, or none any more: it is to be looked at. */
+  /** Requests the session, which extends it or detects its end. */
+  readonly keepAlive: () => Promise<unknown>;
+  /** Identifies the user of the session. */
+  readonly userKey: string;
+  /** Another tab has another session or none, so the session must be read again. */
   readonly onChanged: () => void;
 };
 
-/** What tabs tell each other; `usedAt` where a call was let in, `isOver` where somebody signed out. */
-type Told = { readonly who: string; readonly usedAt?: number; readonly isOver?: true };
+/** A message between tabs: `usedAt` after an accepted request, `isOver` after a sign-out. */
+type TabMessage = { readonly userKey: string; readonly usedAt?: number; readonly isOver?: true };
 
 const warnSeconds = 60;
 const tickMs = 1_000;
 const touchAfterMs = 60_000;
 const channelName = 'switchyard-session';
 
-export function createSessionWatch(deps: WatchDeps): SessionWatch {
-  const { idleSeconds, expiresAtMs, touch, who, onChanged } = deps;
+export function createSessionMonitor(deps: SessionMonitorOptions): SessionMonitor {
+  const { idleSeconds, expiresAtMs, keepAlive, userKey, onChanged } = deps;
   const listeners = new Set<() => void>();
-  const others = new BroadcastChannel(channelName);
+  const channel = new BroadcastChannel(channelName);
   let usedAt = nowMs();
   let current: SessionState = 'alive';
   let isTouching = false;
@@ -55,42 +55,43 @@ export function createSessionWatch(deps: WatchDeps): SessionWatch {
   const endsAt = (): number => Math.min(usedAt + idleSeconds * 1_000, expiresAtMs);
   const secondsLeft = (): number => Math.max(0, Math.ceil((endsAt() - nowMs()) / 1_000));
 
-  function tell(next: SessionState): void {
+  function setState(next: SessionState): void {
     const changed = next !== current;
     current = next;
     if (changed || next === 'idle') for (const listener of listeners) listener();
   }
 
-  /** A touch that fails says nothing: the connection or the session tells for itself. */
-  function ask(): void {
+  /** Errors are ignored here, because the connection monitor and the session report them. */
+  function keepAliveOnce(): void {
     if (isTouching) return;
     isTouching = true;
-    touch()
+    keepAlive()
       .catch(() => {})
       .finally(() => {
         isTouching = false;
       });
   }
 
-  function heard(at: number): void {
+  function extend(at: number): void {
     usedAt = Math.max(usedAt, at);
-    tell('alive');
+    setState('alive');
   }
 
-  const say = (told: Omit<Told, 'who'>): void => others.postMessage({ who, ...told });
+  const broadcast = (message: Omit<TabMessage, 'userKey'>): void =>
+    channel.postMessage({ userKey, ...message });
 
-  function hear(told: Told): void {
-    if (told.who !== who || told.isOver) onChanged();
-    else if (told.usedAt !== undefined) heard(told.usedAt);
+  function receive(message: TabMessage): void {
+    if (message.userKey !== userKey || message.isOver) onChanged();
+    else if (message.usedAt !== undefined) extend(message.usedAt);
     else if (current === 'ended') onChanged();
   }
 
   function tick(): void {
     if (current === 'ended') return;
-    const left = secondsLeft();
-    if (left > warnSeconds) tell('alive');
-    else if (left > 0) tell('idle');
-    else ask();
+    const remaining = secondsLeft();
+    if (remaining > warnSeconds) setState('alive');
+    else if (remaining > 0) setState('idle');
+    else keepAliveOnce();
   }
 
   return {
@@ -100,23 +101,23 @@ export function createSessionWatch(deps: WatchDeps): SessionWatch {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    used() {
-      heard(nowMs());
-      say({ usedAt });
+    reportAcceptedCall() {
+      extend(nowMs());
+      broadcast({ usedAt });
     },
-    ended: () => tell('ended'),
-    touch: ask,
-    acted() {
-      if (current === 'alive' && nowMs() - usedAt > touchAfterMs) ask();
+    reportRejectedCall: () => setState('ended'),
+    keepAlive: keepAliveOnce,
+    reportActivity() {
+      if (current === 'alive' && nowMs() - usedAt > touchAfterMs) keepAliveOnce();
     },
-    left: () => say({ isOver: true }),
+    announceSignOut: () => broadcast({ isOver: true }),
     start() {
       const timer = setInterval(tick, tickMs);
-      others.onmessage = ({ data }: MessageEvent<Told>) => hear(data);
-      say({});
+      channel.onmessage = ({ data }: MessageEvent<TabMessage>) => receive(data);
+      broadcast({});
       return () => {
         clearInterval(timer);
-        others.onmessage = null;
+        channel.onmessage = null;
       };
     },
   };

@@ -1,8 +1,8 @@
-/** Fetches the session before anything is shown, and keeps it in step with the platform. */
+/** Loads the session before anything is rendered, and keeps it up to date. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useCallback, useEffect, useMemo } from 'react';
 import { SignedOutError } from '../api/api-errors.ts';
-import { api, watchCalls } from '../api/client.ts';
+import { api, observeCalls } from '../api/client.ts';
 import {
   chooseLanguage,
   localeFor,
@@ -10,34 +10,34 @@ import {
   setLanguage,
   useLanguage,
 } from '../locales/index.ts';
-import { BootFault } from '../shell/startup-error.tsx';
+import { StartupError } from '../shell/startup-error.tsx';
 import { createFormats } from './locale-formats.ts';
-import { rememberDomain, type Session, signIn, whoIs } from './session.ts';
-import { createSessionWatch, type SessionWatch } from './session-monitor.ts';
-import { WatchContext } from './session-monitor-context.ts';
+import { redirectToSignIn, rememberUserDomain, type Session, userKeyOf } from './session.ts';
+import { createSessionMonitor, type SessionMonitor } from './session-monitor.ts';
+import { SessionMonitorContext } from './session-monitor-context.ts';
 import { SessionContext } from './use-session.ts';
 
 const sessionKey = ['session'] as const;
 
-/** Whose page it is, from the first answer on. */
-let owner: string | undefined;
+/** The user of this page, from the first response on. */
+let pageUserKey: string | undefined;
 
 /**
- * Where somebody else has signed in in another tab the page begins anew: nothing that was read for one
- * person is shown to the other, and nothing that one has written is sent in the name of the other.
+ * Reloads the page if another user has signed in in another tab, so that no data of one user is
+ * shown to or sent by another.
  */
-async function askSession(isBackground: boolean): Promise<Session> {
+async function fetchSession(isBackground: boolean): Promise<Session> {
   const session = await api.get<Session>('/portal/session', { isBackground });
-  owner ??= whoIs(session);
-  if (whoIs(session) === owner) return session;
+  pageUserKey ??= userKeyOf(session);
+  if (userKeyOf(session) === pageUserKey) return session;
   location.reload();
   return new Promise(() => {});
 }
 
 async function readSession(): Promise<Session> {
   void preloadSharedTexts(chooseLanguage(undefined));
-  const session = await askSession(true);
-  rememberDomain(session);
+  const session = await fetchSession(true);
+  rememberUserDomain(session);
   await setLanguage(chooseLanguage(session.user.locale), false);
   return session;
 }
@@ -51,7 +51,7 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   });
   const mustSignIn = data === undefined && error instanceof SignedOutError;
   useEffect(() => {
-    if (mustSignIn) signIn();
+    if (mustSignIn) redirectToSignIn();
   }, [mustSignIn]);
   if (data !== undefined) {
     return (
@@ -61,41 +61,45 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     );
   }
   if (error === null || mustSignIn) return null;
-  return <BootFault fault={error} onRetry={() => void refetch()} />;
+  return <StartupError fault={error} onRetry={() => void refetch()} />;
 }
 
-function useWatch(session: Session, readAt: number): SessionWatch {
+function useSessionMonitor(session: Session, readAt: number): SessionMonitor {
   const { idleSeconds, endsAt } = session;
-  const who = whoIs(session);
+  const userKey = userKeyOf(session);
   const client = useQueryClient();
-  const lookAgain = useCallback(
+  const refetchSession = useCallback(
     () => void client.invalidateQueries({ queryKey: sessionKey }),
     [client],
   );
   const watch = useMemo(
     () =>
-      createSessionWatch({
+      createSessionMonitor({
         idleSeconds,
         expiresAtMs: Date.parse(endsAt),
-        who,
-        touch: () => askSession(false),
-        onChanged: lookAgain,
+        userKey,
+        keepAlive: () => fetchSession(false),
+        onChanged: refetchSession,
       }),
-    [idleSeconds, endsAt, who, lookAgain],
+    [idleSeconds, endsAt, userKey, refetchSession],
   );
   useEffect(() => {
-    watchCalls({ onSignedOut: watch.ended, onUsed: watch.used, onForbidden: lookAgain });
+    observeCalls({
+      onSignedOut: watch.reportRejectedCall,
+      onUsed: watch.reportAcceptedCall,
+      onForbidden: refetchSession,
+    });
     const stop = watch.start();
-    const acted = () => watch.acted();
+    const acted = () => watch.reportActivity();
     for (const kind of ['pointerdown', 'keydown'] as const) addEventListener(kind, acted);
     return () => {
       stop();
       for (const kind of ['pointerdown', 'keydown'] as const) removeEventListener(kind, acted);
     };
-  }, [watch, lookAgain]);
-  // Somebody signed in again in another tab.
+  }, [watch, refetchSession]);
+  // The user signed in again in another tab.
   useEffect(() => {
-    if (readAt > 0 && watch.state() === 'ended') watch.used();
+    if (readAt > 0 && watch.state() === 'ended') watch.reportAcceptedCall();
   }, [watch, readAt]);
   return watch;
 }
@@ -110,7 +114,7 @@ function SessionScope({
   readonly children: ReactNode;
 }) {
   const language = useLanguage();
-  const watch = useWatch(session, readAt);
+  const watch = useSessionMonitor(session, readAt);
   const { locale, zoneinfo, datetimeFormat } = session.user;
   const facts = useMemo(
     () => ({
@@ -125,7 +129,7 @@ function SessionScope({
   );
   return (
     <SessionContext value={facts}>
-      <WatchContext value={watch}>{children}</WatchContext>
+      <SessionMonitorContext value={watch}>{children}</SessionMonitorContext>
     </SessionContext>
   );
 }

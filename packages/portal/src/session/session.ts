@@ -1,26 +1,26 @@
-/** Who is signed in, as the platform tells it, and the way to the sign-in. */
+/** The signed-in user and the sign-in URL. */
 import type { PortalSession } from '@switchyard/contract';
-import { entry } from '../app/current-portal.ts';
+import { currentPortal } from '../app/current-portal.ts';
 
 export type Session = PortalSession;
 
 const domainKey = 'switchyard-domain';
 
-export const whoIs = ({ userDomainId, user }: Session): string => `${userDomainId} ${user.sub}`;
+export const userKeyOf = ({ userDomainId, user }: Session): string => `${userDomainId} ${user.sub}`;
 
-/** The next sign-in in this browser need not ask for it. */
-export function rememberDomain({ userDomainId }: Session): void {
+/** Stores the user domain for the next sign-in in this browser. */
+export function rememberUserDomain({ userDomainId }: Session): void {
   localStorage.setItem(domainKey, userDomainId);
 }
 
-/** Where the sign-in begins that leads back to an address of this entry. */
-export function signInAddress(to: string = location.pathname + location.search): string {
-  const back = to.startsWith(`/${entry}`) ? to : `/${entry}/`;
+/** The sign-in URL that returns to a page of this portal. */
+export function signInUrl(to: string = location.pathname + location.search): string {
+  const returnPath = to.startsWith(`/${currentPortal}`) ? to : `/${currentPortal}/`;
   const domain = localStorage.getItem(domainKey);
-  const known = domain === null ? {} : { domain };
-  return `/portal/sign-in?${new URLSearchParams({ to: back, ...known })}`;
+  const domainParam = domain === null ? {} : { domain };
+  return `/portal/sign-in?${new URLSearchParams({ to: returnPath, ...domainParam })}`;
 }
 
-export function signIn(): void {
-  location.assign(signInAddress());
+export function redirectToSignIn(): void {
+  location.assign(signInUrl());
 }

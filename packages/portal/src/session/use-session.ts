@@ -1,30 +1,30 @@
-/** What every screen may ask about whoever is signed in. */
+/** Hooks for the session: user, permissions and formats. */
 import type { Permission } from '@switchyard/contract';
 import { createContext, use } from 'react';
 import type { Formats } from './locale-formats.ts';
 import type { Session } from './session.ts';
 
-export type SessionFacts = { readonly session: Session; readonly formats: Formats };
+export type SessionContextValue = { readonly session: Session; readonly formats: Formats };
 
-export const SessionContext = createContext<SessionFacts | undefined>(undefined);
+export const SessionContext = createContext<SessionContextValue | undefined>(undefined);
 
-function useFacts(): SessionFacts {
+function useSessionContext(): SessionContextValue {
   const facts = use(SessionContext);
   if (facts === undefined) throw new Error('outside of the session');
   return facts;
 }
 
 export function useSession(): Session {
-  return useFacts().session;
+  return useSessionContext().session;
 }
 
-/** Money, numbers and times as the user reads them. */
+/** Formats for money, numbers and times of the user. */
 export function useFormats(): Formats {
-  return useFacts().formats;
+  return useSessionContext().formats;
 }
 
-/** True where the user holds one of these permissions. */
-export function useCan(...anyOf: readonly Permission[]): boolean {
+/** True if the user has one of these permissions. */
+export function useHasPermission(...anyOf: readonly Permission[]): boolean {
   const { permissions } = useSession();
   return anyOf.some((each) => permissions.includes(each));
 }

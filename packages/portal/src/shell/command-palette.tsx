@@ -1,15 +1,15 @@
-/** Ctrl+K: go to any screen by a few letters of its name, or look for a payment by its number. */
+/** The command palette (Ctrl+K): opens a screen by name or searches a payment. */
 import { Spotlight, spotlight } from '@mantine/spotlight';
 import '@mantine/spotlight/styles.layer.css';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { entry } from '../app/current-portal.ts';
+import { currentPortal } from '../app/current-portal.ts';
 import { Icon } from '../components/icon.tsx';
 import { useTranslate } from '../locales/index.ts';
 import { navigationFor } from '../navigation.ts';
 import { useSession } from '../session/use-session.ts';
 
-export default function Palette({
+export default function CommandPalette({
   isOpen,
   onClose,
 }: {
@@ -24,11 +24,11 @@ export default function Palette({
   useEffect(() => {
     if (isOpen) spotlight.open();
   }, [isOpen]);
-  const groups = navigationFor(session, entry).map(({ word, items }) => ({
-    group: names(`sections.${word}`),
+  const groups = navigationFor(session, currentPortal).map(({ labelKey, items }) => ({
+    group: names(`sections.${labelKey}`),
     actions: items.map((item) => ({
       id: item.to,
-      label: names(`items.${item.word}`),
+      label: names(`items.${item.labelKey}`),
       leftSection: <Icon name={item.icon} size={18} />,
       onClick: () => void navigate({ to: item.to }),
     })),
@@ -42,10 +42,10 @@ export default function Palette({
       {
         id: 'find-payment',
         label: t('palette.payment', { text }),
-        // Matches whatever is typed.
+        // Matches any input.
         keywords: [text],
         leftSection: <Icon name="search" size={18} />,
-        // Who may not search finds a payment by its whole identifier.
+        // Users without search permission open a payment by its complete identifier.
         onClick: () =>
           void (canSearch
             ? navigate({ to: '/payments', search: { text } as never })
@@ -55,7 +55,7 @@ export default function Palette({
   };
   return (
     <Spotlight
-      actions={canOpen && entry === 'portal' && text !== '' ? [...groups, search] : groups}
+      actions={canOpen && currentPortal === 'portal' && text !== '' ? [...groups, search] : groups}
       query={query}
       onQueryChange={setQuery}
       shortcut={null}

@@ -1,14 +1,14 @@
-/** Says that the platform does not answer, for as long as it does not, and reads anew once it does. */
+/** Shows a banner while the platform does not respond, and reloads the data afterwards. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useSyncExternalStore } from 'react';
-import { connection } from '../api/connection-monitor.ts';
+import { connectionMonitor } from '../api/connection-monitor.ts';
 import { Icon } from '../components/icon.tsx';
 import { useTranslate } from '../locales/index.ts';
 
 export function ConnectionBanner() {
   const t = useTranslate('shell');
   const client = useQueryClient();
-  const isLost = useSyncExternalStore(connection.subscribe, connection.isLost);
+  const isLost = useSyncExternalStore(connectionMonitor.subscribe, connectionMonitor.isLost);
   const wasLost = useRef(false);
   useEffect(() => {
     if (wasLost.current && !isLost) void client.invalidateQueries();

@@ -1,49 +1,49 @@
-/** Warns before the session ends for want of work, and says so when it has ended. */
+/** Warns an idle user before the session ends, and reports the end. */
 import { Button, Modal } from '@mantine/core';
-import { entry } from '../app/current-portal.ts';
+import { currentPortal } from '../app/current-portal.ts';
 import { useTranslate } from '../locales/index.ts';
-import { signIn, signInAddress } from '../session/session.ts';
+import { redirectToSignIn, signInUrl } from '../session/session.ts';
 import { useSessionState } from '../session/session-monitor-context.ts';
 
-/** Above every other dialogue: a form may be open when the session ends. */
-const stay = {
+/** Above every other dialog, because a form may be open. */
+const notClosable = {
   withCloseButton: false,
   closeOnEscape: false,
   closeOnClickOutside: false,
   zIndex: 500,
 };
-/** Whoever comes by is not the one who has signed out. */
-const veil = { backgroundOpacity: 0.85, blur: 12 };
+/** Hides the page, because another person may see the screen after the session has ended. */
+const opaqueOverlay = { backgroundOpacity: 0.85, blur: 12 };
 
-export default function SessionDialogues() {
+export default function SessionDialogs() {
   const t = useTranslate('shell');
-  const { state, secondsLeft, touch } = useSessionState();
+  const { state, secondsLeft, keepAlive } = useSessionState();
   return (
     <>
-      <Modal opened={state === 'idle'} onClose={touch} title={t('idle.title')} {...stay}>
+      <Modal opened={state === 'idle'} onClose={keepAlive} title={t('idle.title')} {...notClosable}>
         <p className="sy-dialogue-text">{t('idle.text', { count: secondsLeft })}</p>
         <div className="sy-confirm-buttons">
-          <Button data-autofocus onClick={touch}>
+          <Button data-autofocus onClick={keepAlive}>
             {t('idle.stay')}
           </Button>
         </div>
       </Modal>
       <Modal
         opened={state === 'ended'}
-        onClose={() => signIn()}
+        onClose={() => redirectToSignIn()}
         title={t('ended.title')}
-        overlayProps={veil}
-        {...stay}
+        overlayProps={opaqueOverlay}
+        {...notClosable}
       >
         <p className="sy-dialogue-text">{t('ended.text')}</p>
         <div className="sy-confirm-buttons">
-          <Button variant="default" onClick={() => signIn()}>
+          <Button variant="default" onClick={() => redirectToSignIn()}>
             {t('ended.signIn')}
           </Button>
           <Button
             data-autofocus
             component="a"
-            href={signInAddress(`/${entry}/`)}
+            href={signInUrl(`/${currentPortal}/`)}
             target="_blank"
             rel="noopener"
           >

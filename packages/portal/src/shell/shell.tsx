@@ -1,26 +1,26 @@
-/** What stands around every screen: the rail, the bar at the top, and what has to be said at once. */
+/** The frame of all screens: sidebar, top bar, banners and dialogs. */
 import { ActionIcon } from '@mantine/core';
 import { useHotkeys } from '@mantine/hooks';
 import { Outlet, useRouterState } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useRef, useState } from 'react';
-import { entry } from '../app/current-portal.ts';
+import { currentPortal } from '../app/current-portal.ts';
 import { Icon } from '../components/icon.tsx';
 import { EmptyState, Loading, Page } from '../components/layout/page.tsx';
 import { useTranslate } from '../locales/index.ts';
 import { useSession } from '../session/use-session.ts';
 import { ConnectionBanner } from './connection-banner.tsx';
-import { Rail } from './sidebar.tsx';
+import { Sidebar } from './sidebar.tsx';
 import './shell.css';
 
-// Menus and dialogues come right after the first screen: nobody waits for them.
-const Palette = lazy(() => import('./command-palette.tsx'));
+// Menus and dialogs are loaded after the first screen.
+const CommandPalette = lazy(() => import('./command-palette.tsx'));
 const UserMenu = lazy(() => import('./user-menu.tsx'));
-const RailDrawer = lazy(() => import('./sidebar-drawer.tsx'));
-const SessionDialogues = lazy(() => import('./session-dialogs.tsx'));
+const SidebarDrawer = lazy(() => import('./sidebar-drawer.tsx'));
+const SessionDialogs = lazy(() => import('./session-dialogs.tsx'));
 const Tour = lazy(() => import('../screens/tour/tour.tsx'));
-const Notices = lazy(() => import('../components/toasts/toasts.tsx'));
+const Toasts = lazy(() => import('../components/toasts/toasts.tsx'));
 
-/** Nothing is fetched for what was never opened. */
+/** A component that was never opened is not loaded. */
 type Opened = 'never' | 'open' | 'closed';
 
 export function Shell() {
@@ -29,7 +29,7 @@ export function Shell() {
   const [drawer, setDrawer] = useState<Opened>('never');
   const [palette, setPalette] = useState<Opened>('never');
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  // Also while something is typed: hence no tags and no editable content to ignore.
+  // Works in inputs too: no tags and no editable content are ignored.
   useHotkeys([['mod+K', () => setPalette('open')]], [], true);
   useEffect(() => {
     if (path !== '') setDrawer((was) => (was === 'open' ? 'closed' : was));
@@ -40,7 +40,7 @@ export function Shell() {
         {t('skip')}
       </a>
       <aside className="sy-rail">
-        <Rail />
+        <Sidebar />
       </aside>
       <div className="sy-main">
         <header className="sy-bar">
@@ -61,32 +61,32 @@ export function Shell() {
           </Suspense>
         </header>
         <ConnectionBanner />
-        {entries.includes(entry) ? <Content path={path} /> : <WrongEntry />}
+        {entries.includes(currentPortal) ? <Content path={path} /> : <WrongPortal />}
       </div>
       <Suspense>
         {drawer !== 'never' && (
-          <RailDrawer isOpen={drawer === 'open'} onClose={() => setDrawer('closed')} />
+          <SidebarDrawer isOpen={drawer === 'open'} onClose={() => setDrawer('closed')} />
         )}
-        <SessionDialogues />
-        <Notices />
+        <SessionDialogs />
+        <Toasts />
         {environment === 'demo' && <Tour />}
       </Suspense>
       {palette !== 'never' && (
         <Suspense>
-          <Palette isOpen={palette === 'open'} onClose={() => setPalette('closed')} />
+          <CommandPalette isOpen={palette === 'open'} onClose={() => setPalette('closed')} />
         </Suspense>
       )}
     </div>
   );
 }
 
-/** Whoever goes to another screen by keyboard begins to read at its top. */
+/** After navigation by keyboard, focus and scroll position move to the top. */
 function Content({ path }: { readonly path: string }) {
   const main = useRef<HTMLElement>(null);
-  const shown = useRef(path);
+  const shownPath = useRef(path);
   useEffect(() => {
-    if (shown.current === path) return;
-    shown.current = path;
+    if (shownPath.current === path) return;
+    shownPath.current = path;
     main.current?.scrollTo(0, 0);
     main.current?.focus({ preventScroll: true });
   }, [path]);
@@ -99,17 +99,17 @@ function Content({ path }: { readonly path: string }) {
   );
 }
 
-/** Whoever belongs to the other portal is shown the way there. */
-function WrongEntry() {
+/** Links users of the other portal to their portal. */
+function WrongPortal() {
   const t = useTranslate('shell');
-  const other = entry === 'portal' ? 'provider-portal' : 'portal';
+  const other = currentPortal === 'portal' ? 'provider-portal' : 'portal';
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  // Whoever asked for nothing in particular is led on: mails and bookmarks know one address alone.
-  const isLedOn = path.replace(/\/$/, '').replace(`/${entry}`, '') === '';
+  // The start page redirects, because mails and bookmarks know only one portal address.
+  const isRedirected = path.replace(/\/$/, '').replace(`/${currentPortal}`, '') === '';
   useEffect(() => {
-    if (isLedOn) location.replace(`/${other}/`);
-  }, [isLedOn, other]);
-  if (isLedOn) return null;
+    if (isRedirected) location.replace(`/${other}/`);
+  }, [isRedirected, other]);
+  if (isRedirected) return null;
   return (
     <main id="content" className="sy-content" tabIndex={-1}>
       <Page title={t('wrongEntry.title')}>

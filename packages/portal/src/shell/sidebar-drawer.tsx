@@ -1,9 +1,9 @@
-/** The navigation on a small screen: it comes from the side and goes again. */
+/** The sidebar as a drawer on small screens. */
 import { Drawer } from '@mantine/core';
 import { useTranslate } from '../locales/index.ts';
-import { Rail } from './sidebar.tsx';
+import { Sidebar } from './sidebar.tsx';
 
-export default function RailDrawer({
+export default function SidebarDrawer({
   isOpen,
   onClose,
 }: {
@@ -22,7 +22,7 @@ export default function RailDrawer({
       <Drawer.Overlay backgroundOpacity={0.45} />
       <Drawer.Content aria-label={t('navigation')}>
         <Drawer.Body>
-          <Rail />
+          <Sidebar />
         </Drawer.Body>
       </Drawer.Content>
     </Drawer.Root>

@@ -1,12 +1,12 @@
-/** The navigation: what the user may open, in groups, under the name of the house. */
+/** The sidebar: the name of the organisation and the screens that the user may open. */
 import { Link } from '@tanstack/react-router';
-import { entry } from '../app/current-portal.ts';
+import { currentPortal } from '../app/current-portal.ts';
 import { Icon } from '../components/icon.tsx';
 import { useTranslate } from '../locales/index.ts';
 import { navigationFor } from '../navigation.ts';
 import { useSession } from '../session/use-session.ts';
 
-export function Rail() {
+export function Sidebar() {
   const t = useTranslate('navigation');
   const session = useSession();
   return (
@@ -21,16 +21,16 @@ export function Rail() {
             {session.merchantName !== undefined ? (
               <bdi>{session.merchantName}</bdi>
             ) : (
-              t(entry === 'portal' ? 'portal' : 'providerPortal')
+              t(currentPortal === 'portal' ? 'portal' : 'providerPortal')
             )}
           </span>
         </div>
       </div>
       <nav className="sy-nav" aria-label={t('label')}>
-        {navigationFor(session, entry).map(({ word, items }) => (
-          <div key={word} className="sy-nav-section">
-            <h2 id={`nav-${word}`}>{t(`sections.${word}`)}</h2>
-            <ul aria-labelledby={`nav-${word}`}>
+        {navigationFor(session, currentPortal).map(({ labelKey, items }) => (
+          <div key={labelKey} className="sy-nav-section">
+            <h2 id={`nav-${labelKey}`}>{t(`sections.${labelKey}`)}</h2>
+            <ul aria-labelledby={`nav-${labelKey}`}>
               {items.map((item) => (
                 <li key={item.to}>
                   <Link
@@ -39,7 +39,7 @@ export function Rail() {
                     activeProps={{ 'aria-current': 'page' }}
                   >
                     <Icon name={item.icon} size={17} />
-                    <span className="sy-cut">{t(`items.${item.word}`)}</span>
+                    <span className="sy-cut">{t(`items.${item.labelKey}`)}</span>
                   </Link>
                 </li>
               ))}

@@ -1,4 +1,4 @@
-/** Stands where not even the session or the words could be fetched: in the three languages at once. */
+/** Shown in three languages if the session or the texts cannot be loaded. */
 import { Button } from '@mantine/core';
 import { isProblem } from '../api/api-errors.ts';
 
@@ -8,7 +8,7 @@ const sentences = [
   ['de', 'Das Portal ist zurzeit nicht erreichbar.'],
 ] as const;
 
-export function BootFault({
+export function StartupError({
   fault,
   onRetry,
 }: {

@@ -1,9 +1,9 @@
-/** Who is signed in, the language, light or dark, and the way out. */
+/** The user menu: name, language, colour scheme and sign-out. */
 import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core';
 import { useState } from 'react';
 import { api } from '../api/client.ts';
 import { Icon } from '../components/icon.tsx';
-import { notify } from '../components/toasts/toast-store.ts';
+import { showToast } from '../components/toasts/toast-store.ts';
 import {
   type Language,
   languages,
@@ -12,7 +12,7 @@ import {
   useTranslate,
 } from '../locales/index.ts';
 import { tour } from '../screens/tour/tour-state.ts';
-import { signInAddress } from '../session/session.ts';
+import { signInUrl } from '../session/session.ts';
 import { useSessionState } from '../session/session-monitor-context.ts';
 import { useSession } from '../session/use-session.ts';
 
@@ -33,21 +33,21 @@ function initials(name: string): string {
 async function signOut(onLeft: () => void): Promise<void> {
   const answer = await api.post<{ location?: string } | undefined>('/portal/sign-out');
   onLeft();
-  location.assign(answer?.location ?? signInAddress('/'));
+  location.assign(answer?.location ?? signInUrl('/'));
 }
 
 export default function UserMenu() {
   const t = useTranslate('shell');
   const { user, groups, accountUrl, environment } = useSession();
-  const words = useTranslate('tour');
-  const { left } = useSessionState();
+  const tTour = useTranslate('tour');
+  const { announceSignOut } = useSessionState();
   const [isBusy, setBusy] = useState(false);
   const name = user.name === '' ? user.username : user.name;
   const leave = () => {
     setBusy(true);
-    signOut(left).catch(() => {
+    signOut(announceSignOut).catch(() => {
       setBusy(false);
-      notify(t('signOutFailed'), 'bad');
+      showToast(t('signOutFailed'), 'bad');
     });
   };
   return (
@@ -76,7 +76,7 @@ export default function UserMenu() {
         </Menu.Item>
         {environment === 'demo' && (
           <Menu.Item leftSection={<Icon name="play" size={16} />} onClick={tour.begin}>
-            {words('menu')}
+            {tTour('menu')}
           </Menu.Item>
         )}
         <Menu.Divider />
@@ -95,7 +95,7 @@ export default function UserMenu() {
   );
 }
 
-/** Kept in this browser. */
+/** Stored in this browser. */
 function Choices() {
   const t = useTranslate('shell');
   const language = useLanguage();

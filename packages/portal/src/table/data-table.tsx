@@ -1,4 +1,4 @@
-/** A list of any length: rows of one height, of which only those in sight exist, read by cursors. */
+/** A virtualised table with cursor paging: only visible rows are rendered. */
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import {
@@ -9,44 +9,44 @@ import {
   useRef,
   useSyncExternalStore,
 } from 'react';
-import { Problem } from '../components/layout/error-message.tsx';
+import { ErrorMessage } from '../components/layout/error-message.tsx';
 import { useTranslate } from '../locales/index.ts';
 import type { ReadPage, RowStore, RowsView } from './row-store.ts';
-import { storeFor } from './row-store-cache.ts';
-import { useRowsInSight } from './use-visible-rows.ts';
+import { cachedRowStore } from './row-store-cache.ts';
+import { useVisibleRows } from './use-visible-rows.ts';
 import './data-table.css';
 
 export type Column<Row> = {
   readonly id: string;
   readonly header: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Of the table, as CSS has it: `9rem`, `20%`; without one it shares what is left. */
+  /** A CSS width: `9rem`, `20%`. Without it, the column shares the remaining width. */
   readonly width?: string;
   readonly align?: 'end';
-  /** Where it stands in the card that a row is on a phone; without one it is left out there. */
-  readonly narrow?: 'lead' | 'trail' | 'sub' | 'subtrail';
+  /** The position in the card of a row on a phone; without it, the column is hidden there. */
+  readonly cardPosition?: 'lead' | 'trail' | 'sub' | 'subtrail';
 };
 
 export type DataTableProps<Row> = {
-  /** Says what the list is of, to those who hear it. */
+  /** The accessible name of the table. */
   readonly label: string;
-  /** The list and its filters: another key is another list. */
+  /** Identifies the list and its filters; another key is another list. */
   readonly listKey: readonly unknown[];
   readonly read: ReadPage<Row>;
   readonly columns: readonly Column<Row>[];
   readonly rowKey: (row: Row) => string;
-  /** Where a row leads. */
+  /** The path that a row links to. */
   readonly rowTo?: ((row: Row) => string) | undefined;
   readonly empty: ReactNode;
 };
 
 export function useRowStore<Row>(key: readonly unknown[], read: ReadPage<Row>): RowStore<Row> {
   const name = JSON.stringify(key);
-  // The function is another one each time; what it reads hangs on the key alone.
+  // `read` is a new function on each render; only the key changes what it reads.
   const latest = useRef(read);
   latest.current = read;
   return useMemo(
-    () => storeFor<Row>(name, (cursor, signal) => latest.current(cursor, signal)),
+    () => cachedRowStore<Row>(name, (cursor, signal) => latest.current(cursor, signal)),
     [name],
   );
 }
@@ -56,13 +56,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const store = useRowStore(listKey, read);
   const view = useSyncExternalStore(store.subscribe, store.view);
   const box = useRef<HTMLDivElement>(null);
-  const sight = useRowsInSight(store, view, box);
+  const sight = useVisibleRows(store, view, box);
   const { first, last, before, after } = sight;
   const onKeyDown = useRowKeys(box, sight.scrollBy);
   if (view.count === 0 && view.fault !== undefined) {
     return (
       <div className="sy-table-state">
-        <Problem fault={view.fault} onRetry={store.retry} />
+        <ErrorMessage fault={view.fault} onRetry={store.retry} />
       </div>
     );
   }
@@ -73,7 +73,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       <div
         className="sy-table-box"
         ref={box}
-        // Rows that lead nowhere hold nothing that can be reached: the box is scrolled itself then.
+        // Rows without links have no focusable element, so the box takes the focus.
         tabIndex={rowTo === undefined ? 0 : undefined}
         onKeyDown={onKeyDown}
         onScroll={sight.onScroll}
@@ -110,7 +110,7 @@ function Foot<Row>({ store, view }: { readonly store: RowStore<Row>; readonly vi
       {view.fault === undefined ? (
         <span>{t(view.hasMore ? 'table.shown' : 'table.all', { count: view.count })}</span>
       ) : (
-        <Problem fault={view.fault} onRetry={store.retry} />
+        <ErrorMessage fault={view.fault} onRetry={store.retry} />
       )}
       <Button variant="subtle" size="compact-xs" color="gray" onClick={store.reload}>
         {t('table.refresh')}
@@ -153,7 +153,7 @@ function WaitingRow<Row>({ columns }: { readonly columns: readonly Column<Row>[]
   return (
     // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row cannot be focused
     <tr className="sy-table-waiting" aria-hidden="true">
-      {columns.map(({ id, align, narrow }) => (
+      {columns.map(({ id, align, cardPosition: narrow }) => (
         <td key={id} data-align={align} data-narrow={narrow ?? 'none'}>
           <span />
         </td>
@@ -175,7 +175,7 @@ function BodyRow<Row>({
 }) {
   return (
     <tr aria-rowindex={index + 2} data-links={to !== undefined}>
-      {columns.map(({ id, align, narrow, cell }, at) => (
+      {columns.map(({ id, align, cardPosition: narrow, cell }, at) => (
         <td key={id} data-align={align} data-narrow={narrow ?? 'none'}>
           {at === 0 && to !== undefined ? (
             <Link className="sy-table-link" to={to}>
@@ -190,19 +190,19 @@ function BodyRow<Row>({
   );
 }
 
-/** Up and down move among the rows, and the list goes along. */
+/** The arrow keys move between rows and scroll the list. */
 function useRowKeys(
   box: RefObject<HTMLDivElement | null>,
   scrollBy: (rows: number) => void,
 ): (event: KeyboardEvent) => void {
   return (event) => {
-    const by = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
     const links = [...(box.current?.querySelectorAll<HTMLElement>('.sy-table-link') ?? [])];
     const at = links.indexOf(document.activeElement as HTMLElement);
-    if (by === 0 || at === -1) return;
+    if (step === 0 || at === -1) return;
     event.preventDefault();
-    const next = links[at + by];
-    if (next === undefined) scrollBy(by);
+    const next = links[at + step];
+    if (next === undefined) scrollBy(step);
     else next.focus();
   };
 }

@@ -1,31 +1,31 @@
-/** Lists that were left are kept for a while, with their place: whoever comes back finds it again. */
+/** Caches recent lists with their scroll position, for users that navigate back. */
 import { nowMs } from '../session/clock.ts';
 import { createRowStore, type ReadPage, type RowStore } from './row-store.ts';
 
-const keptMost = 6;
-/** Whoever comes back later wants to see what is new. */
-const keptMs = 2 * 60_000;
+const maxStores = 6;
+/** After this time the list reloads. */
+const cacheMs = 2 * 60_000;
 
-type Kept = { readonly store: RowStore<unknown>; readonly madeAt: number };
+type CachedStore = { readonly store: RowStore<unknown>; readonly madeAt: number };
 
-const kept = new Map<string, Kept>();
+const cache = new Map<string, CachedStore>();
 
-export function storeFor<Row>(key: string, read: ReadPage<Row>): RowStore<Row> {
-  const known = kept.get(key);
-  kept.delete(key);
-  const isGood = known !== undefined && nowMs() - known.madeAt < keptMs;
+export function cachedRowStore<Row>(key: string, read: ReadPage<Row>): RowStore<Row> {
+  const cached = cache.get(key);
+  cache.delete(key);
+  const isGood = cached !== undefined && nowMs() - cached.madeAt < cacheMs;
   const next = isGood
-    ? known
+    ? cached
     : { store: createRowStore(read) as RowStore<unknown>, madeAt: nowMs() };
-  kept.set(key, next);
-  for (const oldest of kept.keys()) {
-    if (kept.size <= keptMost) break;
-    kept.delete(oldest);
+  cache.set(key, next);
+  for (const oldest of cache.keys()) {
+    if (cache.size <= maxStores) break;
+    cache.delete(oldest);
   }
   return next.store as RowStore<Row>;
 }
 
-/** After a change: lists whose key begins so are read anew when they are next shown. */
-export function forgetLists(prefix: string): void {
-  for (const key of kept.keys()) if (key.startsWith(prefix)) kept.delete(key);
+/** Removes cached lists after a change; keys with this prefix reload. */
+export function discardLists(prefix: string): void {
+  for (const key of cache.keys()) if (key.startsWith(prefix)) cache.delete(key);
 }

@@ -1,61 +1,64 @@
 /**
- * The rows of a list that is read by cursors, however long it is: pages come as they are scrolled to,
- * and those that were left longest go again; where they began is kept, so that they can come back.
+ * The rows of a list with cursor paging. Pages are loaded while scrolling, and the least recently
+ * used pages are dropped; their cursors are kept for reloading.
  */
-export type Page<Row> = { readonly items: readonly Row[]; readonly nextCursor: string | null };
+export type RowsPage<Row> = { readonly items: readonly Row[]; readonly nextCursor: string | null };
 
-export type ReadPage<Row> = (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
+export type ReadPage<Row> = (
+  cursor: string | undefined,
+  signal: AbortSignal,
+) => Promise<RowsPage<Row>>;
 
 export type RowsView = {
-  /** Rows that are known of, though not all of them are held. */
+  /** The number of known rows, loaded or dropped. */
   readonly count: number;
   readonly hasMore: boolean;
   readonly isLoading: boolean;
   readonly fault: unknown;
-  /** Grows with each change: React compares it. */
+  /** Increases with each change, so that React detects it. */
   readonly version: number;
 };
 
 export type RowStore<Row> = {
   view(): RowsView;
   rowAt(index: number): Row | undefined;
-  /** Sees to it that these rows are held or on their way. */
-  ensure(first: number, last: number): void;
+  /** Loads these rows if they are missing. */
+  ensureLoaded(first: number, last: number): void;
   retry(): void;
-  /** Begins anew, for instance after a change. */
+  /** Reloads the list, for example after a change. */
   reload(): void;
   subscribe(listener: () => void): () => void;
   scrollTop: number;
 };
 
-type Known = {
+type LoadedPage = {
   readonly cursor: string | undefined;
   readonly start: number;
   readonly count: number;
 };
 
-/** 40 pages of 200 rows are a few megabytes. */
-const pagesHeldMost = 40;
-/** So many rows before the end the next page is asked for. */
+/** 40 pages of 200 rows need a few megabytes. */
+const maxPagesHeld = 40;
+/** The next page is requested this number of rows before the end. */
 const aheadRows = 100;
 
 export function createRowStore<Row>(read: ReadPage<Row>): RowStore<Row> {
   const listeners = new Set<() => void>();
-  /** In the order of their last use. */
-  const held = new Map<number, readonly Row[]>();
+  /** In the order of last use. */
+  const heldPages = new Map<number, readonly Row[]>();
   const underWay = new Map<number, AbortController>();
-  let known: Known[] = [];
+  let knownPages: LoadedPage[] = [];
   let next: string | null | undefined;
   let fault: unknown;
   let run = 0;
   let view: RowsView = { count: 0, hasMore: true, isLoading: true, fault: undefined, version: 0 };
 
   function countNow(): number {
-    const last = known.at(-1);
+    const last = knownPages.at(-1);
     return last === undefined ? 0 : last.start + last.count;
   }
 
-  function tell(): void {
+  function notify(): void {
     view = {
       count: countNow(),
       hasMore: next !== null,
@@ -66,87 +69,87 @@ export function createRowStore<Row>(read: ReadPage<Row>): RowStore<Row> {
     for (const listener of listeners) listener();
   }
 
-  /** By halving: there may be thousands of pages. */
+  /** Binary search, because there may be thousands of pages. */
   function pageOf(index: number): number {
     let low = 0;
-    let high = known.length - 1;
+    let high = knownPages.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if ((known[middle]?.start ?? 0) <= index) low = middle;
+      if ((knownPages[middle]?.start ?? 0) <= index) low = middle;
       else high = middle - 1;
     }
     return low;
   }
 
-  function keep(page: number, rows: readonly Row[]): void {
-    held.delete(page);
-    held.set(page, rows);
-    for (const oldest of held.keys()) {
-      if (held.size <= pagesHeldMost) break;
-      held.delete(oldest);
+  function holdPage(page: number, rows: readonly Row[]): void {
+    heldPages.delete(page);
+    heldPages.set(page, rows);
+    for (const oldest of heldPages.keys()) {
+      if (heldPages.size <= maxPagesHeld) break;
+      heldPages.delete(oldest);
     }
   }
 
   function load(page: number, cursor: string | undefined): void {
     if (underWay.has(page) || fault !== undefined) return;
     const control = new AbortController();
-    const asked = run;
+    const requestedRun = run;
     underWay.set(page, control);
-    tell();
+    notify();
     read(cursor, control.signal).then(
       ({ items, nextCursor }) => {
-        if (asked !== run) return;
+        if (requestedRun !== run) return;
         underWay.delete(page);
-        if (page === known.length) {
-          known.push({ cursor, start: countNow(), count: items.length });
+        if (page === knownPages.length) {
+          knownPages.push({ cursor, start: countNow(), count: items.length });
           next = nextCursor;
         }
-        keep(page, items);
-        tell();
+        holdPage(page, items);
+        notify();
       },
       (error: unknown) => {
-        if (asked !== run) return;
+        if (requestedRun !== run) return;
         underWay.delete(page);
         fault = error;
-        tell();
+        notify();
       },
     );
   }
 
   function loadNext(): void {
-    if (next !== null) load(known.length, next);
+    if (next !== null) load(knownPages.length, next);
   }
 
   return {
     view: () => view,
     scrollTop: 0,
     rowAt(index) {
-      const page = known[pageOf(index)];
-      return page === undefined ? undefined : held.get(pageOf(index))?.[index - page.start];
+      const page = knownPages[pageOf(index)];
+      return page === undefined ? undefined : heldPages.get(pageOf(index))?.[index - page.start];
     },
-    ensure(first, last) {
-      if (known.length === 0) {
+    ensureLoaded(first, last) {
+      if (knownPages.length === 0) {
         loadNext();
         return;
       }
       for (let page = pageOf(first); page <= pageOf(last); page += 1) {
-        const rows = held.get(page);
-        if (rows !== undefined) keep(page, rows);
-        else load(page, known[page]?.cursor);
+        const rows = heldPages.get(page);
+        if (rows !== undefined) holdPage(page, rows);
+        else load(page, knownPages[page]?.cursor);
       }
       if (last >= countNow() - aheadRows) loadNext();
     },
     retry() {
       fault = undefined;
-      if (known.length === 0 || next !== null) loadNext();
-      tell();
+      if (knownPages.length === 0 || next !== null) loadNext();
+      notify();
     },
     reload() {
       run += 1;
       for (const control of underWay.values()) control.abort();
       underWay.clear();
-      held.clear();
-      known = [];
+      heldPages.clear();
+      knownPages = [];
       next = undefined;
       fault = undefined;
       loadNext();

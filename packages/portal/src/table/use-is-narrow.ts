@@ -1,4 +1,4 @@
-/** True where a row of a table is shown as a card. */
+/** True if table rows are displayed as cards. */
 import { useMediaQuery } from '@mantine/hooks';
 
 export function useIsNarrow(): boolean {

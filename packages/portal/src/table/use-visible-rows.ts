@@ -1,36 +1,36 @@
-/** Which rows there are to draw, and the space before and after them; fetches what is lacking. */
+/** Determines the rows to render and the space around them, and loads missing rows. */
 import { type RefObject, useEffect, useLayoutEffect, useReducer, useRef } from 'react';
 import { flushSync } from 'react-dom';
 import type { RowStore, RowsView } from './row-store.ts';
 import { useIsNarrow } from './use-is-narrow.ts';
-import { type Sight, sightOf } from './visible-rows.ts';
+import { type RowRange, visibleRange } from './visible-rows.ts';
 
 const rowHeight = 33;
 const cardHeight = 65;
-/** Chromium cuts boxes off above this height. */
+/** Chromium limits the height of elements. */
 const tallest = 33_000_000;
-/** Before the box has been measured. */
+/** Used before the box is measured. */
 const heightAtFirst = 800;
 
-export type RowsInSight = Sight & {
-  /** The space that the rows before and after take, px. */
+export type VisibleRows = RowRange & {
+  /** The height of the rows before and after, in pixels. */
   readonly before: number;
   readonly after: number;
   onScroll(): void;
   scrollBy(rows: number): void;
 };
 
-export function useRowsInSight<Row>(
+export function useVisibleRows<Row>(
   store: RowStore<Row>,
   view: RowsView,
   box: RefObject<HTMLDivElement | null>,
-): RowsInSight {
+): VisibleRows {
   const height = useIsNarrow() ? cardHeight : rowHeight;
   const waiting = view.count === 0 ? 12 : 3;
-  const known = view.count + (view.hasMore && view.fault === undefined ? waiting : 0);
-  const count = Math.min(known, Math.floor(tallest / height));
-  /** The box comes and goes with what stands in its place: nothing found, or a fault. */
-  const hasBox = known > 0;
+  const knownCount = view.count + (view.hasMore && view.fault === undefined ? waiting : 0);
+  const count = Math.min(knownCount, Math.floor(tallest / height));
+  /** The box is absent while the table shows no rows or an error. */
+  const hasBox = knownCount > 0;
   const [, draw] = useReducer((times: number) => times + 1, 0);
   const frame = () => ({
     scrollTop: store.scrollTop,
@@ -38,26 +38,29 @@ export function useRowsInSight<Row>(
     height,
     count,
   });
-  const sight = sightOf(frame());
+  const sight = visibleRange(frame());
   const { first, last } = sight;
   const drawn = useRef(sight);
   drawn.current = sight;
 
-  /** Draws where other rows are in sight than those that are drawn. */
-  const look = useRef(() => {});
-  look.current = () => {
-    const next = sightOf(frame());
+  /** Renders if the visible rows have changed. */
+  const redrawIfMoved = useRef(() => {});
+  redrawIfMoved.current = () => {
+    const next = visibleRange(frame());
     if (next.first === drawn.current.first && next.last === drawn.current.last) return;
     draw();
   };
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is held changes with the version
-  useEffect(() => store.ensure(first, Math.max(first, last)), [store, first, last, view.version]);
+  useEffect(
+    () => store.ensureLoaded(first, Math.max(first, last)),
+    [store, first, last, view.version],
+  );
   useLayoutEffect(() => {
     const element = box.current;
     if (!hasBox || element === null) return;
     element.scrollTop = store.scrollTop;
-    const sized = new ResizeObserver(() => look.current());
+    const sized = new ResizeObserver(() => redrawIfMoved.current());
     sized.observe(element);
     return () => sized.disconnect();
   }, [store, box, hasBox]);
@@ -68,8 +71,8 @@ export function useRowsInSight<Row>(
     after: Math.max(0, (count - 1 - last) * height),
     onScroll() {
       store.scrollTop = box.current?.scrollTop ?? 0;
-      // Within the frame that scrolls: later there would be nothing where the rows should be.
-      flushSync(() => look.current());
+      // Renders in the same frame; later the rows would be missing.
+      flushSync(() => redrawIfMoved.current());
     },
     scrollBy(rows) {
       box.current?.scrollBy({ top: rows * height });

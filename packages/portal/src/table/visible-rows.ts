@@ -1,25 +1,27 @@
 /**
- * Which rows of one height are in sight: arithmetic, whatever the length of the list. (A virtualizer that
- * measures each row keeps an entry of every one, and makes all of them anew with each page that comes: at a
- * million rows that is a stall of a second.)
+ * Calculates the visible rows of equal height. A virtualiser that measures each row takes about a
+ * second for a million rows.
  */
-export type Sight = { readonly first: number; readonly last: number };
+export type RowRange = { readonly first: number; readonly last: number };
 
-export type Frame = {
-  /** How far the box is scrolled and how high it is, px. */
+export type ScrollFrame = {
+  /** Scroll position and height of the box, in pixels. */
   readonly scrollTop: number;
   readonly clientHeight: number;
-  /** Of a row, px. */
+  /** The height of a row, in pixels. */
   readonly height: number;
   readonly count: number;
 };
 
-/** Rows before and after those in sight, which are there when somebody scrolls on. */
-const beyond = 12;
+/** Rows rendered before and after the visible rows. */
+const overscanRows = 12;
 
-/** @example sightOf({ scrollTop: 3300, clientHeight: 660, height: 33, count: 1_000_000 }); // 88 to 132 */
-export function sightOf({ scrollTop, clientHeight, height, count }: Frame): Sight {
-  const last = Math.min(count - 1, Math.ceil((scrollTop + clientHeight) / height) + beyond);
-  const first = Math.max(0, Math.min(Math.floor(scrollTop / height) - beyond, last));
+/**
+ * @example visibleRange({ scrollTop: 3300, clientHeight: 660, height: 33, count: 1_000_000 }); //
+ * 88 to 132
+ */
+export function visibleRange({ scrollTop, clientHeight, height, count }: ScrollFrame): RowRange {
+  const last = Math.min(count - 1, Math.ceil((scrollTop + clientHeight) / height) + overscanRows);
+  const first = Math.max(0, Math.min(Math.floor(scrollTop / height) - overscanRows, last));
   return { first, last };
 }

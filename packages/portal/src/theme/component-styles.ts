@@ -1,2 +1,2 @@
-/** The styles of all of Mantine's parts, fetched beside the first screen. */
+/** The styles of all Mantine components, loaded with the first screen. */
 import '@mantine/core/styles.layer.css';

@@ -1,4 +1,4 @@
-/** The styles of the parts that the first sight needs; those of all others come with the first screen. */
+/** The Mantine styles of the first render; component-styles.ts loads the others. */
 import '@mantine/core/styles/baseline.layer.css';
 import '@mantine/core/styles/default-css-variables.layer.css';
 import '@mantine/core/styles/global.layer.css';

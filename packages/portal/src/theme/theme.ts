@@ -1,4 +1,4 @@
-/** The look: ink, paper and one blue, small letters, thin lines. The colours are in tokens.css. */
+/** The Mantine theme. The colours are in tokens.css. */
 import {
   type CSSVariablesResolver,
   createTheme,
@@ -73,18 +73,18 @@ export const theme: MantineThemeOverride = createTheme({
       defaultProps: {
         centered: true,
         overlayProps: { backgroundOpacity: 0.45 },
-        // Its head is a <header>, which would be another banner of the page.
+        // The header of a dialog would count as a second banner of the page.
         attributes: { header: { role: 'presentation' } },
       },
     },
-    // Only items stand in a menu: the first of them takes the focus.
+    // A menu contains only items, and the first takes the focus.
     Menu: {
       defaultProps: { shadow: 'md', position: 'bottom-end', withInitialFocusPlaceholder: false },
     },
   },
 });
 
-/** Mantine's own dimmed and placeholder colours are too pale to be read by everybody. */
+/** The default dimmed and placeholder colours of Mantine have too little contrast. */
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {

@@ -9,19 +9,19 @@ import type { Clock, Database, Ids, Log, Settings } from '../platform/index.ts';
 import { isBuilding } from './pages/build-lock.ts';
 import { createBundle } from './pages/portal-bundle.ts';
 import { registerPortalRoutes } from './routes.ts';
-import { createSweep } from './sessions/delete-expired-sessions.ts';
+import { createSessionCleanup } from './sessions/delete-expired-sessions.ts';
 import { createSessionCaller } from './sessions/session-caller.ts';
-import { createView, type ViewDeps } from './sessions/session-view.ts';
+import { createSessionView, type SessionViewDeps } from './sessions/session-view.ts';
 import { createSessions } from './sessions/sessions.ts';
 import { createSignIn } from './sign-in/sign-in.ts';
-import { createFlows } from './sign-in/sign-in-state.ts';
+import { createSignInStates } from './sign-in/sign-in-state.ts';
 import { createPortalTerminals, type TerminalRouteDeps } from './terminals/index.ts';
 
 /** The build output of the package `portal`. */
 const builtFolder = fileURLToPath(new URL('../../../portal/dist', import.meta.url));
 
-export type PortalDeps = Omit<ViewDeps, 'provisioning'> & {
-  readonly provisioning: ViewDeps['provisioning'] & TerminalRouteDeps['provisioning'];
+export type PortalDeps = Omit<SessionViewDeps, 'provisioning'> & {
+  readonly provisioning: SessionViewDeps['provisioning'] & TerminalRouteDeps['provisioning'];
   /** Omitted if this process runs no connector; then no page of it can be a terminal. */
   readonly connector?: Pick<Connector, 'pageTerminals'> | undefined;
   readonly database: Database;
@@ -55,37 +55,37 @@ export type Portal = {
 export function createPortal(deps: PortalDeps): Portal {
   const { identity, settings, clock, ids, provisioning } = deps;
   const masterKey = settings.platformKey;
-  const { portalUrls: places, verifyToken } = identity;
+  const { portalUrls, verifyToken } = identity;
   const sessions = createSessions({ ...deps, masterKey });
   const isDemo = settings.environment === 'demo';
   const findDevice = isDemo ? provisioning.findDevice : undefined;
-  const callers = createSessionCaller({ sessions, places, verifyToken, findDevice });
+  const callers = createSessionCaller({ sessions, portalUrls, verifyToken, findDevice });
   const pages = isDemo ? deps.connector?.pageTerminals : undefined;
   const terminals = pages && createPortalTerminals({ ...deps, callers, pages, masterKey });
-  const sweep = createSweep({ ...deps, sweep: sessions.sweep });
+  const sessionCleanup = createSessionCleanup({ ...deps, sweep: sessions.sweep });
   return {
-    callerOf: callers.of,
+    callerOf: callers.findCaller,
     register(app, upgrades) {
-      const flows = createFlows({ clock, ids, masterKey });
+      const flows = createSignInStates({ clock, ids, masterKey });
       registerPortalRoutes(app, {
-        places,
+        portalUrls,
         callers,
         ids,
-        show: createView(deps),
+        show: createSessionView(deps),
         bundle: createBundle(deps.builtFolder ?? builtFolder, clock),
-        signIn: createSignIn({ ...deps, sessions, flows, authUrl: settings.authUrl }),
+        signIn: createSignIn({ ...deps, sessions, signInStates: flows, authUrl: settings.authUrl }),
         isBuilding,
         isClient: identity.userDomainExists,
-        onSignedOut: () => terminals?.lookNow(),
+        onSignedOut: () => terminals?.recheckNow(),
       });
       terminals?.register(app, upgrades);
     },
     start() {
-      sweep.start();
+      sessionCleanup.start();
       terminals?.start();
     },
     async stop() {
-      await Promise.all([sweep.stop(), terminals?.stop()]);
+      await Promise.all([sessionCleanup.stop(), terminals?.stop()]);
     },
   };
 }

@@ -17,20 +17,20 @@ import {
   providerPortalPath,
 } from '../identity/index.ts';
 import type { Ids } from '../platform/index.ts';
-import { sendNotice } from './pages/message-page.ts';
+import { sendMessagePage } from './pages/message-page.ts';
 import { assetHeaders, documentHeaders } from './pages/page-headers.ts';
 import type { Bundle } from './pages/portal-bundle.ts';
 import type { SessionCaller } from './sessions/session-caller.ts';
-import type { ShowSession } from './sessions/session-view.ts';
+import type { BuildSessionView } from './sessions/session-view.ts';
 import type { PortalSession as Session } from './sessions/sessions.ts';
 import { type createSignIn, signInPath } from './sign-in/sign-in.ts';
 
 type Deps = {
-  readonly places: PortalUrls;
+  readonly portalUrls: PortalUrls;
   readonly bundle: Bundle;
   readonly signIn: ReturnType<typeof createSignIn>;
   readonly callers: SessionCaller;
-  readonly show: ShowSession;
+  readonly show: BuildSessionView;
   readonly ids: Ids;
   /** True while a process builds the portal. */
   isBuilding(): boolean;
@@ -56,13 +56,17 @@ const page = {
   produces: ['text/html', 'image/svg+xml', 'image/png'],
 } as const;
 
-const word = (most: number) => Type.Optional(Type.String({ maxLength: most }));
-const signInQuery = Type.Object({ to: word(2048), domain: word(64), login_hint: word(256) });
+const optionalText = (most: number) => Type.Optional(Type.String({ maxLength: most }));
+const signInQuery = Type.Object({
+  to: optionalText(2048),
+  domain: optionalText(64),
+  login_hint: optionalText(256),
+});
 const callbackQuery = Type.Object({
-  code: word(512),
-  state: word(8192),
-  error: word(128),
-  iss: word(512),
+  code: optionalText(512),
+  state: optionalText(8192),
+  error: optionalText(128),
+  iss: optionalText(512),
 });
 
 /** True if a user opens a page; a script request gets a file or an error instead. */
@@ -72,45 +76,45 @@ function isNavigation({ headers }: FastifyRequest): boolean {
   return (headers.accept ?? '').includes('text/html');
 }
 
-function showFault(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+function sendErrorPage(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const refusal = toProblemError(error);
   if (refusal === undefined) {
     request.log.error({ err: error }, 'unexpected error');
-    sendNotice(request, reply, 'broken');
+    sendMessagePage(request, reply, 'broken');
     return;
   }
   request.refusal = refusal;
   const retryAfter = retryAfterHeader(refusal);
   const isBusy = [429, 503].includes(errorCodes[refusal.code].status);
-  sendNotice(request, reply, isBusy ? 'busy' : 'stale', defined({ retryAfter }));
+  sendMessagePage(request, reply, isBusy ? 'busy' : 'stale', defined({ retryAfter }));
 }
 
-type WithPlace = (
+type SiteHandler = (
   request: FastifyRequest,
   reply: FastifyReply,
-  place: PortalSite,
+  site: PortalSite,
 ) => Promise<FastifyReply>;
 
 /** On a host without a portal, the response shows the address of the portal. */
-function atPlace({ places, isClient }: Deps, handle: WithPlace) {
+function onPortalHost({ portalUrls, isClient }: Deps, handle: SiteHandler) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const place = places.findSite(request.host);
-    if (place === undefined) {
-      const address = places.origin + portalPath;
-      return sendNotice(request, reply, 'elsewhere', { way: { address, text: address } });
+    const site = portalUrls.findSite(request.host);
+    if (site === undefined) {
+      const address = portalUrls.origin + portalPath;
+      return sendMessagePage(request, reply, 'elsewhere', { link: { address, text: address } });
     }
-    const { userDomainId } = place;
+    const { userDomainId } = site;
     if (userDomainId !== undefined && !(await isClient(userDomainId))) {
-      return sendNotice(request, reply, 'unknownClient');
+      return sendMessagePage(request, reply, 'unknownClient');
     }
-    return handle(request, reply, place);
+    return handle(request, reply, site);
   };
 }
 
 const problemSent = { 'cache-control': 'no-store' };
 
 /** Sends a file that is beside the page, or status 404. */
-async function sendOther(
+async function sendPublicFile(
   { bundle }: Deps,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -121,14 +125,14 @@ async function sendOther(
   return reply.code(404).headers(problemSent).type('text/plain').send('Not found.\n');
 }
 
-function registerApplication(app: FastifyInstance, deps: Deps): void {
+function registerPages(app: FastifyInstance, deps: Deps): void {
   const { bundle, ids } = deps;
-  const serve = atPlace(deps, async (request, reply) => {
-    if (!isNavigation(request)) return sendOther(deps, request, reply);
+  const serve = onPortalHost(deps, async (request, reply) => {
+    if (!isNavigation(request)) return sendPublicFile(deps, request, reply);
     const nonce = ids.secret(nonceBytes);
     const text = await bundle.page(nonce);
     if (text === undefined) {
-      return sendNotice(request, reply, deps.isBuilding() ? 'building' : 'absent');
+      return sendMessagePage(request, reply, deps.isBuilding() ? 'building' : 'absent');
     }
     return reply.headers(documentHeaders(nonce)).type('text/html; charset=utf-8').send(text);
   });
@@ -140,14 +144,14 @@ function registerApplication(app: FastifyInstance, deps: Deps): void {
       ...page,
       url: path,
       operationId: `get${name}`,
-      summary: 'The portal',
+      summary: 'Get the portal page',
       handler: serve,
     });
     route(app, {
       ...page,
       url: `${path}/*`,
       operationId: `get${name}Page`,
-      summary: 'A page of the portal',
+      summary: 'Get a page of the portal',
       params: Type.Object({ '*': Type.String() }),
       handler: serve,
     });
@@ -160,66 +164,72 @@ function registerSignIn(app: FastifyInstance, deps: Deps): void {
     ...page,
     url: signInPath,
     operationId: 'beginPortalSignIn',
-    summary: 'To the sign-in',
+    summary: 'Start the sign-in to the portal',
     query: signInQuery,
     handler: (request, reply) =>
-      atPlace(deps, (_request, _reply, place) =>
-        signIn.begin(request, reply, place, request.query),
+      onPortalHost(deps, (_request, _reply, site) =>
+        signIn.begin(request, reply, site, request.query),
       )(request, reply),
   });
   route(app, {
     ...page,
     url: portalCallbackPath,
     operationId: 'endPortalSignIn',
-    summary: 'Back from it',
+    summary: 'Complete the sign-in to the portal',
     query: callbackQuery,
     handler: (request, reply) =>
-      atPlace(deps, (_request, _reply, place) =>
-        signIn.callback(request, reply, place, request.query),
+      onPortalHost(deps, (_request, _reply, site) =>
+        signIn.callback(request, reply, site, request.query),
       )(request, reply),
   });
 }
 
-type Asked = { readonly caller: Caller; readonly session: Session };
+type PortalRequest = { readonly caller: Caller; readonly session: Session };
 
 /**
  * These routes need a portal session. They are public for the token check, because a token alone is
  * no session.
  */
-async function demandSession({ callers }: Deps, request: FastifyRequest): Promise<Asked> {
-  const caller = await callers.of(request);
+async function requirePortalSession(
+  { callers }: Deps,
+  request: FastifyRequest,
+): Promise<PortalRequest> {
+  const caller = await callers.findCaller(request);
   const session = callers.sessionOf(request);
   if (caller === undefined || session === undefined) {
-    throw new ProblemError('token_missing', 'The request comes from no session of the portal.');
+    throw new ProblemError(
+      'token_missing',
+      'The request has no portal session. Sign in to the portal.',
+    );
   }
   request.caller = caller;
   return { caller, session };
 }
 
 function registerSession(app: FastifyInstance, deps: Deps): void {
-  const asked = { ...common, permission: 'public' } as const;
+  const sessionRoute = { ...common, permission: 'public' } as const;
   route(app, {
-    ...asked,
+    ...sessionRoute,
     method: 'GET',
     url: `${portalPath}/session`,
     operationId: 'getPortalSession',
-    summary: 'Who is signed in',
+    summary: 'Get the portal session',
     response: { 200: PortalSession },
     async handler(request, reply) {
-      const { session, caller } = await demandSession(deps, request);
+      const { session, caller } = await requirePortalSession(deps, request);
       reply.header('cache-control', 'no-store');
       return deps.show(session, caller);
     },
   });
   route(app, {
-    ...asked,
+    ...sessionRoute,
     method: 'POST',
     url: `${portalPath}/sign-out`,
     operationId: 'signOutOfPortal',
-    summary: 'Sign out',
+    summary: 'Sign out of the portal',
     response: { 200: PortalSignedOut },
     async handler(request, reply) {
-      const { session } = await demandSession(deps, request);
+      const { session } = await requirePortalSession(deps, request);
       reply.header('cache-control', 'no-store');
       const answer = await deps.signIn.out(request, reply, session);
       deps.onSignedOut();
@@ -235,7 +245,7 @@ function registerAssets(app: FastifyInstance, { bundle }: Deps): void {
     url: `${portalPath}/assets/:name`,
     permission: 'public',
     operationId: 'getPortalAsset',
-    summary: 'A file of the portal',
+    summary: 'Get a file of the portal',
     produces: ['text/javascript', 'text/css', 'image/svg+xml', 'image/png', 'font/woff2'],
     params: Type.Object({ name: Type.String() }),
     async handler(request, reply) {
@@ -248,9 +258,9 @@ function registerAssets(app: FastifyInstance, { bundle }: Deps): void {
 
 export function registerPortalRoutes(app: FastifyInstance, deps: Deps): void {
   app.register((scope, _options, done) => {
-    scope.setErrorHandler((error, request, reply) => showFault(error, request, reply));
+    scope.setErrorHandler((error, request, reply) => sendErrorPage(error, request, reply));
     registerSignIn(scope, deps);
-    registerApplication(scope, deps);
+    registerPages(scope, deps);
     done();
   });
   registerSession(app, deps);

@@ -5,9 +5,9 @@ import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import { follow, openVisitor, type Visitor } from '../portal/portal-client.ts';
 import {
-  openPortalHouse,
-  type PortalHouse,
+  openPortalTestServer,
   type PortalRealm,
+  type PortalTestServer,
 } from '../portal/portal-test-platform.ts';
 import type { BrowserResponse } from '../support/browser/cookie-browser.ts';
 import { authorizationUrl } from '../support/browser/sign-in-without-pages.ts';
@@ -19,16 +19,16 @@ const isPortalCallback = ({ pathname }: URL) => pathname === '/portal/callback';
 const isShop = ({ hostname }: URL) => hostname === 'shop.example';
 
 describe('a browser that an attacker has prepared', () => {
-  let on: PortalHouse;
+  let on: PortalTestServer;
   let realm: PortalRealm;
   let victimPerson: TestUser;
   let attackerPerson: TestUser;
   let application: { clientId: string; clientSecret: string };
   before(async () => {
-    on = await openPortalHouse();
+    on = await openPortalTestServer();
     realm = await on.newRealm();
     [victimPerson, attackerPerson] = [await createTestUser(realm), await createTestUser(realm)];
-    application = await on.house.identity.createApplication({
+    application = await on.application.identity.createApplication({
       organizationId: realm.organizationId,
       userDomainId: realm.userDomainId,
       name: 'Shop',

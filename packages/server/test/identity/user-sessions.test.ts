@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { openVisitor, type Visitor } from '../portal/portal-client.ts';
 import {
-  openPortalHouse,
-  type PortalHouse,
+  openPortalTestServer,
   type PortalRealm,
+  type PortalTestServer,
 } from '../portal/portal-test-platform.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { createTestUser } from '../support/test-users.ts';
@@ -14,11 +14,11 @@ import { createTestUser } from '../support/test-users.ts';
 type Item = Readonly<Record<string, unknown>>;
 
 describe('what an administrator sees', () => {
-  let on: PortalHouse;
+  let on: PortalTestServer;
   let realm: PortalRealm;
   let admin: Visitor;
   before(async () => {
-    on = await openPortalHouse();
+    on = await openPortalTestServer();
     realm = await on.newRealm();
     admin = openVisitor(on, realm.userDomainId);
     await admin.signIn(await createTestUser(realm));
@@ -85,7 +85,7 @@ describe('what an administrator sees', () => {
     }
     const boss = await createTestUser(realm);
     const { merchantId } = (
-      await on.house.provisioning.merchants.create(
+      await on.application.provisioning.merchants.create(
         { organizationId: realm.organizationId },
         { name: 'Shop', country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' },
       )

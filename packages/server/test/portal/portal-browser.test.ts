@@ -7,18 +7,22 @@ import { after, before, describe, test } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { chromiumSkipReason, openChromium } from '../support/browser/chromium.ts';
 import { createTestUser, type TestUser } from '../support/test-users.ts';
-import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-test-platform.ts';
+import {
+  openPortalTestServer,
+  type PortalRealm,
+  type PortalTestServer,
+} from './portal-test-platform.ts';
 
 /** A long limit, because the machine may be busy. */
 const waitLimitMs = 90_000;
 
 describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
-  let on: PortalHouse;
+  let on: PortalTestServer;
   let realm: PortalRealm;
   let chromium: Browser | undefined;
 
   before(async () => {
-    on = await openPortalHouse({ isBuilt: true });
+    on = await openPortalTestServer({ isBuilt: true });
     realm = await on.newRealm();
     chromium = await openChromium({ certificate: on.certificate });
   });
@@ -60,7 +64,7 @@ describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
 
   const accountOf = (page: Page) => page.getByRole('button', { name: 'Ada Byron' });
 
-  test('in by two steps, the page that one wanted, out again', async () => {
+  test('a sign-in with two factors opens the requested page, and a sign-out ends it', async () => {
     const person = await createTestUser(realm, { locale: 'en-GB' });
     await walk(async (page, context) => {
       await page.goto('/portal/');
@@ -89,7 +93,7 @@ describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('two tabs: signed out in one, the other asks for the sign-in and goes on after it', async () => {
+  test('after a sign-out in one tab, the other tab requires a sign-in and then continues', async () => {
     const person = await createTestUser(realm, { locale: 'en-GB' });
     await walk(async (page, context) => {
       await page.goto('/portal/');
@@ -111,7 +115,7 @@ describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('two people one after the other: the tab that the first has left open is the second one’s', async () => {
+  test('an open tab of the first user reloads for the second user', async () => {
     const first = await createTestUser(realm, { locale: 'en-GB' });
     const names = { givenName: 'Grace', familyName: 'Hopper' };
     const second = await createTestUser(realm, { ...names, locale: 'en-GB' });
@@ -138,7 +142,7 @@ describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a session that ends while a form is filled in: after a sign-in beside it all is still there', async () => {
+  test('a form keeps its input when the session ends and the user signs in in another tab', async () => {
     const person = await createTestUser(realm, { locale: 'en-GB' });
     const invited = `new-${randomUUID()}`;
     await walk(async (page, context) => {
@@ -168,7 +172,7 @@ describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a session that nobody used for a quarter of an hour is over, and the page says so', async () => {
+  test('after 15 minutes without activity the session ends, and the page says so', async () => {
     const person = await createTestUser(realm, { locale: 'en-GB' });
     await walk(async (page) => {
       await page.goto('/portal/');

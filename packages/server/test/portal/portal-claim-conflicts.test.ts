@@ -120,7 +120,7 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a decision that another person has made meanwhile is shown as refused', async () => {
+  test('a decision on an already decided conflict shows an error', async () => {
     const { client } = stage;
     await openConflict(tsnAt(2));
     const answer = await client.call('GET', `${base}/claim-conflicts?status=Open`, {
@@ -142,7 +142,7 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('it can be used by everybody, with its dialogue too', async () => {
+  test('the page and its dialog are accessible', async () => {
     const physicalDevice = await openConflict(tsnAt(3));
     await stage.usable(admin, path);
     await stage.usable(admin, path, async (page) => {

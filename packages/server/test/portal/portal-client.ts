@@ -10,7 +10,7 @@ import {
 } from '../support/browser/cookie-browser.ts';
 import { submitForm } from '../support/browser/test-sign-in-pages.ts';
 import { otpCodeAt, type TestUser } from '../support/test-users.ts';
-import type { PortalHouse } from './portal-test-platform.ts';
+import type { PortalTestServer } from './portal-test-platform.ts';
 
 export const sessionCookie = '__Host-switchyard-session';
 const redirectsMax = 10;
@@ -46,7 +46,7 @@ export async function follow(
   throw new Error(`more than ${redirectsMax} redirects`);
 }
 
-type Where = Pick<PortalHouse, 'settings' | 'transport' | 'clock'>;
+type Where = Pick<PortalTestServer, 'settings' | 'transport' | 'clock'>;
 
 /** `origin` is the host of a client; default: the address of the platform. */
 export function openVisitor(

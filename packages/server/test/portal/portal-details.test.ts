@@ -31,7 +31,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
   const call = (method: string, path: string, more: object = {}) =>
     stage.client.call(method, path, { token, ...more });
 
-  test('an answer that is lost is asked for again, and one application is registered', async () => {
+  test('after a lost response, the second attempt registers no second application', async () => {
     const name = `Lost ${randomUUID().slice(0, 8)}`;
     await stage.look(admin, '/portal/applications/new', async (page) => {
       let lost = 0;
@@ -55,7 +55,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
     assert.equal(made.length, 1);
   });
 
-  test('an export is fetched by the browser itself', async () => {
+  test('the browser downloads an export itself', async () => {
     const merchant = await stage.tokenOf('merchant');
     await linkIsUp(stage.client, merchant);
     const sale = await call('POST', '/payment/v1/transactions/process', {
@@ -87,7 +87,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('an export is told of as ready, and not as kept: its file may not come', async () => {
+  test('a finished export is reported as ready, because the download may fail', async () => {
     await stage.look(admin, '/portal/payments', async (page) => {
       const begun = page.waitForEvent('download');
       await button(page, 'Export').click();
@@ -100,7 +100,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('the request log shows what applications ask; what the pages ask, on demand', async () => {
+  test('the request log shows application requests, and page requests on demand', async () => {
     const { headers } = await call('GET', '/provisioning/v2/stores');
     await eventually('the request is kept', async () => {
       const query = `?requestId=${headers['x-request-id']}`;
@@ -131,7 +131,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
     }
   });
 
-  test('a reconciliation and an import can be used by everybody, wide and narrow, light and dark', async () => {
+  test('reconciliations and imports are accessible, wide and narrow, light and dark', async () => {
     const link = (await call('GET', '/provisioning/v2/acquirer-links')).body.items[0]
       .acquirerLinkId;
     const head =
@@ -172,7 +172,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
     await stage.usable(admin, `/portal/imports/${bulkId}`);
   });
 
-  test('a merchant goes through a long catalogue page by page', async () => {
+  test('a user of a merchant pages through a long catalogue', async () => {
     const manager = await stage.signedIn('manager', ownAnswers);
     await stage.look(manager, '/portal/', async (page) => {
       const asked = new Set<string>();
@@ -210,7 +210,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
     await manager.close();
   });
 
-  test('a yes or no that is inherited is chosen in three ways, and what is sent says so', async () => {
+  test('an inherited boolean has three choices, and the request contains the chosen one', async () => {
     const store = stage.facts.merchants[0]?.stores[0]?.storeId ?? '';
     const services = `/configuration/v1/stores/${store}/services`;
     const [{ serviceId }] = (await call('GET', services)).body.items;

@@ -89,7 +89,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     await client.call('DELETE', `/webhooks/v1/endpoints/${endpointId}`, { token: admin });
   }
 
-  test('every screen can be used by everybody, wide and narrow, light and dark', async () => {
+  test('every screen is accessible, wide and narrow, light and dark', async () => {
     const { endpointId } = await endpoint({ description: hostileName });
     await sell(1_050);
     const deliveries = `/webhooks/v1/deliveries?endpointId=${endpointId}&status=Delivered`;
@@ -119,7 +119,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     await forget(endpointId);
   });
 
-  test('the reference and the configuration can be used by everybody, wide and narrow, light and dark', async () => {
+  test('the API reference and the configuration are accessible, wide and narrow, light and dark', async () => {
     const store = facts.merchants[0]?.stores[0]?.storeId;
     const services = `/configuration/v1/stores/${store}/services`;
     const { body } = await client.call('GET', services, { token: admin });
@@ -140,7 +140,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     }
   });
 
-  test('an application is registered, its secret shown once, renewed, and good for tokens', async () => {
+  test('a registered application shows its secret once, rotates it, and gets tokens', async () => {
     const name = `${hostileName.slice(0, 44)} ${randomUUID().slice(0, 8)}`;
     await look('/portal/applications/new', async (page) => {
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
@@ -205,7 +205,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     const path = '/portal/applications?status=PendingApproval';
     const steps = async (page: Page) => {
       await page.getByRole('link', { name }).click();
-      await page.getByText('Waits for approval').first().waitFor();
+      await page.getByText('Waiting for approval').first().waitFor();
       await choose(page, 'Approve');
       await button(page, 'Approve').click();
       await page.getByText('Enabled', { exact: true }).waitFor();
@@ -216,7 +216,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     await manager.close();
   });
 
-  test('what an application cannot be is refused at its field, in the platform’s words', async () => {
+  test('an invalid application value shows the platform’s error at its field', async () => {
     await look('/portal/applications/new', async (page) => {
       await page.getByRole('radio', { name: 'Web site' }).click();
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Shop');
@@ -230,7 +230,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('two who change an application at once do not undo each other', async () => {
+  test('concurrent changes of an application do not overwrite each other', async () => {
     const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
     const made = await client.call('POST', path, { token: admin, body: { name: 'Shared' } });
     const { clientId } = made.body;
@@ -253,7 +253,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('an endpoint is added, tried, seen in each delivery, and sent to again', async () => {
+  test('an endpoint is created and tested, and a delivery is sent again', async () => {
     hooks.answer(accept);
     await look('/portal/webhooks', async (page) => {
       await button(page, 'Add an endpoint').first().click();
@@ -288,7 +288,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a refused delivery shows the answer; what was missed is sent once the endpoint is on again', async () => {
+  test('a failed delivery shows the response, and an enabled endpoint gets its missed events', async () => {
     const { endpointId } = await endpoint({ eventTypes: ['transaction.*'] });
     hooks.answer(answerWith(410, { 'content-type': 'text/plain' }, 'moved away'));
     await sell(2_100);
@@ -314,7 +314,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     await forget(endpointId);
   });
 
-  test('events are found by their type, in the address, and lead to the payment', async () => {
+  test('events are filtered by type in the page address and link to the payment', async () => {
     const { transactionId } = await sell(3_300);
     await eventually('it is told', async () => {
       const path = '/events/v1?before=0&types=transaction.captured&limit=1';
@@ -330,7 +330,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('the console calls with the session, never with a token, and shows what came', async () => {
+  test('the console sends requests with the session, without a token, and shows the response', async () => {
     const asked: string[] = [];
     await look('/portal/console', async (page) => {
       page.on('request', (request) => {
@@ -358,7 +358,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a call that changes something is asked about, and made once however often it is pressed', async () => {
+  test('the console asks before a change, and repeated clicks send it once', async () => {
     const name = `Pressed ${randomUUID().slice(0, 8)}`;
     await look('/portal/console/operations/createApplication', async (page) => {
       const domain = page.getByRole('textbox', { name: 'userDomainId' });
@@ -377,7 +377,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a token that is typed as a header is not sent', async () => {
+  test('the console does not send a typed token header', async () => {
     await look('/portal/console/operations/listCountries', async (page) => {
       await page.getByRole('textbox', { name: 'More headers' }).fill('Authorization: Bearer x');
       await page.getByText(/cannot send tokens and cookies/).waitFor();
@@ -385,7 +385,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('the amounts of the test cards do what is said of them', async () => {
+  test('the test amounts give the described results', async () => {
     await look('/portal/test-cards', async (page) => {
       const declined = page.getByRole('region', { name: 'Declined' });
       const codes = await declined.locator('tbody code').allTextContents();
@@ -401,7 +401,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a store sets a value of its own, and it is told where each value comes from', async () => {
+  test('a store sets its own value, and each value shows its level', async () => {
     const store = facts.merchants[0]?.stores[0]?.storeId ?? '';
     const services = `/configuration/v1/stores/${store}/services`;
     const { body } = await client.call('GET', services, { token: admin });
@@ -435,7 +435,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     assert.equal(effective.values.terminal.countryCode, '276');
   });
 
-  test('whoever lacks the right is told so at the address, and sees no way to it', async () => {
+  test('a user without permission sees a message at the address and no link to it', async () => {
     const operator = await stage.signedIn('operator');
     await look(
       '/portal/applications',

@@ -76,7 +76,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     await page.getByRole('option', { name: option }).first().click();
   }
 
-  test('merchants and their contracts can be used by everybody, wide and narrow, light and dark', async () => {
+  test('merchant and contract screens are accessible, wide and narrow, light and dark', async () => {
     const { merchantId = '' } = facts.applications['merchant'] ?? {};
     const contracts = (await api('GET', `${base}/merchants/${merchantId}/acquirer-contracts`)).body;
     const merchant = `/portal/merchants/${merchantId}`;
@@ -86,7 +86,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     await usable(`${merchant}/contracts/${contracts.items[0].contractId}`);
   });
 
-  test('stores, devices and tills can be used by everybody, wide and narrow, light and dark', async () => {
+  test('store, device and point-of-sale screens are accessible, wide and narrow, light and dark', async () => {
     const { storeId, logicalDeviceId } = facts.devices[0] ?? {};
     const hardwareOf = `${base}/physical-devices?logicalDeviceId=${logicalDeviceId}`;
     const { physicalDeviceId } = (await api('GET', hardwareOf)).body.items[0];
@@ -96,7 +96,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     await usable('/portal/points-of-sale');
   });
 
-  test('acquirer links and imports can be used by everybody, wide and narrow, light and dark', async () => {
+  test('acquirer link and import screens are accessible, wide and narrow, light and dark', async () => {
     const links = (await api('GET', `${base}/acquirer-links`)).body.items;
     await usable('/portal/acquirers');
     await usable(`/portal/acquirers/${links[0].acquirerLinkId}`);
@@ -104,7 +104,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     await usable('/portal/stores/none-of-ours');
   });
 
-  test('a merchant is taken in: refused by field, made once, and found', async () => {
+  test('a new merchant shows field errors, is created once, and is found', async () => {
     const name = `Brasserie ${randomUUID().slice(0, 8)}`;
     await look('/portal/merchants', async (page) => {
       await page.getByRole('link', { name: 'New merchant' }).click();
@@ -135,7 +135,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('what somebody else has changed meanwhile is not written over', async () => {
+  test('a concurrent change by another user is not overwritten', async () => {
     const { merchantId } = await made('/merchants', merchantOf('Two at once'));
     await look(`/portal/merchants/${merchantId}/edit`, async (page) => {
       const field = page.getByRole('textbox', { name: 'Name', exact: true });
@@ -153,7 +153,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a store is disabled and deleted, and what depends on it forbids that', async () => {
+  test('a store is disabled and deleted, and its logical devices prevent the deletion', async () => {
     const { merchantId } = await made('/merchants', merchantOf('Short-lived'));
     const { storeId } = await made('/stores', { merchantId, name: 'Corner' });
     const place = await made('/logical-devices', { storeId, name: 'Counter 1' });
@@ -175,7 +175,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('hardware is registered, moved to a place, and from there to another merchant', async () => {
+  test('a device is registered, moved to a logical device, and then to another merchant', async () => {
     const mine = await made('/merchants', merchantOf(`Mine ${randomUUID().slice(0, 6)}`));
     const here = await made('/stores', { merchantId: mine['merchantId'], name: 'Moving from' });
     const from = await made('/logical-devices', { storeId: here['storeId'], name: 'Bar' });
@@ -236,7 +236,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     return open(registered['connectionUrl'], registered['token']);
   }
 
-  test('devices come and go while the fleet is looked at', async () => {
+  test('the device list shows connections and disconnections live', async () => {
     const { tsn = '' } = facts.devices[0] ?? {};
     await look(`/portal/devices?q=${tsn}`, async (page) => {
       await page.getByText('1 row', { exact: true }).waitFor();
@@ -251,7 +251,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a point of sale tells its credentials once, and a new secret ends the old one', async () => {
+  test('a point of sale shows its credentials once, and a rotated secret ends the old one', async () => {
     const { storeId } = facts.merchants[0]?.stores[0] ?? {};
     const name = `Till ${randomUUID().slice(0, 8)}`;
     await look(`/portal/points-of-sale/new?storeId=${storeId}`, async (page) => {
@@ -275,7 +275,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a file is tried, told its faults by line, mended, imported, and its answers saved', async () => {
+  test('an import file is checked, shows errors by line, is corrected and imported, and its results are downloaded', async () => {
     const mark = randomUUID().slice(0, 8);
     const table = (country: string) =>
       [
@@ -321,7 +321,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     assert.equal(stores.body.items[0].name, 'Rue de l’Été; left');
   });
 
-  test('a link that cannot be reached says so, and a contract is made over it', async () => {
+  test('an unreachable link shows its status, and a contract can use it', async () => {
     const name = `South ${randomUUID().slice(0, 8)}`;
     const [port] = await freePorts(1);
     const { merchantId } = await made('/merchants', merchantOf('With a contract'));
@@ -351,7 +351,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a fleet operator sees the devices and changes nothing, a manager only what is his', async () => {
+  test('a device fleet operator sees the devices without changes, a manager only the own merchant', async () => {
     const operator = await stage.signedIn('fleet');
     await look(
       '/portal/devices',

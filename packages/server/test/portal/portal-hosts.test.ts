@@ -6,19 +6,19 @@ import { readForms, submitForm } from '../support/browser/test-sign-in-pages.ts'
 import { createTestUser } from '../support/test-users.ts';
 import { follow, openVisitor } from './portal-client.ts';
 import {
-  openPortalHouse,
-  type PortalHouse,
+  openPortalTestServer,
   type PortalRealm,
+  type PortalTestServer,
   writeBuilt,
 } from './portal-test-platform.ts';
 
 describe('the hosts of the portal', () => {
-  let on: PortalHouse;
+  let on: PortalTestServer;
   let acme: PortalRealm;
   let globex: PortalRealm;
   let port: string;
   before(async () => {
-    on = await openPortalHouse({ portalDomain: 'portal.test' });
+    on = await openPortalTestServer({ portalDomain: 'portal.test' });
     await writeBuilt(on.portalFolder, { 'index.html': '<!doctype html><title>built</title>' });
     acme = await on.newRealm();
     globex = await on.newRealm({ persona: 'ServiceProvider' });
@@ -31,7 +31,7 @@ describe('the hosts of the portal', () => {
     openVisitor(on, userDomainId, originOf(userDomainId));
   const page = { accept: 'text/html', 'sec-fetch-mode': 'navigate' };
 
-  test('at a client’s host the user domain is known, and the way back leads to that host', async () => {
+  test('the host of a client determines the user domain, and the sign-in returns to that host', async () => {
     const person = await createTestUser(acme);
     const { browser, toSignIn, callback, ask, session } = at(acme);
     const front = await browser.visit('/portal', { headers: page });
@@ -48,7 +48,7 @@ describe('the hosts of the portal', () => {
     assert.deepEqual(told['entries'], ['portal', 'provider-portal']);
   });
 
-  test('the cookie of one client is nothing at another, nor at the platform’s own address', async () => {
+  test('the cookie of one client is not valid at another client or at the platform address', async () => {
     const mine = at(acme);
     await mine.signIn(await createTestUser(acme));
     const cookie = mine.session();
@@ -62,14 +62,14 @@ describe('the hosts of the portal', () => {
     assert.equal((await mine.ask('/portal/session')).status, 200);
   });
 
-  test('people of a service provider have the provider portal alone', async () => {
+  test('users of a service provider have only the provider portal', async () => {
     const { ask, signIn } = at(globex);
     const to = await signIn(await createTestUser(globex), { to: '/provider-portal/services' });
     assert.equal(to.pathname, '/provider-portal/services');
     assert.deepEqual((await ask('/portal/session')).json()['entries'], ['provider-portal']);
   });
 
-  test('an unknown client is told so, in the language of the browser', async () => {
+  test('the host of an unknown client shows a message in the language of the browser', async () => {
     const { browser } = openVisitor(on, 'nobody', originOf('nobody'));
     for (const path of [
       '/portal',
@@ -84,7 +84,7 @@ describe('the hosts of the portal', () => {
     }
   });
 
-  test('no other host has a portal: the page says where it stands', async () => {
+  test('any other host shows the address of the portal', async () => {
     const hosts = [
       'evil.example',
       'portal.test',
@@ -105,7 +105,7 @@ describe('the hosts of the portal', () => {
     }
   });
 
-  test('at the platform’s address the user domain is asked for first, and where one wanted to go is kept', async () => {
+  test('the platform address asks for the user domain and keeps the requested page', async () => {
     const person = await createTestUser(acme);
     const { browser, callback, ask } = openVisitor(on, acme.userDomainId);
     const first = await follow(
@@ -132,7 +132,7 @@ describe('the hosts of the portal', () => {
     assert.equal(readForms(second).length > 0, true);
   });
 
-  test('a user domain that does not exist leads back to the question', async () => {
+  test('an unknown user domain leads back to the domain form', async () => {
     const { browser } = openVisitor(on, 'nobody');
     for (const domain of ['nobody-at-all', '../x', 'A B', '%00']) {
       const query = new URLSearchParams({ domain });

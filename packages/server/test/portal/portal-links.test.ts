@@ -6,15 +6,15 @@ import { after, before, test } from 'node:test';
 import type { VisitOptions } from '../support/browser/cookie-browser.ts';
 import { createTestUser } from '../support/test-users.ts';
 import { openVisitor } from './portal-client.ts';
-import { openPortalHouse, type PortalHouse } from './portal-test-platform.ts';
+import { openPortalTestServer, type PortalTestServer } from './portal-test-platform.ts';
 
-let on: PortalHouse;
+let on: PortalTestServer;
 before(async () => {
-  on = await openPortalHouse();
+  on = await openPortalTestServer();
 });
 after(() => on.close());
 
-test('a link in a page of ours leads to the content of an export, and to nothing else', async () => {
+test('a link in a portal page opens only the content of an export', async () => {
   const realm = await on.newRealm();
   const { browser, signIn } = openVisitor(on, realm.userDomainId);
   await signIn(await createTestUser(realm));

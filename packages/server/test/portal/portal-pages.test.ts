@@ -7,17 +7,17 @@ import { after, before, describe, test } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { BrowserResponse } from '../support/browser/cookie-browser.ts';
 import { openVisitor, type Visitor } from './portal-client.ts';
-import { openPortalHouse, type PortalHouse, writeBuilt } from './portal-test-platform.ts';
+import { openPortalTestServer, type PortalTestServer, writeBuilt } from './portal-test-platform.ts';
 
 const script = `console.log(${JSON.stringify('x'.repeat(2000))})`;
 const index = `<!doctype html><meta property="csp-nonce" nonce="__CSP_NONCE__">
 <script type="module" nonce="__CSP_NONCE__" src="/portal/assets/index-Ab12.js"></script>`;
 
 describe('the pages of the portal', () => {
-  let on: PortalHouse;
+  let on: PortalTestServer;
   let visitor: Visitor;
   before(async () => {
-    on = await openPortalHouse();
+    on = await openPortalTestServer();
     visitor = openVisitor(on, 'nobody');
   });
   after(() => on.close());
@@ -38,7 +38,7 @@ describe('the pages of the portal', () => {
   };
   const policyOf = (seen: BrowserResponse) => String(seen.headers['content-security-policy']);
 
-  test('before they are built, each of their addresses says so, and nothing else fails', async () => {
+  test('before the build, each portal address shows a message, and nothing else fails', async () => {
     await rm(join(on.portalFolder, 'index.html'), { force: true });
     on.clock.advance(2_000);
     for (const [language, words] of [
@@ -55,7 +55,7 @@ describe('the pages of the portal', () => {
     assert.equal((await visitor.ask('/portal/session')).status, 401);
   });
 
-  test('a build is seen without a start, and each page has a nonce of its own', async () => {
+  test('a new build is served without a restart, and each page has its own nonce', async () => {
     await built();
     const pages = ['/portal', '/portal/', '/portal/payments/1?x=2', '/provider-portal/services'];
     const nonces = new Set<string>();
@@ -69,7 +69,7 @@ describe('the pages of the portal', () => {
     assert.equal(nonces.size, pages.length);
   });
 
-  test('nothing may come from elsewhere, be put around it, or be kept', async () => {
+  test('the page headers forbid foreign content, framing and caching', async () => {
     await built();
     const seen = await get('/portal');
     const policy = new Map(
@@ -93,7 +93,7 @@ describe('the pages of the portal', () => {
     assert.equal(headers['strict-transport-security'], undefined, 'localhost is many people’s');
   });
 
-  test('files are kept for good, come small, and are known by their tag', async () => {
+  test('assets are cached permanently, compressed, and have an ETag', async () => {
     await built();
     const path = '/portal/assets/index-Ab12.js';
     const plain = await get(path, { accept: '*/*', 'accept-encoding': 'identity' });
@@ -126,7 +126,7 @@ describe('the pages of the portal', () => {
     assert.deepEqual([mark.status, mark.headers['content-type']], [200, 'image/svg+xml']);
   });
 
-  test('what is not there is not there, and no other file of the machine is', async () => {
+  test('a missing file answers 404, and no other file of the machine is served', async () => {
     await built();
     const script404 = { accept: '*/*', 'sec-fetch-mode': 'cors' };
     const names = [
@@ -162,8 +162,8 @@ describe('the pages of the portal', () => {
     assert.equal(posted.status, 405);
   });
 
-  test('after the sign-in nobody is sent to another site', async () => {
-    const { ownAddress } = await import('../../src/portal/sign-in/sign-in-state.ts');
+  test('the sign-in never redirects to another site', async () => {
+    const { portalPathOf: ownAddress } = await import('../../src/portal/sign-in/sign-in-state.ts');
     const origin = 'https://acme.portal.test:8443';
     const kept = ['/portal', '/portal/payments?a=b#c', '/provider-portal', '/provider-portal/x/y'];
     for (const wanted of kept) assert.equal(ownAddress(wanted, origin), wanted);

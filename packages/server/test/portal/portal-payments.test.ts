@@ -71,7 +71,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     }
   }
 
-  test('every screen can be used by everybody, wide and narrow, light and dark', async () => {
+  test('every screen is accessible, wide and narrow, light and dark', async () => {
     const id = await sell(1050, { captureMode: 'Deferred' });
     await sell(9_051);
     const settlements = async () =>
@@ -95,7 +95,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     }
   });
 
-  test('what opens over a screen can be used by everybody, too', async () => {
+  test('menus, dialogs and the command palette are accessible', async () => {
     const id = await sell(2_000);
     await look(`/portal/payments/${id}`, async (page) => {
       await page.locator('.sy-user').click();
@@ -113,7 +113,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a refund that is pressed twice is made once', async () => {
+  test('a refund that is clicked twice is made once', async () => {
     const id = await sell(5_000);
     await look(`/portal/payments/${id}`, async (page) => {
       await page.getByRole('button', { name: 'Refund', exact: true }).click();
@@ -126,7 +126,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('more than is left is refused before it is sent, and the platform’s own words are shown', async () => {
+  test('an amount above the remaining amount is rejected before sending, and a platform error is shown', async () => {
     const id = await sell(2_000);
     await look(`/portal/payments/${id}`, async (page) => {
       await page.getByRole('button', { name: 'Refund', exact: true }).click();
@@ -147,7 +147,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('what may not be done now says why', async () => {
+  test('an unavailable action shows the reason', async () => {
     const id = await sell(9_051);
     await look(`/portal/payments/${id}`, async (page) => {
       await page.getByText('The payment was declined.').first().waitFor();
@@ -156,7 +156,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('filters stand in the address, and a reference finds its payment', async () => {
+  test('the page address contains the filters, and a reference finds its payment', async () => {
     const clientTransactionId = `till-9:${randomUUID().slice(0, 8)}`;
     await sell(3_300, { clientTransactionId });
     await eventually('the search finds it', async () => {
@@ -177,7 +177,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('Ctrl+K works while something is typed, and leads to a screen', async () => {
+  test('Ctrl+K works in an input and opens a screen', async () => {
     await look('/portal/payments', async (page) => {
       await page.getByRole('searchbox').focus();
       await page.keyboard.press('Control+K');
@@ -188,7 +188,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a lost connection is told for as long as it lasts', async () => {
+  test('a lost connection shows a banner until it is back', async () => {
     await look('/portal/payments', async (page) => {
       await context.setOffline(true);
       await page.getByRole('button', { name: 'Refresh' }).click();
@@ -198,7 +198,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('the virtual terminal takes a card, and its payment is there', async () => {
+  test('the virtual terminal takes a card payment and links to it', async () => {
     await look('/portal/virtual-terminal', async (page) => {
       await page.getByRole('button', { name: 'Take the payment' }).dblclick();
       await page.getByText('Approved', { exact: true }).waitFor();

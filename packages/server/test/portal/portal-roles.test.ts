@@ -360,7 +360,7 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
   test('the manager of a merchant', () => walkAs('merchant_manager'));
   test('the developer of a merchant', () => walkAs('merchant_dev'));
   test('the supervisor of a merchant', () => walkAs('org_supervisor'));
-  test('whoever takes money', () => walkAs('org_operator'));
+  test('the operator of a merchant', () => walkAs('org_operator'));
 
   /** Opens the screens of the service provider portal. */
   async function walkAsProvider(context: BrowserContext, shown: readonly string[]): Promise<void> {
@@ -385,7 +385,7 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
     await context.close();
   });
 
-  test('a page of which the right is taken away while it is open closes, and its link goes', async () => {
+  test('an open page closes and its link disappears when the permission is removed', async () => {
     const { client, facts } = stage;
     const token = await stage.tokenOf('acquirer');
     const { entityId } = facts.users.find(({ username }) => username === 'other-manager') ?? {};

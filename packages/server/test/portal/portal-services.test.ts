@@ -48,7 +48,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   const own = (name: string): string =>
     facts.serviceProvider.services.find((each) => each.name === name)?.serviceId ?? '';
 
-  test('the user of a provider is led to its own portal, whichever address was asked for', async () => {
+  test('a user of a provider is redirected to the provider portal', async () => {
     await look(provider, '/portal/', async (page) => {
       await page.waitForURL('**/provider-portal/');
       await page.getByText(facts.serviceProvider.name).first().waitFor();
@@ -61,7 +61,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a step of the home screen links to its screen only where the user may open it', async () => {
+  test('a step of the home screen links to its screen only if the user may open it', async () => {
     const linkOf = (page: Page, name: string) => page.getByRole('main').getByRole('link', { name });
     await look(acquirer, '/portal/', async (page) => {
       const merchant = linkOf(page, 'A merchant');
@@ -72,7 +72,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('every screen can be used by everybody, wide and narrow, light and dark', async () => {
+  test('every screen is accessible, wide and narrow, light and dark', async () => {
     const paths = {
       provider: [
         '/',
@@ -101,7 +101,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     for (const path of paths.acquirer) await stage.usable(acquirer, `/portal${path}`);
   });
 
-  test('a service is declared once, however often it is pressed, and its secret is shown once', async () => {
+  test('repeated clicks declare a service once, and its secret is shown once', async () => {
     await look(provider, '/provider-portal/own-services/new', async (page) => {
       await page.getByLabel('Name').fill('Receipts by mail');
       await page.getByLabel('Category').fill('Receipts');
@@ -129,7 +129,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a draft is published, changed and withdrawn; others see what was published', async () => {
+  test('a draft is published, changed and retired; others see the published version', async () => {
     let address = '';
     await look(provider, '/provider-portal/own-services', async (page) => {
       await page.getByRole('link', { name: 'Lumen Later' }).click();
@@ -161,7 +161,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('an acquirer subscribes, switches on with parameters, and off for one merchant', async () => {
+  test('an acquirer subscribes, activates with parameters, and deactivates for one merchant', async () => {
     const path = `/portal/services/${own('Lumen Points')}`;
     await look(acquirer, '/portal/services', async (page) => {
       await page.getByRole('searchbox').fill('points');
@@ -199,7 +199,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('what is in use cannot be taken away, and the platform says so', async () => {
+  test('a subscription in use cannot be ended, and the platform error is shown', async () => {
     await look(acquirer, '/portal/service-packages', async (page) => {
       const lumen = page.getByRole('region', { name: 'Lumen', exact: true });
       await lumen.getByRole('button', { name: 'Actions' }).click();
@@ -219,7 +219,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('its provider sees who uses it, and how its own server answers', async () => {
+  test('the provider sees the customers and the health of its server', async () => {
     await look(provider, `/provider-portal/own-services/${own('Lumen QR')}`, async (page) => {
       await page.getByRole('tab', { name: 'In use by' }).click();
       await page.getByText('Northgate Acquiring').waitFor();
@@ -248,7 +248,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     );
   });
 
-  test('a payment of its own type is told by its own server, and its provider sees it', async () => {
+  test('the provider sees a QR payment that its own server reported', async () => {
     const cashier = await stage.signedIn('demo', { isTourOver: true });
     await look(cashier, '/portal/', async (page) => {
       const request = {
@@ -281,7 +281,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a new signing secret is made once, and shown once', async () => {
+  test('a signing secret is rotated once and shown once', async () => {
     await look(
       provider,
       `/provider-portal/own-services/${own('Lumen Points')}?tab=keys`,
@@ -318,7 +318,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('the tour is walked by keyboard, ended, and begun again from the menu', async () => {
+  test('the tour works by keyboard, ends, and starts again from the menu', async () => {
     await look(acquirer, '/portal/', async (page) => {
       await page.evaluate(`localStorage.removeItem('switchyard-tour')`);
       await page.reload();
@@ -350,7 +350,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('from a sign-up to the portal: form, approval, mail, password, one-time code', async () => {
+  test('a sign-up leads to the portal: form, approval, email, password, one-time code', async () => {
     const stranger = await stage.chromium.newContext({ baseURL: facts.baseUrl, locale: 'de-DE' });
     stranger.setDefaultTimeout(waitLimitMs);
     const page = await stranger.newPage();

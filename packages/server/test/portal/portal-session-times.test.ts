@@ -6,18 +6,22 @@ import { readForms } from '../support/browser/test-sign-in-pages.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { createTestUser } from '../support/test-users.ts';
 import { openVisitor, sessionCookie, type Visitor } from './portal-client.ts';
-import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-test-platform.ts';
+import {
+  openPortalTestServer,
+  type PortalRealm,
+  type PortalTestServer,
+} from './portal-test-platform.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-describe('the time of a session of the portal', () => {
-  let on: PortalHouse;
-  let beside: PortalHouse;
+describe('the lifetime of a portal session', () => {
+  let on: PortalTestServer;
+  let beside: PortalTestServer;
   let realm: PortalRealm;
   before(async () => {
-    on = await openPortalHouse();
-    beside = await openPortalHouse({ beside: on });
+    on = await openPortalTestServer();
+    beside = await openPortalTestServer({ beside: on });
     realm = await on.newRealm();
   });
   after(async () => {
@@ -49,7 +53,7 @@ describe('the time of a session of the portal', () => {
     return other;
   }
 
-  test('somebody at work stays in, with a token that is renewed once a minute at most', async () => {
+  test('an active user stays signed in, with at most one token renewal per minute', async () => {
     const { ask, userId } = await signedIn();
     for (let minutes = 0; minutes < 40; minutes += 10) {
       advance(10 * minuteMs);
@@ -63,7 +67,7 @@ describe('the time of a session of the portal', () => {
     assert.equal(told['idleSeconds'], 900);
   });
 
-  test('a quarter of an hour without anybody ends it, at the realm too, whatever the page asks by itself', async () => {
+  test('15 minutes without activity end the session, also at the realm and despite background requests', async () => {
     const { ask, browser, toSignIn } = await signedIn();
     const byItself = { headers: { 'x-switchyard-portal': 'background' } };
     for (let minutes = 0; minutes < 14; minutes += 2) {
@@ -80,7 +84,7 @@ describe('the time of a session of the portal', () => {
     assert.ok(readForms(await toSignIn()).length > 0, 'the password is asked for');
   });
 
-  test('a click a moment before the end carries it on, though the token has ended long since', async () => {
+  test('activity just before the end extends the session, also with an expired access token', async () => {
     const { ask } = await signedIn();
     advance(15 * minuteMs - 1000);
     assert.equal((await ask(path())).status, 200);
@@ -90,7 +94,7 @@ describe('the time of a session of the portal', () => {
     assert.equal((await ask(path())).status, 401);
   });
 
-  test('after eight hours the day’s work is over, however busy', async () => {
+  test('the session ends after eight hours despite activity', async () => {
     const { ask } = await signedIn();
     const began = on.clock.now();
     while (on.clock.now() - began < 8 * hourMs - 14 * minuteMs) {
@@ -107,7 +111,7 @@ describe('the time of a session of the portal', () => {
     assert.equal((await ask(path())).status, 401);
   });
 
-  test('of twenty requests at once, over two processes, one renews and all are answered', async () => {
+  test('of twenty parallel requests in two processes, one renews and all succeed', async () => {
     const here = await signedIn();
     const there = atOther(here);
     // Both processes have cached the session, and both find its token expired.
@@ -123,7 +127,7 @@ describe('the time of a session of the portal', () => {
     }
   });
 
-  test('who signs out is out within seconds in every process', async () => {
+  test('a sign-out takes effect in every process within seconds', async () => {
     const here = await signedIn();
     const there = atOther(here);
     assert.equal((await there.ask(path())).status, 200);
@@ -132,7 +136,7 @@ describe('the time of a session of the portal', () => {
     assert.equal((await there.ask('/portal/session')).status, 401);
   });
 
-  test('what one process sees of somebody at work, the others believe', async () => {
+  test('activity in one process extends the session in all processes', async () => {
     const here = await signedIn();
     const there = atOther(here);
     for (let turn = 0; turn < 4; turn += 1) {
@@ -142,11 +146,11 @@ describe('the time of a session of the portal', () => {
     assert.equal((await there.ask(path())).status, 200);
   });
 
-  test('a right that another process took away is gone within a minute', async () => {
+  test('a permission removed by another process is gone within a minute', async () => {
     const here = await signedIn();
     const there = atOther(here);
     assert.equal((await there.ask(path())).status, 200);
-    const { accounts } = on.house.identity;
+    const { accounts } = on.application.identity;
     const groups = [`${realm.organizationId}_org_dfo`];
     await accounts.updateProfile(realm.organizationId, here.userId, (user) => ({
       ...user,
@@ -159,7 +163,7 @@ describe('the time of a session of the portal', () => {
     assert.equal((await there.ask(path())).status, 401);
   });
 
-  test('the oldest of many browsers of one person gives way', async () => {
+  test('a new session above the limit ends the oldest session of the user', async () => {
     const person = await createTestUser(realm);
     const first = openVisitor(on, realm.userDomainId);
     await first.signIn(person);

@@ -9,12 +9,16 @@ import { readForms, submitForm } from '../support/browser/test-sign-in-pages.ts'
 import { testDatabase } from '../support/database/test-database.ts';
 import { createTestUser } from '../support/test-users.ts';
 import { asPage, follow, openVisitor, sessionCookie } from './portal-client.ts';
-import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-test-platform.ts';
+import {
+  openPortalTestServer,
+  type PortalRealm,
+  type PortalTestServer,
+} from './portal-test-platform.ts';
 
-describe('sessions at an address that shows tokens of nobody', () => {
-  test('go on where they were found good, until they end', async (t) => {
+describe('sessions at an IP address that sends invalid tokens', () => {
+  test('known valid sessions continue until they end', async (t) => {
     const unauthenticated = { windowSeconds: 3600, limit: 3 };
-    const on = await openPortalHouse({ rateLimits: { unauthenticated } });
+    const on = await openPortalTestServer({ rateLimits: { unauthenticated } });
     t.after(() => on.close());
     const realm = await on.newRealm();
     const [worker, newcomer] = [1, 2].map(() => openVisitor(on, realm.userDomainId));
@@ -45,10 +49,10 @@ describe('sessions at an address that shows tokens of nobody', () => {
 });
 
 describe('a session of the portal', () => {
-  let on: PortalHouse;
+  let on: PortalTestServer;
   let realm: PortalRealm;
   before(async () => {
-    on = await openPortalHouse();
+    on = await openPortalTestServer();
     realm = await on.newRealm();
   });
   after(() => on.close());
@@ -63,7 +67,7 @@ describe('a session of the portal', () => {
     return rows.map(({ action, id }) => `${action} ${id}`);
   };
 
-  test('is begun by the realm’s pages, holds no token, and opens the API to its person', async () => {
+  test('the sign-in pages start a session without a token, which gives its user access to the API', async () => {
     const person = await createTestUser(realm, { hasOneTimePassword: true, locale: 'fr-FR' });
     const { ask, signIn, session } = visitor();
     assert.equal((await ask('/portal/session')).status, 401);
@@ -96,7 +100,7 @@ describe('a session of the portal', () => {
     assert.deepEqual(more, []);
   });
 
-  test('counts in no request but those of the portal’s own pages', async () => {
+  test('only requests of portal pages can use the session', async () => {
     const { browser, signIn } = visitor();
     await signIn(await createTestUser(realm));
     const origin = on.settings.baseUrl;
@@ -159,7 +163,7 @@ describe('a session of the portal', () => {
     assert.deepEqual(allowed, [], 'who asks to send it is told nothing');
   });
 
-  test('a cookie that is none of ours, or changed, opens nothing', async () => {
+  test('a foreign or changed cookie gives no access', async () => {
     const { browser, ask, signIn, session } = visitor();
     await signIn(await createTestUser(realm));
     const cookie = session();
@@ -186,7 +190,7 @@ describe('a session of the portal', () => {
     assert.equal((await ask('/portal/session')).status, 200);
   });
 
-  test('signing out ends it here and at the realm, and is written down', async () => {
+  test('a sign-out ends the session here and at the realm, and is audited', async () => {
     const person = await createTestUser(realm);
     const [here, elsewhere] = [visitor(), visitor()];
     await here.signIn(person);
@@ -213,7 +217,7 @@ describe('a session of the portal', () => {
     assert.match((await audited()).at(-1) ?? '', /^portalSession\.signedOut /);
   });
 
-  test('a new sign-in is a new session, and the one before is gone', async () => {
+  test('a new sign-in starts a new session and ends the previous one', async () => {
     const person = await createTestUser(realm);
     const { browser, ask, signIn, session } = visitor();
     await signIn(person);
@@ -229,13 +233,13 @@ describe('a session of the portal', () => {
     assert.equal((await ask('/portal/session')).status, 401);
   });
 
-  test('ends with the person’s sessions: switched off, a new password, ended at the realm', async () => {
-    const { accounts } = on.house.identity;
+  test('the session ends with a deactivation, a new password, or an end at the realm', async () => {
+    const { accounts } = on.application.identity;
     const { organizationId } = realm;
     const ways = [
       (userId: string) => accounts.setStatus(organizationId, userId, 'Disabled'),
       (userId: string) => accounts.setPassword(organizationId, userId, 'eight tills in one row'),
-      (userId: string) => on.house.identity.sessions.endAll(organizationId, userId),
+      (userId: string) => on.application.identity.sessions.endAll(organizationId, userId),
     ];
     for (const end of ways) {
       const person = await createTestUser(realm);
@@ -248,14 +252,14 @@ describe('a session of the portal', () => {
     }
   });
 
-  test('a right that is taken away while the page is open is gone with the next request', async () => {
+  test('a removed permission is gone with the next request', async () => {
     const person = await createTestUser(realm);
     const { ask, signIn } = visitor();
     await signIn(person);
     const path = `/user-management/v2/user-domains/${realm.userDomainId}/users`;
     assert.equal((await ask(path)).status, 200);
     const groups = [`${realm.organizationId}_org_dfo`];
-    const { accounts } = on.house.identity;
+    const { accounts } = on.application.identity;
     await accounts.updateProfile(realm.organizationId, person.user.userId, (standing) => ({
       ...standing,
       groups,
@@ -266,8 +270,8 @@ describe('a session of the portal', () => {
     assert.deepEqual(seen['entries'], ['portal']);
   });
 
-  test('in the demo a merchant’s user stands in for a device of the merchant, and for no other', async () => {
-    const { provisioning } = on.house;
+  test('in the demo a user of a merchant can act only as a device of that merchant', async () => {
+    const { provisioning } = on.application;
     const scope = { organizationId: realm.organizationId };
     const shop = async (name: string) => {
       const place = { name, country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
@@ -295,7 +299,7 @@ describe('a session of the portal', () => {
     assert.equal((await office.ask('/portal/session', asked)).status, 403);
   });
 
-  test('the realm’s code opens nothing in another browser, twice, or without the request', async () => {
+  test('an authorization code does not work in another browser, twice, or without its request', async () => {
     const person = await createTestUser(realm);
     const [mine, other] = [visitor(), visitor()];
     const page = await mine.toSignIn();
@@ -328,7 +332,7 @@ describe('a session of the portal', () => {
     assert.equal((await mine.ask('/portal/session')).status, 401);
   });
 
-  test('who cancels is told so, and led back to the sign-in', async () => {
+  test('a cancelled sign-in shows a message and a link to the sign-in', async () => {
     const { browser, toSignIn, session } = visitor();
     const page = await toSignIn({ to: '/portal/payments' });
     const cancelled = await submitForm(browser, page, {}, { to: '/cancel' });
@@ -340,7 +344,7 @@ describe('a session of the portal', () => {
     assert.equal(session(), undefined);
   });
 
-  test('nobody redeems or refreshes for the portal at the token endpoint', async () => {
+  test('the token endpoint rejects codes and refresh tokens of the portal client', async () => {
     const path = `/oauth2/v1/${realm.userDomainId}/token`;
     const { browser } = visitor();
     for (const secret of ['', 'guess']) {
@@ -356,7 +360,7 @@ describe('a session of the portal', () => {
       assert.equal(seen.status, 401, seen.text);
       assert.equal(seen.json()['error'], 'invalid_client');
     }
-    const made = on.house.identity.createApplication({
+    const made = on.application.identity.createApplication({
       ...realm,
       name: 'Mine',
       clientId: 'switchyard-portal',
@@ -368,7 +372,7 @@ describe('a session of the portal', () => {
     await assert.rejects(made, { code: 'already_exists' });
   });
 
-  test('what the database keeps holds no token in clear', async () => {
+  test('the database contains no token in clear text', async () => {
     await visitor().signIn(await createTestUser(realm));
     const rows = await (await testDatabase()).query<{ sealed: Buffer }>(
       'SELECT tokens_sealed AS sealed FROM portal_sessions WHERE organization_id = $1',

@@ -11,7 +11,11 @@ import { heardBy, paidOf, paymentOf, requestOf } from '../connector/test-retail-
 import type { BrowserResponse } from '../support/browser/cookie-browser.ts';
 import { createTestUser, type TestUserOptions } from '../support/test-users.ts';
 import { asPage, openVisitor, type Visitor } from './portal-client.ts';
-import { openPortalHouse, type PortalHouse, type PortalRealm } from './portal-test-platform.ts';
+import {
+  openPortalTestServer,
+  type PortalRealm,
+  type PortalTestServer,
+} from './portal-test-platform.ts';
 
 const connectionsPath = '/portal/terminal-connections';
 const declaration = { name: 'Cloud Connector', description: 'It.', domain: 'Retail API' };
@@ -33,8 +37,8 @@ class HandshakeRefused extends Error {
 }
 
 /** Creates merchants with a terminal each, where the connector is active. */
-async function shops(on: PortalHouse, realm: PortalRealm) {
-  const { provisioning, catalog } = on.house;
+async function shops(on: PortalTestServer, realm: PortalRealm) {
+  const { provisioning, catalog } = on.application;
   const { organizationId } = realm;
   const by = scopeAuthoredByPlatform(organizationId);
   const { serviceId } = (await catalog.services.create(by, declaration as never)).view;
@@ -83,14 +87,14 @@ async function shops(on: PortalHouse, realm: PortalRealm) {
 }
 
 describe('a page of the demo as a terminal', () => {
-  let on: PortalHouse;
+  let on: PortalTestServer;
   let realm: PortalRealm;
   let made: Awaited<ReturnType<typeof shops>>;
   const sockets = new Set<WebSocket>();
 
   before(async () => {
-    on = await openPortalHouse({ roles: 'connector' });
-    await on.house.start();
+    on = await openPortalTestServer({ roles: 'connector' });
+    await on.application.start();
     realm = await on.newRealm();
     made = await shops(on, realm);
   });
@@ -159,7 +163,7 @@ describe('a page of the demo as a terminal', () => {
       body: JSON.stringify(body),
     });
 
-  test('is shown where it can stand, and takes a payment that its own till sends', async () => {
+  test('a page lists its logical devices and takes a payment of its own point of sale', async () => {
     const place = await made.shop();
     const visitor = await signedIn({ merchantId: place.merchantId, group: 'org_operator' });
     const listed = await visitor.ask('/portal/terminals');
@@ -182,7 +186,7 @@ describe('a page of the demo as a terminal', () => {
     assert.match(answered.text, /"Result":"Success"/);
   });
 
-  test('lets nobody in without the session that has the ticket, from a page of ours', async () => {
+  test('a connection requires the session of the ticket and a portal page', async () => {
     const place = await made.shop();
     const visitor = await signedIn({ merchantId: place.merchantId });
     const other = await signedIn({ merchantId: place.merchantId });
@@ -235,7 +239,7 @@ describe('a page of the demo as a terminal', () => {
     assert.equal(line.socket.readyState, WebSocket.OPEN);
   });
 
-  test('a page that says nothing of where it comes from is none of ours', async () => {
+  test('a handshake without an origin is rejected', async () => {
     const place = await made.shop();
     const visitor = await signedIn({ merchantId: place.merchantId });
     const ticket = (await ticketFor(visitor, place.deviceId)).json() as unknown as Ticket;
@@ -253,7 +257,7 @@ describe('a page of the demo as a terminal', () => {
     assert.equal(status, 403);
   });
 
-  test('a ticket is good for two minutes', async () => {
+  test('a ticket is valid for two minutes', async () => {
     const place = await made.shop();
     const visitor = await signedIn({ merchantId: place.merchantId });
     const ticket = (await ticketFor(visitor, place.deviceId)).json() as unknown as Ticket;
@@ -261,7 +265,7 @@ describe('a page of the demo as a terminal', () => {
     await assert.rejects(open(visitor, ticket), refused(403));
   });
 
-  test('is for people of its merchant who may sell, and says what stands in its way', async () => {
+  test('a terminal requires a user of the merchant with pay.sale, and errors name the reason', async () => {
     const [place, foreign] = [await made.shop(), await made.shop()];
     const idle = await made.shop(false);
     const manager = await signedIn({ merchantId: place.merchantId });
@@ -286,11 +290,11 @@ describe('a page of the demo as a terminal', () => {
     assert.equal(script.status, 401, 'a page that does not say that it is the portal');
   });
 
-  test('a place that was emptied since is none', async () => {
+  test('a logical device without hardware is not a terminal', async () => {
     const place = await made.shop();
     const visitor = await signedIn({ merchantId: place.merchantId });
     const ticket = (await ticketFor(visitor, place.deviceId)).json() as unknown as Ticket;
-    const { provisioning } = on.house;
+    const { provisioning } = on.application;
     const scope = { organizationId: realm.organizationId };
     await provisioning.logicalDevices.linkPhysicalDevices(scope, place.deviceId, []);
     await assert.rejects(open(visitor, ticket), (error) => error instanceof HandshakeRefused);
@@ -298,7 +302,7 @@ describe('a page of the demo as a terminal', () => {
     assert.deepEqual(codeOf(again)[1], 'device_not_active');
   });
 
-  test('the younger connection of a terminal takes the place of the elder', async () => {
+  test('a new connection of a terminal replaces the old one', async () => {
     const place = await made.shop();
     const [one, two] = [
       await signedIn({ merchantId: place.merchantId }),
@@ -312,7 +316,7 @@ describe('a page of the demo as a terminal', () => {
     assert.equal((await asked).status, 200);
   });
 
-  test('its till hears at once that the terminal is gone, and knows nothing of the money', async () => {
+  test('the point of sale learns at once that the terminal is gone, with unknown outcome', async () => {
     const place = await made.shop();
     const visitor = await signedIn({ merchantId: place.merchantId });
     const { line, ticket } = await connect(visitor, place.deviceId);
@@ -331,7 +335,7 @@ describe('a page of the demo as a terminal', () => {
     );
   });
 
-  test('two people at two tills share no terminal, though neither names a till', async () => {
+  test('two users at two points of sale without names share no terminal', async () => {
     const place = await made.shop();
     const [one, two] = [
       await signedIn({ merchantId: place.merchantId }),
@@ -351,7 +355,7 @@ describe('a page of the demo as a terminal', () => {
     assert.equal((await asked).status, 200);
   });
 
-  test('a session that is over has no terminal any more', async () => {
+  test('the end of a session closes its terminal', async () => {
     const place = await made.shop();
     const visitor = await signedIn({ merchantId: place.merchantId });
     const { line } = await connect(visitor, place.deviceId);
@@ -360,7 +364,7 @@ describe('a page of the demo as a terminal', () => {
     assert.equal((await line.closed()).code, 4401);
   });
 
-  test('its till talks to the terminals of its store, and does nothing else', async () => {
+  test('the point of sale can only use the terminals of its store', async () => {
     const [place, foreign] = [await made.shop(), await made.shop()];
     const beside = await made.store(place.merchantId);
     const visitor = await signedIn({ merchantId: place.merchantId });
@@ -392,11 +396,11 @@ describe('a page of the demo as a terminal', () => {
   });
 });
 
-test('a page whose session is known connects as a terminal, whatever else its address has shown', async (t) => {
+test('a page with a known session connects despite invalid tokens from its IP address', async (t) => {
   const rateLimits = { unauthenticated: { windowSeconds: 3600, limit: 2 } };
-  const on = await openPortalHouse({ roles: 'connector', rateLimits });
+  const on = await openPortalTestServer({ roles: 'connector', rateLimits });
   t.after(() => on.close());
-  await on.house.start();
+  await on.application.start();
   const realm = await on.newRealm();
   const place = await (await shops(on, realm)).shop();
   const visitor = openVisitor(on, realm.userDomainId);
@@ -428,15 +432,15 @@ test('a page whose session is known connects as a terminal, whatever else its ad
 });
 
 describe('outside of the demo', () => {
-  let on: PortalHouse;
+  let on: PortalTestServer;
   let realm: PortalRealm;
   before(async () => {
-    on = await openPortalHouse({ roles: 'connector', environment: 'test' });
+    on = await openPortalTestServer({ roles: 'connector', environment: 'test' });
     realm = await on.newRealm();
   });
   after(() => on.close());
 
-  test('none of it is there: no page is a terminal or a till', async () => {
+  test('no page can be a terminal or a point of sale', async () => {
     const place = await (await shops(on, realm)).shop();
     const visitor = openVisitor(on, realm.userDomainId);
     await visitor.signIn(await createTestUser(realm, { merchantId: place.merchantId }));

@@ -29,8 +29,8 @@ import { highLoadLimits } from '../support/high-load-limits.ts';
 import { type MovableClock, movableClock } from '../support/movable-clock.ts';
 import { makeRealmKey } from '../support/processes/realm-key-pool.ts';
 
-export type PortalHouse = {
-  readonly house: Application;
+export type PortalTestServer = {
+  readonly application: Application;
   readonly settings: Settings;
   readonly clock: MovableClock;
   readonly ca: string;
@@ -54,13 +54,13 @@ export type PortalRealm = {
   readonly userDomainId: string;
 };
 
-export type PortalHouseFacts = {
+export type PortalTestFacts = {
   readonly portalDomain?: string;
   readonly clock?: MovableClock;
   /** Serves the portal as built from the current sources. */
   readonly isBuilt?: boolean;
   /** Another process of the same platform, whose data directory, keys and address are shared. */
-  readonly beside?: PortalHouse;
+  readonly beside?: PortalTestServer;
   /** Further roles in addition to identity and portal. */
   readonly roles?: string;
   /** Default: demo. Keys and certificates are those of a demo in each environment. */
@@ -106,7 +106,7 @@ async function builtPortal(): Promise<string> {
   return join(root, 'packages/portal/dist');
 }
 
-export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<PortalHouse> {
+export async function openPortalTestServer(facts: PortalTestFacts = {}): Promise<PortalTestServer> {
   const { portalDomain, beside, clock = beside?.clock ?? movableClock(Date.now()) } = facts;
   const dataDir = beside?.settings.dataDir ?? (await mkdtemp(join(tmpdir(), 'switchyard-portal-')));
   const [port = 0, devicePort] = await freePorts(2);
@@ -126,7 +126,7 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
   const tls = await ensureListenerCertificate({ settings: demo, clock: { now: () => Date.now() } });
   const portalFolder = facts.isBuilt === true ? await builtPortal() : join(dataDir, 'built');
   await mkdir(portalFolder, { recursive: true });
-  const house = await createApplication({
+  const application = await createApplication({
     settings,
     database: await testDatabase(),
     clock,
@@ -137,10 +137,10 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
     loadLimits: highLoadLimits,
     ...defined({ rateLimits: facts.rateLimits }),
   });
-  await house.http.listen();
+  await application.http.listen();
   const { transport, agent } = transportTo(port);
   return {
-    house,
+    application,
     settings,
     clock,
     portalFolder,
@@ -151,13 +151,17 @@ export async function openPortalHouse(facts: PortalHouseFacts = {}): Promise<Por
       const organizationId = randomUUID();
       const labels = persona === undefined ? {} : { labels: { persona } };
       const input = { name: `Bank ${userDomainId}`, ...labels };
-      await house.provisioning.organizations.create({ organizationId }, input, organizationId);
-      await house.identity.createUserDomain({ userDomainId, organizationId });
-      return { identity: house.identity, organizationId, userDomainId };
+      await application.provisioning.organizations.create(
+        { organizationId },
+        input,
+        organizationId,
+      );
+      await application.identity.createUserDomain({ userDomainId, organizationId });
+      return { identity: application.identity, organizationId, userDomainId };
     },
     async close() {
       agent.destroy();
-      await house.stop();
+      await application.stop();
       if (beside === undefined) await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -15,7 +15,7 @@ const address = '/portal/virtual-terminal?method=Nexo';
 
 type Walk = { readonly page: Page; readonly sales: () => number };
 
-describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () => {
+describe('a point of sale and a terminal in one page', { skip: chromiumSkipReason }, () => {
   let stage: Stage;
   let client: Client;
   let context: BrowserContext;
@@ -74,7 +74,7 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
     return (await client.call('GET', `/payment/v1/transactions/${id}`, { token })).body;
   }
 
-  test('with chip and PIN, and its receipt; both messages are shown; then it is reversed', async () => {
+  test('a chip and PIN payment shows receipt and messages and is reversed', async () => {
     await walk(async ({ page, sales }) => {
       const place = await terminal(page).boundingBox();
       await pay(page);
@@ -106,7 +106,7 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
     });
   });
 
-  test('a decline is told with its reason, and an abort takes nothing', async () => {
+  test('a decline shows its reason, and an abort takes no money', async () => {
     await walk(async ({ page, sales }) => {
       await page.getByRole('combobox', { name: 'Result' }).click();
       await page.getByRole('option', { name: 'Declined: insufficient funds' }).click();
@@ -126,7 +126,7 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
     });
   });
 
-  test('a cable that is pulled in the middle: the till finds out, and money is taken once', async () => {
+  test('after a disconnect the point of sale finds the payment, and money is taken once', async () => {
     await walk(async ({ page, sales }) => {
       await pay(page);
       await button(page, 'Disconnect').click();
@@ -144,7 +144,7 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
     });
   });
 
-  test('a page that is loaded anew while the acquirer thinks: both find their payment', async () => {
+  test('after a reload during authorisation, point of sale and terminal find the payment', async () => {
     await walk(async ({ page, sales }) => {
       await page.getByRole('combobox', { name: 'Result' }).click();
       await page.getByRole('option', { name: 'Approved after eight seconds' }).click();
@@ -163,7 +163,7 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
     });
   });
 
-  test('two tabs are one terminal: the younger asks, and the elder gives way', async () => {
+  test('a second tab takes the terminal from the first tab', async () => {
     await walk(async ({ page }) => {
       const other = await context.newPage();
       await other.goto(address);
@@ -179,7 +179,7 @@ describe('a till and a terminal in one page', { skip: chromiumSkipReason }, () =
     });
   });
 
-  test('every state of it can be used by everybody, wide and narrow, light and dark', async () => {
+  test('every state is accessible, wide and narrow, light and dark', async () => {
     await walk(async ({ page }) => {
       async function look(name: string): Promise<void> {
         await assertFits(page, name);

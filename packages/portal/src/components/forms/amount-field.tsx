@@ -1,9 +1,9 @@
-/** A field for an amount, in the decimals of its currency and the signs of the user's country. */
+/** An input for an amount, with the decimals of the currency and the number format of the user. */
 import { TextInput } from '@mantine/core';
 import { useFormats } from '../../session/use-session.ts';
 import { parseAmount } from './amount-text.ts';
 
-export function MoneyField({
+export function AmountField({
   label,
   description,
   text,
@@ -16,10 +16,10 @@ export function MoneyField({
   readonly description?: string;
   readonly text: string;
   readonly currency: string;
-  /** What is wrong with it; false where nothing is. */
+  /** The error text; false if the value is valid. */
   readonly error?: string | false | undefined;
   readonly isFirst?: boolean;
-  /** The text as it is typed, and the amount where it is one. */
+  /** Called with the typed text, and with the amount if the text is valid. */
   readonly onChange: (text: string, amount: number | undefined) => void;
 }) {
   const { locale } = useFormats();

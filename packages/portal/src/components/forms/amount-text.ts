@@ -1,23 +1,23 @@
-/** Amounts as people type them, as integers in minor units; nothing is rounded. */
+/** Converts between typed amounts and integers in minor units, without rounding. */
 import { amountMax, exponentOf } from '@switchyard/money';
 
-/** The signs with which a locale writes numbers. */
-function signsOf(locale: string): { readonly decimal: string; readonly group: string } {
+/** The decimal and group separators of a locale. */
+function numberSigns(locale: string): { readonly decimal: string; readonly group: string } {
   const parts = new Intl.NumberFormat(locale).formatToParts(12345.6);
   const sign = (type: string) => parts.find((part) => part.type === type)?.value;
   return { decimal: sign('decimal') ?? '.', group: sign('group') ?? ',' };
 }
 
 /**
- * Undefined for what is no amount above zero. The sign of the locale parts the decimals, and so does
- * the other one where it can mean nothing else.
+ * Returns undefined if the text is not an amount above zero. It accepts the decimal separator of
+ * the locale, and the other separator if the meaning is clear.
  */
 export function parseAmount(text: string, currency: string, locale: string): number | undefined {
   const exponent = exponentOf(currency);
-  const { decimal, group } = signsOf(locale);
-  const bare = text.trim().replaceAll(/[\s\u00a0\u202f'’]/g, '');
+  const { decimal, group } = numberSigns(locale);
+  const compact = text.trim().replaceAll(/[\s\u00a0\u202f'’]/g, '');
   const groups = new RegExp(`^\\d{1,3}(?:\\${group}\\d{3})+(?:\\${decimal}\\d*)?$`);
-  const plain = groups.test(bare) ? bare.replaceAll(group, '') : bare;
+  const plain = groups.test(compact) ? compact.replaceAll(group, '') : compact;
   const match = /^(\d+)(?:[.,](\d*))?$/.exec(plain);
   if (match === null) return undefined;
   const [, whole = '', decimals = ''] = match;
@@ -26,10 +26,10 @@ export function parseAmount(text: string, currency: string, locale: string): num
   return minor >= 1 && minor <= amountMax ? minor : undefined;
 }
 
-/** As it stands in a field: without the currency, and without groups. */
-export function writeAmount(minor: number, currency: string, locale: string): string {
+/** The text for an input: without currency and without group separators. */
+export function formatAmountInput(minor: number, currency: string, locale: string): string {
   const exponent = exponentOf(currency);
   const digits = String(minor).padStart(exponent + 1, '0');
   if (exponent === 0) return digits;
-  return `${digits.slice(0, -exponent)}${signsOf(locale).decimal}${digits.slice(-exponent)}`;
+  return `${digits.slice(0, -exponent)}${numberSigns(locale).decimal}${digits.slice(-exponent)}`;
 }

@@ -1,36 +1,36 @@
-/** A change that is asked about before it is made, and that is made once however often it is pressed. */
+/** A dialog that confirms a change. Repeated clicks send the change only once. */
 
 import { Button, Modal } from '@mantine/core';
 import { defined } from '@switchyard/contract';
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslate } from '../../locales/index.ts';
-import { newId } from '../../session/random-values.ts';
-import { Problem } from '../layout/error-message.tsx';
+import { newUuid } from '../../session/random-values.ts';
+import { ErrorMessage } from '../layout/error-message.tsx';
 
-export type ConfirmActionProps<Result> = {
+export type ConfirmDialogProps<Result> = {
   readonly isOpen: boolean;
   readonly onClose: () => void;
   readonly title: string;
-  /** Of the button: what it does, never `OK`. */
+  /** The text of the button, which names the action; never `OK`. */
   readonly confirm: string;
   readonly isDangerous?: boolean;
-  /** Of a form with many fields: wider. */
+  /** Makes the dialog wider for a form with many fields. */
   readonly size?: 'lg' | undefined;
   readonly isDisabled?: boolean;
-  /** Sends the change; the key stays the same until the dialogue is opened anew. */
+  /** Sends the change. The key stays the same until the dialog is opened again. */
   readonly run: (idempotencyKey: string) => Promise<Result>;
   readonly onDone: (result: Result) => void;
-  /** A refusal, for fields that show their own part of it. */
+  /** Called with the error, so that fields can show their own part of it. */
   readonly onFault?: (fault: unknown) => void;
-  readonly shownFields?: readonly string[];
+  readonly inlineErrorFields?: readonly string[];
   readonly children?: ReactNode;
 };
 
-export function ConfirmAction<Result>(props: ConfirmActionProps<Result>) {
+export function ConfirmDialog<Result>(props: ConfirmDialogProps<Result>) {
   const { isOpen, onClose, title, size } = props;
   const t = useTranslate('components');
   const isRunning = useRef(false);
-  /** While it runs nobody knows how it ends: the dialogue stays. */
+  /** The dialog stays open until the result of the request is known. */
   const close = () => {
     if (!isRunning.current) onClose();
   };
@@ -47,7 +47,7 @@ export function ConfirmAction<Result>(props: ConfirmActionProps<Result>) {
   );
 }
 
-/** Lives as long as the dialogue is open, and the key with it. */
+/** The form exists while the dialog is open, and keeps its idempotency key. */
 export function ConfirmForm<Result>({
   confirm,
   isDangerous = false,
@@ -55,16 +55,16 @@ export function ConfirmForm<Result>({
   run,
   onDone,
   onFault,
-  shownFields,
+  inlineErrorFields,
   children,
   close,
   isRunning,
-}: Omit<ConfirmActionProps<Result>, 'isOpen' | 'title' | 'size'> & {
+}: Omit<ConfirmDialogProps<Result>, 'isOpen' | 'title' | 'size'> & {
   readonly close: () => void;
   readonly isRunning: { current: boolean };
 }) {
   const t = useTranslate('components');
-  const [key] = useState(newId);
+  const [key] = useState(newUuid);
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<unknown>(undefined);
   useEffect(() => {
@@ -74,7 +74,7 @@ export function ConfirmForm<Result>({
   }, [isRunning]);
 
   async function send(): Promise<void> {
-    // State comes too late for the second of two quick presses.
+    // A state update is too late to block the second of two quick clicks.
     if (isRunning.current || isDisabled) return;
     isRunning.current = true;
     setBusy(true);
@@ -100,7 +100,7 @@ export function ConfirmForm<Result>({
   return (
     <form onSubmit={submit} className="sy-confirm" noValidate>
       {children}
-      {fault !== undefined && <Problem fault={fault} {...defined({ shownFields })} />}
+      {fault !== undefined && <ErrorMessage fault={fault} {...defined({ inlineErrorFields })} />}
       <div className="sy-confirm-buttons">
         <Button variant="default" onClick={close} disabled={isBusy}>
           {t('cancel')}

@@ -1,8 +1,8 @@
-/** A form that has a page to itself: sent once, as `ConfirmAction` does it, and left by its own button. */
+/** A form on its own page, which sends once like `ConfirmDialog`. */
 import { useRef } from 'react';
-import { type ConfirmActionProps, ConfirmForm } from './confirm-dialog.tsx';
+import { type ConfirmDialogProps, ConfirmForm } from './confirm-dialog.tsx';
 
-export type PageFormProps<Result> = Omit<ConfirmActionProps<Result>, 'isOpen' | 'title' | 'size'>;
+export type PageFormProps<Result> = Omit<ConfirmDialogProps<Result>, 'isOpen' | 'title' | 'size'>;
 
 export function PageForm<Result>(props: PageFormProps<Result>) {
   const isRunning = useRef(false);

@@ -1,4 +1,4 @@
-/** A form made from the schema that a provider declared for the parameters of its service. */
+/** Renders a form from the JSON Schema that a provider declares for its parameters. */
 import {
   Checkbox,
   Fieldset,
@@ -13,36 +13,44 @@ import {
 import { type ReactNode, useState } from 'react';
 import { useTranslate } from '../../locales/index.ts';
 import {
-  exampleOf,
   type FieldKind,
   type FormValues,
-  fieldsOf,
-  groupOf,
-  labelOf,
+  fieldLabel,
+  firstExample,
+  type JsonSchema,
+  objectOrEmpty,
   type SchemaField,
-  type SchemaPart,
-  textOf,
-  withMember,
+  schemaFields,
+  textOrEmpty,
+  withFieldValue,
 } from './schema-fields.ts';
 import './schema-form.css';
 
 export type SchemaFormProps = {
-  readonly schema: SchemaPart | undefined;
+  readonly schema: JsonSchema | undefined;
   readonly values: FormValues;
   readonly onChange: (values: FormValues) => void;
-  /** By the path of the member, as `faultsByField` has them. */
+  /** Error texts by field path, from `errorsByField`. */
   readonly faults?: Readonly<Record<string, string>>;
-  /** Of the object in the body that is sent: `parameters`. */
+  /** The path of the object in the request body: `parameters`. */
   readonly path: string;
-  /** What is not set comes from a level above, so yes and no are two of three. */
+  /** Unset values are inherited, so a boolean has three choices: inherit, yes, no. */
   readonly isInheriting?: boolean;
-  /** Where secrets are set already, as JSON Pointers: what is left empty stays. */
-  readonly kept?: readonly string[];
+  /** JSON Pointers of stored secrets; an empty field keeps the stored secret. */
+  readonly storedSecrets?: readonly string[];
 };
 
 export function SchemaForm(props: SchemaFormProps) {
-  const { schema, values, onChange, faults = {}, path, kept = [], isInheriting = false } = props;
-  const fields = fieldsOf(schema);
+  const {
+    schema,
+    values,
+    onChange,
+    faults = {},
+    path,
+    storedSecrets = [],
+    isInheriting = false,
+  } = props;
+  const fields = schemaFields(schema);
   return (
     <div className="sy-schema-form">
       {fields.map((field) => (
@@ -52,9 +60,9 @@ export function SchemaForm(props: SchemaFormProps) {
           value={values[field.name]}
           faults={faults}
           path={`${path}.${field.name}`}
-          kept={kept}
+          storedSecrets={storedSecrets}
           isInheriting={isInheriting}
-          onChange={(value) => onChange(withMember(values, field.name, value))}
+          onChange={(value) => onChange(withFieldValue(values, field.name, value))}
         />
       ))}
     </div>
@@ -66,7 +74,7 @@ type FieldProps = {
   readonly value: unknown;
   readonly faults: Readonly<Record<string, string>>;
   readonly path: string;
-  readonly kept: readonly string[];
+  readonly storedSecrets: readonly string[];
   readonly isInheriting: boolean;
   readonly onChange: (value: unknown) => void;
 };
@@ -79,7 +87,9 @@ type Shared = {
   readonly placeholder: string | undefined;
 };
 
-const drawn: Readonly<Record<FieldKind, (props: FieldProps, shared: Shared) => ReactNode>> = {
+const fieldRenderers: Readonly<
+  Record<FieldKind, (props: FieldProps, shared: Shared) => ReactNode>
+> = {
   secret: (props, shared) => <Secret {...props} shared={shared} />,
   json: (props, shared) => <JsonField {...props} shared={shared} />,
   group: (props, shared) => <Group {...props} shared={shared} />,
@@ -88,7 +98,7 @@ const drawn: Readonly<Record<FieldKind, (props: FieldProps, shared: Shared) => R
       {...shared}
       autoComplete="off"
       maxLength={Number(field.part['maxLength'] ?? 4_000)}
-      value={textOf(value)}
+      value={textOrEmpty(value)}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />
   ),
@@ -141,29 +151,29 @@ function Field(props: FieldProps) {
   const { part, kind, isRequired } = field;
   const description = part['description'];
   const shared: Shared = {
-    label: labelOf(field.name, part),
+    label: fieldLabel(field.name, part),
     description: typeof description === 'string' ? description : undefined,
     required: isRequired,
     error: faults[path],
-    placeholder: exampleOf(part),
+    placeholder: firstExample(part),
   };
-  return drawn[kind](props, shared);
+  return fieldRenderers[kind](props, shared);
 }
 
 const answers = { inherit: undefined, yes: true, no: false } as const;
 
-/** A box that is not ticked would be both, a no and nothing at all. */
+/** Three choices, because an unchecked box cannot tell "no" from "inherit". */
 function YesOrNo({
   value,
   onChange,
   ...shared
 }: Pick<Shared, 'label' | 'description' | 'error'> & Pick<FieldProps, 'value' | 'onChange'>) {
   const t = useTranslate('schema-form');
-  const said = value === true ? 'yes' : 'no';
+  const choice = value === true ? 'yes' : 'no';
   return (
     <Radio.Group
       {...shared}
-      value={value === undefined ? 'inherit' : said}
+      value={value === undefined ? 'inherit' : choice}
       onChange={(next) => onChange(answers[next as keyof typeof answers])}
     >
       <div className="sy-schema-answers">
@@ -175,7 +185,13 @@ function YesOrNo({
   );
 }
 
-function Secret({ value, onChange, path, kept, shared }: FieldProps & { readonly shared: Shared }) {
+function Secret({
+  value,
+  onChange,
+  path,
+  storedSecrets,
+  shared,
+}: FieldProps & { readonly shared: Shared }) {
   const t = useTranslate('schema-form');
   const pointer = `/${path.split('.').slice(1).join('/')}`;
   return (
@@ -183,8 +199,8 @@ function Secret({ value, onChange, path, kept, shared }: FieldProps & { readonly
       {...shared}
       autoComplete="new-password"
       visibilityToggleButtonProps={{ 'aria-label': t('show') }}
-      placeholder={kept.includes(pointer) ? t('kept') : shared.placeholder}
-      value={textOf(value)}
+      placeholder={storedSecrets.includes(pointer) ? t('kept') : shared.placeholder}
+      value={textOrEmpty(value)}
       onChange={({ currentTarget }) => onChange(currentTarget.value)}
     />
   );
@@ -195,7 +211,7 @@ function Group({
   value,
   onChange,
   path,
-  kept,
+  storedSecrets,
   faults,
   isInheriting,
   shared,
@@ -205,25 +221,25 @@ function Group({
       {shared.description !== undefined && <p>{shared.description}</p>}
       <SchemaForm
         schema={field.part}
-        values={groupOf(value)}
+        values={objectOrEmpty(value)}
         onChange={onChange}
         faults={faults}
         path={path}
-        kept={kept}
+        storedSecrets={storedSecrets}
         isInheriting={isInheriting}
       />
     </Fieldset>
   );
 }
 
-/** Lists of objects and maps are typed as they are sent; what is no JSON is sent as it is, and refused. */
+/** Lists of objects and maps are edited as JSON. The platform rejects invalid text. */
 function JsonField({ value, onChange, shared }: FieldProps & { readonly shared: Shared }) {
   const t = useTranslate('schema-form');
   const [text, setText] = useState(
     value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value, null, 2),
   );
   const [isBad, setBad] = useState(false);
-  function take(next: string): void {
+  function changeText(next: string): void {
     setText(next);
     try {
       onChange(next.trim() === '' ? undefined : JSON.parse(next));
@@ -243,7 +259,7 @@ function JsonField({ value, onChange, shared }: FieldProps & { readonly shared: 
       spellCheck={false}
       classNames={{ input: 'sy-mono' }}
       value={text}
-      onChange={({ currentTarget }) => take(currentTarget.value)}
+      onChange={({ currentTarget }) => changeText(currentTarget.value)}
     />
   );
 }

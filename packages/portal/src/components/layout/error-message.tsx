@@ -1,4 +1,4 @@
-/** What went wrong, in the platform's words, with the number under which it can be found in the logs. */
+/** Shows an error with the texts of the platform and the request ID for the logs. */
 import { Button } from '@mantine/core';
 import { ConnectionError, isProblem, SignedOutError } from '../../api/api-errors.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
@@ -22,20 +22,20 @@ function detailOf(fault: unknown, t: Translate): string {
   return fault.problem.detail;
 }
 
-export function Problem({
+export function ErrorMessage({
   fault,
   onRetry,
-  /** Fields that show their own fault, and need no line here. */
-  shownFields = [],
+  /** Fields that show their own error, so it is not repeated here. */
+  inlineErrorFields = [],
 }: {
   readonly fault: unknown;
   readonly onRetry?: (() => void) | undefined;
-  readonly shownFields?: readonly string[];
+  readonly inlineErrorFields?: readonly string[];
 }) {
   const t = useTranslate('components');
   const problem = isProblem(fault) ? fault.problem : undefined;
   const lines = (problem?.errors ?? []).filter(
-    ({ pointer }) => !shownFields.includes(pointer.replace(/^[/?]/, '').replaceAll('/', '.')),
+    ({ pointer }) => !inlineErrorFields.includes(pointer.replace(/^[/?]/, '').replaceAll('/', '.')),
   );
   return (
     <div className="sy-problem" role="alert">

@@ -1,4 +1,4 @@
-/** A sentence that stands above or beside something, and explains it. */
+/** A note above or beside other content. */
 import type { ReactNode } from 'react';
 import { Icon, type IconName } from '../icon.tsx';
 import './note.css';

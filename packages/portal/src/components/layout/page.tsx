@@ -1,4 +1,4 @@
-/** The frame of a screen: its title, what can be done on it, and panels. */
+/** The frame of a screen: title, actions and panels. */
 import { Skeleton } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
@@ -8,19 +8,19 @@ import './page.css';
 
 export type PageProps = {
   readonly title: string;
-  /** Beside the title: a state, an amount. */
+  /** Content beside the title, such as a status or an amount. */
   readonly aside?: ReactNode;
   readonly lead?: ReactNode;
-  /** Buttons at the end of the line. */
+  /** Buttons at the end of the title line. */
   readonly actions?: ReactNode;
-  /** Where this screen was come from. */
-  readonly back?: { readonly to: string; readonly label: string };
-  /** Takes the height of the window: a list that scrolls in itself. */
+  /** The link to the parent screen. */
+  readonly backLink?: { readonly to: string; readonly label: string };
+  /** Fills the window height, for a list with its own scroll bar. */
   readonly fill?: boolean;
   readonly children: ReactNode;
 };
 
-export function Page({ title, aside, lead, actions, back, fill = false, children }: PageProps) {
+export function Page({ title, aside, lead, actions, backLink, fill = false, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Switchyard`;
   }, [title]);
@@ -28,10 +28,10 @@ export function Page({ title, aside, lead, actions, back, fill = false, children
     <div className={fill ? 'sy-page sy-page-fill' : 'sy-page'}>
       <div className="sy-page-head">
         <div className="sy-page-titles">
-          {back !== undefined && (
-            <Link className="sy-page-back" to={back.to}>
+          {backLink !== undefined && (
+            <Link className="sy-page-back" to={backLink.to}>
               <Icon name="chevronLeft" size={14} />
-              <span className="sy-cut">{back.label}</span>
+              <span className="sy-cut">{backLink.label}</span>
             </Link>
           )}
           <div className="sy-page-title">
@@ -55,7 +55,7 @@ export function Panel({
 }: {
   readonly title?: string | undefined;
   readonly actions?: ReactNode;
-  /** Without space around what it holds: a table. */
+  /** No padding, for a table. */
   readonly flush?: boolean;
   readonly children: ReactNode;
 }) {
@@ -72,8 +72,8 @@ export function Panel({
   );
 }
 
-/** Facts as a list of names and values; those without a value are left out. */
-export function Facts({
+/** A list of names and values. Items without a value are omitted. */
+export function DescriptionList({
   items,
 }: {
   readonly items: readonly (readonly [label: string, value: ReactNode])[];
@@ -115,7 +115,7 @@ export function EmptyState({
   );
 }
 
-/** Stands where a screen or a panel is on its way. */
+/** The placeholder of a screen or a panel that is loading. */
 export function Loading({ lines = 6 }: { readonly lines?: number }) {
   const t = useTranslate('components');
   return (

@@ -1,34 +1,34 @@
-/** Short messages that tell what was done: a store that the edge of the window listens to. */
-import { newId } from '../../session/random-values.ts';
+/** The store of short messages about completed actions. */
+import { newUuid } from '../../session/random-values.ts';
 
-export type Notice = { readonly id: string; readonly text: string; readonly tone: 'good' | 'bad' };
+export type Toast = { readonly id: string; readonly text: string; readonly tone: 'good' | 'bad' };
 
-const shownMs = 6_000;
-const shownMost = 4;
+const displayMs = 6_000;
+const maxToasts = 4;
 const listeners = new Set<() => void>();
-let notices: readonly Notice[] = [];
+let toasts: readonly Toast[] = [];
 
-function show(next: readonly Notice[]): void {
-  notices = next.slice(-shownMost);
+function show(next: readonly Toast[]): void {
+  toasts = next.slice(-maxToasts);
   for (const listener of listeners) listener();
 }
 
-export function dismiss(id: string): void {
-  show(notices.filter((each) => each.id !== id));
+export function dismissToast(id: string): void {
+  show(toasts.filter((each) => each.id !== id));
 }
 
-/** Tells what was done; what went wrong belongs beside what was tried, see `Problem`. */
-export function notify(text: string, tone: Notice['tone'] = 'good'): void {
-  const id = newId();
-  show([...notices, { id, text, tone }]);
-  setTimeout(() => dismiss(id), shownMs);
+/** Reports a completed action. An error belongs beside the form instead, see `ErrorMessage`. */
+export function showToast(text: string, tone: Toast['tone'] = 'good'): void {
+  const id = newUuid();
+  show([...toasts, { id, text, tone }]);
+  setTimeout(() => dismissToast(id), displayMs);
 }
 
-export function onNotices(listener: () => void): () => void {
+export function subscribeToToasts(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-export function shownNotices(): readonly Notice[] {
-  return notices;
+export function visibleToasts(): readonly Toast[] {
+  return toasts;
 }

@@ -1,15 +1,15 @@
-/** A text for machines, as it is: JSON, a command, an answer. It can be copied, and scrolls in itself. */
+/** Shows JSON, a command or a response with a copy button and its own scroll bar. */
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
 import { useTranslate } from '../../locales/index.ts';
 import { Icon } from '../icon.tsx';
 import './code-block.css';
 
-/** Longer texts would stall the page; the whole of it is still copied. */
-const shownMost = 60_000;
+/** Longer texts would block the page. Copying still copies the complete text. */
+const maxChars = 60_000;
 
-/** With the spaces that people read by; what is no JSON stays as it is. */
-export function readable(text: string): string {
+/** Indents JSON; other text is returned unchanged. */
+export function indentJson(text: string): string {
   try {
     return JSON.stringify(JSON.parse(text), undefined, 2);
   } catch {
@@ -23,19 +23,19 @@ export function CodeBlock({
   isTall = false,
 }: {
   readonly text: string;
-  /** What it is, for those who hear the page. */
+  /** The accessible name. */
   readonly label: string;
   readonly isTall?: boolean;
 }) {
   const t = useTranslate('components');
   const { copy, copied } = useClipboard({ timeout: 1_500 });
-  const shown = text.length > shownMost ? `${text.slice(0, shownMost)}\n…` : text;
+  const displayed = text.length > maxChars ? `${text.slice(0, maxChars)}\n…` : text;
   return (
     <div className="sy-code" data-tall={isTall}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also for who has no mouse */}
       {/* biome-ignore lint/a11y/useSemanticElements: a set of fields is something else */}
       <pre tabIndex={0} role="group" aria-label={label}>
-        <code>{shown}</code>
+        <code>{displayed}</code>
       </pre>
       <Tooltip label={t(copied ? 'copy.done' : 'copy.do')}>
         <ActionIcon

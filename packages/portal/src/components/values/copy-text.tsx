@@ -1,25 +1,25 @@
-/** A text that is copied with one press: an identifier, a secret that is shown once. */
+/** A text with a copy button, such as an identifier or a secret. */
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
 import { useTranslate } from '../../locales/index.ts';
 import { Icon } from '../icon.tsx';
 
-export function CopyText({
+export function CopyableText({
   text,
-  shown = text,
+  displayText = text,
   label,
 }: {
   readonly text: string;
-  /** As people read it: in groups, for instance. */
-  readonly shown?: string;
-  /** What it is, for those who hear the page: `Payment`. */
+  /** The text to display, for example in groups of digits. */
+  readonly displayText?: string;
+  /** The accessible name, such as `Payment`. */
   readonly label: string;
 }) {
   const t = useTranslate('components');
   const { copy, copied } = useClipboard({ timeout: 1_500 });
   return (
     <span className="sy-copy">
-      <span className="sy-mono sy-broken">{shown}</span>
+      <span className="sy-mono sy-broken">{displayText}</span>
       <Tooltip label={t(copied ? 'copy.done' : 'copy.do')}>
         <ActionIcon
           variant="subtle"

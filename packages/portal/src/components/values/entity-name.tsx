@@ -1,12 +1,12 @@
-/** The name of a merchant, a store or a device whose identifier is all that an answer holds. */
+/** The name of a merchant, a store or a device for an identifier in a response. */
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { useCan, useSession } from '../../session/use-session.ts';
-import { Name, ShortId } from './values.tsx';
+import { useHasPermission, useSession } from '../../session/use-session.ts';
+import { ShortId, TruncatedName } from './values.tsx';
 
 export type EntityKind = 'merchants' | 'stores' | 'logical-devices' | 'acquirer-links';
 
-type Named = Readonly<Record<string, unknown>> & { readonly name: string };
+type NamedEntity = Readonly<Record<string, unknown>> & { readonly name: string };
 
 const idMember: Readonly<Record<EntityKind, string>> = {
   merchants: 'merchantId',
@@ -14,46 +14,46 @@ const idMember: Readonly<Record<EntityKind, string>> = {
   'logical-devices': 'logicalDeviceId',
   'acquirer-links': 'acquirerLinkId',
 };
-/** One page; whoever is not in it is asked for alone. */
-const namesMost = 200;
-const keptMs = 5 * 60_000;
+/** The first page of names; other names are read one by one. */
+const maxNames = 200;
+const cacheMs = 5 * 60_000;
 
 async function readNames(kind: EntityKind): Promise<Map<string, string>> {
-  const { items } = await api.get<{ items: Named[] }>(`/provisioning/v2/${kind}`, {
-    query: { limit: namesMost },
+  const { items } = await api.get<{ items: NamedEntity[] }>(`/provisioning/v2/${kind}`, {
+    query: { limit: maxNames },
   });
   return new Map(items.map((item) => [String(item[idMember[kind]]), item.name]));
 }
 
-/** Acquirer links are of the organisation: people of a merchant may not read them. */
+/** Acquirer links belong to the organisation; users of a merchant may not read them. */
 function useMayRead(kind: EntityKind): boolean {
-  const mayRead = useCan('prov.read');
+  const mayRead = useHasPermission('prov.read');
   const { entityType } = useSession();
   return mayRead && (kind !== 'acquirer-links' || entityType === 'tenant');
 }
 
-/** The names of a kind, as far as they fit one page: for choices in filters. */
-export function useNames(kind: EntityKind, isWanted = true) {
+/** The first page of names of an entity kind, as options of a filter. */
+export function useEntityNames(kind: EntityKind, isWanted = true) {
   const mayRead = useMayRead(kind);
   return useQuery({
     queryKey: ['names', kind],
     queryFn: () => readNames(kind),
     enabled: isWanted && mayRead,
-    staleTime: keptMs,
+    staleTime: cacheMs,
   });
 }
 
 export function useEntityName(kind: EntityKind, id: string | null | undefined): string | undefined {
   const mayRead = useMayRead(kind);
-  const names = useNames(kind, id !== undefined && id !== null);
-  const known = names.data?.get(id ?? '');
+  const names = useEntityNames(kind, id !== undefined && id !== null);
+  const nameInList = names.data?.get(id ?? '');
   const alone = useQuery({
     queryKey: ['name', kind, id],
-    queryFn: () => api.get<Named>(`/provisioning/v2/${kind}/${id}`),
-    enabled: mayRead && names.isSuccess && known === undefined && typeof id === 'string',
-    staleTime: keptMs,
+    queryFn: () => api.get<NamedEntity>(`/provisioning/v2/${kind}/${id}`),
+    enabled: mayRead && names.isSuccess && nameInList === undefined && typeof id === 'string',
+    staleTime: cacheMs,
   });
-  return known ?? alone.data?.name;
+  return nameInList ?? alone.data?.name;
 }
 
 export function EntityName({
@@ -64,6 +64,6 @@ export function EntityName({
   readonly id: string | null | undefined;
 }) {
   const name = useEntityName(kind, id);
-  if (name !== undefined) return <Name>{name}</Name>;
-  return typeof id === 'string' ? <ShortId id={id} /> : <Name>{undefined}</Name>;
+  if (name !== undefined) return <TruncatedName>{name}</TruncatedName>;
+  return typeof id === 'string' ? <ShortId id={id} /> : <TruncatedName>{undefined}</TruncatedName>;
 }

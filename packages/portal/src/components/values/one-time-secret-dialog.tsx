@@ -1,12 +1,12 @@
-/** What is told once and never again: it stays until somebody says that it is kept. */
+/** Shows a secret once. The dialog stays open until the user confirms that it is stored. */
 import { Button, Modal } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTranslate } from '../../locales/index.ts';
 import { Icon } from '../icon.tsx';
-import { CopyText } from './copy-text.tsx';
+import { CopyableText } from './copy-text.tsx';
 import './one-time-secret-dialog.css';
 
-export function SecretOnce({
+export function OneTimeSecretDialog({
   title,
   facts,
   children,
@@ -14,7 +14,7 @@ export function SecretOnce({
 }: {
   readonly title: string;
   readonly facts: readonly (readonly [label: string, text: string])[];
-  /** What it is good for, and what becomes of the one before. */
+  /** Explains the use of the secret, and the validity of the previous one. */
   readonly children?: ReactNode;
   readonly onClose: () => void;
 }) {
@@ -40,7 +40,7 @@ export function SecretOnce({
             <div key={label}>
               <dt>{label}</dt>
               <dd>
-                <CopyText text={text} label={label} />
+                <CopyableText text={text} label={label} />
               </dd>
             </div>
           ))}

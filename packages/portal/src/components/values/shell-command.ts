@@ -1,8 +1,8 @@
-/** Texts of commands that people copy into a shell. */
+/** Builds shell commands for copying. */
 
-/** Between single quotes a shell takes everything as it is, but for the quote itself. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+/** A shell interprets nothing between single quotes except the quote itself. */
+export const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** A command with a line for each of its parts. */
-export const command = (name: string, parts: readonly string[]): string =>
+/** Puts each part of the command on its own line. */
+export const shellCommand = (name: string, parts: readonly string[]): string =>
   [name, ...parts].join(' \\\n  ');

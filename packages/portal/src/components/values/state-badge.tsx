@@ -1,10 +1,10 @@
-/** A state as a word and a tone. The word says it all: the tone helps whoever sees colours. */
+/** A status as text with a colour. The text alone has the complete meaning. */
 import type { ReactNode } from 'react';
 import './state-badge.css';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain' | 'busy';
 
-/** States of payments, deliveries, users, devices: what each means to somebody who watches. */
+/** The colours of the states of payments, deliveries, users and devices. */
 const tones: Readonly<Record<string, Tone>> = {
   Captured: 'good',
   Completed: 'good',
@@ -40,17 +40,17 @@ const tones: Readonly<Record<string, Tone>> = {
   deactivated: 'plain',
 };
 
-export function toneOf(state: string): Tone {
+export function toneOfState(state: string): Tone {
   return Object.hasOwn(tones, state) ? (tones[state] ?? 'plain') : 'plain';
 }
 
 export function StateBadge({
   state,
   children,
-  tone = toneOf(state),
+  tone = toneOfState(state),
 }: {
   readonly state: string;
-  /** The word in the language of the user; without it the state itself is shown. */
+  /** The translated text. The default is the state itself. */
   readonly children?: ReactNode;
   readonly tone?: Tone;
 }) {

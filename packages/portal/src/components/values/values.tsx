@@ -1,4 +1,4 @@
-/** Values as the user reads them: money, times, names of unknown length, identifiers. */
+/** Formats values for the user: money, times, names and identifiers. */
 import { Tooltip } from '@mantine/core';
 import { useFormats } from '../../session/use-session.ts';
 
@@ -13,8 +13,8 @@ export function Money({
   return <span className="sy-money">{useFormats().money(amount, currency)}</span>;
 }
 
-/** In the zone of the user; the exact time and the zone are in its title. */
-export function Time({
+/** In the time zone of the user; the tooltip has the exact time and the zone. */
+export function DateTime({
   at,
   exact = false,
 }: {
@@ -30,8 +30,8 @@ export function Time({
   );
 }
 
-/** A name that somebody else chose: one line, the whole of it on demand. */
-export function Name({ children }: { readonly children: string | undefined }) {
+/** A name of unknown length on one line; the tooltip has the complete name. */
+export function TruncatedName({ children }: { readonly children: string | undefined }) {
   if (children === undefined || children === '') return <span aria-hidden="true">–</span>;
   return (
     <span className="sy-cut" title={children}>
@@ -40,7 +40,7 @@ export function Name({ children }: { readonly children: string | undefined }) {
   );
 }
 
-/** The first part of an identifier; the whole of it on demand. */
+/** A shortened identifier; the tooltip has the complete one. */
 export function ShortId({ id }: { readonly id: string }) {
   return (
     <Tooltip label={id}>

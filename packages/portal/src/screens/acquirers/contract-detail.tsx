@@ -1,27 +1,27 @@
-/** One contract: what the acquirer takes for the merchant, how it is captured, and which sales come to it. */
+/** The page of an acquirer contract: agreement, capture rules and routing rules. */
 import { Table } from '@mantine/core';
 import type { AcquirerContract } from '@switchyard/contract';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useParam } from '../../app/url-params.ts';
-import { EmptyState, Facts, Page, Panel } from '../../components/layout/page.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
 import { EntityName, useEntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan, useFormats, useSession } from '../../session/use-session.ts';
-import { LabelList, PageInWait, StatusBadge, useCommonFacts } from '../estate/detail-page.tsx';
+import { useFormats, useHasPermission, useSession } from '../../session/use-session.ts';
+import { LabelList, PendingPage, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
-import { useVersioned } from '../estate/versioned-entities.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import './acquirers.css';
 
-function Agreed({ of }: { readonly of: AcquirerContract }) {
+function AgreementPanel({ contract }: { readonly contract: AcquirerContract }) {
   const t = useTranslate('estate');
-  const common = useCommonFacts(of.contractId, of);
+  const common = useCommonDetails(contract.contractId, contract);
   const isOfOrganization = useSession().merchantId === undefined;
-  const { acquirerLink, terminalIdRange } = of;
+  const { acquirerLink, terminalIdRange } = contract;
   const name = <EntityName key="link" kind="acquirer-links" id={acquirerLink} />;
   return (
     <Panel title={t('sections.contract')}>
-      <Facts
+      <DescriptionList
         items={[
           [
             t('fields.acquirerLink'),
@@ -33,10 +33,10 @@ function Agreed({ of }: { readonly of: AcquirerContract }) {
               name
             ),
           ],
-          [t('fields.acquirerMerchantId'), of.acquirerMerchantId],
+          [t('fields.acquirerMerchantId'), contract.acquirerMerchantId],
           [t('fields.terminals'), `${terminalIdRange.from} – ${terminalIdRange.to}`],
-          [t('fields.currencies'), of.currencies.join(', ')],
-          [t('fields.mcc'), of.mcc ?? t('ofMerchant')],
+          [t('fields.currencies'), contract.currencies.join(', ')],
+          [t('fields.mcc'), contract.mcc ?? t('ofMerchant')],
           ...common,
         ]}
       />
@@ -44,36 +44,39 @@ function Agreed({ of }: { readonly of: AcquirerContract }) {
   );
 }
 
-function Capture({ of }: { readonly of: AcquirerContract }) {
+function Capture({ contract }: { readonly contract: AcquirerContract }) {
   const t = useTranslate('estate');
   const formats = useFormats();
   const yes = (is: boolean) => t(is ? 'yes' : 'no');
   return (
     <Panel title={t('sections.capture')}>
-      <Facts
+      <DescriptionList
         items={[
           [
             t('fields.captureModes'),
-            of.captureModes.map((mode) => t(`options.${mode}`)).join(', '),
+            contract.captureModes.map((mode) => t(`options.${mode}`)).join(', '),
           ],
-          [t('fields.defaultCaptureMode'), t(`options.${of.defaultCaptureMode}`)],
-          [t('fields.captureTransport'), t(`options.${of.captureTransport}`)],
-          [t('fields.cutOverTime'), of.cutOverTime],
-          [t('fields.holdDays'), formats.number(of.holdDays)],
-          [t('fields.overCapturePercent'), formats.percent(of.overCapturePercent / 100)],
-          [t('fields.partialCancel'), yes(of.partialCancel)],
-          [t('fields.multipleCapture'), yes(of.multipleCapture)],
-          [t('fields.partialApproval'), yes(of.partialApproval)],
-          [t('fields.clearCardData'), t(`options.${of.clearCardData}`)],
-          [t('fields.offlineLimits.maxAgeHours'), formats.number(of.offlineLimits.maxAgeHours)],
-          [t('fields.offlineLimits.maxCount'), formats.number(of.offlineLimits.maxCount)],
+          [t('fields.defaultCaptureMode'), t(`options.${contract.defaultCaptureMode}`)],
+          [t('fields.captureTransport'), t(`options.${contract.captureTransport}`)],
+          [t('fields.cutOverTime'), contract.cutOverTime],
+          [t('fields.holdDays'), formats.number(contract.holdDays)],
+          [t('fields.overCapturePercent'), formats.percent(contract.overCapturePercent / 100)],
+          [t('fields.partialCancel'), yes(contract.partialCancel)],
+          [t('fields.multipleCapture'), yes(contract.multipleCapture)],
+          [t('fields.partialApproval'), yes(contract.partialApproval)],
+          [t('fields.clearCardData'), t(`options.${contract.clearCardData}`)],
+          [
+            t('fields.offlineLimits.maxAgeHours'),
+            formats.number(contract.offlineLimits.maxAgeHours),
+          ],
+          [t('fields.offlineLimits.maxCount'), formats.number(contract.offlineLimits.maxCount)],
         ]}
       />
     </Panel>
   );
 }
 
-function Routing({ of: { routing } }: { readonly of: AcquirerContract }) {
+function Routing({ contract: { routing } }: { readonly contract: AcquirerContract }) {
   const t = useTranslate('estate');
   const formats = useFormats();
   const amount = (minor: number | undefined, currencies: readonly string[] = []) =>
@@ -117,38 +120,38 @@ function Routing({ of: { routing } }: { readonly of: AcquirerContract }) {
 export default function ContractPage() {
   const t = useTranslate('estate');
   const navigate = useNavigate();
-  const merchantId = useParam('merchantId');
-  const contractId = useParam('contractId');
-  const address = addresses.contract(merchantId, contractId);
-  const query = useVersioned<AcquirerContract>(address);
+  const merchantId = usePathParam('merchantId');
+  const contractId = usePathParam('contractId');
+  const address = estateUrls.contract(merchantId, contractId);
+  const query = useVersionedEntity<AcquirerContract>(address);
   const isOfOrganization = useSession().merchantId === undefined;
-  const mayWrite = useCan('prov.write') && isOfOrganization;
-  const here = `/merchants/${merchantId}`;
+  const mayWrite = useHasPermission('prov.write') && isOfOrganization;
+  const path = `/merchants/${merchantId}`;
   const merchantName = useEntityName('merchants', merchantId);
-  const back = { to: here, label: merchantName ?? t('kinds.merchant.one') };
+  const backLink = { to: path, label: merchantName ?? t('kinds.merchant.one') };
   if (query.data === undefined) {
-    return <PageInWait of={query} title={t('kinds.contract.one')} back={back} />;
+    return <PendingPage query={query} title={t('kinds.contract.one')} backLink={backLink} />;
   }
   const { body } = query.data;
   return (
     <Page
       title={body.name}
       aside={<StatusBadge status={body.status} />}
-      back={back}
+      backLink={backLink}
       actions={
         <EntityActions
           kind="contract"
           address={address}
-          of={query.data}
-          editTo={`${here}/contracts/${contractId}/edit`}
+          versioned={query.data}
+          editTo={`${path}/contracts/${contractId}/edit`}
           mayWrite={mayWrite}
-          onDeleted={() => void navigate({ to: here, search: { tab: 'contracts' } as never })}
+          onDeleted={() => void navigate({ to: path, search: { tab: 'contracts' } as never })}
         />
       }
     >
-      <Agreed of={body} />
-      <Capture of={body} />
-      <Routing of={body} />
+      <AgreementPanel contract={body} />
+      <Capture contract={body} />
+      <Routing contract={body} />
       <LabelList labels={body.labels} />
     </Page>
   );

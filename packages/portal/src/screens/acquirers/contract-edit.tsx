@@ -1,18 +1,21 @@
-/** A contract is changed; its link, number and first terminal stay, since payments refer to them. */
-import { useParam } from '../../app/url-params.ts';
+/**
+ * Edits a contract. Its link, merchant ID and first terminal ID cannot change, because payments
+ * refer to them.
+ */
+import { usePathParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { contractSections } from './form-sections.ts';
 
 export default function EditContract() {
-  const merchantId = useParam('merchantId');
-  const contractId = useParam('contractId');
+  const merchantId = usePathParam('merchantId');
+  const contractId = usePathParam('contractId');
   return (
     <EditEntity
       kind="contract"
-      address={addresses.contract(merchantId, contractId)}
+      address={estateUrls.contract(merchantId, contractId)}
       sections={contractSections}
-      back={`/merchants/${merchantId}/contracts/${contractId}`}
+      backPath={`/merchants/${merchantId}/contracts/${contractId}`}
     />
   );
 }

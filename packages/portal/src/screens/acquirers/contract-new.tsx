@@ -1,24 +1,24 @@
-/** What an acquirer has agreed with a merchant is written down. */
+/** Creates a contract between an acquirer and a merchant. */
 import type { AcquirerContract } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
-import { useParam } from '../../app/url-params.ts';
+import { usePathParam } from '../../app/url-params.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { contractSections } from './form-sections.ts';
 
 export default function NewContract() {
   const t = useTranslate('estate');
   const navigate = useNavigate();
-  const merchantId = useParam('merchantId');
-  const back = `/merchants/${merchantId}`;
+  const merchantId = usePathParam('merchantId');
+  const merchantPath = `/merchants/${merchantId}`;
   return (
     <NewEntity<AcquirerContract>
       kind="contract"
-      address={addresses.contracts(merchantId)}
+      address={estateUrls.contracts(merchantId)}
       sections={contractSections}
-      back={{ to: back, label: t('kinds.merchant.one') }}
-      onMade={({ contractId }) => void navigate({ to: `${back}/contracts/${contractId}` })}
+      backLink={{ to: merchantPath, label: t('kinds.merchant.one') }}
+      onMade={({ contractId }) => void navigate({ to: `${merchantPath}/contracts/${contractId}` })}
     />
   );
 }

@@ -1,25 +1,27 @@
-/** One acquirer link: whether it can be reached, what waits for it, what is wrong, and how it is set up. */
+/**
+ * The page of an acquirer link: availability, waiting messages, invalid settings and configuration.
+ */
 import type { AcquirerLink } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
-import { useParam } from '../../app/url-params.ts';
-import { Facts, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan, useFormats } from '../../session/use-session.ts';
-import { LabelList, PageInWait, useCommonFacts } from '../estate/detail-page.tsx';
+import { useFormats, useHasPermission } from '../../session/use-session.ts';
+import { LabelList, PendingPage, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
-import { useVersioned } from '../estate/versioned-entities.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import { LinkBadge } from './link-badge.tsx';
-import { type LinkFacts, stateOf } from './link-state.ts';
+import { type LinkStateItem, linkStateOf } from './link-state.ts';
 import { useLinkStates } from './use-link-states.ts';
 import './acquirers.css';
 
-function Backlog({ of }: { readonly of: LinkFacts }) {
+function Backlog({ linkState }: { readonly linkState: LinkStateItem }) {
   const t = useTranslate('acquirers');
   const formats = useFormats();
-  const { queue, connections, clientCertificateExpiresAt: until, alarm } = of;
+  const { queue, connections, clientCertificateExpiresAt: until, alarm } = linkState;
   return (
     <Panel title={t('standing')}>
       {alarm && (
@@ -27,24 +29,24 @@ function Backlog({ of }: { readonly of: LinkFacts }) {
           {t('alarmText', { count: queue.alarms })}
         </p>
       )}
-      <Facts
+      <DescriptionList
         items={[
-          [t('reach'), t(of.available ? 'reached' : 'notReached')],
+          [t('reach'), t(linkState.available ? 'reached' : 'notReached')],
           [
             t('connections'),
             connections && t('signedOn', { on: connections.signedOn, wanted: connections.wanted }),
           ],
           [t('waiting'), formats.number(queue.length)],
-          [t('oldest'), queue.oldestAt && <Time key="oldest" at={queue.oldestAt} />],
+          [t('oldest'), queue.oldestAt && <DateTime key="oldest" at={queue.oldestAt} />],
           [t('attempts'), queue.attempts === 0 ? undefined : formats.number(queue.attempts)],
-          [t('certificateUntil'), until && <Time key="until" at={until} />],
+          [t('certificateUntil'), until && <DateTime key="until" at={until} />],
         ]}
       />
     </Panel>
   );
 }
 
-function Faults({ of: { faults = [] } }: { readonly of: LinkFacts }) {
+function Faults({ linkState: { faults = [] } }: { readonly linkState: LinkStateItem }) {
   const t = useTranslate('acquirers');
   if (faults.length === 0) return null;
   return (
@@ -61,21 +63,21 @@ function Faults({ of: { faults = [] } }: { readonly of: LinkFacts }) {
   );
 }
 
-function Settings({ of }: { readonly of: AcquirerLink }) {
+function Settings({ link }: { readonly link: AcquirerLink }) {
   const t = useTranslate('acquirers');
-  const common = useCommonFacts(of.acquirerLinkId, of);
+  const common = useCommonDetails(link.acquirerLinkId, link);
   return (
     <Panel title={t('settings')}>
-      <Facts
+      <DescriptionList
         items={[
-          [t('adapter'), t(`adapters.${of.adapter}`)],
-          [t('host'), `${of.host}:${of.port}`],
-          [t('tls'), t(of.tls ? 'yes' : 'no')],
-          [t('clientCertificate'), of.clientCertificate],
-          [t('institution'), of.institutionId],
-          [t('dialect'), of.dialect],
-          [t('tpdu'), of.tpdu],
-          [t('path'), of.httpJson?.path],
+          [t('adapter'), t(`adapters.${link.adapter}`)],
+          [t('host'), `${link.host}:${link.port}`],
+          [t('tls'), t(link.tls ? 'yes' : 'no')],
+          [t('clientCertificate'), link.clientCertificate],
+          [t('institution'), link.institutionId],
+          [t('dialect'), link.dialect],
+          [t('tpdu'), link.tpdu],
+          [t('path'), link.httpJson?.path],
           ...common,
         ]}
       />
@@ -83,13 +85,13 @@ function Settings({ of }: { readonly of: AcquirerLink }) {
   );
 }
 
-function Keys({ of }: { readonly of: AcquirerLink }) {
+function Keys({ link }: { readonly link: AcquirerLink }) {
   const t = useTranslate('acquirers');
-  const { zonePinKey, macKey, zoneMasterKey, signingKeys, httpJson } = of;
+  const { zonePinKey, macKey, zoneMasterKey, signingKeys, httpJson } = link;
   const key = (name: string, text: string | undefined) =>
     [
       t(`keys.${name}`),
-      text && <CopyText key={name} text={text} label={t(`keys.${name}`)} />,
+      text && <CopyableText key={name} text={text} label={t(`keys.${name}`)} />,
     ] as const;
   const items = [
     key('zonePinKey', zonePinKey?.keyRef),
@@ -103,7 +105,7 @@ function Keys({ of }: { readonly of: AcquirerLink }) {
   if (items.every(([, value]) => value === undefined)) return null;
   return (
     <Panel title={t('keys.title')}>
-      <Facts items={items} />
+      <DescriptionList items={items} />
     </Panel>
   );
 }
@@ -111,36 +113,37 @@ function Keys({ of }: { readonly of: AcquirerLink }) {
 export default function LinkPage() {
   const t = useTranslate('acquirers');
   const navigate = useNavigate();
-  const acquirerLinkId = useParam('acquirerLinkId');
-  const address = addresses.link(acquirerLinkId);
-  const query = useVersioned<AcquirerLink>(address);
+  const acquirerLinkId = usePathParam('acquirerLinkId');
+  const address = estateUrls.link(acquirerLinkId);
+  const query = useVersionedEntity<AcquirerLink>(address);
   const states = useLinkStates();
-  const mayWrite = useCan('prov.write');
-  const back = { to: '/acquirers', label: t('title') };
-  if (query.data === undefined) return <PageInWait of={query} title={t('one')} back={back} />;
+  const mayWrite = useHasPermission('prov.write');
+  const backLink = { to: '/acquirers', label: t('title') };
+  if (query.data === undefined)
+    return <PendingPage query={query} title={t('one')} backLink={backLink} />;
   const link = query.data.body;
   const facts = states.data?.get(acquirerLinkId);
   return (
     <Page
       title={link.name}
-      aside={<LinkBadge state={stateOf(link, facts)} />}
-      back={back}
+      aside={<LinkBadge state={linkStateOf(link, facts)} />}
+      backLink={backLink}
       actions={
         <EntityActions
           kind="link"
           address={address}
-          of={query.data}
+          versioned={query.data}
           editTo={`/acquirers/${acquirerLinkId}/edit`}
           mayWrite={mayWrite}
-          onDeleted={() => void navigate({ to: back.to })}
+          onDeleted={() => void navigate({ to: backLink.to })}
         />
       }
     >
       {link.approval === 'PendingApproval' && <p role="status">{t('approvalText')}</p>}
-      {facts !== undefined && <Faults of={facts} />}
-      {facts !== undefined && <Backlog of={facts} />}
-      <Settings of={link} />
-      <Keys of={link} />
+      {facts !== undefined && <Faults linkState={facts} />}
+      {facts !== undefined && <Backlog linkState={facts} />}
+      <Settings link={link} />
+      <Keys link={link} />
       <LabelList labels={link.labels} />
     </Page>
   );

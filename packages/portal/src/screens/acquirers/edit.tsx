@@ -1,17 +1,17 @@
-/** A way to an acquirer is changed; messages that wait go the new way. */
-import { useParam } from '../../app/url-params.ts';
+/** Edits an acquirer link. Waiting messages use the new settings. */
+import { usePathParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { linkSections } from './form-sections.ts';
 
 export default function EditLink() {
-  const acquirerLinkId = useParam('acquirerLinkId');
+  const acquirerLinkId = usePathParam('acquirerLinkId');
   return (
     <EditEntity
       kind="link"
-      address={addresses.link(acquirerLinkId)}
+      address={estateUrls.link(acquirerLinkId)}
       sections={linkSections}
-      back={`/acquirers/${acquirerLinkId}`}
+      backPath={`/acquirers/${acquirerLinkId}`}
     />
   );
 }

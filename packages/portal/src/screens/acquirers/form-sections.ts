@@ -1,8 +1,8 @@
-/** What acquirer links and contracts are made of, as their forms ask for it. */
+/** The form sections of acquirer links and contracts. */
 import { type Draft, labelsSection, type Section } from '../estate/form-fields.ts';
 
 const link: Section = {
-  word: 'link',
+  labelKey: 'link',
   fields: [
     { name: 'name', kind: 'text', max: 100, isRequired: true },
     {
@@ -25,7 +25,7 @@ const link: Section = {
 
 const iso8583: readonly Section[] = [
   {
-    word: 'iso8583',
+    labelKey: 'iso8583',
     fields: [
       { name: 'dialect', kind: 'text', max: 40, hasHint: true },
       { name: 'connections', kind: 'number', max: 2 },
@@ -33,7 +33,7 @@ const iso8583: readonly Section[] = [
     ],
   },
   {
-    word: 'linkKeys',
+    labelKey: 'linkKeys',
     fields: [
       { name: 'zonePinKey.keyRef', kind: 'text', max: 1024, hasHint: true },
       { name: 'zonePinKey.format', kind: 'choice', options: ['ISO0', 'ISO3', 'ISO4'] },
@@ -46,7 +46,7 @@ const iso8583: readonly Section[] = [
 
 const httpJson: readonly Section[] = [
   {
-    word: 'httpJson',
+    labelKey: 'httpJson',
     fields: [
       { name: 'httpJson.path', kind: 'text', max: 200, hasHint: true },
       { name: 'httpJson.acquirerKeys', kind: 'words', max: 43, isRequired: true, hasHint: true },
@@ -65,7 +65,7 @@ const captureModes = ['Immediate', 'Deferred'];
 
 export const contractSections: readonly Section[] = [
   {
-    word: 'contract',
+    labelKey: 'contract',
     fields: [
       { name: 'acquirerLink', kind: 'link', isRequired: true, isFixed: true },
       {
@@ -85,7 +85,7 @@ export const contractSections: readonly Section[] = [
     ],
   },
   {
-    word: 'capture',
+    labelKey: 'capture',
     fields: [
       {
         name: 'captureModes',
@@ -102,7 +102,7 @@ export const contractSections: readonly Section[] = [
     ],
   },
   {
-    word: 'allowed',
+    labelKey: 'allowed',
     fields: [
       { name: 'partialCancel', kind: 'switch', hasHint: true },
       { name: 'multipleCapture', kind: 'switch', hasHint: true },
@@ -111,7 +111,7 @@ export const contractSections: readonly Section[] = [
     ],
   },
   {
-    word: 'offline',
+    labelKey: 'offline',
     fields: [
       { name: 'offlineLimits.maxAgeHours', kind: 'number', max: 4, hasHint: true },
       { name: 'offlineLimits.maxCount', kind: 'number', max: 6, hasHint: true },

@@ -1,4 +1,4 @@
-/** How an acquirer link stands, in a word. */
+/** The status badge of an acquirer link. */
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import type { LinkState } from './link-state.ts';

@@ -1,7 +1,7 @@
-/** How an acquirer link stands, as one word: the worst of what is known of it. */
+/** Derives the status of an acquirer link: the worst known state. */
 import type { AcquirerLink, AcquirerLinkStateList } from '@switchyard/contract';
 
-export type LinkFacts = AcquirerLinkStateList['items'][number];
+export type LinkStateItem = AcquirerLinkStateList['items'][number];
 export type LinkState =
   | 'Disabled'
   | 'PendingApproval'
@@ -11,10 +11,10 @@ export type LinkState =
   | 'Alarm'
   | 'Available';
 
-/** @param facts nothing where the platform has not opened it, or does not tell */
-export function stateOf(
+/** @param facts undefined if the platform has not opened the link or does not report it */
+export function linkStateOf(
   { status, approval }: Pick<AcquirerLink, 'status' | 'approval'>,
-  facts: LinkFacts | undefined,
+  facts: LinkStateItem | undefined,
 ): LinkState {
   if (status === 'Disabled') return 'Disabled';
   if (approval === 'PendingApproval') return 'PendingApproval';
@@ -32,9 +32,9 @@ export type LinkSums = {
   readonly faulty: number;
 };
 
-export function sumsOf(items: readonly LinkFacts[]): LinkSums {
-  const sum = (of: (facts: LinkFacts) => number) =>
-    items.reduce((total, facts) => total + of(facts), 0);
+export function sumLinkStates(items: readonly LinkStateItem[]): LinkSums {
+  const sum = (countOf: (facts: LinkStateItem) => number) =>
+    items.reduce((total, facts) => total + countOf(facts), 0);
   return {
     links: items.length,
     available: sum(({ available }) => (available ? 1 : 0)),

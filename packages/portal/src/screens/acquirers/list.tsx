@@ -1,32 +1,37 @@
-/** The acquirer links: which can be reached, what waits for each, and what is wrong with it. */
+/** The list of acquirer links with availability, waiting messages and invalid settings. */
 import type { AcquirerLink } from '@switchyard/contract';
 import { Page } from '../../components/layout/page.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
-import { useCan, useFormats } from '../../session/use-session.ts';
+import { useFormats, useHasPermission } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 import { NewButton } from '../estate/new-button.tsx';
 import { LinkBadge } from './link-badge.tsx';
-import { type LinkFacts, stateOf, sumsOf } from './link-state.ts';
+import { type LinkStateItem, linkStateOf, sumLinkStates } from './link-state.ts';
 import { useLinkStates } from './use-link-states.ts';
 import './acquirers.css';
 
 function useColumns(
   t: Translate,
-  states: ReadonlyMap<string, LinkFacts> | undefined,
+  states: ReadonlyMap<string, LinkStateItem> | undefined,
 ): Column<AcquirerLink>[] {
   const formats = useFormats();
   const factsOf = ({ acquirerLinkId }: AcquirerLink) => states?.get(acquirerLinkId);
   return [
-    { id: 'name', header: t('name'), narrow: 'lead', cell: ({ name }) => <Name>{name}</Name> },
+    {
+      id: 'name',
+      header: t('name'),
+      cardPosition: 'lead',
+      cell: ({ name }) => <TruncatedName>{name}</TruncatedName>,
+    },
     {
       id: 'state',
       header: t('state'),
       width: '11rem',
-      narrow: 'subtrail',
-      cell: (link) => <LinkBadge state={stateOf(link, factsOf(link))} />,
+      cardPosition: 'subtrail',
+      cell: (link) => <LinkBadge state={linkStateOf(link, factsOf(link))} />,
     },
     {
       id: 'connections',
@@ -52,13 +57,13 @@ function useColumns(
       id: 'oldest',
       header: t('oldest'),
       width: '10.5rem',
-      cell: (link) => <Time at={factsOf(link)?.queue.oldestAt} />,
+      cell: (link) => <DateTime at={factsOf(link)?.queue.oldestAt} />,
     },
     {
       id: 'host',
       header: t('host'),
-      narrow: 'sub',
-      cell: ({ host, port }) => <Name>{`${host}:${port}`}</Name>,
+      cardPosition: 'sub',
+      cell: ({ host, port }) => <TruncatedName>{`${host}:${port}`}</TruncatedName>,
     },
     {
       id: 'adapter',
@@ -69,10 +74,10 @@ function useColumns(
   ];
 }
 
-function Sums({ of }: { readonly of: ReadonlyMap<string, LinkFacts> }) {
+function Sums({ linkStates }: { readonly linkStates: ReadonlyMap<string, LinkStateItem> }) {
   const t = useTranslate('acquirers');
   const formats = useFormats();
-  const { links, available, waiting, alarms, faulty } = sumsOf([...of.values()]);
+  const { links, available, waiting, alarms, faulty } = sumLinkStates([...linkStates.values()]);
   const tiles = [
     ['available', `${available} / ${links}`, available === links ? 'good' : 'bad'],
     ['waiting', formats.number(waiting), undefined],
@@ -93,7 +98,7 @@ function Sums({ of }: { readonly of: ReadonlyMap<string, LinkFacts> }) {
 
 export default function Acquirers() {
   const t = useTranslate('acquirers');
-  const mayMake = useCan('prov.write');
+  const mayMake = useHasPermission('prov.write');
   const states = useLinkStates().data;
   const columns = useColumns(t, states);
   return (
@@ -103,10 +108,10 @@ export default function Acquirers() {
       {...(mayMake ? { actions: <NewButton kind="link" to="/acquirers/new" /> } : {})}
       fill
     >
-      {states !== undefined && states.size > 0 && <Sums of={states} />}
+      {states !== undefined && states.size > 0 && <Sums linkStates={states} />}
       <EstateList<AcquirerLink>
         kind="link"
-        address={addresses.links}
+        address={estateUrls.links}
         icon="link"
         columns={columns}
         rowKey={({ acquirerLinkId }) => acquirerLinkId}

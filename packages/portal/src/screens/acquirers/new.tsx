@@ -1,9 +1,9 @@
-/** A way to an acquirer is set up. */
+/** Creates an acquirer link. */
 import type { AcquirerLink } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslate } from '../../locales/index.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { linkSections } from './form-sections.ts';
 
 export default function NewLink() {
@@ -12,9 +12,9 @@ export default function NewLink() {
   return (
     <NewEntity<AcquirerLink>
       kind="link"
-      address={addresses.links}
+      address={estateUrls.links}
       sections={linkSections}
-      back={{ to: '/acquirers', label: t('title') }}
+      backLink={{ to: '/acquirers', label: t('title') }}
       onMade={({ acquirerLinkId }) => void navigate({ to: `/acquirers/${acquirerLinkId}` })}
     />
   );

@@ -1,15 +1,15 @@
-/** How the acquirer links stand, looked at again by itself. */
+/** Polls the states of the acquirer links. */
 import type { AcquirerLinkStateList } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { useCan } from '../../session/use-session.ts';
-import { addresses } from '../estate/entity-kinds.ts';
-import type { LinkFacts } from './link-state.ts';
+import { useHasPermission } from '../../session/use-session.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import type { LinkStateItem } from './link-state.ts';
 
 const askAgainMs = 10_000;
 
-async function read(signal: AbortSignal): Promise<ReadonlyMap<string, LinkFacts>> {
-  const { items } = await api.get<AcquirerLinkStateList>(addresses.linkStates, {
+async function read(signal: AbortSignal): Promise<ReadonlyMap<string, LinkStateItem>> {
+  const { items } = await api.get<AcquirerLinkStateList>(estateUrls.linkStates, {
     signal,
     isBackground: true,
   });
@@ -17,7 +17,7 @@ async function read(signal: AbortSignal): Promise<ReadonlyMap<string, LinkFacts>
 }
 
 export function useLinkStates() {
-  const maySee = useCan('rep.read');
+  const maySee = useHasPermission('rep.read');
   return useQuery({
     queryKey: ['link-states'],
     queryFn: ({ signal }) => read(signal),

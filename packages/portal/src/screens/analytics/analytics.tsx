@@ -1,41 +1,41 @@
-/** Volume, approval, reasons and speed, over a stretch of days. */
+/** The analytics screen: volume, approval rate, decline reasons and response time of a period. */
 
 import { Select } from '@mantine/core';
 import type { Summary } from '@switchyard/contract';
-import { Figures } from '../../charts/key-figures.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { KeyFigures } from '../../charts/key-figures.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { useNames } from '../../components/values/entity-name.tsx';
-import { dayIn } from '../../filters/day-range-query.ts';
+import { useEntityNames } from '../../components/values/entity-name.tsx';
+import { validDay } from '../../filters/day-range-query.ts';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
 import { type FilterValues, useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { nowMs } from '../../session/clock.ts';
-import { dayBefore } from '../../session/locale-formats.ts';
+import { subtractDays } from '../../session/locale-formats.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
 import { Breakdown } from './breakdown.tsx';
 import { OverTime } from './over-time.tsx';
-import { amountOf, useSummary } from './read-summary.ts';
+import { majorAmountOf, useSummary } from './read-summary.ts';
 
 const names = ['from', 'to', 'merchantId', 'storeId', 'kind', 'currency', 'by'] as const;
 type Name = (typeof names)[number];
 
 function useFields(t: Translate): FilterField<Name>[] {
   const { merchantId } = useSession();
-  const merchants = useNames('merchants', merchantId === undefined).data;
-  const stores = useNames('stores').data;
-  const named = (found: ReadonlyMap<string, string> | undefined) =>
-    [...(found ?? [])].map(([value, label]) => ({ value, label }));
+  const merchants = useEntityNames('merchants', merchantId === undefined).data;
+  const stores = useEntityNames('stores').data;
+  const toOptions = (names: ReadonlyMap<string, string> | undefined) =>
+    [...(names ?? [])].map(([value, label]) => ({ value, label }));
   const merchant = {
     kind: 'choice',
     name: 'merchantId',
     label: t('merchant'),
-    options: named(merchants),
+    options: toOptions(merchants),
   } as const;
   return [
     { kind: 'period', from: 'from', to: 'to', label: t('period') },
     ...(merchantId === undefined ? [merchant] : []),
-    { kind: 'choice', name: 'storeId', label: t('store'), options: named(stores) },
+    { kind: 'choice', name: 'storeId', label: t('store'), options: toOptions(stores) },
     {
       kind: 'choice',
       name: 'kind',
@@ -50,9 +50,9 @@ function useFields(t: Translate): FilterField<Name>[] {
 
 function dayQuery(values: FilterValues<Name>, today: string) {
   const { merchantId, storeId, kind } = values;
-  const to = dayIn(values.to) ?? today;
-  const from = dayIn(values.from) ?? dayBefore(to, 29);
-  // Days are texts that sort as they follow.
+  const to = validDay(values.to) ?? today;
+  const from = validDay(values.from) ?? subtractDays(to, 29);
+  // ISO days sort as texts.
   return { from: [from, to].sort()[0] ?? to, to, merchantId, storeId, kind };
 }
 
@@ -65,7 +65,7 @@ export default function Analytics() {
   const isOneDay = query.from === query.to;
   const summary = useSummary({ ...query, groupBy: isOneDay ? 'hour' : 'day' });
   const { data, error, refetch } = summary;
-  const shown = { ...values, from: query.from, to: query.to };
+  const effectiveValues = { ...values, from: query.from, to: query.to };
   return (
     <Page
       title={t('title')}
@@ -82,12 +82,12 @@ export default function Analytics() {
     >
       <FilterBar
         fields={fields}
-        values={shown}
-        given={values}
+        values={effectiveValues}
+        chosenValues={values}
         onChange={change}
         views="analytics"
       />
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={12} />}
       {data !== undefined && (
         <Content
@@ -95,7 +95,7 @@ export default function Analytics() {
           isOneDay={isOneDay}
           currency={currencyOf(data, values.currency)}
           query={query}
-          by={values.by}
+          grouping={values.by}
           onBy={(by) => change({ by })}
         />
       )}
@@ -103,10 +103,10 @@ export default function Analytics() {
   );
 }
 
-/** The one that was chosen, else that of the first sum. */
+/** The chosen currency, otherwise the currency of the first total. */
 function currencyOf({ total }: Summary, chosen: string | undefined): string {
-  const known = total.amounts.map(({ currency }) => currency);
-  return known.find((each) => each === chosen) ?? known[0] ?? 'EUR';
+  const currencies = total.amounts.map(({ currency }) => currency);
+  return currencies.find((each) => each === chosen) ?? currencies[0] ?? 'EUR';
 }
 
 function CurrencyChoice({
@@ -137,15 +137,15 @@ function Content({
   isOneDay,
   currency,
   query,
-  by,
+  grouping,
   onBy,
 }: {
   readonly data: Summary;
   readonly isOneDay: boolean;
   readonly currency: string;
   readonly query: ReturnType<typeof dayQuery>;
-  readonly by: string | undefined;
-  readonly onBy: (by: string) => void;
+  readonly grouping: string | undefined;
+  readonly onBy: (grouping: string) => void;
 }) {
   const t = useTranslate('analytics');
   const formats = useFormats();
@@ -159,11 +159,11 @@ function Content({
       </Panel>
     );
   }
-  const net = amountOf(total, currency, 'net');
-  const refunded = amountOf(total, currency, 'refunded');
+  const net = majorAmountOf(total, currency, 'net');
+  const refunded = majorAmountOf(total, currency, 'refunded');
   return (
     <>
-      <Figures
+      <KeyFigures
         items={[
           {
             label: t('net'),
@@ -191,7 +191,7 @@ function Content({
         ]}
       />
       <OverTime data={data} isOneDay={isOneDay} currency={currency} />
-      <Breakdown query={query} currency={currency} by={by} onBy={onBy} />
+      <Breakdown query={query} currency={currency} grouping={grouping} onBy={onBy} />
     </>
   );
 }

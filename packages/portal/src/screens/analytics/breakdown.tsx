@@ -1,16 +1,16 @@
-/** The same figures by store, terminal, scheme or merchant: those with most payments first. */
+/** The figures by store, terminal, scheme or merchant, most payments first. */
 
 import { ScrollArea, SegmentedControl, Table } from '@mantine/core';
 import type { SummaryLine } from '@switchyard/contract';
 import type { ReactNode } from 'react';
 import type { Query } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Panel } from '../../components/layout/page.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
-import { amountOf, type Grouping, useSummary } from './read-summary.ts';
+import { type Grouping, majorAmountOf, useSummary } from './read-summary.ts';
 
 const groupings = ['merchant', 'store', 'device', 'scheme', 'responseCategory'] as const;
 const linesMost = 50;
@@ -20,29 +20,29 @@ function keyOf(line: SummaryLine): string {
   return [merchantId, storeId, deviceId, scheme, responseCategory].join(' ');
 }
 
-function nameOf(line: SummaryLine, by: Grouping): ReactNode {
-  if (by === 'merchant') return <EntityName kind="merchants" id={line.merchantId} />;
-  if (by === 'store') return <EntityName kind="stores" id={line.storeId} />;
-  if (by === 'device') return <EntityName kind="logical-devices" id={line.deviceId} />;
-  return (by === 'scheme' ? line.scheme : line.responseCategory) ?? '–';
+function nameOf(line: SummaryLine, grouping: Grouping): ReactNode {
+  if (grouping === 'merchant') return <EntityName kind="merchants" id={line.merchantId} />;
+  if (grouping === 'store') return <EntityName kind="stores" id={line.storeId} />;
+  if (grouping === 'device') return <EntityName kind="logical-devices" id={line.deviceId} />;
+  return (grouping === 'scheme' ? line.scheme : line.responseCategory) ?? '–';
 }
 
 export function Breakdown({
   query,
   currency,
-  by: wanted,
+  grouping: chosen,
   onBy,
 }: {
   readonly query: Query;
   readonly currency: string;
-  readonly by: string | undefined;
-  readonly onBy: (by: string) => void;
+  readonly grouping: string | undefined;
+  readonly onBy: (grouping: string) => void;
 }) {
   const t = useTranslate('analytics');
   const { merchantId } = useSession();
   const choices = groupings.filter((each) => each !== 'merchant' || merchantId === undefined);
-  const by = choices.find((each) => each === wanted) ?? choices[0] ?? 'store';
-  const { data, error, refetch } = useSummary({ ...query, groupBy: by, order: 'Count' });
+  const grouping = choices.find((each) => each === chosen) ?? choices[0] ?? 'store';
+  const { data, error, refetch } = useSummary({ ...query, groupBy: grouping, order: 'Count' });
   return (
     <Panel
       title={t('breakdown')}
@@ -52,16 +52,16 @@ export function Breakdown({
           size="xs"
           className="sy-wide-choice"
           aria-label={t('breakdown')}
-          value={by}
+          value={grouping}
           onChange={onBy}
           data={choices.map((each) => ({ value: each, label: t(`by.${each}`) }))}
         />
       }
     >
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={4} />}
-      {data !== undefined && data.groupBy === by && (
-        <Lines lines={data.items.slice(0, linesMost)} by={by} currency={currency} />
+      {data !== undefined && data.groupBy === grouping && (
+        <Lines lines={data.items.slice(0, linesMost)} grouping={grouping} currency={currency} />
       )}
     </Panel>
   );
@@ -69,11 +69,11 @@ export function Breakdown({
 
 function Lines({
   lines,
-  by,
+  grouping,
   currency,
 }: {
   readonly lines: readonly SummaryLine[];
-  readonly by: Grouping;
+  readonly grouping: Grouping;
   readonly currency: string;
 }) {
   const t = useTranslate('analytics');
@@ -83,7 +83,7 @@ function Lines({
       <Table verticalSpacing={6} horizontalSpacing="md" miw="46rem">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>{t(`by.${by}`)}</Table.Th>
+            <Table.Th>{t(`by.${grouping}`)}</Table.Th>
             <Table.Th ta="end">{t('payments')}</Table.Th>
             <Table.Th ta="end">{t('approvalRate')}</Table.Th>
             <Table.Th ta="end">{t('captured')}</Table.Th>
@@ -95,16 +95,16 @@ function Lines({
         <Table.Tbody>
           {lines.map((line) => (
             <Table.Tr key={keyOf(line)}>
-              <Table.Td maw="16rem">{nameOf(line, by)}</Table.Td>
+              <Table.Td maw="16rem">{nameOf(line, grouping)}</Table.Td>
               <Table.Td ta="end">{formats.number(line.count)}</Table.Td>
               <Table.Td ta="end">
                 {line.approvalRate === null ? '–' : formats.percent(line.approvalRate)}
               </Table.Td>
               <Table.Td ta="end">
-                <Money amount={amountOf(line, currency, 'captured')} currency={currency} />
+                <Money amount={majorAmountOf(line, currency, 'captured')} currency={currency} />
               </Table.Td>
               <Table.Td ta="end">
-                <Money amount={amountOf(line, currency, 'refunded')} currency={currency} />
+                <Money amount={majorAmountOf(line, currency, 'refunded')} currency={currency} />
               </Table.Td>
               <Table.Td ta="end">
                 {line.latency === null ? '–' : `${line.latency.p50Ms} ms`}

@@ -1,21 +1,21 @@
-/** The figures of each day, or of each hour of one day, as charts. */
+/** Charts of the figures by day, or by hour for one day. */
 import type { Summary, SummaryLine } from '@switchyard/contract';
 import { exponentOf } from '@switchyard/money';
 import { Chart, Ranking } from '../../charts/chart.tsx';
 import { EmptyState, Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { dayBefore } from '../../session/locale-formats.ts';
+import { subtractDays } from '../../session/locale-formats.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { amountOf } from './read-summary.ts';
+import { majorAmountOf } from './read-summary.ts';
 import './analytics.css';
 
-const reasonsShown = 8;
+const maxReasons = 8;
 const hours = Array.from({ length: 24 }, (_, hour) => hour);
 
-/** Days without a payment have no line, and stand in a chart all the same. */
+/** The chart also contains days without payments, which the summary omits. */
 function daysOf({ from, to }: Summary): string[] {
   const days: string[] = [];
-  for (let day = from; day <= to && days.length < 400; day = dayBefore(day, -1)) days.push(day);
+  for (let day = from; day <= to && days.length < 400; day = subtractDays(day, -1)) days.push(day);
   return days;
 }
 
@@ -37,8 +37,8 @@ export function OverTime({
   const labels = isOneDay ? hours.map((hour) => `${hour}:00`) : days.map(shortDay(formats.locale));
   const shared = { labels, labelHeader: t(isOneDay ? 'hour' : 'day') };
   const unit = 10 ** exponentOf(currency);
-  const volumes = lines.map((line) => Number(amountOf(line, currency, 'captured')) / unit);
-  const short = (value: number) =>
+  const volumes = lines.map((line) => Number(majorAmountOf(line, currency, 'captured')) / unit);
+  const compactNumber = (value: number) =>
     formats.number(value, { notation: 'compact', maximumFractionDigits: 1 });
   const ms = (value: number) => `${formats.number(Math.round(value))} ms`;
   return (
@@ -49,7 +49,7 @@ export function OverTime({
           title={t('volumeOf', { currency })}
           kind="bars"
           series={[{ name: t('captured'), values: volumes }]}
-          format={short}
+          format={compactNumber}
         />
       </Panel>
       <Panel title={t('approvalRate')}>
@@ -79,7 +79,7 @@ export function OverTime({
           format={ms}
         />
       </Panel>
-      <Reasons reasons={data.total.declineReasons.slice(0, reasonsShown)} />
+      <Reasons reasons={data.total.declineReasons.slice(0, maxReasons)} />
     </div>
   );
 }

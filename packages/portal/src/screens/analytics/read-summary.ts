@@ -1,16 +1,16 @@
-/** Sums over payments, as the platform keeps them. */
+/** Reads the payment summaries of the reporting API. */
 import type { Summary, SummaryLine } from '@switchyard/contract';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, type Query } from '../../api/client.ts';
 
 export type Grouping = Summary['groupBy'];
-export type Figures = Omit<
+export type PaymentFigures = Omit<
   SummaryLine,
   'day' | 'hour' | 'merchantId' | 'storeId' | 'deviceId' | 'scheme' | 'responseCategory'
 >;
 
 const linesMost = 200;
-/** A year and a bit of days are two pages. */
+/** Two pages contain more than a year of days. */
 const pagesMost = 3;
 
 async function readSummary(query: Query, signal: AbortSignal): Promise<Summary> {
@@ -37,12 +37,15 @@ export function useSummary(query: Query, isWanted = true) {
   });
 }
 
-/** Of one currency, in major units: for a scale alone; figures that are shown are written exactly. */
-export function amountOf(
-  line: Figures | undefined,
+/**
+ * The amount in one currency in major units, only for chart scales; visible amounts use exact
+ * integers.
+ */
+export function majorAmountOf(
+  line: PaymentFigures | undefined,
   currency: string,
   member: 'captured' | 'refunded' | 'net' | 'authorized',
 ): bigint {
-  const found = line?.amounts.find((each) => each.currency === currency);
-  return BigInt(found?.[member] ?? '0');
+  const amount = line?.amounts.find((each) => each.currency === currency);
+  return BigInt(amount?.[member] ?? '0');
 }

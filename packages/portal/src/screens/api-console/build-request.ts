@@ -1,17 +1,17 @@
-/** A call as it is filled in, what of it is sent, and the same as a command. */
-import { command, quoted } from '../../components/values/shell-command.ts';
-import { newId } from '../../session/random-values.ts';
+/** Builds the HTTP request and the curl command from the filled-in fields. */
+import { shellCommand, shellQuote } from '../../components/values/shell-command.ts';
+import { newUuid } from '../../session/random-values.ts';
 import { formType, type Operation, type Parameter } from './parse-openapi.ts';
 
-export type Filled = {
+export type FilledRequest = {
   readonly parameters: Readonly<Record<string, string>>;
-  /** `name: value`, one a line. */
+  /** `name: value`, one per line. */
   readonly headers: string;
   readonly bodyType: string;
   readonly body: string;
 };
 
-/** The session says who asks; a token that is typed here would be one in the browser. */
+/** The session authenticates the request; these headers would put a token into the browser. */
 const reservedHeaders = [
   'authorization',
   'cookie',
@@ -20,11 +20,11 @@ const reservedHeaders = [
   'content-length',
 ];
 
-/** Identifiers of the client: an example that is sent twice shall be two requests. */
+/** Client identifiers get new values, so that sending an example twice makes two requests. */
 const ownIdentifiers = ['clientTransactionId', 'clientOperationId', 'orderId'];
 
-export const keyOf = ({ place, name }: Pick<Parameter, 'place' | 'name'>): string =>
-  `${place}.${name}`;
+export const parameterKey = ({ location, name }: Pick<Parameter, 'location' | 'name'>): string =>
+  `${location}.${name}`;
 
 function withOwnIdentifiers(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withOwnIdentifiers);
@@ -33,14 +33,14 @@ function withOwnIdentifiers(value: unknown): unknown {
     Object.entries(value).map(([name, member]) => [
       name,
       ownIdentifiers.includes(name) && typeof member === 'string'
-        ? newId()
+        ? newUuid()
         : withOwnIdentifiers(member),
     ]),
   );
 }
 
-/** An example as it stands in the field. */
-export function exampleText(value: unknown, isForm = false): string {
+/** The example as the text of the body field. */
+export function exampleBodyText(value: unknown, isForm = false): string {
   if (typeof value === 'string') return value;
   if (isForm && typeof value === 'object' && value !== null) {
     return Object.entries(value)
@@ -50,30 +50,30 @@ export function exampleText(value: unknown, isForm = false): string {
   return JSON.stringify(withOwnIdentifiers(value), undefined, 2);
 }
 
-export function firstFilled(
+export function initialRequest(
   { parameters, bodies }: Operation,
-  known: Readonly<Record<string, string | undefined>>,
-  given: Readonly<Record<string, string>>,
-): Filled {
+  sessionValues: Readonly<Record<string, string | undefined>>,
+  urlValues: Readonly<Record<string, string>>,
+): FilledRequest {
   const [body] = bodies;
   const example = body?.examples[0];
   const filled = parameters.flatMap((parameter) => {
-    const { name, place } = parameter;
-    const value = given[name] ?? (place === 'path' ? known[name] : undefined);
-    return value === undefined ? [] : [[keyOf(parameter), value] as const];
+    const { name, location } = parameter;
+    const value = urlValues[name] ?? (location === 'path' ? sessionValues[name] : undefined);
+    return value === undefined ? [] : [[parameterKey(parameter), value] as const];
   });
   return {
     parameters: Object.fromEntries(filled),
     headers: '',
     bodyType: body?.type ?? '',
-    body: example === undefined ? '' : exampleText(example.value, body?.type === formType),
+    body: example === undefined ? '' : exampleBodyText(example.value, body?.type === formType),
   };
 }
 
 export type Header = readonly [name: string, value: string];
 
-/** Undefined where a line is no header, or one that the page has to send itself. */
-export function headersOf(text: string): readonly Header[] | undefined {
+/** Returns undefined if a line is not a header, or a header that the page sends itself. */
+export function parseHeaderLines(text: string): readonly Header[] | undefined {
   const lines = text
     .split('\n')
     .map((line) => line.trim())
@@ -86,14 +86,17 @@ export function headersOf(text: string): readonly Header[] | undefined {
   return headers.includes(undefined) ? undefined : (headers as readonly Header[]);
 }
 
-const filledOf = (filled: Filled, parameter: Parameter): string =>
-  (filled.parameters[keyOf(parameter)] ?? '').trim();
+const filledOf = (filled: FilledRequest, parameter: Parameter): string =>
+  (filled.parameters[parameterKey(parameter)] ?? '').trim();
 
-/** Nothing, or a step up in the address: neither can stand in a path. */
+/** Empty and relative path segments are not allowed in a path. */
 const isNowhere = (value: string) => ['', '.', '..'].includes(value);
 
-/** The names of what has to be filled in, and is not. */
-export function lackingOf({ parameters, isBodyRequired }: Operation, filled: Filled): string[] {
+/** The names of the required fields without a value. */
+export function missingFields(
+  { parameters, isBodyRequired }: Operation,
+  filled: FilledRequest,
+): string[] {
   const lacking = parameters.filter(
     (parameter) => parameter.isRequired && isNowhere(filledOf(filled, parameter)),
   );
@@ -103,15 +106,15 @@ export function lackingOf({ parameters, isBodyRequired }: Operation, filled: Fil
   ];
 }
 
-export type Request = {
+export type BuiltRequest = {
   readonly method: string;
-  /** With its query, at the platform itself: nothing that is typed leads anywhere else. */
+  /** The path and query on the platform; the input cannot lead to another host. */
   readonly address: string;
   readonly headers: readonly Header[];
   readonly body: { readonly type: string; readonly text: string } | undefined;
 };
 
-/** What is answered besides a problem; streams are for programs. */
+/** The media types of the response. Streams are only for programs. */
 function acceptedBy({ answers }: Operation): string {
   const types = answers
     .filter(({ status }) => status.startsWith('2'))
@@ -120,16 +123,16 @@ function acceptedBy({ answers }: Operation): string {
   return [...new Set([...types, 'application/json', 'application/problem+json'])].join(', ');
 }
 
-export function requestOf(operation: Operation, filled: Filled): Request {
+export function buildRequest(operation: Operation, filled: FilledRequest): BuiltRequest {
   const { method, path, parameters, bodies } = operation;
   let address = path;
   const query = new URLSearchParams();
   const headers: Header[] = [['accept', acceptedBy(operation)]];
   for (const parameter of parameters) {
     const value = filledOf(filled, parameter);
-    const { name, place } = parameter;
-    if (place === 'path') address = address.replace(`{${name}}`, encodeURIComponent(value));
-    else if (value !== '' && place === 'query') query.set(name, value);
+    const { name, location } = parameter;
+    if (location === 'path') address = address.replace(`{${name}}`, encodeURIComponent(value));
+    else if (value !== '' && location === 'query') query.set(name, value);
     else if (value !== '') headers.push([name.toLowerCase(), value]);
   }
   const text = query.toString();
@@ -137,7 +140,7 @@ export function requestOf(operation: Operation, filled: Filled): Request {
   return {
     method,
     address: text === '' ? address : `${address}?${text}`,
-    headers: [...headers, ...(headersOf(filled.headers) ?? [])],
+    headers: [...headers, ...(parseHeaderLines(filled.headers) ?? [])],
     body: hasBody ? { type: filled.bodyType, text: filled.body } : undefined,
   };
 }
@@ -148,27 +151,27 @@ const formLines = (text: string) =>
     .map((line) => line.trim())
     .filter((line) => line !== '');
 
-/** With places to fill for whatever proves who asks. */
-export function curlOf(operation: Operation, filled: Filled, origin: string): string {
-  const { method, address, headers, body } = requestOf(operation, filled);
+/** Contains placeholders for the credentials. */
+export function curlCommand(operation: Operation, filled: FilledRequest, origin: string): string {
+  const { method, address, headers, body } = buildRequest(operation, filled);
   const proof =
     operation.access === 'certificate'
       ? ['--cert device.crt', '--key device.key']
       : operation.access === 'public'
         ? []
-        : [`-H ${quoted('Authorization: Bearer <ACCESS_TOKEN>')}`];
+        : [`-H ${shellQuote('Authorization: Bearer <ACCESS_TOKEN>')}`];
   const isForm = body?.type === formType;
   const content =
     body === undefined
       ? []
       : isForm
-        ? formLines(body.text).map((line) => `--data-urlencode ${quoted(line)}`)
-        : [`-H ${quoted(`Content-Type: ${body.type}`)}`, `--data-raw ${quoted(body.text)}`];
-  return command(`curl -X ${method} ${quoted(origin + address)}`, [
+        ? formLines(body.text).map((line) => `--data-urlencode ${shellQuote(line)}`)
+        : [`-H ${shellQuote(`Content-Type: ${body.type}`)}`, `--data-raw ${shellQuote(body.text)}`];
+  return shellCommand(`curl -X ${method} ${shellQuote(origin + address)}`, [
     ...proof,
     ...headers
       .filter(([name]) => name !== 'accept')
-      .map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
+      .map(([name, value]) => `-H ${shellQuote(`${name}: ${value}`)}`),
     ...content,
   ]);
 }

@@ -1,4 +1,4 @@
-/** The three parts of the reference, each at an address of its own. */
+/** The tabs of the API reference: operations, events and errors. */
 import { Link } from '@tanstack/react-router';
 import { useTranslate } from '../../locales/index.ts';
 import './api-console.css';
@@ -9,9 +9,9 @@ const parts = [
   ['errors', '/console/errors'],
 ] as const;
 
-export type Part = (typeof parts)[number][0];
+export type ConsoleTab = (typeof parts)[number][0];
 
-export function ConsoleTabs({ at }: { readonly at: Part }) {
+export function ConsoleTabs({ at }: { readonly at: ConsoleTab }) {
   const t = useTranslate('api-console');
   return (
     <nav className="sy-ref-tabs" aria-label={t('title')}>

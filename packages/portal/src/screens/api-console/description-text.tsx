@@ -1,4 +1,4 @@
-/** The platform's own sentences, in which names stand between backquotes. */
+/** Renders description texts of the platform, with code in backquotes. */
 import type { ReactNode } from 'react';
 
 function marked(text: string): ReactNode[] {
@@ -12,12 +12,12 @@ function marked(text: string): ReactNode[] {
   );
 }
 
-/** One line of it, for lists. */
-export function Marked({ children }: { readonly children: string }) {
+/** One line of a description, for lists. */
+export function InlineDescription({ children }: { readonly children: string }) {
   return <>{marked(children)}</>;
 }
 
-export function Prose({ children }: { readonly children: string }) {
+export function DescriptionText({ children }: { readonly children: string }) {
   const paragraphs = children.split(/\n{2,}/).filter((each) => each.trim() !== '');
   return (
     <div className="sy-ref-prose sy-broken">

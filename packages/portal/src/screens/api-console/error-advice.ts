@@ -1,28 +1,28 @@
-/** What a client should do about an error code, and whether a code is among those that are looked for. */
+/** Selects the advice for an error code, and filters error codes. */
 import type { ListedErrorCode } from '@switchyard/contract';
 
-export type Advice = 'readFirst' | 'later' | 'token' | 'right' | 'mend';
+export type ErrorAdvice = 'readFirst' | 'later' | 'token' | 'right' | 'mend';
 
-export function adviceOf({
+export function errorAdviceOf({
   status,
   retryable,
   outcome,
-}: Pick<ListedErrorCode, 'status' | 'retryable' | 'outcome'>): Advice {
+}: Pick<ListedErrorCode, 'status' | 'retryable' | 'outcome'>): ErrorAdvice {
   if (outcome === 'Unknown') return 'readFirst';
   if (retryable) return 'later';
   if (status === 401) return 'token';
   return status === 403 ? 'right' : 'mend';
 }
 
-export function isListed(
+export function matchesErrorFilters(
   { code, title, help, status, outcome }: ListedErrorCode,
-  wanted: Readonly<Partial<Record<'text' | 'status' | 'outcome', string>>>,
+  filters: Readonly<Partial<Record<'text' | 'status' | 'outcome', string>>>,
 ): boolean {
   const whole = `${code} ${title} ${help}`.toLowerCase();
-  const words = (wanted.text ?? '').toLowerCase().split(/\s+/);
+  const words = (filters.text ?? '').toLowerCase().split(/\s+/);
   return (
     words.every((word) => whole.includes(word)) &&
-    (wanted.status === undefined || wanted.status === String(status)) &&
-    (wanted.outcome === undefined || wanted.outcome === outcome)
+    (filters.status === undefined || filters.status === String(status)) &&
+    (filters.outcome === undefined || filters.outcome === outcome)
   );
 }

@@ -1,15 +1,15 @@
-/** The closed list of error codes: what each means, whether money may have moved, and what helps. */
+/** The list of error codes with meaning, outcome and advice. */
 import type { ListedErrorCode } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { ConsoleTabs } from './console-tabs.tsx';
-import { adviceOf, isListed } from './error-advice.ts';
+import { errorAdviceOf, matchesErrorFilters } from './error-advice.ts';
 import './api-console.css';
 
 const filterNames = ['text', 'outcome', 'status'] as const;
@@ -35,7 +35,7 @@ export default function ErrorCodes() {
   const [values, change] = useFilters(filterNames);
   const items = data?.items ?? [];
   const statuses = [...new Set(items.map(({ status }) => status))].toSorted((a, b) => a - b);
-  const shown = items.filter((each) => isListed(each, values));
+  const matching = items.filter((each) => matchesErrorFilters(each, values));
   return (
     <Page title={t('title')} lead={t('errorsLead')}>
       <ConsoleTabs at="errors" />
@@ -58,18 +58,18 @@ export default function ErrorCodes() {
         values={values}
         onChange={change}
       />
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={14} />}
-      {data !== undefined && shown.length === 0 && (
+      {data !== undefined && matching.length === 0 && (
         <EmptyState icon="search" title={t('none.code')}>
           {t('none.text')}
         </EmptyState>
       )}
-      {[...Map.groupBy(shown, ({ status }) => status)].map(([status, codes]) => (
+      {[...Map.groupBy(matching, ({ status }) => status)].map(([status, codes]) => (
         <Panel key={status} title={`HTTP ${status}`} flush>
           <ul className="sy-ref-codes">
             {codes.map((each) => (
-              <Code key={each.code} of={each} />
+              <Code key={each.code} errorCode={each} />
             ))}
           </ul>
         </Panel>
@@ -78,9 +78,9 @@ export default function ErrorCodes() {
   );
 }
 
-function Code({ of }: { readonly of: ListedErrorCode }) {
+function Code({ errorCode }: { readonly errorCode: ListedErrorCode }) {
   const t = useTranslate('api-console');
-  const { code, title, help, outcome, retryable } = of;
+  const { code, title, help, outcome, retryable } = errorCode;
   return (
     <li>
       <div className="sy-ref-code-head">
@@ -92,7 +92,7 @@ function Code({ of }: { readonly of: ListedErrorCode }) {
       </div>
       <p className="sy-ref-code-title">{title}</p>
       <p>{help}</p>
-      <p className="sy-ref-hint">{t(`advice.${adviceOf(of)}`)}</p>
+      <p className="sy-ref-hint">{t(`advice.${errorAdviceOf(errorCode)}`)}</p>
     </li>
   );
 }

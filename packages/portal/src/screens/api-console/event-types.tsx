@@ -1,21 +1,21 @@
-/** Every type of event: what it means, what it says, and an example of it. */
+/** The list of event types with description, schema and example. */
 
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
 import { CodeBlock } from '../../components/values/code-block.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { familyOf } from '../webhooks/event-patterns.ts';
+import { familyPattern } from '../webhooks/event-patterns.ts';
 import { useEventTypes } from '../webhooks/webhook-queries.ts';
 import { ConsoleTabs } from './console-tabs.tsx';
-import { Marked } from './description-text.tsx';
+import { InlineDescription } from './description-text.tsx';
 import type { OpenApi, Schema } from './parse-openapi.ts';
 import { SchemaTree } from './schema-tree.tsx';
 import './api-console.css';
 
 const filterNames = ['text'] as const;
-/** Schemas of events refer to nothing outside. */
+/** Event schemas contain no external references. */
 const nothing: OpenApi = { paths: {} };
 
 type EventType = NonNullable<ReturnType<typeof useEventTypes>['data']>['items'][number];
@@ -25,7 +25,7 @@ export default function EventTypes() {
   const { data, error, refetch } = useEventTypes();
   const [values, change] = useFilters(filterNames);
   const words = (values.text ?? '').toLowerCase().split(/\s+/);
-  const shown = (data?.items ?? []).filter(({ type, description }) =>
+  const matching = (data?.items ?? []).filter(({ type, description }) =>
     words.every((word) => `${type} ${description}`.toLowerCase().includes(word)),
   );
   return (
@@ -36,18 +36,18 @@ export default function EventTypes() {
         values={values}
         onChange={change}
       />
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={14} />}
-      {data !== undefined && shown.length === 0 && (
+      {data !== undefined && matching.length === 0 && (
         <EmptyState icon="search" title={t('none.event')}>
           {t('none.text')}
         </EmptyState>
       )}
-      {[...Map.groupBy(shown, ({ type }) => familyOf(type))].map(([family, members]) => (
+      {[...Map.groupBy(matching, ({ type }) => familyPattern(type))].map(([family, members]) => (
         <Panel key={family} title={family} flush>
           <ul className="sy-ref-codes">
             {members.map((each) => (
-              <EventTypeLine key={each.type} of={each} />
+              <EventTypeLine key={each.type} eventType={each} />
             ))}
           </ul>
         </Panel>
@@ -56,7 +56,11 @@ export default function EventTypes() {
   );
 }
 
-function EventTypeLine({ of: { type, description, schema, example } }: { readonly of: EventType }) {
+function EventTypeLine({
+  eventType: { type, description, schema, example },
+}: {
+  readonly eventType: EventType;
+}) {
   const t = useTranslate('api-console');
   return (
     <li>
@@ -64,7 +68,7 @@ function EventTypeLine({ of: { type, description, schema, example } }: { readonl
         <code className="sy-broken">{type}</code>
       </div>
       <p>
-        <Marked>{description}</Marked>
+        <InlineDescription>{description}</InlineDescription>
       </p>
       <details className="sy-ref-below">
         <summary>{t('whatItSays')}</summary>

@@ -1,8 +1,8 @@
-/** The method of a call: those that change something have another colour than those that read. */
-export function Method({ of }: { readonly of: string }) {
+/** The HTTP method of an operation; the colour shows if it changes data. */
+export function MethodBadge({ method }: { readonly method: string }) {
   return (
-    <span className="sy-ref-method" data-method={of}>
-      {of}
+    <span className="sy-ref-method" data-method={method}>
+      {method}
     </span>
   );
 }

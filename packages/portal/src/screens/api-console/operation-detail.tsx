@@ -1,17 +1,17 @@
-/** One operation: what it does, what it takes and answers, and the console that calls it. */
-import { useParam } from '../../app/url-params.ts';
+/** The page of an API operation: description, parameters, responses and the console. */
+import { usePathParam } from '../../app/url-params.ts';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { Marked, Prose } from './description-text.tsx';
-import { Method } from './method-badge.tsx';
+import { DescriptionText, InlineDescription } from './description-text.tsx';
+import { MethodBadge } from './method-badge.tsx';
 import {
-  type Answer,
-  isHeld,
+  hasPermissionFor,
   type OpenApi,
   type Operation,
+  type OperationResponse,
   type Parameter,
 } from './parse-openapi.ts';
 import { SchemaTree } from './schema-tree.tsx';
@@ -21,14 +21,14 @@ import './api-console.css';
 
 export default function OperationPage() {
   const t = useTranslate('api-console');
-  const operationId = useParam('operationId');
+  const operationId = usePathParam('operationId');
   const { data, error, refetch } = useOpenApi();
   const operation = data?.operations.find((each) => each.operationId === operationId);
-  const back = { to: '/console', label: t('title') };
+  const backLink = { to: '/console', label: t('title') };
   if (data === undefined || operation === undefined) {
     return (
-      <Page title={operationId} back={back}>
-        {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      <Page title={operationId} backLink={backLink}>
+        {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
         {data === undefined && error === null && <Loading lines={12} />}
         {data !== undefined && (
           <EmptyState icon="search" title={t('none.title')}>
@@ -43,10 +43,11 @@ export default function OperationPage() {
       title={operation.summary}
       lead={
         <span className="sy-ref-address">
-          <Method of={operation.method} /> <code className="sy-broken">{operation.path}</code>
+          <MethodBadge method={operation.method} />{' '}
+          <code className="sy-broken">{operation.path}</code>
         </span>
       }
-      back={back}
+      backLink={backLink}
     >
       <div className="sy-ref-columns">
         <Reading operation={operation} document={data.document} />
@@ -68,12 +69,12 @@ function Reading({
   return (
     <div className="sy-ref-reading">
       <Panel title={t('about')}>
-        <Prose>{operation.description}</Prose>
+        <DescriptionText>{operation.description}</DescriptionText>
         <Rights operation={operation} />
       </Panel>
       {operation.parameters.length > 0 && (
         <Panel title={t('parameters')}>
-          <Parameters of={operation.parameters} />
+          <Parameters parameters={operation.parameters} />
         </Panel>
       )}
       {body?.schema !== undefined && (
@@ -82,7 +83,7 @@ function Reading({
         </Panel>
       )}
       <Panel title={t('answers')} flush>
-        <Answers of={operation.answers} document={document} />
+        <Answers responses={operation.answers} document={document} />
       </Panel>
     </div>
   );
@@ -93,7 +94,7 @@ function Rights({ operation }: { readonly operation: Operation }) {
   const { permissions } = useSession();
   const { access, permissions: needed } = operation;
   if (access !== 'permission') return <p className="sy-ref-rights">{t(`access.${access}`)}</p>;
-  const isMine = isHeld(operation, permissions);
+  const isMine = hasPermissionFor(operation, permissions);
   return (
     <p className="sy-ref-rights" data-held={isMine}>
       <Icon name={isMine ? 'check' : 'ban'} size={16} />
@@ -107,19 +108,19 @@ function Rights({ operation }: { readonly operation: Operation }) {
   );
 }
 
-function Parameters({ of }: { readonly of: readonly Parameter[] }) {
+function Parameters({ parameters }: { readonly parameters: readonly Parameter[] }) {
   const t = useTranslate('api-console');
   return (
     <ul className="sy-ref-tree">
-      {of.map(({ name, place, isRequired, description }) => (
-        <li key={`${place} ${name}`}>
+      {parameters.map(({ name, location, isRequired, description }) => (
+        <li key={`${location} ${name}`}>
           <div className="sy-ref-member">
             <code>{name}</code>
-            <span className="sy-ref-word">{t(`places.${place}`)}</span>
+            <span className="sy-ref-word">{t(`places.${location}`)}</span>
             {isRequired && <span className="sy-ref-required">{t('required')}</span>}
             {description !== undefined && (
               <p>
-                <Marked>{description}</Marked>
+                <InlineDescription>{description}</InlineDescription>
               </p>
             )}
           </div>
@@ -129,10 +130,16 @@ function Parameters({ of }: { readonly of: readonly Parameter[] }) {
   );
 }
 
-function Answers({ of, document }: { readonly of: readonly Answer[]; readonly document: OpenApi }) {
+function Answers({
+  responses,
+  document,
+}: {
+  readonly responses: readonly OperationResponse[];
+  readonly document: OpenApi;
+}) {
   return (
     <ul className="sy-ref-answers">
-      {of.map(({ status, description, schema, types }) => {
+      {responses.map(({ status, description, schema, types }) => {
         const isGood = status.startsWith('2') || status.startsWith('3');
         return (
           <li key={status}>
@@ -141,7 +148,7 @@ function Answers({ of, document }: { readonly of: readonly Answer[]; readonly do
                 {status}
               </span>
               <span className="sy-broken">
-                <Marked>{description}</Marked>
+                <InlineDescription>{description}</InlineDescription>
               </span>
             </div>
             {isGood && schema !== undefined && (

@@ -1,21 +1,21 @@
-/** Every operation of the API, by what it is about: to be found, read and tried. */
+/** The list of API operations by topic. */
 import { Link } from '@tanstack/react-router';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import { ConsoleTabs } from './console-tabs.tsx';
-import { Method } from './method-badge.tsx';
-import { isFound, isHeld, type Operation } from './parse-openapi.ts';
+import { MethodBadge } from './method-badge.tsx';
+import { hasPermissionFor, matchesSearchText, type Operation } from './parse-openapi.ts';
 import { useOpenApi } from './use-openapi.ts';
 import './api-console.css';
 
 const filterNames = ['text', 'tag', 'rights'] as const;
 
-export default function Console() {
+export default function OperationListPage() {
   const t = useTranslate('api-console');
   const { data, error, refetch } = useOpenApi();
   const { permissions } = useSession();
@@ -23,11 +23,11 @@ export default function Console() {
   const { text = '', tag, rights } = values;
   const operations = data?.operations ?? [];
   const tags = [...new Set(operations.map((each) => each.tag))];
-  const shown = operations.filter(
+  const matching = operations.filter(
     (each) =>
       (tag === undefined || each.tag === tag) &&
-      (rights !== 'mine' || isHeld(each, permissions)) &&
-      (text === '' || isFound(each, text)),
+      (rights !== 'mine' || hasPermissionFor(each, permissions)) &&
+      (text === '' || matchesSearchText(each, text)),
   );
   return (
     <Page title={t('title')} lead={t('lead')} actions={<Documents />}>
@@ -51,36 +51,36 @@ export default function Console() {
         values={values}
         onChange={change}
       />
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={14} />}
-      {data !== undefined && shown.length === 0 && (
+      {data !== undefined && matching.length === 0 && (
         <EmptyState icon="search" title={t('none.title')}>
           {t('none.text')}
         </EmptyState>
       )}
-      {[...Map.groupBy(shown, (each) => each.tag)].map(([name, members]) => (
+      {[...Map.groupBy(matching, (each) => each.tag)].map(([name, members]) => (
         <Panel key={name} title={name} flush>
-          <Operations of={members} />
+          <Operations operations={members} />
         </Panel>
       ))}
     </Page>
   );
 }
 
-function Operations({ of }: { readonly of: readonly Operation[] }) {
+function Operations({ operations }: { readonly operations: readonly Operation[] }) {
   const t = useTranslate('api-console');
   const { permissions } = useSession();
   return (
     <ul className="sy-ref-list">
-      {of.map((operation) => {
+      {operations.map((operation) => {
         const { operationId, method, path, summary } = operation;
         return (
           <li key={operationId}>
             <Link to={`/console/operations/${operationId}`}>
-              <Method of={method} />
+              <MethodBadge method={method} />
               <span className="sy-ref-path sy-mono">{path}</span>
               <span className="sy-ref-summary">{summary}</span>
-              {!isHeld(operation, permissions) && (
+              {!hasPermissionFor(operation, permissions) && (
                 <span className="sy-ref-lacking" title={t('lackingHint')}>
                   {t('lacking')}
                 </span>
@@ -93,7 +93,7 @@ function Operations({ of }: { readonly of: readonly Operation[] }) {
   );
 }
 
-/** For programs, and for whoever wants them whole. */
+/** Links to the complete OpenAPI and AsyncAPI documents. */
 function Documents() {
   return (
     <>

@@ -1,4 +1,4 @@
-/** What the console reads of the platform's own OpenAPI document: operations, and what each of them takes. */
+/** Parses the OpenAPI document of the platform into operations for the console. */
 import { defined } from '@switchyard/contract';
 
 export type Schema = {
@@ -70,19 +70,19 @@ export type OpenApi = {
 
 export type Parameter = {
   readonly name: string;
-  readonly place: 'path' | 'query' | 'header';
+  readonly location: 'path' | 'query' | 'header';
   readonly isRequired: boolean;
   readonly description: string | undefined;
   readonly schema: Schema;
 };
 
-export type Body = {
+export type RequestBody = {
   readonly type: string;
   readonly schema: Schema | undefined;
   readonly examples: readonly { readonly name: string; readonly value: unknown }[];
 };
 
-export type Answer = {
+export type OperationResponse = {
   readonly status: string;
   readonly description: string;
   readonly types: readonly string[];
@@ -96,13 +96,15 @@ export type Operation = {
   readonly summary: string;
   readonly description: string;
   readonly tag: string;
-  /** One of them is enough; nobody needs any for what is public or takes any token. */
+  /**
+   * The caller needs one of these permissions; empty for public operations and for any valid token.
+   */
   readonly permissions: readonly string[];
   readonly access: 'public' | 'certificate' | 'token' | 'permission';
   readonly parameters: readonly Parameter[];
-  readonly bodies: readonly Body[];
+  readonly bodies: readonly RequestBody[];
   readonly isBodyRequired: boolean;
-  readonly answers: readonly Answer[];
+  readonly answers: readonly OperationResponse[];
 };
 
 export type ApiReference = {
@@ -110,59 +112,70 @@ export type ApiReference = {
   readonly document: OpenApi;
 };
 
-const places = ['path', 'query', 'header'] as const;
+const locations = ['path', 'query', 'header'] as const;
 const formType = 'application/x-www-form-urlencoded';
 
-/** `#/components/schemas/Amount` is what stands there. */
-function follow(document: OpenApi, reference: string): unknown {
+/** Resolves a reference such as `#/components/schemas/Amount`. */
+function resolveReference(document: OpenApi, reference: string): unknown {
   const steps = reference.replace(/^#\//, '').split('/');
-  let found: unknown = document;
+  let target: unknown = document;
   for (const step of steps) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step))
+    if (typeof target !== 'object' || target === null || !Object.hasOwn(target, step))
       return undefined;
-    found = (found as Readonly<Record<string, unknown>>)[step];
+    target = (target as Readonly<Record<string, unknown>>)[step];
   }
-  return found;
+  return target;
 }
 
 const isReference = (value: object): value is Reference => '$ref' in value;
 
-export function schemaOf(document: OpenApi, schema: Schema | undefined): Schema {
+export function resolveSchema(document: OpenApi, schema: Schema | undefined): Schema {
   if (schema?.$ref === undefined) return schema ?? {};
-  const found = follow(document, schema.$ref) as Schema | undefined;
+  const target = resolveReference(document, schema.$ref) as Schema | undefined;
   return {
-    ...found,
+    ...target,
     ...defined({ description: schema.description }),
   };
 }
 
-/** Of a schema that is named: the last part of its address. */
+/** The last part of the reference of a named schema. */
 export const nameOfSchema = (schema: Schema | undefined): string | undefined =>
   schema?.$ref?.split('/').at(-1);
 
-function parameterOf(document: OpenApi, given: RawParameter | Reference): Parameter | undefined {
-  const raw = isReference(given)
-    ? (follow(document, given.$ref) as RawParameter | undefined)
-    : given;
-  const place = places.find((each) => each === raw?.in);
-  if (raw === undefined || place === undefined) return undefined;
+function parameterOf(
+  document: OpenApi,
+  rawOrReference: RawParameter | Reference,
+): Parameter | undefined {
+  const raw = isReference(rawOrReference)
+    ? (resolveReference(document, rawOrReference.$ref) as RawParameter | undefined)
+    : rawOrReference;
+  const location = locations.find((each) => each === raw?.in);
+  if (raw === undefined || location === undefined) return undefined;
   return {
     name: raw.name,
-    place,
+    location,
     isRequired: raw.required === true,
     description: raw.description,
-    schema: schemaOf(document, raw.schema),
+    schema: resolveSchema(document, raw.schema),
   };
 }
 
-function bodyOf([type, media]: [string, Media]): Body {
-  const named = Object.entries(media.examples ?? {}).map(([name, { value }]) => ({ name, value }));
+function bodyOf([type, media]: [string, Media]): RequestBody {
+  const examples = Object.entries(media.examples ?? {}).map(([name, { value }]) => ({
+    name,
+    value,
+  }));
   const only = media.example === undefined ? [] : [{ name: '', value: media.example }];
-  return { type, schema: media.schema, examples: [...named, ...only] };
+  return { type, schema: media.schema, examples: [...examples, ...only] };
 }
 
-function answerOf(document: OpenApi, [status, given]: [string, RawAnswer | Reference]): Answer {
-  const raw = isReference(given) ? (follow(document, given.$ref) as RawAnswer | undefined) : given;
+function answerOf(
+  document: OpenApi,
+  [status, rawOrReference]: [string, RawAnswer | Reference],
+): OperationResponse {
+  const raw = isReference(rawOrReference)
+    ? (resolveReference(document, rawOrReference.$ref) as RawAnswer | undefined)
+    : rawOrReference;
   const content = raw?.content ?? {};
   const types = Object.keys(content);
   return {
@@ -173,7 +186,7 @@ function answerOf(document: OpenApi, [status, given]: [string, RawAnswer | Refer
   };
 }
 
-/** What it needs is told apart, with whether it is there: the sentence about it need not be. */
+/** Removes the sentence about permissions, because the page shows them separately. */
 const withoutRights = ({ description = '' }: RawOperation): string =>
   description.replace(/(?:^|\n\n)Needs [^\n]*$/, '');
 
@@ -208,14 +221,14 @@ function operationOf(
   };
 }
 
-export function operationsOf(document: OpenApi): Operation[] {
+export function parseOperations(document: OpenApi): Operation[] {
   return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, raw]) => operationOf(document, path, method, raw)),
   );
 }
 
-/** Whether all the words that are typed stand somewhere in it. */
-export function isFound(operation: Operation, text: string): boolean {
+/** Whether the operation contains all words of the search text. */
+export function matchesSearchText(operation: Operation, text: string): boolean {
   const { operationId, method, path, summary, description, tag } = operation;
   const whole = `${operationId} ${method} ${path} ${summary} ${description} ${tag}`.toLowerCase();
   return text
@@ -224,11 +237,13 @@ export function isFound(operation: Operation, text: string): boolean {
     .every((word) => whole.includes(word));
 }
 
-/** A page has no certificate, and clients that prove themselves by a form have a secret that it must not see. */
-export const isCallable = ({ access, bodies }: Operation): boolean =>
+/** A page cannot call operations that need a client certificate or client credentials. */
+export const isCallableFromPage = ({ access, bodies }: Operation): boolean =>
   access !== 'certificate' && !bodies.some(({ type }) => type === formType);
 
-export const isHeld = ({ access, permissions }: Operation, held: readonly string[]): boolean =>
-  access !== 'permission' || permissions.some((each) => held.includes(each));
+export const hasPermissionFor = (
+  { access, permissions }: Operation,
+  userPermissions: readonly string[],
+): boolean => access !== 'permission' || permissions.some((each) => userPermissions.includes(each));
 
 export { formType };

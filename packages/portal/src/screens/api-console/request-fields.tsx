@@ -1,39 +1,44 @@
-/** What a call is filled in with: parameters, further headers, and a body that begins as an example. */
+/** The inputs of a request: parameters, headers and a body with an example. */
 import { Select, Textarea, TextInput } from '@mantine/core';
 import { useTranslate } from '../../locales/index.ts';
-import { exampleText, type Filled, headersOf, keyOf } from './build-request.ts';
+import {
+  exampleBodyText,
+  type FilledRequest,
+  parameterKey,
+  parseHeaderLines,
+} from './build-request.ts';
 import type { Operation, Parameter, Schema } from './parse-openapi.ts';
 import '../../components/forms/fields.css';
 
 type Props = {
   readonly operation: Operation;
-  readonly filled: Filled;
-  readonly onChange: (filled: Filled) => void;
+  readonly filled: FilledRequest;
+  readonly onChange: (filled: FilledRequest) => void;
 };
 
-/** The values that it can have, where they are few and known. */
+/** The allowed values, if the schema lists them. */
 function choicesOf({ enum: words, type }: Schema): readonly string[] | undefined {
   if (words !== undefined) return words.map((each) => String(each));
   return type === 'boolean' ? ['true', 'false'] : undefined;
 }
 
-export function CallFields({ operation, filled, onChange }: Props) {
+export function RequestFields({ operation, filled, onChange }: Props) {
   const t = useTranslate('api-console');
-  const isWrong = headersOf(filled.headers) === undefined;
+  const isWrong = parseHeaderLines(filled.headers) === undefined;
   return (
     <div className="sy-fields">
       {operation.parameters
-        // The platform names each request by itself.
+        // The platform sets the request ID itself.
         .filter(({ name }) => name !== 'X-Request-Id')
         .map((parameter) => (
           <ParameterField
-            key={keyOf(parameter)}
+            key={parameterKey(parameter)}
             parameter={parameter}
-            value={filled.parameters[keyOf(parameter)] ?? ''}
+            value={filled.parameters[parameterKey(parameter)] ?? ''}
             onChange={(value) =>
               onChange({
                 ...filled,
-                parameters: { ...filled.parameters, [keyOf(parameter)]: value },
+                parameters: { ...filled.parameters, [parameterKey(parameter)]: value },
               })
             }
           />
@@ -58,7 +63,7 @@ export function CallFields({ operation, filled, onChange }: Props) {
 }
 
 function ParameterField({
-  parameter: { name, place, isRequired, schema },
+  parameter: { name, location, isRequired, schema },
   value,
   onChange,
 }: {
@@ -68,7 +73,7 @@ function ParameterField({
 }) {
   const t = useTranslate('api-console');
   const choices = choicesOf(schema);
-  const common = { label: name, description: t(`places.${place}`), required: isRequired };
+  const common = { label: name, description: t(`places.${location}`), required: isRequired };
   if (choices !== undefined) {
     return (
       <Select
@@ -97,7 +102,7 @@ function ParameterField({
 function BodyFields({ operation: { bodies, isBodyRequired }, filled, onChange }: Props) {
   const t = useTranslate('api-console');
   const body = bodies.find(({ type }) => type === filled.bodyType);
-  const named = (body?.examples ?? []).filter(({ name }) => name !== '');
+  const examples = (body?.examples ?? []).filter(({ name }) => name !== '');
   return (
     <>
       {bodies.length > 1 && (
@@ -112,19 +117,20 @@ function BodyFields({ operation: { bodies, isBodyRequired }, filled, onChange }:
             onChange({
               ...filled,
               bodyType: bodyType ?? filled.bodyType,
-              body: example === undefined ? '' : exampleText(example.value),
+              body: example === undefined ? '' : exampleBodyText(example.value),
             });
           }}
         />
       )}
-      {named.length > 1 && (
+      {examples.length > 1 && (
         <Select
           label={t('example')}
-          data={named.map(({ name }) => name)}
+          data={examples.map(({ name }) => name)}
           placeholder={t('chooseExample')}
           onChange={(chosen) => {
-            const example = named.find(({ name }) => name === chosen);
-            if (example !== undefined) onChange({ ...filled, body: exampleText(example.value) });
+            const example = examples.find(({ name }) => name === chosen);
+            if (example !== undefined)
+              onChange({ ...filled, body: exampleBodyText(example.value) });
           }}
         />
       )}

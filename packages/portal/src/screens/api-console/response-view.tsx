@@ -1,11 +1,11 @@
-/** What came back: status, time, headers and body, and a problem in words that lead further. */
+/** Shows the response of a request: status, duration, headers, body, and the error details. */
 import { Link } from '@tanstack/react-router';
 import { Icon } from '../../components/icon.tsx';
-import { CodeBlock, readable } from '../../components/values/code-block.tsx';
+import { CodeBlock, indentJson } from '../../components/values/code-block.tsx';
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import type { Answered } from './send-request.ts';
+import type { ReceivedResponse } from './send-request.ts';
 import '../../components/layout/error-message.css';
 
 function toneOf(status: number): Tone {
@@ -14,7 +14,7 @@ function toneOf(status: number): Tone {
   return 'good';
 }
 
-export function AnswerView({ answered }: { readonly answered: Answered }) {
+export function ResponseView({ answered }: { readonly answered: ReceivedResponse }) {
   const t = useTranslate('api-console');
   const formats = useFormats();
   const { status, tookMs, text, bytes, isCut, headers, problem } = answered;
@@ -56,7 +56,7 @@ export function AnswerView({ answered }: { readonly answered: Answered }) {
       {text === '' ? (
         <p className="sy-ref-hint">{t('noBody')}</p>
       ) : (
-        <CodeBlock text={isCut ? text : readable(text)} label={t('answer')} isTall />
+        <CodeBlock text={isCut ? text : indentJson(text)} label={t('answer')} isTall />
       )}
       {isCut && <p className="sy-ref-hint">{t('cut')}</p>}
       <details className="sy-ref-below">

@@ -1,20 +1,20 @@
-/** A schema as people read it: its members, one below the other, what each is and what it may be. */
+/** Shows a JSON Schema as a tree of fields. */
 import { type Translate, useTranslate } from '../../locales/index.ts';
-import { Marked } from './description-text.tsx';
-import { nameOfSchema, type OpenApi, type Schema, schemaOf } from './parse-openapi.ts';
+import { InlineDescription } from './description-text.tsx';
+import { nameOfSchema, type OpenApi, resolveSchema, type Schema } from './parse-openapi.ts';
 
-/** What refers to itself is shown so deep and no deeper. */
+/** The maximum depth for schemas that refer to themselves. */
 const deepest = 6;
 
 function wordOf(document: OpenApi, schema: Schema): string {
-  const found = schemaOf(document, schema);
-  if (found.enum !== undefined) return found.enum.map((each) => String(each)).join(' | ');
-  if (found.const !== undefined) return JSON.stringify(found.const);
-  if (found.items !== undefined) return `${wordOf(document, found.items)}[]`;
-  const choices = found.anyOf ?? found.oneOf;
+  const resolved = resolveSchema(document, schema);
+  if (resolved.enum !== undefined) return resolved.enum.map((each) => String(each)).join(' | ');
+  if (resolved.const !== undefined) return JSON.stringify(resolved.const);
+  if (resolved.items !== undefined) return `${wordOf(document, resolved.items)}[]`;
+  const choices = resolved.anyOf ?? resolved.oneOf;
   if (choices !== undefined) return choices.map((each) => wordOf(document, each)).join(' | ');
-  const type = [found.type ?? []].flat().join(' | ');
-  return found.format === undefined ? type || 'any' : `${type} (${found.format})`;
+  const type = [resolved.type ?? []].flat().join(' | ');
+  return resolved.format === undefined ? type || 'any' : `${type} (${resolved.format})`;
 }
 
 function limitsOf({ minimum, maximum, minLength, maxLength, pattern }: Schema): string {
@@ -29,18 +29,18 @@ function limitsOf({ minimum, maximum, minLength, maxLength, pattern }: Schema): 
 
 type Member = { readonly name: string; readonly schema: Schema; readonly isRequired: boolean };
 
-/** Those of all its parts, where it is made of several. */
+/** The members of the schema and of all its `allOf` parts. */
 function membersOf(document: OpenApi, schema: Schema): Member[] {
-  const found = schemaOf(document, schema);
-  const own = Object.entries(found.properties ?? {}).map(([name, member]) => ({
+  const resolved = resolveSchema(document, schema);
+  const members = Object.entries(resolved.properties ?? {}).map(([name, member]) => ({
     name,
     schema: member,
-    isRequired: found.required?.includes(name) === true,
+    isRequired: resolved.required?.includes(name) === true,
   }));
-  const parts = [...(found.allOf ?? []), ...(found.anyOf ?? []), ...(found.oneOf ?? [])];
+  const parts = [...(resolved.allOf ?? []), ...(resolved.anyOf ?? []), ...(resolved.oneOf ?? [])];
   const below = parts.flatMap((part) => membersOf(document, part));
-  const items = found.items === undefined ? [] : membersOf(document, found.items);
-  const all = [...own, ...below, ...items];
+  const items = resolved.items === undefined ? [] : membersOf(document, resolved.items);
+  const all = [...members, ...below, ...items];
   return [...new Map(all.map((member) => [member.name, member])).values()];
 }
 
@@ -79,22 +79,22 @@ function MemberLine({
   readonly member: Member;
   readonly t: Translate;
 }) {
-  const found = schemaOf(document, schema);
-  const limits = limitsOf(found);
+  const resolved = resolveSchema(document, schema);
+  const limits = limitsOf(resolved);
   return (
     <div className="sy-ref-member">
       <code>{name}</code>
       <span className="sy-ref-word sy-broken">{wordOf(document, schema)}</span>
       {isRequired && <span className="sy-ref-required">{t('required')}</span>}
-      {found.description !== undefined && (
+      {resolved.description !== undefined && (
         <p>
-          <Marked>{found.description}</Marked>
+          <InlineDescription>{resolved.description}</InlineDescription>
         </p>
       )}
       {limits !== '' && <p className="sy-ref-limits sy-mono sy-broken">{limits}</p>}
-      {found.default !== undefined && (
+      {resolved.default !== undefined && (
         <p className="sy-ref-limits sy-broken">
-          {t('default')} <code>{JSON.stringify(found.default)}</code>
+          {t('default')} <code>{JSON.stringify(resolved.default)}</code>
         </p>
       )}
     </div>
@@ -112,10 +112,10 @@ function Below({
 }) {
   const t = useTranslate('api-console');
   if (membersOf(document, schema).length === 0) return null;
-  const named = nameOfSchema(schema) ?? nameOfSchema(schema.items);
+  const schemaName = nameOfSchema(schema) ?? nameOfSchema(schema.items);
   return (
     <details className="sy-ref-below">
-      <summary>{t('membersOf', { name: named ?? name })}</summary>
+      <summary>{t('membersOf', { name: schemaName ?? name })}</summary>
       <SchemaTree document={document} schema={schema} depth={depth + 1} />
     </details>
   );

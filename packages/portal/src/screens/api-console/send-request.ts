@@ -1,26 +1,28 @@
-/** Sends a call with the session of this browser, and keeps what came back, refusal or not. */
+/** Sends the request with the session of this browser and returns any response. */
 
 import { defined, type Problem } from '@switchyard/contract';
-import { problemFrom } from '../../api/api-errors.ts';
-import { callRaw } from '../../api/client.ts';
+import { parseProblem } from '../../api/api-errors.ts';
+import { fetchResponse } from '../../api/client.ts';
 import { nowMs } from '../../session/clock.ts';
-import type { Header, Request } from './build-request.ts';
+import type { BuiltRequest, Header } from './build-request.ts';
 
-/** What is longer is for programs: the page shows its beginning. */
+/** The page reads at most this number of bytes. */
 const readMost = 2_000_000;
 
-export type Answered = {
+export type ReceivedResponse = {
   readonly status: number;
   readonly tookMs: number;
   readonly headers: readonly Header[];
   readonly text: string;
-  /** Bytes that were read; all of them unless it was cut. */
+  /** The number of bytes read; less than the total if the response was cut. */
   readonly bytes: number;
   readonly isCut: boolean;
   readonly problem: Problem | undefined;
 };
 
-async function readSome(response: Response): Promise<Pick<Answered, 'text' | 'bytes' | 'isCut'>> {
+async function readLimited(
+  response: Response,
+): Promise<Pick<ReceivedResponse, 'text' | 'bytes' | 'isCut'>> {
   const reader = response.body?.getReader();
   if (reader === undefined) return { text: '', bytes: 0, isCut: false };
   const decoder = new TextDecoder();
@@ -42,22 +44,27 @@ function problemOf(response: Response, text: string): Problem | undefined {
   if (response.ok || !type.startsWith('application/problem+json')) return undefined;
   try {
     const requestId = response.headers.get('x-request-id') ?? '';
-    return problemFrom(response.status, JSON.parse(text), requestId);
+    return parseProblem(response.status, JSON.parse(text), requestId);
   } catch {
     return undefined;
   }
 }
 
-export async function send({ method, address, headers, body }: Request): Promise<Answered> {
+export async function sendRequest({
+  method,
+  address,
+  headers,
+  body,
+}: BuiltRequest): Promise<ReceivedResponse> {
   const begun = nowMs();
-  const response = await callRaw(method, address, {
+  const response = await fetchResponse(method, address, {
     headers: Object.fromEntries(headers),
-    takesRefusals: true,
+    acceptsErrorResponses: true,
     ...defined({
       file: body === undefined ? undefined : { content: new Blob([body.text]), type: body.type },
     }),
   });
-  const read = await readSome(response);
+  const read = await readLimited(response);
   return {
     status: response.status,
     tookMs: nowMs() - begun,

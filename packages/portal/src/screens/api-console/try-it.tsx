@@ -1,9 +1,9 @@
-/** Calls an operation with one's own session: filled in, sent, and the answer as it came. */
+/** The console: fills in, sends and shows one request. */
 import { Button, Tabs } from '@mantine/core';
 import { useState } from 'react';
-import { useTexts } from '../../app/url-params.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { useSearchParams } from '../../app/url-params.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
 import { Panel } from '../../components/layout/page.tsx';
 import { CodeBlock } from '../../components/values/code-block.tsx';
@@ -11,37 +11,37 @@ import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import {
-  curlOf,
-  type Filled,
-  firstFilled,
-  headersOf,
-  keyOf,
-  lackingOf,
-  type Request,
-  requestOf,
+  type BuiltRequest,
+  buildRequest,
+  curlCommand,
+  type FilledRequest,
+  initialRequest,
+  missingFields,
+  parameterKey,
+  parseHeaderLines,
 } from './build-request.ts';
-import { isCallable, isHeld, type Operation } from './parse-openapi.ts';
-import { CallFields } from './request-fields.tsx';
-import { AnswerView } from './response-view.tsx';
-import { type Answered, send } from './send-request.ts';
+import { hasPermissionFor, isCallableFromPage, type Operation } from './parse-openapi.ts';
+import { RequestFields } from './request-fields.tsx';
+import { ResponseView } from './response-view.tsx';
+import { type ReceivedResponse, sendRequest } from './send-request.ts';
 
-/** What a session knows of itself, and need not be typed. */
-function useKnown(): Readonly<Record<string, string | undefined>> {
+/** Parameter values that the session provides. */
+function useSessionValues(): Readonly<Record<string, string | undefined>> {
   const { userDomainId, organizationId, merchantId } = useSession();
   return { userDomainId, realm: userDomainId, organizationId, merchantId };
 }
 
 export function TryIt({ operation }: { readonly operation: Operation }) {
   const t = useTranslate('api-console');
-  const known = useKnown();
-  const given = useTexts();
-  const [filled, setFilled] = useState(() => firstFilled(operation, known, given));
+  const sessionValues = useSessionValues();
+  const urlValues = useSearchParams();
+  const [filled, setFilled] = useState(() => initialRequest(operation, sessionValues, urlValues));
   return (
     <div className="sy-ref-console">
       <Panel title={t('tryIt')}>
-        <Tabs defaultValue={isCallable(operation) ? 'call' : 'curl'} keepMounted={false}>
+        <Tabs defaultValue={isCallableFromPage(operation) ? 'call' : 'curl'} keepMounted={false}>
           <Tabs.List mb="md">
-            {isCallable(operation) && <Tabs.Tab value="call">{t('call')}</Tabs.Tab>}
+            {isCallableFromPage(operation) && <Tabs.Tab value="call">{t('call')}</Tabs.Tab>}
             <Tabs.Tab value="curl">curl</Tabs.Tab>
           </Tabs.List>
           <Tabs.Panel value="call">
@@ -49,7 +49,11 @@ export function TryIt({ operation }: { readonly operation: Operation }) {
           </Tabs.Panel>
           <Tabs.Panel value="curl">
             <div className="sy-ref-stack">
-              <CodeBlock text={curlOf(operation, filled, location.origin)} label="curl" isTall />
+              <CodeBlock
+                text={curlCommand(operation, filled, location.origin)}
+                label="curl"
+                isTall
+              />
               <p className="sy-ref-hint">{t(`curlHint.${operation.access}`)}</p>
             </div>
           </Tabs.Panel>
@@ -59,19 +63,22 @@ export function TryIt({ operation }: { readonly operation: Operation }) {
   );
 }
 
-/** Sends what is filled in; what reads is sent at once, what changes something is asked about first. */
-function useCall(operation: Operation, filled: Filled) {
-  const queries = operation.parameters.filter(({ place }) => place !== 'header');
+/** Sends a read request immediately, and asks for confirmation before a change. */
+function useCall(operation: Operation, filled: FilledRequest) {
+  const queries = operation.parameters.filter(({ location }) => location !== 'header');
   const [, remember] = useFilters(queries.map(({ name }) => name));
   const [isSending, setSending] = useState(false);
-  const [answered, setAnswered] = useState<Answered | undefined>(undefined);
+  const [answered, setAnswered] = useState<ReceivedResponse | undefined>(undefined);
   const [fault, setFault] = useState<unknown>(undefined);
 
-  async function run(): Promise<Answered> {
-    // The address holds what was asked for: it can be shared. What was typed as a body cannot.
-    const asked = queries.map((each) => [each.name, filled.parameters[keyOf(each)] ?? '']);
-    remember(Object.fromEntries(asked));
-    return send(requestOf(operation, filled));
+  async function run(): Promise<ReceivedResponse> {
+    // The page address contains the parameters for sharing, but not the body.
+    const queryValues = queries.map((each) => [
+      each.name,
+      filled.parameters[parameterKey(each)] ?? '',
+    ]);
+    remember(Object.fromEntries(queryValues));
+    return sendRequest(buildRequest(operation, filled));
   }
 
   async function read(): Promise<void> {
@@ -87,7 +94,7 @@ function useCall(operation: Operation, filled: Filled) {
     }
   }
 
-  function show(result: Answered): void {
+  function show(result: ReceivedResponse): void {
     setFault(undefined);
     setAnswered(result);
   }
@@ -101,15 +108,15 @@ function Call({
   onChange,
 }: {
   readonly operation: Operation;
-  readonly filled: Filled;
-  readonly onChange: (filled: Filled) => void;
+  readonly filled: FilledRequest;
+  readonly onChange: (filled: FilledRequest) => void;
 }) {
   const t = useTranslate('api-console');
   const { permissions } = useSession();
   const [isAsking, setAsking] = useState(false);
   const { run, read, show, isSending, answered, fault } = useCall(operation, filled);
-  const lacking = lackingOf(operation, filled);
-  const isReady = lacking.length === 0 && headersOf(filled.headers) !== undefined;
+  const lacking = missingFields(operation, filled);
+  const isReady = lacking.length === 0 && parseHeaderLines(filled.headers) !== undefined;
   const reads = operation.method === 'GET';
   return (
     <>
@@ -123,12 +130,12 @@ function Call({
           else setAsking(true);
         }}
       >
-        {!isHeld(operation, permissions) && (
+        {!hasPermissionFor(operation, permissions) && (
           <Note icon="ban" tone="warn">
             {t('notYours')}
           </Note>
         )}
-        <CallFields operation={operation} filled={filled} onChange={onChange} />
+        <RequestFields operation={operation} filled={filled} onChange={onChange} />
         <div className="sy-ref-send">
           <Button type="submit" loading={isSending} disabled={!isReady}>
             {t(reads ? 'send' : 'sendWrite')}
@@ -137,11 +144,11 @@ function Call({
             <span className="sy-ref-hint">{t('lackingFields', { names: lacking.join(', ') })}</span>
           )}
         </div>
-        {fault !== undefined && <Problem fault={fault} />}
-        {answered !== undefined && <AnswerView answered={answered} />}
+        {fault !== undefined && <ErrorMessage fault={fault} />}
+        {answered !== undefined && <ResponseView answered={answered} />}
       </form>
       <Confirm
-        request={isAsking ? requestOf(operation, filled) : undefined}
+        request={isAsking ? buildRequest(operation, filled) : undefined}
         onClose={() => setAsking(false)}
         run={run}
         onDone={(result) => {
@@ -159,17 +166,17 @@ function Confirm({
   run,
   onDone,
 }: {
-  /** What is asked about; undefined while nothing is. */
-  readonly request: Request | undefined;
+  /** The request to confirm; undefined if the dialog is closed. */
+  readonly request: BuiltRequest | undefined;
   readonly onClose: () => void;
-  readonly run: () => Promise<Answered>;
-  readonly onDone: (answered: Answered) => void;
+  readonly run: () => Promise<ReceivedResponse>;
+  readonly onDone: (answered: ReceivedResponse) => void;
 }) {
   const t = useTranslate('api-console');
   const { environment } = useSession();
   if (request === undefined) return null;
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       isDangerous={request.method === 'DELETE'}
       onClose={onClose}
@@ -180,6 +187,6 @@ function Confirm({
     >
       <p className="sy-dialogue-text">{t(`confirm.${environment}`)}</p>
       <CodeBlock text={`${request.method} ${request.address}`} label={t('confirm.what')} />
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

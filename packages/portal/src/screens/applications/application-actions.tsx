@@ -1,31 +1,31 @@
-/** What may be done with an application: change it, give it a new secret, stop it, let it go. */
+/** The actions of an application: approve, rotate the secret, enable, disable and delete. */
 import { Button } from '@mantine/core';
 import type { Application, RenewedSecret } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { VerbMenu } from '../../components/action-menu.tsx';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { ActionMenu } from '../../components/action-menu.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
-import { SecretOnce } from '../../components/values/one-time-secret-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
+import { OneTimeSecretDialog } from '../../components/values/one-time-secret-dialog.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { changesOf, draftOf } from './application-draft.ts';
-import { ownerOf } from './application-kinds.ts';
-import type { FoundApplication } from './use-application.ts';
+import { useHasPermission } from '../../session/use-session.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { applicationDraftOf, changedFields } from './application-draft.ts';
+import { applicationOwner } from './application-kinds.ts';
+import type { LoadedApplication } from './use-application.ts';
 
-type Verb = 'approve' | 'secret' | 'disable' | 'enable' | 'delete';
+type ApplicationAction = 'approve' | 'secret' | 'disable' | 'enable' | 'delete';
 
-/** Devices share an application that proves itself by certificates, and that they cannot be without. */
-function verbsOf(
+/** The shared application of devices has no secret and cannot be deleted. */
+function actionsFor(
   { clientType, status }: Application,
   isOfDevices: boolean,
   { mayApprove, mayWrite }: { readonly mayApprove: boolean; readonly mayWrite: boolean },
-): readonly Verb[] {
-  const all: readonly (readonly [Verb, boolean])[] = [
+): readonly ApplicationAction[] {
+  const all: readonly (readonly [ApplicationAction, boolean])[] = [
     ['approve', status === 'PendingApproval' && mayApprove],
     ['secret', clientType === 'Confidential' && !isOfDevices],
     ['disable', status !== 'Disabled' && mayWrite],
@@ -35,7 +35,7 @@ function verbsOf(
   return all.filter(([, isShown]) => isShown).map(([verb]) => verb);
 }
 
-const harmless: ReadonlySet<Verb> = new Set(['approve', 'enable']);
+const harmless: ReadonlySet<ApplicationAction> = new Set(['approve', 'enable']);
 
 const isRenewed = (result: unknown): result is RenewedSecret =>
   typeof result === 'object' && result !== null && 'clientSecret' in result;
@@ -46,24 +46,24 @@ const isPending = (result: unknown): boolean =>
   'status' in result &&
   result.status === 'PendingApproval';
 
-export function ApplicationActions({ found }: { readonly found: FoundApplication }) {
+export function ApplicationActions({ loaded }: { readonly loaded: LoadedApplication }) {
   const t = useTranslate('applications');
   const client = useQueryClient();
   const navigate = useNavigate();
-  const { application, address, etag } = found;
+  const { application, address, etag } = loaded;
   const { clientId, name, type } = application;
-  const mayWrite = useCan('app.write');
-  const mayApprove = useCan('um.write');
-  const isOfDevices = ownerOf(application) === 'devices';
-  const [verb, setVerb] = useState<Verb | undefined>(undefined);
+  const mayWrite = useHasPermission('app.write');
+  const mayApprove = useHasPermission('um.write');
+  const isOfDevices = applicationOwner(application) === 'devices';
+  const [verb, setVerb] = useState<ApplicationAction | undefined>(undefined);
   const [renewed, setRenewed] = useState<RenewedSecret | undefined>(undefined);
   const headers = { 'if-match': etag };
   const setStatus = (next: 'Enabled' | 'Disabled') =>
     api.put(address, {
-      body: { ...changesOf(draftOf(application)), type, status: next },
+      body: { ...changedFields(applicationDraftOf(application)), type, status: next },
       headers,
     });
-  const changes: Readonly<Record<Verb, (key: string) => Promise<unknown>>> = {
+  const changes: Readonly<Record<ApplicationAction, (key: string) => Promise<unknown>>> = {
     approve: () => api.post<Application>(`${address}/approve`, { body: {}, headers }),
     secret: (idempotencyKey) =>
       api.post<RenewedSecret>(`${address}/secret`, { body: {}, idempotencyKey }),
@@ -71,17 +71,17 @@ export function ApplicationActions({ found }: { readonly found: FoundApplication
     enable: () => setStatus('Enabled'),
     delete: () => api.delete(address, { headers }),
   };
-  function done(what: Verb, result: unknown): void {
+  function done(action: ApplicationAction, result: unknown): void {
     setVerb(undefined);
-    forgetLists('["applications"');
-    if (what === 'delete') {
-      notify(t('delete.done'));
+    discardLists('["applications"');
+    if (action === 'delete') {
+      showToast(t('delete.done'));
       void navigate({ to: '/applications' });
       return;
     }
     void client.invalidateQueries({ queryKey: ['application', clientId] });
     if (isRenewed(result)) setRenewed(result);
-    else notify(t(isPending(result) ? 'pending' : `${what}.done`));
+    else showToast(t(isPending(result) ? 'pending' : `${action}.done`));
   }
   return (
     <>
@@ -95,14 +95,14 @@ export function ApplicationActions({ found }: { readonly found: FoundApplication
           {t('edit.title')}
         </Button>
       )}
-      <VerbMenu
+      <ActionMenu
         label={t('actions')}
-        verbs={verbsOf(application, isOfDevices, { mayApprove, mayWrite })}
+        actions={actionsFor(application, isOfDevices, { mayApprove, mayWrite })}
         textOf={(each) => t(`${each}.do`)}
         onChoose={setVerb}
       />
       {verb !== undefined && (
-        <ConfirmAction
+        <ConfirmDialog
           isOpen
           isDangerous={!harmless.has(verb)}
           onClose={() => setVerb(undefined)}
@@ -112,10 +112,10 @@ export function ApplicationActions({ found }: { readonly found: FoundApplication
           onDone={(result) => done(verb, result)}
         >
           <p className="sy-dialogue-text">{t(`${verb}.text`, { name })}</p>
-        </ConfirmAction>
+        </ConfirmDialog>
       )}
       {renewed !== undefined && (
-        <SecretOnce
+        <OneTimeSecretDialog
           title={t('secret.renewed', { name })}
           facts={[
             [t('clientId'), renewed.clientId],
@@ -124,7 +124,7 @@ export function ApplicationActions({ found }: { readonly found: FoundApplication
           onClose={() => setRenewed(undefined)}
         >
           {t('secret.after')}
-        </SecretOnce>
+        </OneTimeSecretDialog>
       )}
     </>
   );

@@ -1,27 +1,30 @@
-/** An application while it is typed, and what of it is sent. */
+/** Converts an application to form values and back to request bodies. */
 import type { Application, ApplicationInput } from '@switchyard/contract';
-import { type Flow, type Kind, presets } from './application-kinds.ts';
+import { type ApplicationKind, type Flow, kindPresets } from './application-kinds.ts';
 
-export type Draft = {
+export type ApplicationDraft = {
   readonly name: string;
   readonly description: string;
   readonly clientId: string;
   readonly entityId: string;
   readonly storeId: string;
   readonly securityFlows: readonly string[];
-  /** One a line, as they are pasted. */
+  /** One per line. */
   readonly redirectUris: string;
   readonly webOrigins: string;
   readonly roles: readonly string[];
   readonly services: readonly string[];
   readonly callbackError: string;
   readonly accessTokenSeconds: string;
-  /** Empty: the usual one. */
+  /** If empty, the platform uses its default. */
   readonly accessTokenAlgorithm: string;
   readonly accessTokenType: string;
 };
 
-export const emptyDraft = (kind: Kind, entityId: string): Draft => ({
+export const emptyApplicationDraft = (
+  kind: ApplicationKind,
+  entityId: string,
+): ApplicationDraft => ({
   name: '',
   description: '',
   clientId: '',
@@ -34,11 +37,11 @@ export const emptyDraft = (kind: Kind, entityId: string): Draft => ({
   accessTokenAlgorithm: '',
   accessTokenType: 'JWT',
   callbackError: 'Rfc6749',
-  securityFlows: presets[kind].securityFlows,
-  roles: presets[kind].roles,
+  securityFlows: kindPresets[kind].securityFlows,
+  roles: kindPresets[kind].roles,
 });
 
-export const draftOf = (application: Application): Draft => ({
+export const applicationDraftOf = (application: Application): ApplicationDraft => ({
   name: application.name,
   description: application.description ?? '',
   clientId: application.clientId,
@@ -56,7 +59,7 @@ export const draftOf = (application: Application): Draft => ({
   accessTokenType: application.accessTokenType,
 });
 
-export const linesOf = (text: string): string[] => [
+export const splitLines = (text: string): string[] => [
   ...new Set(
     text
       .split('\n')
@@ -65,16 +68,19 @@ export const linesOf = (text: string): string[] => [
   ),
 ];
 
-/** What can be changed as long as it lives. Seconds that are no number are sent, and refused by name. */
-export function changesOf(draft: Draft) {
+/**
+ * The fields of an update. An invalid number is sent as text, so that the platform reports the
+ * error.
+ */
+export function changedFields(draft: ApplicationDraft) {
   const description = draft.description.trim();
   const seconds = draft.accessTokenSeconds.trim();
   return {
     name: draft.name.trim(),
     ...(description === '' ? {} : { description }),
     securityFlows: [...draft.securityFlows] as Flow[],
-    redirectUris: linesOf(draft.redirectUris),
-    webOrigins: linesOf(draft.webOrigins),
+    redirectUris: splitLines(draft.redirectUris),
+    webOrigins: splitLines(draft.webOrigins),
     services: [...draft.services],
     roles: [...draft.roles],
     callbackError: draft.callbackError as Application['callbackError'],
@@ -92,15 +98,15 @@ export function changesOf(draft: Draft) {
   };
 }
 
-export function inputOf(kind: Kind, draft: Draft): ApplicationInput {
-  const { type, clientType } = presets[kind];
+export function applicationInput(kind: ApplicationKind, draft: ApplicationDraft): ApplicationInput {
+  const { type, clientType } = kindPresets[kind];
   const clientId = draft.clientId.trim();
   return {
-    ...changesOf(draft),
+    ...changedFields(draft),
     type,
     clientType,
     entityId: draft.entityId,
-    // The kind brings its own where none were named.
+    // The preset of the kind applies if the user entered none.
     ...(type === 'CloudApiApplication' && draft.services.length === 0
       ? { services: ['RetailApi'] }
       : {}),
@@ -109,15 +115,15 @@ export function inputOf(kind: Kind, draft: Draft): ApplicationInput {
   };
 }
 
-/** `redirectUris.0` belongs to the field of all of them; the line is named. */
-export function faultOfList(
+/** Joins the errors of list items such as `redirectUris.0` to one text with line numbers. */
+export function listFieldError(
   faults: Readonly<Record<string, string>>,
   member: string,
 ): string | undefined {
-  const own = Object.entries(faults).filter(
+  const memberErrors = Object.entries(faults).filter(
     ([name]) => name === member || name.startsWith(`${member}.`),
   );
-  const texts = own.map(([name, detail]) =>
+  const texts = memberErrors.map(([name, detail]) =>
     name === member ? detail : `${Number(name.slice(member.length + 1)) + 1}: ${detail}`,
   );
   return texts.length === 0 ? undefined : texts.join(' · ');

@@ -1,20 +1,20 @@
-/** The fields of an application, the same where it is registered and where it is changed. */
+/** The form fields of an application, for registration and editing. */
 import { Checkbox, MultiSelect, Select, TagsInput, Textarea, TextInput } from '@mantine/core';
 import type { Permission } from '@switchyard/contract';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { type Draft, faultOfList } from './application-draft.ts';
-import { flows } from './application-kinds.ts';
+import { type ApplicationDraft, listFieldError } from './application-draft.ts';
+import { securityFlows } from './application-kinds.ts';
 import { useRoles } from './application-queries.ts';
 
-export type FieldsProps = {
-  readonly draft: Draft;
+export type ApplicationFieldsProps = {
+  readonly draft: ApplicationDraft;
   readonly faults: Readonly<Record<string, string>>;
-  readonly onChange: (change: Partial<Draft>) => void;
+  readonly onChange: (change: Partial<ApplicationDraft>) => void;
 };
 
-/** What a field of the form is called in a refusal: its own line shows it. */
-export const shownFields = [
+/** The field paths in errors that a form field shows itself. */
+export const inlineErrorFields = [
   'name',
   'description',
   'clientId',
@@ -29,12 +29,12 @@ export const shownFields = [
   'accessTokenSeconds',
   'accessTokenAlgorithm',
   'accessTokenType',
-  // Those of lists come with the number of the line.
+  // Errors of list items contain the index.
   ...Array.from({ length: 50 }, (_, at) => [`redirectUris.${at}`, `webOrigins.${at}`]).flat(),
   ...Array.from({ length: 20 }, (_, at) => [`roles.${at}`, `services.${at}`]).flat(),
 ];
 
-export function NameFields({ draft, faults, onChange }: FieldsProps) {
+export function NameFields({ draft, faults, onChange }: ApplicationFieldsProps) {
   const t = useTranslate('applications');
   return (
     <>
@@ -68,18 +68,18 @@ export function SignInFields({
   faults,
   onChange,
   isPublic,
-}: FieldsProps & { readonly isPublic: boolean }) {
+}: ApplicationFieldsProps & { readonly isPublic: boolean }) {
   const t = useTranslate('applications');
   return (
     <>
       <Checkbox.Group
         label={t('flows')}
         value={[...draft.securityFlows]}
-        error={faultOfList(faults, 'securityFlows')}
+        error={listFieldError(faults, 'securityFlows')}
         onChange={(securityFlows) => onChange({ securityFlows })}
       >
         <div className="sy-app-flows">
-          {flows
+          {securityFlows
             .filter((flow) => !(isPublic && flow === 'ClientCredentials'))
             .map((flow) => (
               <Checkbox
@@ -119,7 +119,7 @@ function AddressList({
   draft,
   faults,
   onChange,
-}: FieldsProps & {
+}: ApplicationFieldsProps & {
   readonly member: 'redirectUris' | 'webOrigins';
   readonly placeholder: string;
 }) {
@@ -134,17 +134,17 @@ function AddressList({
       maxRows={8}
       spellCheck={false}
       value={draft[member]}
-      error={faultOfList(faults, member)}
+      error={listFieldError(faults, member)}
       onChange={({ currentTarget: { value } }) => onChange({ [member]: value })}
     />
   );
 }
 
-/** Roles with what they bring, so that nobody has to know their names. */
-export function RoleField({ draft, faults, onChange }: FieldsProps) {
+/** Lists roles with their permissions. */
+export function RoleField({ draft, faults, onChange }: ApplicationFieldsProps) {
   const t = useTranslate('applications');
   const { data, error } = useRoles();
-  if (error !== null) return <Problem fault={error} />;
+  if (error !== null) return <ErrorMessage fault={error} />;
   const roles = (data?.roles ?? []).filter(
     ({ role }) => role !== 'PlatformOperator' || draft.roles.includes(role),
   );
@@ -161,15 +161,15 @@ export function RoleField({ draft, faults, onChange }: FieldsProps) {
         searchable
         data={roles.map(({ role, title }) => ({ value: role, label: title }))}
         value={[...draft.roles]}
-        error={faultOfList(faults, 'roles')}
+        error={listFieldError(faults, 'roles')}
         onChange={(next) => onChange({ roles: next })}
       />
-      {draft.roles.length > 0 && <Permissions names={brought(draft.roles)} />}
+      {draft.roles.length > 0 && <PermissionList names={brought(draft.roles)} />}
     </div>
   );
 }
 
-export function Permissions({ names }: { readonly names: readonly string[] }) {
+export function PermissionList({ names }: { readonly names: readonly string[] }) {
   const t = useTranslate('applications');
   return (
     <ul className="sy-permissions" aria-label={t('permissions')}>
@@ -182,7 +182,7 @@ export function Permissions({ names }: { readonly names: readonly string[] }) {
   );
 }
 
-export function FinerFields({ draft, faults, onChange }: FieldsProps) {
+export function AdvancedFields({ draft, faults, onChange }: ApplicationFieldsProps) {
   const t = useTranslate('applications');
   return (
     <>
@@ -191,7 +191,7 @@ export function FinerFields({ draft, faults, onChange }: FieldsProps) {
         description={t('servicesHint')}
         maxTags={50}
         value={[...draft.services]}
-        error={faultOfList(faults, 'services')}
+        error={listFieldError(faults, 'services')}
         onChange={(services) => onChange({ services })}
       />
       <TextInput

@@ -1,18 +1,22 @@
-/** What an application is for: each kind is a choice of client type, flows and role, made in one press. */
+/** The kinds of applications; each kind presets client type, grant types and roles. */
 import type { Application } from '@switchyard/contract';
 
-export const kinds = ['machine', 'site', 'app', 'device', 'cloud'] as const;
-export type Kind = (typeof kinds)[number];
+export const applicationKinds = ['machine', 'site', 'app', 'device', 'cloud'] as const;
+export type ApplicationKind = (typeof applicationKinds)[number];
 
 export type Flow = Application['securityFlows'][number];
-export const flows: readonly Flow[] = ['ClientCredentials', 'AuthorizationCode', 'Password'];
+export const securityFlows: readonly Flow[] = [
+  'ClientCredentials',
+  'AuthorizationCode',
+  'Password',
+];
 
 type Preset = Pick<Application, 'type' | 'clientType'> & {
   readonly securityFlows: readonly Flow[];
   readonly roles: readonly string[];
 };
 
-export const presets: Readonly<Record<Kind, Preset>> = {
+export const kindPresets: Readonly<Record<ApplicationKind, Preset>> = {
   machine: {
     type: 'Application',
     clientType: 'Confidential',
@@ -45,8 +49,8 @@ export const presets: Readonly<Record<Kind, Preset>> = {
   },
 };
 
-/** Those that the platform makes by itself: their names say so, and nobody else may use such a name. */
-export type Owner = 'devices' | 'till' | 'nobody';
+/** The owner of an application that the platform created; the client ID shows it. */
+export type ApplicationOwner = 'devices' | 'till' | 'nobody';
 
 const uuid = '[\\da-f]{8}(?:-[\\da-f]{4}){3}-[\\da-f]{12}';
 const owned = [
@@ -54,13 +58,15 @@ const owned = [
   ['till', new RegExp(`^pos-${uuid}$`, 'i')],
 ] as const;
 
-export function ownerOf({ clientId }: Pick<Application, 'clientId'>): Owner {
+export function applicationOwner({ clientId }: Pick<Application, 'clientId'>): ApplicationOwner {
   return owned.find(([, form]) => form.test(clientId))?.[0] ?? 'nobody';
 }
 
-/** What it is, in one word, for lists. */
-export function kindOf(application: Application): Kind | Exclude<Owner, 'nobody'> {
-  const owner = ownerOf(application);
+/** The kind of an application for lists. */
+export function applicationKindOf(
+  application: Application,
+): ApplicationKind | Exclude<ApplicationOwner, 'nobody'> {
+  const owner = applicationOwner(application);
   if (owner !== 'nobody') return owner;
   const { type, clientType, securityFlows } = application;
   if (type === 'CloudApiApplication') return 'cloud';

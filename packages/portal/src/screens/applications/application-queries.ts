@@ -1,15 +1,15 @@
-/** Where the applications of the session's user domain are, and the roles that there are. */
+/** The URL of the applications of the user domain, and the list of roles. */
 import type { RoleList } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import { useSession } from '../../session/use-session.ts';
 
-export function useApplicationsAddress(): string {
+export function useApplicationsUrl(): string {
   const { userDomainId } = useSession();
   return `/application-management/v1/user-domains/${userDomainId}/applications`;
 }
 
-/** They change with a release of the platform alone. */
+/** The list changes only with a new release of the platform. */
 export function useRoles() {
   return useQuery({
     queryKey: ['roles'],

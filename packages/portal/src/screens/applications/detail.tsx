@@ -1,20 +1,20 @@
-/** One application: who it is, how it signs in, what it may do, and the calls that get it a token. */
+/** The page of an application: identity, sign-in, permissions and token commands. */
 import { Button } from '@mantine/core';
 import type { Application } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
-import { useParam } from '../../app/url-params.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
-import { Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
+import { DescriptionList, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan, useFormats, useSession } from '../../session/use-session.ts';
+import { useFormats, useHasPermission, useSession } from '../../session/use-session.ts';
 import { ApplicationActions } from './application-actions.tsx';
-import { Permissions } from './application-fields.tsx';
-import { kindOf, ownerOf } from './application-kinds.ts';
+import { PermissionList } from './application-fields.tsx';
+import { applicationKindOf, applicationOwner } from './application-kinds.ts';
 import { useRoles } from './application-queries.ts';
 import { TokenHelp } from './token-help.tsx';
 import { useApplication } from './use-application.ts';
@@ -22,23 +22,23 @@ import './applications.css';
 
 export default function ApplicationDetail() {
   const t = useTranslate('applications');
-  const clientId = useParam('clientId');
-  const mayAct = useCan('app.write', 'um.write');
+  const clientId = usePathParam('clientId');
+  const mayAct = useHasPermission('app.write', 'um.write');
   const { data, error, refetch } = useApplication(clientId);
-  const back = { to: '/applications', label: t('title') };
+  const backLink = { to: '/applications', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('application')} back={back}>
+      <Page title={t('application')} backLink={backLink}>
         {error === null ? (
           <Loading lines={8} />
         ) : (
-          <Problem fault={error} onRetry={() => void refetch()} />
+          <ErrorMessage fault={error} onRetry={() => void refetch()} />
         )}
       </Page>
     );
   }
   const { application } = data;
-  const owner = ownerOf(application);
+  const owner = applicationOwner(application);
   return (
     <Page
       title={application.name}
@@ -46,10 +46,10 @@ export default function ApplicationDetail() {
         <StateBadge state={application.status}>{t(`statusNames.${application.status}`)}</StateBadge>
       }
       lead={application.description}
-      back={back}
-      {...(mayAct && owner !== 'till' ? { actions: <ApplicationActions found={data} /> } : {})}
+      backLink={backLink}
+      {...(mayAct && owner !== 'till' ? { actions: <ApplicationActions loaded={data} /> } : {})}
     >
-      {error !== null && <Problem fault={error} />}
+      {error !== null && <ErrorMessage fault={error} />}
       {owner !== 'nobody' && <Owned owner={owner} />}
       {application.status === 'PendingApproval' && (
         <Note icon="clock" tone="warn">
@@ -57,7 +57,7 @@ export default function ApplicationDetail() {
         </Note>
       )}
       <div className="sy-app-columns">
-        <Who application={application} />
+        <IdentityPanel application={application} />
         <Rights application={application} />
       </div>
       <TokenHelp application={application} />
@@ -65,10 +65,10 @@ export default function ApplicationDetail() {
   );
 }
 
-/** The platform's own applications are explained, so that nobody takes them for strangers. */
+/** Explains applications that the platform created. */
 function Owned({ owner }: { readonly owner: 'devices' | 'till' }) {
   const t = useTranslate('applications');
-  const maySee = useCan('prov.read');
+  const maySee = useHasPermission('prov.read');
   return (
     <Note icon={owner === 'devices' ? 'device' : 'terminal'}>
       {t(`owned.${owner}`)}
@@ -82,12 +82,12 @@ function Owned({ owner }: { readonly owner: 'devices' | 'till' }) {
   );
 }
 
-function Who({ application }: { readonly application: Application }) {
+function IdentityPanel({ application }: { readonly application: Application }) {
   const t = useTranslate('applications');
   const { organizationId } = useSession();
   const { clientId, clientType, entityId, storeId, createdAt, secretChangedAt, lastUsedAt } =
     application;
-  const canSeeLog = useCan('app.read', 'hook.read');
+  const canSeeLog = useHasPermission('app.read', 'hook.read');
   const log = (
     <Button
       component={Link}
@@ -101,10 +101,10 @@ function Who({ application }: { readonly application: Application }) {
   );
   return (
     <Panel title={t('panels.who')} {...(canSeeLog ? { actions: log } : {})}>
-      <Facts
+      <DescriptionList
         items={[
-          [t('clientId'), <CopyText key="id" text={clientId} label={t('clientId')} />],
-          [t('kind'), t(`kinds.${kindOf(application)}`)],
+          [t('clientId'), <CopyableText key="id" text={clientId} label={t('clientId')} />],
+          [t('kind'), t(`kinds.${applicationKindOf(application)}`)],
           [t('clientType'), t(`clientTypes.${clientType}`)],
           [
             t('entity'),
@@ -122,13 +122,15 @@ function Who({ application }: { readonly application: Application }) {
           ],
           [
             t('lastUsed'),
-            lastUsedAt === undefined ? t('never') : <Time key="used" at={lastUsedAt} />,
+            lastUsedAt === undefined ? t('never') : <DateTime key="used" at={lastUsedAt} />,
           ],
           [
             t('secretChanged'),
-            secretChangedAt === undefined ? undefined : <Time key="secret" at={secretChangedAt} />,
+            secretChangedAt === undefined ? undefined : (
+              <DateTime key="secret" at={secretChangedAt} />
+            ),
           ],
-          [t('created'), <Time key="created" at={createdAt} />],
+          [t('created'), <DateTime key="created" at={createdAt} />],
         ]}
       />
     </Panel>
@@ -141,17 +143,17 @@ function Rights({ application }: { readonly application: Application }) {
   const { data } = useRoles();
   const { roles, securityFlows, redirectUris, webOrigins, services, accessTokenSeconds } =
     application;
-  const held = data?.roles.filter(({ role }) => roles.includes(role)) ?? [];
-  const brought = [...new Set(held.flatMap(({ permissions }) => permissions))];
+  const assignedRoles = data?.roles.filter(({ role }) => roles.includes(role)) ?? [];
+  const brought = [...new Set(assignedRoles.flatMap(({ permissions }) => permissions))];
   return (
     <Panel title={t('panels.rights')}>
-      <Facts
+      <DescriptionList
         items={[
           [t('flows'), securityFlows.map((flow) => t(`flowNames.${flow}`)).join(', ')],
-          [t('roles'), held.map(({ title }) => title).join(', ') || t('noRoles')],
+          [t('roles'), assignedRoles.map(({ title }) => title).join(', ') || t('noRoles')],
           [t('services'), services.join(', ')],
-          [t('redirectUris'), <Addresses key="uris" of={redirectUris} />],
-          [t('webOrigins'), <Addresses key="origins" of={webOrigins} />],
+          [t('redirectUris'), <Addresses key="uris" addresses={redirectUris} />],
+          [t('webOrigins'), <Addresses key="origins" addresses={webOrigins} />],
           [
             t('tokenSeconds'),
             accessTokenSeconds === undefined
@@ -171,16 +173,16 @@ function Rights({ application }: { readonly application: Application }) {
           ],
         ].map(([label, value]) => [String(label), value === '' ? undefined : value] as const)}
       />
-      {brought.length > 0 && <Permissions names={brought} />}
+      {brought.length > 0 && <PermissionList names={brought} />}
     </Panel>
   );
 }
 
-function Addresses({ of }: { readonly of: readonly string[] }) {
-  if (of.length === 0) return <Name>{undefined}</Name>;
+function Addresses({ addresses }: { readonly addresses: readonly string[] }) {
+  if (addresses.length === 0) return <TruncatedName>{undefined}</TruncatedName>;
   return (
     <ul className="sy-app-addresses">
-      {of.map((each) => (
+      {addresses.map((each) => (
         <li key={each} className="sy-broken">
           {each}
         </li>

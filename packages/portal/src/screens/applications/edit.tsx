@@ -1,46 +1,46 @@
-/** Changes an application, unless somebody else did meanwhile. */
+/** Edits an application; a concurrent change by another user is not overwritten. */
 import { Anchor } from '@mantine/core';
 import type { Application } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { faultsByField, isProblem } from '../../api/api-errors.ts';
+import { errorsByField, isProblem } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
+import { usePathParam } from '../../app/url-params.ts';
 import { PageForm } from '../../components/forms/page-form.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { changesOf, type Draft, draftOf } from './application-draft.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { type ApplicationDraft, applicationDraftOf, changedFields } from './application-draft.ts';
 import {
-  FinerFields,
+  AdvancedFields,
+  inlineErrorFields,
   NameFields,
   RoleField,
   SignInFields,
-  shownFields,
 } from './application-fields.tsx';
-import { type FoundApplication, useApplication } from './use-application.ts';
+import { type LoadedApplication, useApplication } from './use-application.ts';
 import '../../components/forms/fields.css';
 import './applications.css';
 
 export default function EditApplication() {
   const t = useTranslate('applications');
-  const clientId = useParam('clientId');
+  const clientId = usePathParam('clientId');
   const { data, error, refetch } = useApplication(clientId);
-  // What is read again by itself takes nothing of what is typed; only whoever asks begins anew.
+  // A background reload keeps the typed values; only the user's own reload replaces them.
   const [begun, setBegun] = useState(0);
-  const back = { to: `/applications/${clientId}`, label: data?.application.name ?? t('title') };
+  const backLink = { to: `/applications/${clientId}`, label: data?.application.name ?? t('title') };
   return (
-    <Page title={t('edit.title')} back={back}>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+    <Page title={t('edit.title')} backLink={backLink}>
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={10} />}
       {data !== undefined && (
         <EditForm
           key={begun}
-          found={data}
-          onAnew={() => void refetch().then(() => setBegun(begun + 1))}
+          loaded={data}
+          onReload={() => void refetch().then(() => setBegun(begun + 1))}
         />
       )}
     </Page>
@@ -48,39 +48,39 @@ export default function EditApplication() {
 }
 
 function EditForm({
-  found,
-  onAnew,
+  loaded,
+  onReload,
 }: {
-  readonly found: FoundApplication;
-  readonly onAnew: () => void;
+  readonly loaded: LoadedApplication;
+  readonly onReload: () => void;
 }) {
-  const [{ application, etag, address }] = useState(found);
+  const [{ application, etag, address }] = useState(loaded);
   const t = useTranslate('applications');
   const client = useQueryClient();
   const navigate = useNavigate();
   const { clientId, clientType, type, status } = application;
-  const [draft, setDraft] = useState(() => draftOf(application));
+  const [draft, setDraft] = useState(() => applicationDraftOf(application));
   const [fault, setFault] = useState<unknown>(undefined);
-  const change = (next: Partial<Draft>) => setDraft((was) => ({ ...was, ...next }));
-  const fields = { draft, faults: faultsByField(fault), onChange: change };
+  const change = (next: Partial<ApplicationDraft>) => setDraft((was) => ({ ...was, ...next }));
+  const fields = { draft, faults: errorsByField(fault), onChange: change };
   const leave = () => void navigate({ to: `/applications/${clientId}` });
   return (
     <PageForm
       confirm={t('edit.do')}
       isDisabled={draft.name.trim() === ''}
-      shownFields={shownFields}
+      inlineErrorFields={inlineErrorFields}
       onFault={setFault}
       onClose={leave}
       run={() =>
         api.put<Application>(address, {
-          body: { ...changesOf(draft), type, status },
+          body: { ...changedFields(draft), type, status },
           headers: { 'if-match': etag },
         })
       }
       onDone={() => {
-        forgetLists('["applications"');
+        discardLists('["applications"');
         void client.invalidateQueries({ queryKey: ['application', clientId] });
-        notify(t('edit.done'));
+        showToast(t('edit.done'));
         leave();
       }}
     >
@@ -99,7 +99,7 @@ function EditForm({
           </Panel>
           <Panel title={t('panels.finer')}>
             <div className="sy-fields">
-              <FinerFields {...fields} />
+              <AdvancedFields {...fields} />
             </div>
           </Panel>
         </div>
@@ -107,7 +107,7 @@ function EditForm({
       {isProblem(fault, 'precondition_failed') && (
         <p className="sy-dialogue-text">
           {t('edit.changed')}{' '}
-          <Anchor component="button" type="button" onClick={onAnew}>
+          <Anchor component="button" type="button" onClick={onReload}>
             {t('edit.anew')}
           </Anchor>
         </p>

@@ -1,21 +1,21 @@
-/** The applications of the user domain: what each is for, what it may do, and when it was last used. */
+/** The list of applications of the user domain. */
 import { Button } from '@mantine/core';
 import type { Application } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
 import { Icon } from '../../components/icon.tsx';
 import { EmptyState, Page } from '../../components/layout/page.tsx';
-import { EntityName, useNames } from '../../components/values/entity-name.tsx';
+import { EntityName, useEntityNames } from '../../components/values/entity-name.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
-import { useCan, useSession } from '../../session/use-session.ts';
+import { useHasPermission, useSession } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
-import { kindOf } from './application-kinds.ts';
-import { useApplicationsAddress, useRoles } from './application-queries.ts';
+import type { RowsPage } from '../../table/row-store.ts';
+import { applicationKindOf } from './application-kinds.ts';
+import { useApplicationsUrl, useRoles } from './application-queries.ts';
 
 const filterNames = ['name', 'type', 'status', 'entityId'] as const;
 
@@ -28,20 +28,27 @@ function columnsOf(
     {
       id: 'name',
       header: t('name'),
-      narrow: 'lead',
-      cell: ({ name }) => <Name>{name}</Name>,
+      cardPosition: 'lead',
+      cell: ({ name }) => <TruncatedName>{name}</TruncatedName>,
     },
     {
       id: 'clientId',
       header: t('clientId'),
-      narrow: 'sub',
-      cell: ({ clientId }) => <Name>{clientId}</Name>,
+      cardPosition: 'sub',
+      cell: ({ clientId }) => <TruncatedName>{clientId}</TruncatedName>,
     },
-    { id: 'kind', header: t('kind'), width: '11rem', cell: (each) => t(`kinds.${kindOf(each)}`) },
+    {
+      id: 'kind',
+      header: t('kind'),
+      width: '11rem',
+      cell: (each) => t(`kinds.${applicationKindOf(each)}`),
+    },
     {
       id: 'roles',
       header: t('roles'),
-      cell: ({ roles }) => <Name>{roles.map((role) => titles.get(role) ?? role).join(', ')}</Name>,
+      cell: ({ roles }) => (
+        <TruncatedName>{roles.map((role) => titles.get(role) ?? role).join(', ')}</TruncatedName>
+      ),
     },
     {
       id: 'entity',
@@ -58,14 +65,15 @@ function columnsOf(
       id: 'lastUsed',
       header: t('lastUsed'),
       width: '10.5rem',
-      narrow: 'subtrail',
-      cell: ({ lastUsedAt }) => (lastUsedAt === undefined ? t('never') : <Time at={lastUsedAt} />),
+      cardPosition: 'subtrail',
+      cell: ({ lastUsedAt }) =>
+        lastUsedAt === undefined ? t('never') : <DateTime at={lastUsedAt} />,
     },
     {
       id: 'status',
       header: t('status'),
       width: '7.5rem',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ status }) => <StateBadge state={status}>{t(`statusNames.${status}`)}</StateBadge>,
     },
   ];
@@ -73,7 +81,7 @@ function columnsOf(
 
 function useFields(t: Translate): FilterField<(typeof filterNames)[number]>[] {
   const { organizationId, merchantId } = useSession();
-  const merchants = useNames('merchants', merchantId === undefined).data;
+  const merchants = useEntityNames('merchants', merchantId === undefined).data;
   const choices = (name: 'type' | 'status', values: readonly string[]) =>
     ({
       kind: 'choice',
@@ -103,8 +111,8 @@ function useFields(t: Translate): FilterField<(typeof filterNames)[number]>[] {
 
 export default function Applications() {
   const t = useTranslate('applications');
-  const address = useApplicationsAddress();
-  const mayWrite = useCan('app.write');
+  const address = useApplicationsUrl();
+  const mayWrite = useHasPermission('app.write');
   const { organizationId } = useSession();
   const { data: roles } = useRoles();
   const titles = new Map(roles?.roles.map(({ role, title }) => [role as string, title]));

@@ -1,70 +1,79 @@
-/** Registers an application: what it is for comes first, the secret is shown at the end and never again. */
+/** Registers an application and shows its secret once. */
 import { Radio, TextInput } from '@mantine/core';
 import type { RegisteredApplication } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
 import { PageForm } from '../../components/forms/page-form.tsx';
 import { Page, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
-import { SecretOnce } from '../../components/values/one-time-secret-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
+import { OneTimeSecretDialog } from '../../components/values/one-time-secret-dialog.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { type Draft, emptyDraft, inputOf } from './application-draft.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
 import {
-  type FieldsProps,
-  FinerFields,
+  type ApplicationDraft,
+  applicationInput,
+  emptyApplicationDraft,
+} from './application-draft.ts';
+import {
+  AdvancedFields,
+  type ApplicationFieldsProps,
+  inlineErrorFields,
   NameFields,
   RoleField,
   SignInFields,
-  shownFields,
 } from './application-fields.tsx';
-import { type Kind, kinds, presets } from './application-kinds.ts';
-import { useApplicationsAddress } from './application-queries.ts';
-import { PlaceFields } from './scope-fields.tsx';
+import { type ApplicationKind, applicationKinds, kindPresets } from './application-kinds.ts';
+import { useApplicationsUrl } from './application-queries.ts';
+import { ScopeFields } from './scope-fields.tsx';
 import '../../components/forms/fields.css';
 import './applications.css';
 
 export default function NewApplication() {
   const t = useTranslate('applications');
-  const address = useApplicationsAddress();
+  const address = useApplicationsUrl();
   const navigate = useNavigate();
   const { organizationId, merchantId } = useSession();
-  const [kind, setKind] = useState<Kind>('machine');
-  const [draft, setDraft] = useState(() => emptyDraft('machine', merchantId ?? organizationId));
+  const [kind, setKind] = useState<ApplicationKind>('machine');
+  const [draft, setDraft] = useState(() =>
+    emptyApplicationDraft('machine', merchantId ?? organizationId),
+  );
   const [fault, setFault] = useState<unknown>(undefined);
   const [made, setMade] = useState<RegisteredApplication | undefined>(undefined);
-  const change = (next: Partial<Draft>) => setDraft((was) => ({ ...was, ...next }));
-  const fields = { draft, faults: faultsByField(fault), onChange: change };
+  const change = (next: Partial<ApplicationDraft>) => setDraft((was) => ({ ...was, ...next }));
+  const fields = { draft, faults: errorsByField(fault), onChange: change };
   const open = (clientId: string) => void navigate({ to: `/applications/${clientId}` });
   function registered(application: RegisteredApplication): void {
-    forgetLists('["applications"');
+    discardLists('["applications"');
     if (application.clientSecret !== undefined) setMade(application);
     else {
-      notify(t('create.done'));
+      showToast(t('create.done'));
       open(application.clientId);
     }
   }
-  function choose(next: Kind): void {
+  function choose(next: ApplicationKind): void {
     setKind(next);
-    change({ securityFlows: presets[next].securityFlows, roles: presets[next].roles });
+    change({ securityFlows: kindPresets[next].securityFlows, roles: kindPresets[next].roles });
   }
   return (
     <Page
       title={t('create.title')}
       lead={t('create.lead')}
-      back={{ to: '/applications', label: t('title') }}
+      backLink={{ to: '/applications', label: t('title') }}
     >
       <PageForm
         confirm={t('create.do')}
         isDisabled={draft.name.trim() === '' || made !== undefined}
-        shownFields={shownFields}
+        inlineErrorFields={inlineErrorFields}
         onFault={setFault}
         onClose={() => void navigate({ to: '/applications' })}
         run={(idempotencyKey) =>
-          api.post<RegisteredApplication>(address, { body: inputOf(kind, draft), idempotencyKey })
+          api.post<RegisteredApplication>(address, {
+            body: applicationInput(kind, draft),
+            idempotencyKey,
+          })
         }
         onDone={registered}
       >
@@ -72,7 +81,7 @@ export default function NewApplication() {
         <Fields {...fields} kind={kind} />
       </PageForm>
       {made?.clientSecret !== undefined && (
-        <SecretOnce
+        <OneTimeSecretDialog
           title={t('secret.made', { name: made.name })}
           facts={[
             [t('clientId'), made.clientId],
@@ -85,7 +94,7 @@ export default function NewApplication() {
   );
 }
 
-function Fields({ kind, ...fields }: FieldsProps & { readonly kind: Kind }) {
+function Fields({ kind, ...fields }: ApplicationFieldsProps & { readonly kind: ApplicationKind }) {
   const t = useTranslate('applications');
   const { draft, faults, onChange } = fields;
   return (
@@ -103,19 +112,19 @@ function Fields({ kind, ...fields }: FieldsProps & { readonly kind: Kind }) {
             error={faults['clientId']}
             onChange={({ currentTarget: { value } }) => onChange({ clientId: value })}
           />
-          <PlaceFields {...fields} />
+          <ScopeFields {...fields} />
         </div>
       </Panel>
       <div className="sy-app-stack">
         <Panel title={t('panels.rights')}>
           <div className="sy-fields">
-            <SignInFields {...fields} isPublic={presets[kind].clientType === 'Public'} />
+            <SignInFields {...fields} isPublic={kindPresets[kind].clientType === 'Public'} />
             <RoleField {...fields} />
           </div>
         </Panel>
         <Panel title={t('panels.finer')}>
           <div className="sy-fields">
-            <FinerFields {...fields} />
+            <AdvancedFields {...fields} />
           </div>
         </Panel>
       </div>
@@ -127,14 +136,18 @@ function KindChoice({
   value,
   onChange,
 }: {
-  readonly value: Kind;
-  readonly onChange: (kind: Kind) => void;
+  readonly value: ApplicationKind;
+  readonly onChange: (kind: ApplicationKind) => void;
 }) {
   const t = useTranslate('applications');
   return (
-    <Radio.Group label={t('create.kind')} value={value} onChange={(next) => onChange(next as Kind)}>
+    <Radio.Group
+      label={t('create.kind')}
+      value={value}
+      onChange={(next) => onChange(next as ApplicationKind)}
+    >
       <div className="sy-app-kinds">
-        {kinds.map((kind) => (
+        {applicationKinds.map((kind) => (
           <Radio.Card
             key={kind}
             value={kind}

@@ -1,24 +1,24 @@
-/** For whom an application acts: the organisation, one of its merchants, or one store of that merchant. */
+/** Selects the scope of an application: the organisation, a merchant or a store. */
 import { Select, TextInput } from '@mantine/core';
 import type { Store } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { useNames } from '../../components/values/entity-name.tsx';
+import { useEntityNames } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan, useSession } from '../../session/use-session.ts';
-import type { FieldsProps } from './application-fields.tsx';
+import { useHasPermission, useSession } from '../../session/use-session.ts';
+import type { ApplicationFieldsProps } from './application-fields.tsx';
 
 const storesMost = 200;
 
-export function PlaceFields(props: FieldsProps) {
+export function ScopeFields(props: ApplicationFieldsProps) {
   const { organizationId, organizationName, merchantId } = useSession();
   const t = useTranslate('applications');
-  const mayRead = useCan('prov.read');
-  const merchants = useNames('merchants', merchantId === undefined).data;
+  const mayRead = useHasPermission('prov.read');
+  const merchants = useEntityNames('merchants', merchantId === undefined).data;
   const { draft, faults, onChange } = props;
-  // Without the stores of the merchant the application acts for all of them.
+  // If the user may not read the stores, the application acts for all of them.
   if (merchantId !== undefined) return mayRead ? <StoreField {...props} /> : null;
-  if (!mayRead) return <PlainPlace {...props} />;
+  if (!mayRead) return <MerchantIdField {...props} />;
   return (
     <>
       <Select
@@ -39,8 +39,8 @@ export function PlaceFields(props: FieldsProps) {
   );
 }
 
-/** Whoever may not read merchants may know the identifier of one. */
-function PlainPlace({ draft, faults, onChange }: FieldsProps) {
+/** Users that may not read merchants can enter a merchant identifier. */
+function MerchantIdField({ draft, faults, onChange }: ApplicationFieldsProps) {
   const { organizationId } = useSession();
   const t = useTranslate('applications');
   return (
@@ -58,7 +58,7 @@ function PlainPlace({ draft, faults, onChange }: FieldsProps) {
   );
 }
 
-function StoreField({ draft, faults, onChange }: FieldsProps) {
+function StoreField({ draft, faults, onChange }: ApplicationFieldsProps) {
   const t = useTranslate('applications');
   const { entityId } = draft;
   const { data } = useQuery({

@@ -1,42 +1,42 @@
-/** The commands by which an application gets a token; what is secret is a place to fill. */
+/** Builds the curl commands that get an access token, with placeholders for secrets. */
 import type { Application } from '@switchyard/contract';
-import { command, quoted } from '../../components/values/shell-command.ts';
+import { shellCommand, shellQuote } from '../../components/values/shell-command.ts';
 
-/** The part of a realm's discovery document that is shown. */
-export type Addresses = {
+/** The used members of the OpenID discovery document. */
+export type TokenEndpoints = {
   readonly issuer: string;
   readonly token_endpoint: string;
   readonly authorization_endpoint: string;
   readonly mtls_endpoint_aliases?: { readonly token_endpoint?: string };
 };
 
-export type TokenCall = {
+export type TokenCommand = {
   readonly name: 'itself' | 'code' | 'password' | 'device';
   readonly text: string;
 };
 
 const curl = (address: string, parts: readonly string[]) =>
-  command(`curl ${quoted(address)}`, parts);
-const form = (name: string, value: string) => `--data-urlencode ${quoted(`${name}=${value}`)}`;
+  shellCommand(`curl ${shellQuote(address)}`, parts);
+const form = (name: string, value: string) => `--data-urlencode ${shellQuote(`${name}=${value}`)}`;
 
 const certificate = ['--cert device.crt', '--key device.key'];
 
-export function tokenCalls(
+export function tokenCommands(
   { clientId, clientType, securityFlows, redirectUris }: Application,
-  addresses: Addresses,
+  addresses: TokenEndpoints,
   isOfDevices: boolean,
-): TokenCall[] {
+): TokenCommand[] {
   const { token_endpoint: token, authorization_endpoint: authorization } = addresses;
   const byDevice = addresses.mtls_endpoint_aliases?.token_endpoint;
   const isPublic = clientType === 'Public';
   const id = form('client_id', clientId);
   const secret = isPublic ? [] : [form('client_secret', '<CLIENT_SECRET>')];
-  const calls: TokenCall[] = [];
+  const calls: TokenCommand[] = [];
   if (isOfDevices) {
     if (byDevice === undefined) return [];
     const parts = [form('grant_type', 'client_credentials'), id];
-    const own = form('client_secret', '<SECRET OF merchants-credentials>');
-    return [{ name: 'device', text: curl(byDevice, [...certificate, ...parts, own]) }];
+    const secretField = form('client_secret', '<SECRET OF merchants-credentials>');
+    return [{ name: 'device', text: curl(byDevice, [...certificate, ...parts, secretField]) }];
   }
   if (securityFlows.includes('ClientCredentials')) {
     const parts = [form('grant_type', 'client_credentials'), id, ...secret];

@@ -1,15 +1,15 @@
-/** The addresses of the user domain, and the call by which this application gets a token. */
+/** Shows the token endpoints of the user domain and the commands for this application. */
 import type { Application } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
-import { Facts, Panel } from '../../components/layout/page.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
+import { DescriptionList, Panel } from '../../components/layout/page.tsx';
 import { CodeBlock } from '../../components/values/code-block.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { ownerOf } from './application-kinds.ts';
-import { type Addresses, tokenCalls } from './token-commands.ts';
+import { applicationOwner } from './application-kinds.ts';
+import { type TokenEndpoints, tokenCommands } from './token-commands.ts';
 
 export function TokenHelp({ application }: { readonly application: Application }) {
   const t = useTranslate('applications');
@@ -17,29 +17,29 @@ export function TokenHelp({ application }: { readonly application: Application }
   const { data, error, refetch } = useQuery({
     queryKey: ['realm', userDomainId],
     queryFn: ({ signal }) =>
-      api.get<Addresses>(`/auth/realms/${userDomainId}/.well-known/openid-configuration`, {
+      api.get<TokenEndpoints>(`/auth/realms/${userDomainId}/.well-known/openid-configuration`, {
         signal,
       }),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error !== null) return <Problem fault={error} onRetry={() => void refetch()} />;
+  if (error !== null) return <ErrorMessage fault={error} onRetry={() => void refetch()} />;
   if (data === undefined) return null;
-  const calls = tokenCalls(application, data, ownerOf(application) === 'devices');
+  const calls = tokenCommands(application, data, applicationOwner(application) === 'devices');
   return (
     <Panel title={t('panels.token')}>
       <div className="sy-app-token">
-        <Facts
+        <DescriptionList
           items={[
-            [t('issuer'), <CopyText key="i" text={data.issuer} label={t('issuer')} />],
+            [t('issuer'), <CopyableText key="i" text={data.issuer} label={t('issuer')} />],
             [
               t('tokenAddress'),
-              <CopyText key="t" text={data.token_endpoint} label={t('tokenAddress')} />,
+              <CopyableText key="t" text={data.token_endpoint} label={t('tokenAddress')} />,
             ],
             ...(application.securityFlows.includes('AuthorizationCode')
               ? [
                   [
                     t('signInAddress'),
-                    <CopyText
+                    <CopyableText
                       key="a"
                       text={data.authorization_endpoint}
                       label={t('signInAddress')}

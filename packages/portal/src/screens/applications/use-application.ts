@@ -1,21 +1,21 @@
-/** One application, with the ETag that a change of it has to name. */
+/** Loads an application with its ETag, which an update must send. */
 import type { Application } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { call } from '../../api/client.ts';
-import { useApplicationsAddress } from './application-queries.ts';
+import { callApi } from '../../api/client.ts';
+import { useApplicationsUrl } from './application-queries.ts';
 
-export type FoundApplication = {
+export type LoadedApplication = {
   readonly application: Application;
   readonly etag: string;
   readonly address: string;
 };
 
 export function useApplication(clientId: string) {
-  const address = `${useApplicationsAddress()}/${clientId}`;
+  const address = `${useApplicationsUrl()}/${clientId}`;
   return useQuery({
     queryKey: ['application', clientId],
-    queryFn: async ({ signal }): Promise<FoundApplication> => {
-      const { body, headers } = await call<Application>('GET', address, { signal });
+    queryFn: async ({ signal }): Promise<LoadedApplication> => {
+      const { body, headers } = await callApi<Application>('GET', address, { signal });
       return { application: body, etag: headers.get('etag') ?? '*', address };
     },
   });

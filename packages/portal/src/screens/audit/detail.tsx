@@ -1,13 +1,19 @@
-/** One record of the audit: before and after, and its place in the chain. */
+/** The page of an audit record: values before and after, and its hashes. */
 import { Table } from '@mantine/core';
 import type { AuditRecord } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
-import { EmptyState, Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
+import {
+  DescriptionList,
+  EmptyState,
+  Loading,
+  Page,
+  Panel,
+} from '../../components/layout/page.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -17,7 +23,7 @@ const textOf = (value: unknown): string => {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
 };
 
-/** Members that changed; of what was made or removed, all. */
+/** The changed members; all members for a created or deleted object. */
 function changesOf(before: Members = {}, after: Members = {}): [string, unknown, unknown][] {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   return names
@@ -27,45 +33,45 @@ function changesOf(before: Members = {}, after: Members = {}): [string, unknown,
 
 export default function AuditDetail() {
   const t = useTranslate('audit');
-  const sequence = useParam('sequence');
+  const sequence = usePathParam('sequence');
   const { data, error, refetch } = useQuery({
     queryKey: ['audit', sequence],
     queryFn: ({ signal }) => api.get<AuditRecord>(`/audit/v1/records/${sequence}`, { signal }),
   });
-  const back = { to: '/audit', label: t('title') };
+  const backLink = { to: '/audit', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('record')} back={back}>
+      <Page title={t('record')} backLink={backLink}>
         {error === null ? (
           <Loading lines={8} />
         ) : (
-          <Problem fault={error} onRetry={() => void refetch()} />
+          <ErrorMessage fault={error} onRetry={() => void refetch()} />
         )}
       </Page>
     );
   }
   const { action, at, actor, entity, requestId, hash, previousHash } = data;
   return (
-    <Page title={action} back={back}>
+    <Page title={action} backLink={backLink}>
       <Panel title={t('facts')}>
-        <Facts
+        <DescriptionList
           items={[
-            [t('at'), <Time key="at" at={at} exact />],
-            [t('actor'), <CopyText key="actor" text={actor.subject} label={t('actor')} />],
+            [t('at'), <DateTime key="at" at={at} exact />],
+            [t('actor'), <CopyableText key="actor" text={actor.subject} label={t('actor')} />],
             [t('client'), actor.clientId],
             [t('kind'), t(`kinds.${actor.kind}`)],
             [t('entity'), `${entity.type} ${entity.id}`],
             [
               t('request'),
               requestId === undefined ? undefined : (
-                <CopyText key="request" text={requestId} label={t('request')} />
+                <CopyableText key="request" text={requestId} label={t('request')} />
               ),
             ],
             [t('sequence'), data.sequence],
-            [t('hash'), <CopyText key="hash" text={hash} label={t('hash')} />],
+            [t('hash'), <CopyableText key="hash" text={hash} label={t('hash')} />],
             [
               t('previousHash'),
-              <CopyText key="before" text={previousHash} label={t('previousHash')} />,
+              <CopyableText key="before" text={previousHash} label={t('previousHash')} />,
             ],
           ]}
         />

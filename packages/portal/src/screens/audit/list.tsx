@@ -1,20 +1,20 @@
-/** The audit: who changed what and when; each record whole, and all of them as a file. */
+/** The list of audit records, with an export of all records. */
 import { Button } from '@mantine/core';
 import type { AuditRecord } from '@switchyard/contract';
 import { useState } from 'react';
-import { api, callRaw, type Query } from '../../api/client.ts';
-import { saveFile } from '../../api/download-file.ts';
+import { api, fetchResponse, type Query } from '../../api/client.ts';
+import { downloadFile } from '../../api/download-file.ts';
 import { Icon } from '../../components/icon.tsx';
 import { EmptyState, Page } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
-import { Name, ShortId, Time } from '../../components/values/values.tsx';
-import { withInstants } from '../../filters/day-range-query.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
+import { DateTime, ShortId, TruncatedName } from '../../components/values/values.tsx';
+import { withDayRange } from '../../filters/day-range-query.ts';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
+import type { RowsPage } from '../../table/row-store.ts';
 
 const filterNames = ['action', 'entityId', 'from', 'to'] as const;
 const exportLimitMs = 15 * 60_000;
@@ -25,26 +25,28 @@ function columnsOf(t: Translate): Column<AuditRecord>[] {
       id: 'at',
       header: t('at'),
       width: '10.5rem',
-      narrow: 'sub',
-      cell: ({ at }) => <Time at={at} />,
+      cardPosition: 'sub',
+      cell: ({ at }) => <DateTime at={at} />,
     },
     {
       id: 'action',
       header: t('action'),
-      narrow: 'lead',
-      cell: ({ action }) => <Name>{action}</Name>,
+      cardPosition: 'lead',
+      cell: ({ action }) => <TruncatedName>{action}</TruncatedName>,
     },
     {
       id: 'entity',
       header: t('entity'),
       width: '12rem',
-      narrow: 'subtrail',
+      cardPosition: 'subtrail',
       cell: ({ entity }) => <ShortId id={entity.id} />,
     },
     {
       id: 'actor',
       header: t('actor'),
-      cell: ({ actor }) => <Name>{actor.kind === 'User' ? actor.subject : actor.clientId}</Name>,
+      cell: ({ actor }) => (
+        <TruncatedName>{actor.kind === 'User' ? actor.subject : actor.clientId}</TruncatedName>
+      ),
     },
     { id: 'kind', header: t('kind'), width: '9rem', cell: ({ actor }) => t(`kinds.${actor.kind}`) },
     {
@@ -52,7 +54,7 @@ function columnsOf(t: Translate): Column<AuditRecord>[] {
       header: t('sequence'),
       width: '7rem',
       align: 'end',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ sequence }) => sequence,
     },
   ];
@@ -62,7 +64,7 @@ export default function Audit() {
   const t = useTranslate('audit');
   const formats = useFormats();
   const [values, change] = useFilters(filterNames);
-  const query = withInstants(values, formats);
+  const query = withDayRange(values, formats);
   return (
     <Page title={t('title')} lead={t('lead')} actions={<ExportAll query={query} />} fill>
       <FilterBar
@@ -97,20 +99,20 @@ export default function Audit() {
   );
 }
 
-/** Records as JSON Lines, for whoever verifies the chain. */
+/** Exports the records as JSON Lines, so that the hash chain can be verified. */
 function ExportAll({ query: { from, to } }: { readonly query: Query }) {
   const t = useTranslate('audit');
   const [isBusy, setBusy] = useState(false);
   async function run(): Promise<void> {
     setBusy(true);
     try {
-      const answer = await callRaw('GET', '/audit/v1/export', {
+      const answer = await fetchResponse('GET', '/audit/v1/export', {
         query: { from, to },
         limitMs: exportLimitMs,
       });
-      await saveFile(answer, 'audit.jsonl');
+      await downloadFile(answer, 'audit.jsonl');
     } catch {
-      notify(t('export.failed'), 'bad');
+      showToast(t('export.failed'), 'bad');
     } finally {
       setBusy(false);
     }

@@ -3,17 +3,17 @@ import { Button, Radio, Stack } from '@mantine/core';
 import type { ClaimConflict, ClaimSettlement } from '@switchyard/contract';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { EmptyState, Facts, Page } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { DescriptionList, EmptyState, Page } from '../../components/layout/page.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
+import type { RowsPage } from '../../table/row-store.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
 
 const address = '/provisioning/v2/claim-conflicts';
 const statuses = ['Open', 'Settled', 'Withdrawn'] as const;
@@ -22,7 +22,7 @@ const decisions = ['KeepHolder', 'GiveToClaimant'] as const;
 
 type Party = ClaimConflict['holder'];
 
-/** A removed organisation has no name any more. */
+/** A deleted organisation has no name. */
 const nameOf = ({ organizationName, organizationId }: Party) => organizationName ?? organizationId;
 
 function createColumns(
@@ -33,31 +33,31 @@ function createColumns(
     {
       id: 'terminal',
       header: t('terminal'),
-      narrow: 'lead',
-      cell: ({ tsn }) => <Name>{tsn}</Name>,
+      cardPosition: 'lead',
+      cell: ({ tsn }) => <TruncatedName>{tsn}</TruncatedName>,
     },
     {
       id: 'holder',
       header: t('holder'),
-      narrow: 'sub',
-      cell: ({ holder }) => <Name>{nameOf(holder)}</Name>,
+      cardPosition: 'sub',
+      cell: ({ holder }) => <TruncatedName>{nameOf(holder)}</TruncatedName>,
     },
     {
       id: 'claimant',
       header: t('claimant'),
-      cell: ({ claimant }) => <Name>{nameOf(claimant)}</Name>,
+      cell: ({ claimant }) => <TruncatedName>{nameOf(claimant)}</TruncatedName>,
     },
     {
       id: 'created',
       header: t('created'),
       width: '10.5rem',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
     },
     {
       id: 'status',
       header: t('status'),
       width: '13rem',
-      narrow: 'subtrail',
+      cardPosition: 'subtrail',
       cell: ({ status, decision }) => (
         <StateBadge state={status} tone={tones[status]}>
           {decision === undefined ? t(`statuses.${status}`) : t(`settled.${decision}`)}
@@ -68,7 +68,7 @@ function createColumns(
       id: 'decide',
       header: t('decide.column'),
       width: '7rem',
-      narrow: 'trail',
+      cardPosition: 'trail',
       align: 'end',
       cell: (conflict) =>
         conflict.status === 'Open' ? (
@@ -89,7 +89,7 @@ export default function ClaimConflicts() {
   const t = useTranslate('claim-conflicts');
   const [filters, setFilters] = useFilters(['status'] as const);
   const [conflict, setConflict] = useState<ClaimConflict | undefined>(undefined);
-  // Another key after a decision, so that the table reads the list again.
+  // The key changes after a decision, so the table reloads.
   const [decisionCount, setDecisionCount] = useState(0);
   return (
     <Page title={t('title')} lead={t('lead')} fill>
@@ -127,7 +127,7 @@ export default function ClaimConflicts() {
           conflict={conflict}
           onClose={() => setConflict(undefined)}
           onDone={() => {
-            forgetLists('["claim-conflicts"');
+            discardLists('["claim-conflicts"');
             setConflict(undefined);
             setDecisionCount(decisionCount + 1);
           }}
@@ -152,7 +152,7 @@ function SettleConflictDialog({
   const describeParty = (party: Party) =>
     t('party', { name: nameOf(party), method: t(`methods.${party.method}`) });
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       isDangerous={decision === 'GiveToClaimant'}
       isDisabled={decision === undefined}
@@ -161,12 +161,12 @@ function SettleConflictDialog({
       confirm={t('decide.confirm')}
       run={() => api.post<ClaimConflict>(`${address}/${conflictId}/settle`, { body: { decision } })}
       onDone={() => {
-        notify(t('decide.done'));
+        showToast(t('decide.done'));
         onDone();
       }}
     >
       <p className="sy-dialogue-text">{t('decide.text')}</p>
-      <Facts
+      <DescriptionList
         items={[
           [t('holder'), describeParty(holder)],
           [t('claimant'), describeParty(claimant)],
@@ -190,6 +190,6 @@ function SettleConflictDialog({
           ))}
         </Stack>
       </Radio.Group>
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

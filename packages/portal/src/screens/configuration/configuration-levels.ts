@@ -1,4 +1,4 @@
-/** The levels at which a service can be configured, from the top, and the addresses of each. */
+/** The configuration levels of a service, top level first, and their URLs. */
 import type { ServiceConfiguration } from '@switchyard/contract';
 import type { EntityKind } from '../../components/values/entity-name.tsx';
 
@@ -10,7 +10,7 @@ export const isLevel = (text: string | undefined): text is Level =>
 
 type LevelName = ServiceConfiguration['levels'][number]['level'];
 
-const named: Readonly<Record<LevelName, Level | undefined>> = {
+const levelByName: Readonly<Record<LevelName, Level | undefined>> = {
   Service: undefined,
   Organization: 'organizations',
   Merchant: 'merchants',
@@ -18,18 +18,18 @@ const named: Readonly<Record<LevelName, Level | undefined>> = {
   LogicalDevice: 'logical-devices',
 };
 
-/** As the API writes it in answers; the defaults of the provider have no address. */
-export const levelOf = (name: LevelName): Level | undefined => named[name];
+/** Converts the level name of API responses. The provider defaults have no URL. */
+export const levelByApiName = (name: LevelName): Level | undefined => levelByName[name];
 
-/** Where names of a level are read; the organisation's is in the session. */
-export const kindOf: Readonly<Record<Level, EntityKind | undefined>> = {
+/** The entity kind for reading names; the session contains the organisation name. */
+export const entityKindOfLevel: Readonly<Record<Level, EntityKind | undefined>> = {
   organizations: undefined,
   merchants: 'merchants',
   stores: 'stores',
   'logical-devices': 'logical-devices',
 };
 
-export type Place = { readonly level: Level; readonly entityId: string };
+export type ConfigurationScope = { readonly level: Level; readonly entityId: string };
 
-export const addressOf = ({ level, entityId }: Place): string =>
+export const servicesUrl = ({ level, entityId }: ConfigurationScope): string =>
   `/configuration/v1/${level}/${entityId}/services`;

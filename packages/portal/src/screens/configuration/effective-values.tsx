@@ -1,4 +1,4 @@
-/** What holds at the place: each value, and the level that it comes from. */
+/** Shows the effective value of each setting, and the level that sets it. */
 import { Table, TextInput } from '@mantine/core';
 import type { ServiceConfiguration } from '@switchyard/contract';
 import { useState } from 'react';
@@ -6,15 +6,15 @@ import { Icon } from '../../components/icon.tsx';
 import { EmptyState, Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { readPointer, shortValue, valueAt } from './json-pointers.ts';
+import { pointerText, shortValue, valueAt } from './json-pointers.ts';
 
 type Source = ServiceConfiguration['effective']['sources'][number];
 type Line = Source & { readonly text: string; readonly isSecret: boolean };
 
-/** More lines than anybody reads would stall the page. */
-const shownMost = 500;
+/** More lines would block the page. */
+const displayLimit = 500;
 
-/** What is nearest first: that is what somebody has decided for this place. */
+/** The nearest level comes first. */
 const nearness: readonly Source['level'][] = [
   ...(['LogicalDevice', 'Store', 'Merchant'] as const),
   ...(['Organization', 'Service'] as const),
@@ -32,12 +32,16 @@ function linesOf({ effective: { values, sources, secrets } }: ServiceConfigurati
   return lines.toSorted((a, b) => nearness.indexOf(a.level) - nearness.indexOf(b.level));
 }
 
-export function Effective({ configuration }: { readonly configuration: ServiceConfiguration }) {
+export function EffectiveValues({
+  configuration,
+}: {
+  readonly configuration: ServiceConfiguration;
+}) {
   const t = useTranslate('configuration');
-  const [wanted, setWanted] = useState('');
+  const [searchText, setWanted] = useState('');
   const lines = linesOf(configuration);
-  const found = lines.filter(({ pointer, text }) =>
-    `${readPointer(pointer)} ${text}`.toLowerCase().includes(wanted.toLowerCase().trim()),
+  const matching = lines.filter(({ pointer, text }) =>
+    `${pointerText(pointer)} ${text}`.toLowerCase().includes(searchText.toLowerCase().trim()),
   );
   if (lines.length === 0) {
     return (
@@ -58,7 +62,7 @@ export function Effective({ configuration }: { readonly configuration: ServiceCo
           aria-label={t('searchValues')}
           placeholder={t('searchValues')}
           leftSection={<Icon name="search" size={14} />}
-          value={wanted}
+          value={searchText}
           onChange={({ currentTarget }) => setWanted(currentTarget.value)}
         />
       }
@@ -73,9 +77,9 @@ export function Effective({ configuration }: { readonly configuration: ServiceCo
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {found.slice(0, shownMost).map((line) => (
+            {matching.slice(0, displayLimit).map((line) => (
               <Table.Tr key={line.pointer}>
-                <Table.Td className="sy-broken">{readPointer(line.pointer)}</Table.Td>
+                <Table.Td className="sy-broken">{pointerText(line.pointer)}</Table.Td>
                 <Table.Td className="sy-broken">
                   {line.isSecret ? <em>{t('secret')}</em> : <code>{line.text}</code>}
                 </Table.Td>
@@ -87,10 +91,10 @@ export function Effective({ configuration }: { readonly configuration: ServiceCo
           </Table.Tbody>
         </Table>
       </div>
-      {found.length > shownMost && (
-        <p className="sy-conf-more">{t('more', { count: found.length - shownMost })}</p>
+      {matching.length > displayLimit && (
+        <p className="sy-conf-more">{t('more', { count: matching.length - displayLimit })}</p>
       )}
-      {found.length === 0 && <p className="sy-conf-more">{t('noValue')}</p>}
+      {matching.length === 0 && <p className="sy-conf-more">{t('noValue')}</p>}
     </Panel>
   );
 }

@@ -1,4 +1,4 @@
-/** JSON Pointers (RFC 6901) as people read them, and what stands where they point. */
+/** Displays JSON Pointers (RFC 6901) and reads the values they point to. */
 
 const stepsOf = (pointer: string): string[] =>
   pointer === ''
@@ -8,17 +8,17 @@ const stepsOf = (pointer: string): string[] =>
         .split('/')
         .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-/** `/terminal/countryCode` is `terminal › countryCode`. */
-export const readPointer = (pointer: string): string => stepsOf(pointer).join(' › ');
+/** `/terminal/countryCode` becomes `terminal › countryCode`. */
+export const pointerText = (pointer: string): string => stepsOf(pointer).join(' › ');
 
 export function valueAt(values: unknown, pointer: string): unknown {
-  let found = values;
+  let value = values;
   for (const step of stepsOf(pointer)) {
-    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step))
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step))
       return undefined;
-    found = (found as Readonly<Record<string, unknown>>)[step];
+    value = (value as Readonly<Record<string, unknown>>)[step];
   }
-  return found;
+  return value;
 }
 
 const longest = 200;
@@ -35,29 +35,31 @@ const isPart = (value: unknown): value is Part =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * The schema as a level below fills it in: nothing has to be set, and what is inherited stands where
- * something can be.
+ * The schema for a lower level: nothing is required, and descriptions show the inherited values.
  */
-export function inheriting(
+export function withInheritedValues(
   schema: Part,
   inherited: unknown,
-  tell: (value: string) => string,
+  describe: (value: string) => string,
 ): Part {
   const { required: _required, ...rest } = schema;
   const properties = isPart(rest['properties']) ? rest['properties'] : undefined;
   if (properties !== undefined) {
     const members = Object.entries(properties).map(([name, part]) => [
       name,
-      isPart(part) ? inheriting(part, isPart(inherited) ? inherited[name] : undefined, tell) : part,
+      isPart(part)
+        ? withInheritedValues(part, isPart(inherited) ? inherited[name] : undefined, describe)
+        : part,
     ]);
     return { ...rest, properties: Object.fromEntries(members) };
   }
   if (inherited === undefined || isPart(inherited) || Array.isArray(inherited)) return rest;
   const { description } = rest;
-  const told = tell(shortValue(inherited));
+  const inheritedText = describe(shortValue(inherited));
   return {
     ...rest,
-    description: typeof description === 'string' ? `${description} ${told}` : told,
+    description:
+      typeof description === 'string' ? `${description} ${inheritedText}` : inheritedText,
     examples: [inherited],
   };
 }

@@ -1,23 +1,28 @@
-/** Chooses a level, and the merchant, store or device at it. */
+/** Selects a level, and the merchant, store or logical device at that level. */
 import { SegmentedControl, Select } from '@mantine/core';
 import { useState } from 'react';
-import { useEntityName, useNames } from '../../components/values/entity-name.tsx';
+import { useEntityName, useEntityNames } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { kindOf, type Level, levels, type Place } from './configuration-levels.ts';
+import {
+  type ConfigurationScope,
+  entityKindOfLevel,
+  type Level,
+  levels,
+} from './configuration-levels.ts';
 
-export function PlaceChoice({
-  place,
+export function LevelChoice({
+  scope,
   onChange,
 }: {
-  readonly place: Place;
-  readonly onChange: (place: Place) => void;
+  readonly scope: ConfigurationScope;
+  readonly onChange: (scope: ConfigurationScope) => void;
 }) {
   const t = useTranslate('configuration');
   const { organizationId, organizationName, merchantId } = useSession();
-  // A level is looked at once something at it is chosen.
+  // The level applies after the user has chosen an entity.
   const [chosen, setChosen] = useState<Level | undefined>(undefined);
-  const level = chosen ?? place.level;
+  const level = chosen ?? scope.level;
   const offered = levels.filter((each) => merchantId === undefined || each !== 'organizations');
   return (
     <div className="sy-conf-place">
@@ -44,7 +49,7 @@ export function PlaceChoice({
         <EntityChoice
           key={level}
           level={level}
-          value={level === place.level ? place.entityId : null}
+          value={level === scope.level ? scope.entityId : null}
           onChange={(entityId) => {
             setChosen(undefined);
             onChange({ level, entityId });
@@ -65,12 +70,12 @@ function EntityChoice({
   readonly onChange: (entityId: string) => void;
 }) {
   const t = useTranslate('configuration');
-  const kind = kindOf[level] ?? 'merchants';
-  const names = useNames(kind).data;
-  // One that is not on the first page of them has a name all the same.
-  const own = useEntityName(kind, value);
+  const kind = entityKindOfLevel[level] ?? 'merchants';
+  const names = useEntityNames(kind).data;
+  // The chosen entity may not be on the first page of names.
+  const chosenName = useEntityName(kind, value);
   const options = new Map(names ?? []);
-  if (value !== null && !options.has(value)) options.set(value, own ?? value);
+  if (value !== null && !options.has(value)) options.set(value, chosenName ?? value);
   return (
     <Select
       className="sy-conf-entity"

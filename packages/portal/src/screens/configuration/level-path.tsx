@@ -1,20 +1,24 @@
-/** The levels from the provider's defaults down to this place: which of them set something. */
+/** Shows the levels from the provider defaults down to this level, and which of them set values. */
 import type { ServiceConfiguration } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { Icon } from '../../components/icon.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { kindOf, levelOf, type Place } from './configuration-levels.ts';
+import {
+  type ConfigurationScope,
+  entityKindOfLevel,
+  levelByApiName,
+} from './configuration-levels.ts';
 
 type Step = ServiceConfiguration['levels'][number];
 
-export function Ladder({
+export function LevelPath({
   configuration: { levels, level, entityId },
-  place,
+  scope,
   serviceId,
 }: {
   readonly configuration: ServiceConfiguration;
-  readonly place: Place;
+  readonly scope: ConfigurationScope;
   readonly serviceId: string;
 }) {
   const t = useTranslate('configuration');
@@ -27,7 +31,7 @@ export function Ladder({
       {steps.map((step) => (
         <li key={`${step.level} ${step.entityId}`} data-set={step.isSet}>
           <Icon name={step.isSet ? 'check' : 'chevronRight'} size={14} />
-          <StepName step={step} serviceId={serviceId} isHere={step.entityId === place.entityId} />
+          <StepName step={step} serviceId={serviceId} isHere={step.entityId === scope.entityId} />
           <small>{t(step.isSet ? 'sets' : 'setsNothing')}</small>
         </li>
       ))}
@@ -45,8 +49,8 @@ function StepName({
   readonly isHere: boolean;
 }) {
   const t = useTranslate('configuration');
-  const level = levelOf(step.level);
-  const kind = level === undefined ? undefined : kindOf[level];
+  const level = levelByApiName(step.level);
+  const kind = level === undefined ? undefined : entityKindOfLevel[level];
   const name = (
     <>
       <span>{t(`levelNames.${step.level}`)}</span>

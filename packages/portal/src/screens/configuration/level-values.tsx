@@ -1,37 +1,37 @@
-/** What the place sets of its own: filled in field by field, or as the JSON that it is. */
+/** Edits the values of this level, as a form or as JSON. */
 import { Anchor, Button, SegmentedControl, Textarea } from '@mantine/core';
 import type { ServiceConfiguration } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { faultsByField, isProblem } from '../../api/api-errors.ts';
+import { errorsByField, isProblem } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { PageForm } from '../../components/forms/page-form.tsx';
-import type { FormValues, SchemaPart } from '../../components/forms/schema-fields.ts';
+import type { FormValues, JsonSchema } from '../../components/forms/schema-fields.ts';
 import { SchemaForm } from '../../components/forms/schema-form.tsx';
 import { EmptyState, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { CodeBlock } from '../../components/values/code-block.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { inheriting } from './json-pointers.ts';
-import type { FoundConfiguration } from './use-configuration.ts';
+import { withInheritedValues } from './json-pointers.ts';
+import type { LoadedConfiguration } from './use-configuration.ts';
 
 type Props = {
-  readonly found: FoundConfiguration;
-  readonly schema: SchemaPart | undefined;
+  readonly loaded: LoadedConfiguration;
+  readonly schema: JsonSchema | undefined;
   readonly isEditable: boolean;
-  readonly onAnew: () => void;
+  readonly onReload: () => void;
 };
 
-export function OwnValues({ found, schema, isEditable, onAnew }: Props) {
+export function LevelValues({ loaded, schema, isEditable, onReload }: Props) {
   const t = useTranslate('configuration');
-  const { values } = found.configuration;
-  // What is read again by itself takes nothing of what is typed; what was asked for does.
-  const [begun, setBegun] = useState(found);
+  const { values } = loaded.configuration;
+  // A background reload keeps the typed values; the user's own reload replaces them.
+  const [begun, setBegun] = useState(loaded);
   const [isAwaited, setAwaited] = useState(false);
-  const isNewer = found.configuration.version !== begun.configuration.version;
+  const isNewer = loaded.configuration.version !== begun.configuration.version;
   if (isAwaited && isNewer) {
-    setBegun(found);
+    setBegun(loaded);
     setAwaited(false);
   }
   if (!isEditable) {
@@ -44,14 +44,14 @@ export function OwnValues({ found, schema, isEditable, onAnew }: Props) {
     );
   }
   return (
-    <OwnForm
+    <LevelValuesForm
       key={begun.configuration.version}
-      found={begun}
+      loaded={begun}
       schema={schema}
       isStale={isNewer && !isAwaited}
-      onAnew={() => {
+      onReload={() => {
         setAwaited(true);
-        onAnew();
+        onReload();
       }}
     />
   );
@@ -67,15 +67,15 @@ function parsed(text: string): FormValues | undefined {
   }
 }
 
-type Manner = 'form' | 'json';
+type EditMode = 'form' | 'json';
 
-/** What is typed, in the one manner or the other; undefined where the text is no object. */
-function useDraft(standing: FormValues, hasSchema: boolean) {
-  const written = JSON.stringify(standing, undefined, 2);
-  const [chosen, setManner] = useState<Manner | undefined>(undefined);
-  // The schema may come behind the values.
+/** The edited values in form or JSON mode; `sent` is undefined if the text is not a JSON object. */
+function useDraft(storedValues: FormValues, hasSchema: boolean) {
+  const written = JSON.stringify(storedValues, undefined, 2);
+  const [chosen, setManner] = useState<EditMode | undefined>(undefined);
+  // The schema may be loaded after the values.
   const manner = chosen ?? (hasSchema ? 'form' : 'json');
-  const [values, setValues] = useState(standing);
+  const [values, setValues] = useState(storedValues);
   const [text, setText] = useState(written);
   const isForm = manner === 'form' && hasSchema;
   return {
@@ -89,14 +89,14 @@ function useDraft(standing: FormValues, hasSchema: boolean) {
       setManner('json');
     },
     sent: isForm ? values : parsed(text),
-    changeManner(next: Manner): void {
-      // What was typed in one manner goes on in the other.
+    changeManner(next: EditMode): void {
+      // The other mode continues with the edited values.
       if (next === 'json') setText(JSON.stringify(values, undefined, 2));
       else setValues(parsed(text) ?? values);
       setManner(next);
     },
     reset(): void {
-      setValues(standing);
+      setValues(storedValues);
       setText(written);
     },
   };
@@ -104,27 +104,27 @@ function useDraft(standing: FormValues, hasSchema: boolean) {
 
 type Draft = ReturnType<typeof useDraft>;
 
-function OwnForm({
-  found: { configuration, etag, address },
+function LevelValuesForm({
+  loaded: { configuration, etag, address },
   schema,
   isStale,
-  onAnew,
+  onReload,
 }: Omit<Props, 'isEditable'> & { readonly isStale: boolean }) {
   const t = useTranslate('configuration');
   const client = useQueryClient();
   const draft = useDraft(configuration.values, schema !== undefined);
   const [fault, setFault] = useState<unknown>(undefined);
-  const faults = faultsByField(fault);
-  const again = () => {
-    onAnew();
+  const faults = errorsByField(fault);
+  const reloadAll = () => {
+    onReload();
     void client.invalidateQueries({ queryKey: ['configuration'] });
     void client.invalidateQueries({ queryKey: ['configurable'] });
     void client.invalidateQueries({ queryKey: ['configuration-versions'] });
   };
   const actions = (
     <>
-      {schema !== undefined && <MannerChoice draft={draft} />}
-      {configuration.isSet && <RemoveAll address={address} etag={etag} onDone={again} />}
+      {schema !== undefined && <EditModeChoice draft={draft} />}
+      {configuration.isSet && <RemoveAll address={address} etag={etag} onDone={reloadAll} />}
     </>
   );
   return (
@@ -133,7 +133,7 @@ function OwnForm({
       <PageForm
         confirm={t('own.save')}
         isDisabled={draft.sent === undefined}
-        shownFields={draft.isForm ? Object.keys(faults) : []}
+        inlineErrorFields={draft.isForm ? Object.keys(faults) : []}
         onFault={setFault}
         onClose={() => {
           draft.reset();
@@ -147,29 +147,31 @@ function OwnForm({
         }
         onDone={({ version }) => {
           setFault(undefined);
-          notify(t('own.saved'));
-          // The same values again make no version.
-          if (version !== configuration.version) again();
+          showToast(t('own.saved'));
+          // Saving the same values creates no new version.
+          if (version !== configuration.version) reloadAll();
         }}
       >
-        <OwnFields
+        <LevelValueFields
           draft={draft}
           schema={
             schema &&
-            inheriting(schema, configuration.effective.values, (value) =>
+            withInheritedValues(schema, configuration.effective.values, (value) =>
               t('own.inherits', { value }),
             )
           }
           faults={faults}
-          kept={configuration.secrets}
+          storedSecrets={configuration.secrets}
         />
-        {(isStale || isProblem(fault, 'precondition_failed')) && <Changed onAnew={onAnew} />}
+        {(isStale || isProblem(fault, 'precondition_failed')) && (
+          <ChangedNote onReload={onReload} />
+        )}
       </PageForm>
     </Panel>
   );
 }
 
-function MannerChoice({ draft: { manner, changeManner } }: { readonly draft: Draft }) {
+function EditModeChoice({ draft: { manner, changeManner } }: { readonly draft: Draft }) {
   const t = useTranslate('configuration');
   return (
     <SegmentedControl
@@ -177,21 +179,21 @@ function MannerChoice({ draft: { manner, changeManner } }: { readonly draft: Dra
       aria-label={t('own.manner')}
       data={['form', 'json'].map((value) => ({ value, label: t(`own.${value}`) }))}
       value={manner}
-      onChange={(next) => changeManner(next as Manner)}
+      onChange={(next) => changeManner(next as EditMode)}
     />
   );
 }
 
-function OwnFields({
+function LevelValueFields({
   draft: { isForm, values, setValues, text, setText, sent },
   schema,
   faults,
-  kept,
+  storedSecrets,
 }: {
   readonly draft: Draft;
-  readonly schema: SchemaPart | undefined;
+  readonly schema: JsonSchema | undefined;
   readonly faults: Readonly<Record<string, string>>;
-  readonly kept: readonly string[];
+  readonly storedSecrets: readonly string[];
 }) {
   const t = useTranslate('configuration');
   if (isForm) {
@@ -202,7 +204,7 @@ function OwnFields({
         faults={faults}
         path="values"
         isInheriting
-        kept={kept}
+        storedSecrets={storedSecrets}
         onChange={setValues}
       />
     );
@@ -222,12 +224,12 @@ function OwnFields({
   );
 }
 
-function Changed({ onAnew }: { readonly onAnew: () => void }) {
+function ChangedNote({ onReload }: { readonly onReload: () => void }) {
   const t = useTranslate('configuration');
   return (
     <p className="sy-dialogue-text">
       {t('own.changed')}{' '}
-      <Anchor component="button" type="button" onClick={onAnew}>
+      <Anchor component="button" type="button" onClick={onReload}>
         {t('own.anew')}
       </Anchor>
     </p>
@@ -250,7 +252,7 @@ function RemoveAll({
       <Button variant="default" size="compact-sm" onClick={() => setAsking(true)}>
         {t('remove.do')}
       </Button>
-      <ConfirmAction
+      <ConfirmDialog
         isOpen={isAsking}
         isDangerous
         onClose={() => setAsking(false)}
@@ -259,12 +261,12 @@ function RemoveAll({
         run={() => api.delete(address, { headers: { 'if-match': etag } })}
         onDone={() => {
           setAsking(false);
-          notify(t('remove.done'));
+          showToast(t('remove.done'));
           onDone();
         }}
       >
         <p className="sy-dialogue-text">{t('remove.text')}</p>
-      </ConfirmAction>
+      </ConfirmDialog>
     </>
   );
 }

@@ -1,43 +1,43 @@
-/** One service at one place: what the place sets, what holds there and where it comes from, and the versions. */
+/** The configuration of one service at one level: effective values, own values and versions. */
 import { Button, Tabs } from '@mantine/core';
 import type { Service, ServiceConfiguration } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import type { SchemaPart } from '../../components/forms/schema-fields.ts';
+import type { JsonSchema } from '../../components/forms/schema-fields.ts';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
 import { Loading } from '../../components/layout/page.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import type { Place } from './configuration-levels.ts';
-import { Effective } from './effective-values.tsx';
-import { readPointer } from './json-pointers.ts';
-import { Ladder } from './level-path.tsx';
-import { OwnValues } from './level-values.tsx';
-import { type FoundConfiguration, useConfiguration } from './use-configuration.ts';
-import { Versions } from './versions.tsx';
+import { useHasPermission } from '../../session/use-session.ts';
+import type { ConfigurationScope } from './configuration-levels.ts';
+import { EffectiveValues } from './effective-values.tsx';
+import { pointerText } from './json-pointers.ts';
+import { LevelPath } from './level-path.tsx';
+import { LevelValues } from './level-values.tsx';
+import { type LoadedConfiguration, useConfiguration } from './use-configuration.ts';
+import { ConfigurationVersions } from './versions.tsx';
 
 const tabs = ['effective', 'own', 'versions'] as const;
 
 export function ServiceConfigurationView({
-  place,
+  scope,
   serviceId,
   onLeave,
 }: {
-  readonly place: Place;
+  readonly scope: ConfigurationScope;
   readonly serviceId: string;
   readonly onLeave: () => void;
 }) {
   const t = useTranslate('configuration');
-  const { data, error, refetch } = useConfiguration(place, serviceId);
+  const { data, error, refetch } = useConfiguration(scope, serviceId);
   const service = useQuery({
     queryKey: ['service', serviceId],
     queryFn: ({ signal }) =>
       api.get<Service>(`/service-catalog/v1/services/${encodeURIComponent(serviceId)}`, { signal }),
   });
-  const back = (
+  const backLink = (
     <Button
       variant="subtle"
       size="compact-sm"
@@ -50,11 +50,11 @@ export function ServiceConfigurationView({
   if (data === undefined) {
     return (
       <>
-        <div>{back}</div>
+        <div>{backLink}</div>
         {error === null ? (
           <Loading lines={8} />
         ) : (
-          <Problem fault={error} onRetry={() => void refetch()} />
+          <ErrorMessage fault={error} onRetry={() => void refetch()} />
         )}
       </>
     );
@@ -63,28 +63,28 @@ export function ServiceConfigurationView({
   return (
     <>
       <div className="sy-conf-head">
-        {back}
+        {backLink}
         <h2>{configuration.name}</h2>
       </div>
-      {error !== null && <Problem fault={error} />}
-      <Ladder configuration={configuration} place={place} serviceId={serviceId} />
-      <Faults of={configuration} />
-      <Parts found={data} schema={service.data?.parameterSchema} onAnew={() => void refetch()} />
+      {error !== null && <ErrorMessage fault={error} />}
+      <LevelPath configuration={configuration} scope={scope} serviceId={serviceId} />
+      <Faults configuration={configuration} />
+      <Parts loaded={data} schema={service.data?.parameterSchema} onReload={() => void refetch()} />
     </>
   );
 }
 
 function Parts({
-  found,
+  loaded,
   schema,
-  onAnew,
+  onReload,
 }: {
-  readonly found: FoundConfiguration;
-  readonly schema: SchemaPart | undefined;
-  readonly onAnew: () => void;
+  readonly loaded: LoadedConfiguration;
+  readonly schema: JsonSchema | undefined;
+  readonly onReload: () => void;
 }) {
   const t = useTranslate('configuration');
-  const mayWrite = useCan('conf.write');
+  const mayWrite = useHasPermission('conf.write');
   const [{ tab = 'effective' }, change] = useFilters(['tab']);
   return (
     <Tabs
@@ -100,26 +100,30 @@ function Parts({
         ))}
       </Tabs.List>
       <Tabs.Panel value="effective">
-        <Effective configuration={found.configuration} />
+        <EffectiveValues configuration={loaded.configuration} />
       </Tabs.Panel>
       <Tabs.Panel value="own">
-        <OwnValues found={found} schema={schema} isEditable={mayWrite} onAnew={onAnew} />
+        <LevelValues loaded={loaded} schema={schema} isEditable={mayWrite} onReload={onReload} />
       </Tabs.Panel>
       <Tabs.Panel value="versions">
-        <Versions found={found} isEditable={mayWrite} />
+        <ConfigurationVersions loaded={loaded} isEditable={mayWrite} />
       </Tabs.Panel>
     </Tabs>
   );
 }
 
-/** What is lacking, and what was stored and does not fit any more: devices do not get it. */
-function Faults({ of: { missing, invalid } }: { readonly of: ServiceConfiguration }) {
+/** Shows missing values and stored values that are invalid; devices do not get them. */
+function Faults({
+  configuration: { missing, invalid },
+}: {
+  readonly configuration: ServiceConfiguration;
+}) {
   const t = useTranslate('configuration');
   return (
     <>
       {missing.length > 0 && (
         <Note icon="alert" tone="warn">
-          {t('missing', { names: missing.map(readPointer).join(', ') })}
+          {t('missing', { names: missing.map(pointerText).join(', ') })}
         </Note>
       )}
       {invalid.length > 0 && (
@@ -128,7 +132,7 @@ function Faults({ of: { missing, invalid } }: { readonly of: ServiceConfiguratio
           <ul className="sy-conf-faults">
             {invalid.map(({ pointer, detail }) => (
               <li key={pointer + detail}>
-                <code>{readPointer(pointer)}</code> {detail}
+                <code>{pointerText(pointer)}</code> {detail}
               </li>
             ))}
           </ul>

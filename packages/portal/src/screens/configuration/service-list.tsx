@@ -1,28 +1,28 @@
-/** The services that can be configured at a place, and whether it sets something of its own. */
+/** The list of configurable services at a level. */
 import type { ConfigurableService } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { addressOf, type Place } from './configuration-levels.ts';
+import { type ConfigurationScope, servicesUrl } from './configuration-levels.ts';
 
 const servicesMost = 200;
 
-export function Services({ place }: { readonly place: Place }) {
+export function ServiceList({ scope }: { readonly scope: ConfigurationScope }) {
   const t = useTranslate('configuration');
   const { data, error, refetch } = useQuery({
-    queryKey: ['configurable', place.level, place.entityId],
+    queryKey: ['configurable', scope.level, scope.entityId],
     queryFn: ({ signal }) =>
-      api.get<{ items: ConfigurableService[] }>(addressOf(place), {
+      api.get<{ items: ConfigurableService[] }>(servicesUrl(scope), {
         query: { limit: servicesMost },
         signal,
       }),
   });
-  if (error !== null) return <Problem fault={error} onRetry={() => void refetch()} />;
+  if (error !== null) return <ErrorMessage fault={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Loading lines={6} />;
   if (data.items.length === 0) {
     return (
@@ -35,7 +35,7 @@ export function Services({ place }: { readonly place: Place }) {
     <Panel title={t('services')} flush>
       <ul className="sy-conf-services">
         {data.items.map((service) => (
-          <ServiceLine key={service.serviceId} of={service} place={place} />
+          <ServiceLine key={service.serviceId} service={service} scope={scope} />
         ))}
       </ul>
     </Panel>
@@ -43,25 +43,25 @@ export function Services({ place }: { readonly place: Place }) {
 }
 
 function ServiceLine({
-  of: { serviceId, name, domain, isSet, version, updatedAt },
-  place,
+  service: { serviceId, name, domain, isSet, version, updatedAt },
+  scope,
 }: {
-  readonly of: ConfigurableService;
-  readonly place: Place;
+  readonly service: ConfigurableService;
+  readonly scope: ConfigurationScope;
 }) {
   const t = useTranslate('configuration');
   return (
     <li>
-      <Link to="/configuration" search={{ ...place, serviceId } as never}>
+      <Link to="/configuration" search={{ ...scope, serviceId } as never}>
         <span className="sy-conf-service">
-          <Name>{name}</Name>
+          <TruncatedName>{name}</TruncatedName>
           <small>{domain}</small>
         </span>
         <StateBadge state="" tone={isSet ? 'busy' : 'plain'}>
           {isSet ? t('setHere') : t('inherited')}
         </StateBadge>
         <span className="sy-conf-when">
-          {version > 0 && t('versionNumber', { version })} <Time at={updatedAt} />
+          {version > 0 && t('versionNumber', { version })} <DateTime at={updatedAt} />
         </span>
       </Link>
     </li>

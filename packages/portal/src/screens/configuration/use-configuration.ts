@@ -1,21 +1,21 @@
-/** Reads the configuration of one service at one place, with the tag that a change has to send. */
+/** Loads the configuration of one service at one level, with the ETag for updates. */
 import type { ServiceConfiguration } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { call } from '../../api/client.ts';
-import { addressOf, type Place } from './configuration-levels.ts';
+import { callApi } from '../../api/client.ts';
+import { type ConfigurationScope, servicesUrl } from './configuration-levels.ts';
 
-export type FoundConfiguration = {
+export type LoadedConfiguration = {
   readonly configuration: ServiceConfiguration;
   readonly etag: string;
   readonly address: string;
 };
 
-export function useConfiguration(place: Place, serviceId: string) {
-  const address = `${addressOf(place)}/${encodeURIComponent(serviceId)}`;
+export function useConfiguration(scope: ConfigurationScope, serviceId: string) {
+  const address = `${servicesUrl(scope)}/${encodeURIComponent(serviceId)}`;
   return useQuery({
-    queryKey: ['configuration', place.level, place.entityId, serviceId],
-    queryFn: async ({ signal }): Promise<FoundConfiguration> => {
-      const { body, headers } = await call<ServiceConfiguration>('GET', address, { signal });
+    queryKey: ['configuration', scope.level, scope.entityId, serviceId],
+    queryFn: async ({ signal }): Promise<LoadedConfiguration> => {
+      const { body, headers } = await callApi<ServiceConfiguration>('GET', address, { signal });
       return { configuration: body, etag: headers.get('etag') ?? '*', address };
     },
   });

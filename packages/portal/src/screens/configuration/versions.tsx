@@ -1,31 +1,31 @@
-/** The versions of what the place has set: who made each, what stood in it, and the way back to it. */
+/** The versions of the values of this level; a version can be restored. */
 import { Button } from '@mantine/core';
 import type { ConfigurationVersion } from '@switchyard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { CodeBlock } from '../../components/values/code-block.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import type { FoundConfiguration } from './use-configuration.ts';
+import type { LoadedConfiguration } from './use-configuration.ts';
 
 const pageMost = 50;
 
-export function Versions({
-  found: { address, etag },
+export function ConfigurationVersions({
+  loaded: { address, etag },
   isEditable,
 }: {
-  readonly found: FoundConfiguration;
+  readonly loaded: LoadedConfiguration;
   readonly isEditable: boolean;
 }) {
   const t = useTranslate('configuration');
   const client = useQueryClient();
-  const [asked, setAsked] = useState<number | undefined>(undefined);
+  const [restoreRequest, setRestoreRequest] = useState<number | undefined>(undefined);
   const { data, error, refetch } = useQuery({
     queryKey: ['configuration-versions', address],
     queryFn: ({ signal }) =>
@@ -34,7 +34,7 @@ export function Versions({
         signal,
       }),
   });
-  if (error !== null) return <Problem fault={error} onRetry={() => void refetch()} />;
+  if (error !== null) return <ErrorMessage fault={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Loading lines={5} />;
   if (data.items.length === 0) {
     return <EmptyState icon="clock" title={t('noVersions')} />;
@@ -45,58 +45,60 @@ export function Versions({
         {data.items.map((each) => (
           <VersionLine
             key={each.version}
-            of={each}
+            configurationVersion={each}
             address={address}
-            {...(isEditable && !each.isCurrent ? { onRestore: () => setAsked(each.version) } : {})}
+            {...(isEditable && !each.isCurrent
+              ? { onRestore: () => setRestoreRequest(each.version) }
+              : {})}
           />
         ))}
       </ol>
-      {asked !== undefined && (
-        <ConfirmAction
+      {restoreRequest !== undefined && (
+        <ConfirmDialog
           isOpen
-          onClose={() => setAsked(undefined)}
-          title={t('restore.title', { version: asked })}
+          onClose={() => setRestoreRequest(undefined)}
+          title={t('restore.title', { version: restoreRequest })}
           confirm={t('restore.do')}
           run={() =>
-            api.post(`${address}/versions/${asked}/restore`, {
+            api.post(`${address}/versions/${restoreRequest}/restore`, {
               body: {},
               headers: { 'if-match': etag },
             })
           }
           onDone={() => {
-            setAsked(undefined);
-            notify(t('restore.done'));
+            setRestoreRequest(undefined);
+            showToast(t('restore.done'));
             void client.invalidateQueries({ queryKey: ['configuration'] });
             void client.invalidateQueries({ queryKey: ['configurable'] });
             void client.invalidateQueries({ queryKey: ['configuration-versions'] });
           }}
         >
           <p className="sy-dialogue-text">{t('restore.text')}</p>
-        </ConfirmAction>
+        </ConfirmDialog>
       )}
     </Panel>
   );
 }
 
 function VersionLine({
-  of,
+  configurationVersion,
   address,
   onRestore,
 }: {
-  readonly of: ConfigurationVersion;
+  readonly configurationVersion: ConfigurationVersion;
   readonly address: string;
   readonly onRestore?: () => void;
 }) {
   const t = useTranslate('configuration');
   const [isOpen, setOpen] = useState(false);
-  const { version, isCurrent, isSet, restoredFrom, author, createdAt } = of;
+  const { version, isCurrent, isSet, restoredFrom, author, createdAt } = configurationVersion;
   return (
     <li>
       <div className="sy-conf-version">
         <strong>{t('versionNumber', { version })}</strong>
         {isCurrent && <StateBadge state="Active">{t('current')}</StateBadge>}
         <span>
-          <Time at={createdAt} />
+          <DateTime at={createdAt} />
         </span>
         <span className="sy-broken">{author.subject}</span>
         {restoredFrom !== undefined && <span>{t('restoredFrom', { version: restoredFrom })}</span>}
@@ -138,7 +140,7 @@ function VersionValues({
       api.get<ConfigurationVersion>(`${address}/versions/${version}`, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  if (error !== null) return <Problem fault={error} />;
+  if (error !== null) return <ErrorMessage fault={error} />;
   if (data === undefined) return <Loading lines={3} />;
   return (
     <CodeBlock

@@ -1,21 +1,21 @@
-/** The certificates by which a device proves itself, and the end of one that nobody should use any more. */
+/** The certificates of a device, and their revocation. */
 import { Button, Select } from '@mantine/core';
 import type { DeviceCertificateSummary } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { ShortId, Time } from '../../components/values/values.tsx';
+import { DateTime, ShortId } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { addresses } from '../estate/entity-kinds.ts';
-import { useEstateChanged } from '../estate/versioned-entities.ts';
+import { useHasPermission } from '../../session/use-session.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { useReloadEstate } from '../estate/versioned-entities.ts';
 
-const shownMost = 50;
+const displayLimit = 50;
 const reasons = [
   'Unspecified',
   'KeyCompromise',
@@ -26,21 +26,21 @@ const reasons = [
 
 export function Certificates({ physicalDeviceId }: { readonly physicalDeviceId: string }) {
   const t = useTranslate('devices');
-  const mayRevoke = useCan('dev.write', 'prov.write');
+  const mayRevoke = useHasPermission('dev.write', 'prov.write');
   const [revoked, setRevoked] = useState<string | undefined>(undefined);
-  const address = addresses.certificates(physicalDeviceId);
+  const address = estateUrls.certificates(physicalDeviceId);
   const { data, error, refetch } = useQuery({
     queryKey: ['estate', address],
     queryFn: ({ signal }) =>
       api.get<{ items: DeviceCertificateSummary[] }>(address, {
-        query: { limit: shownMost },
+        query: { limit: displayLimit },
         signal,
       }),
   });
   const items = [...(data?.items ?? [])].reverse();
   return (
     <Panel title={t('certificates.title')} flush>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={2} />}
       {data !== undefined && items.length === 0 && (
         <EmptyState icon="key" title={t('certificates.noneTitle')}>
@@ -54,7 +54,7 @@ export function Certificates({ physicalDeviceId }: { readonly physicalDeviceId: 
               <div>
                 <ShortId id={certificateSerial} />
                 <small>
-                  <Time at={notBefore} /> – <Time at={notAfter} />
+                  <DateTime at={notBefore} /> – <DateTime at={notAfter} />
                 </small>
               </div>
               <div className="sy-line-end">
@@ -84,10 +84,10 @@ export function Certificates({ physicalDeviceId }: { readonly physicalDeviceId: 
 
 function Revoke({ address, onClose }: { readonly address: string; readonly onClose: () => void }) {
   const t = useTranslate('devices');
-  const changed = useEstateChanged();
+  const changed = useReloadEstate();
   const [reason, setReason] = useState('Unspecified');
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       isDangerous
       onClose={onClose}
@@ -96,7 +96,7 @@ function Revoke({ address, onClose }: { readonly address: string; readonly onClo
       run={() => api.post(address, { body: { reason } })}
       onDone={() => {
         onClose();
-        notify(t('certificates.revoked'));
+        showToast(t('certificates.revoked'));
         changed();
       }}
     >
@@ -108,6 +108,6 @@ function Revoke({ address, onClose }: { readonly address: string; readonly onClo
         value={reason}
         onChange={(value) => setReason(value ?? 'Unspecified')}
       />
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

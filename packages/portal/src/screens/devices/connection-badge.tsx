@@ -1,9 +1,9 @@
-/** Whether a device is connected, in a word. */
+/** The connection status badge of a device. */
 import type { ConnectedDevice, DeviceConnection } from '@switchyard/contract';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
-export function Presence({
+export function ConnectionBadge({
   connection,
   enabled,
 }: {

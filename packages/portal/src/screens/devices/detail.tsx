@@ -1,61 +1,68 @@
-/** One piece of hardware: whether it is connected, where it stands, what it runs, and what it proves itself with. */
+/** The page of a device: connection, location, services and certificates. */
 import { Button } from '@mantine/core';
 import type { ConnectedDevice, PhysicalDevice } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
+import { usePathParam } from '../../app/url-params.ts';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
-import { Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
+import { DescriptionList, Loading, Page, Panel } from '../../components/layout/page.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { LabelList, PageInWait, useCommonFacts } from '../estate/detail-page.tsx';
+import { useHasPermission } from '../../session/use-session.ts';
+import { LabelList, PendingPage, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
-import { useVersioned } from '../estate/versioned-entities.ts';
-import { Delivery, PlaceServices } from '../logical-devices/device-services.tsx';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { useVersionedEntity } from '../estate/versioned-entities.ts';
+import { LogicalDeviceServices, ParameterDelivery } from '../logical-devices/device-services.tsx';
 import { Certificates } from './certificates.tsx';
-import { Presence } from './connection-badge.tsx';
-import { MoveDialogue } from './move-dialog.tsx';
-import { Claim } from './terminal-claim.tsx';
-import { askAgainMs } from './use-live-connections.ts';
+import { ConnectionBadge } from './connection-badge.tsx';
+import { MoveDialog } from './move-dialog.tsx';
+import { TerminalClaim } from './terminal-claim.tsx';
+import { pollMs } from './use-live-connections.ts';
 import './devices.css';
 
 function useConnected(physicalDeviceId: string) {
   return useQuery({
     queryKey: ['estate', 'connected', physicalDeviceId],
     queryFn: ({ signal }) =>
-      api.get<ConnectedDevice>(addresses.presenceOf(physicalDeviceId), {
+      api.get<ConnectedDevice>(estateUrls.presenceOf(physicalDeviceId), {
         signal,
         isBackground: true,
       }),
-    refetchInterval: askAgainMs,
+    refetchInterval: pollMs,
   });
 }
 
 type Connected = ReturnType<typeof useConnected>;
 
-function Connection({ of: { data, error, refetch } }: { readonly of: Connected }) {
+function Connection({
+  deviceQuery: { data, error, refetch },
+}: {
+  readonly deviceQuery: Connected;
+}) {
   const t = useTranslate('devices');
   return (
     <Panel title={t('connection')}>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={2} />}
       {data !== undefined && (
-        <Facts
+        <DescriptionList
           items={[
             [
               t('status'),
-              <Presence key="status" connection={data.connection} enabled={data.enabled} />,
+              <ConnectionBadge key="status" connection={data.connection} enabled={data.enabled} />,
             ],
-            [t('since'), data.connection.since && <Time key="since" at={data.connection.since} />],
+            [
+              t('since'),
+              data.connection.since && <DateTime key="since" at={data.connection.since} />,
+            ],
             [
               t('seen'),
-              data.connection.lastSeenAt && <Time key="seen" at={data.connection.lastSeenAt} />,
+              data.connection.lastSeenAt && <DateTime key="seen" at={data.connection.lastSeenAt} />,
             ],
             [t('node'), data.connection.node],
           ]}
@@ -65,9 +72,9 @@ function Connection({ of: { data, error, refetch } }: { readonly of: Connected }
   );
 }
 
-function Standing({ of }: { readonly of: Connected }) {
+function Location({ deviceQuery }: { readonly deviceQuery: Connected }) {
   const t = useTranslate('devices');
-  const { name, deviceId, storeId, merchantId } = of.data ?? {};
+  const { name, deviceId, storeId, merchantId } = deviceQuery.data ?? {};
   const link = (to: string, kind: 'merchants' | 'stores', id: string) => (
     <Link key={kind} className="sy-link" to={to}>
       <EntityName kind={kind} id={id} />
@@ -76,7 +83,7 @@ function Standing({ of }: { readonly of: Connected }) {
   return (
     <Panel title={t('standing')}>
       {deviceId === undefined && <p className="sy-nothing">{t('inStockText')}</p>}
-      <Facts
+      <DescriptionList
         items={[
           [
             t('place'),
@@ -94,17 +101,17 @@ function Standing({ of }: { readonly of: Connected }) {
   );
 }
 
-function Hardware({ of }: { readonly of: PhysicalDevice }) {
+function Hardware({ device }: { readonly device: PhysicalDevice }) {
   const t = useTranslate('devices');
-  const common = useCommonFacts(of.physicalDeviceId, of);
+  const common = useCommonDetails(device.physicalDeviceId, device);
   return (
     <Panel title={t('hardware')}>
-      <Facts
+      <DescriptionList
         items={[
-          [t('serialNumber'), of.serialNumber],
-          [t('model'), `${of.make} ${of.model}`],
-          [t('family'), of.family],
-          [t('tsn'), of.tsn],
+          [t('serialNumber'), device.serialNumber],
+          [t('model'), `${device.make} ${device.model}`],
+          [t('family'), device.family],
+          [t('tsn'), device.tsn],
           ...common,
         ]}
       />
@@ -112,19 +119,23 @@ function Hardware({ of }: { readonly of: PhysicalDevice }) {
   );
 }
 
-function PageActions({ of }: { readonly of: ReturnType<typeof useVersioned<PhysicalDevice>> }) {
+function PageActions({
+  deviceQuery,
+}: {
+  readonly deviceQuery: ReturnType<typeof useVersionedEntity<PhysicalDevice>>;
+}) {
   const t = useTranslate('devices');
   const navigate = useNavigate();
-  const mayWrite = useCan('prov.write');
+  const mayWrite = useHasPermission('prov.write');
   const [isMoving, setMoving] = useState(false);
-  if (of.data === undefined) return null;
-  const { physicalDeviceId } = of.data.body;
+  if (deviceQuery.data === undefined) return null;
+  const { physicalDeviceId } = deviceQuery.data.body;
   return (
     <>
       <EntityActions
         kind="device"
-        address={addresses.device(physicalDeviceId)}
-        of={of.data}
+        address={estateUrls.device(physicalDeviceId)}
+        versioned={deviceQuery.data}
         editTo={`/devices/${physicalDeviceId}/edit`}
         mayWrite={mayWrite}
         onDeleted={() => void navigate({ to: '/devices' })}
@@ -139,18 +150,19 @@ function PageActions({ of }: { readonly of: ReturnType<typeof useVersioned<Physi
           </Button>
         )}
       </EntityActions>
-      {isMoving && <MoveDialogue of={of.data.body} onClose={() => setMoving(false)} />}
+      {isMoving && <MoveDialog device={deviceQuery.data.body} onClose={() => setMoving(false)} />}
     </>
   );
 }
 
 export default function DevicePage() {
   const t = useTranslate('devices');
-  const physicalDeviceId = useParam('physicalDeviceId');
-  const query = useVersioned<PhysicalDevice>(addresses.device(physicalDeviceId));
+  const physicalDeviceId = usePathParam('physicalDeviceId');
+  const query = useVersionedEntity<PhysicalDevice>(estateUrls.device(physicalDeviceId));
   const connected = useConnected(physicalDeviceId);
-  const back = { to: '/devices', label: t('title') };
-  if (query.data === undefined) return <PageInWait of={query} title={t('one')} back={back} />;
+  const backLink = { to: '/devices', label: t('title') };
+  if (query.data === undefined)
+    return <PendingPage query={query} title={t('one')} backLink={backLink} />;
   const device = query.data.body;
   const { logicalDeviceId } = device;
   return (
@@ -158,27 +170,30 @@ export default function DevicePage() {
       title={connected.data?.name ?? device.name}
       aside={
         connected.data && (
-          <Presence connection={connected.data.connection} enabled={connected.data.enabled} />
+          <ConnectionBadge
+            connection={connected.data.connection}
+            enabled={connected.data.enabled}
+          />
         )
       }
       lead={device.tsn}
-      back={back}
-      actions={<PageActions of={query} />}
+      backLink={backLink}
+      actions={<PageActions deviceQuery={query} />}
     >
       <div className="sy-columns">
         <div className="sy-column">
-          <Connection of={connected} />
-          <Hardware of={device} />
+          <Connection deviceQuery={connected} />
+          <Hardware device={device} />
           <LabelList labels={device.labels} />
-          <Claim of={device} />
+          <TerminalClaim device={device} />
           <Certificates physicalDeviceId={physicalDeviceId} />
         </div>
         <div className="sy-column">
-          <Standing of={connected} />
+          <Location deviceQuery={connected} />
           {logicalDeviceId !== undefined && (
             <>
-              <PlaceServices logicalDeviceId={logicalDeviceId} />
-              <Delivery logicalDeviceId={logicalDeviceId} />
+              <LogicalDeviceServices logicalDeviceId={logicalDeviceId} />
+              <ParameterDelivery logicalDeviceId={logicalDeviceId} />
             </>
           )}
         </div>

@@ -1,9 +1,9 @@
-/** How the devices stand, as figures; each leads to the devices that it counts. */
+/** The device counts by status; each count links to its devices. */
 import type { DeviceCounts } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { useLive } from './use-live-connections.ts';
+import { useLiveConnections } from './use-live-connections.ts';
 import '../estate/estate.css';
 
 type Search = Readonly<Record<string, string>>;
@@ -15,7 +15,7 @@ type Tile = {
   readonly tone?: 'good' | 'warn' | 'bad';
 };
 
-/** What nobody need look at is not shown as a warning. */
+/** A count of zero has no warning colour. */
 function tilesOf(counts: DeviceCounts): Tile[] {
   const warn = (count: number) => (count > 0 ? ({ tone: 'warn' } as const) : {});
   const { devices, online, neverConnected, inStock, disabled, certificateEnding } = counts;
@@ -40,7 +40,7 @@ function tilesOf(counts: DeviceCounts): Tile[] {
   ];
 }
 
-export function CountTiles({
+export function DeviceCountTiles({
   counts,
   to,
   search,
@@ -48,9 +48,9 @@ export function CountTiles({
 }: {
   readonly counts: DeviceCounts;
   readonly to: string;
-  /** What stays in the address. */
+  /** Search parameters that the links keep. */
   readonly search: Search;
-  /** What the list is narrowed to now. */
+  /** The current filters of the list. */
   readonly current?: { readonly status?: string; readonly attention?: string };
 }) {
   const t = useTranslate('devices');
@@ -79,8 +79,8 @@ export function CountTiles({
   );
 }
 
-/** On the page of a merchant or store; where it has no device yet there is nothing to count. */
-export function FleetCounts({
+/** The counts on the page of a merchant or store; hidden if it has no device. */
+export function DeviceCountsPanel({
   merchantId,
   storeId,
   to,
@@ -91,7 +91,7 @@ export function FleetCounts({
   readonly to: string;
   readonly search: Search;
 }) {
-  const { data } = useLive({ merchantId, storeId });
+  const { data } = useLiveConnections({ merchantId, storeId });
   if (data === undefined || data.counts.devices === 0) return null;
-  return <CountTiles counts={data.counts} to={to} search={search} />;
+  return <DeviceCountTiles counts={data.counts} to={to} search={search} />;
 }

@@ -1,24 +1,24 @@
-/** Devices with their connections: of all, of a merchant or of a store; who comes and goes is seen at once. */
+/** The list of devices with live connection status, optionally of one merchant or store. */
 
 import { type ConnectedDevice, defined } from '@switchyard/contract';
 import { useLocation } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
 import { EmptyState } from '../../components/layout/page.tsx';
-import { EntityName, useNames } from '../../components/values/entity-name.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { EntityName, useEntityNames } from '../../components/values/entity-name.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { nowMs } from '../../session/clock.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
-import { addresses } from '../estate/entity-kinds.ts';
-import { useEstateChanges } from '../estate/versioned-entities.ts';
-import { Presence } from './connection-badge.tsx';
-import { CountTiles } from './device-counts.tsx';
-import type { Live, Within } from './live-connections.ts';
-import { useLive } from './use-live-connections.ts';
+import type { RowsPage } from '../../table/row-store.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { useEstateChangeCount } from '../estate/versioned-entities.ts';
+import { ConnectionBadge } from './connection-badge.tsx';
+import { DeviceCountTiles } from './device-counts.tsx';
+import type { DeviceScope, LiveConnections } from './live-connections.ts';
+import { useLiveConnections } from './use-live-connections.ts';
 import './devices.css';
 
 const filterNames = ['q', 'status', 'attention', 'merchantId', 'storeId'] as const;
@@ -26,14 +26,14 @@ type FilterName = (typeof filterNames)[number];
 const attentions = ['NeverConnected', 'InStock', 'Disabled', 'CertificateEnding'];
 const warnedMs = 30 * 86_400_000;
 
-/** `AXIUM_DX8000-10000001` is an AXIUM DX8000. */
+/** The model in a terminal serial number: `AXIUM_DX8000-10000001` is an AXIUM DX8000. */
 export const modelOf = (tsn: string): string =>
   tsn.slice(0, tsn.lastIndexOf('-')).replaceAll('_', ' ');
 export const serialOf = (tsn: string): string => tsn.slice(tsn.lastIndexOf('-') + 1);
 
 function CertificateEnd({ at }: { readonly at: string | undefined }) {
   const formats = useFormats();
-  if (at === undefined) return <Name>{undefined}</Name>;
+  if (at === undefined) return <TruncatedName>{undefined}</TruncatedName>;
   const isNear = Date.parse(at) < nowMs() + warnedMs;
   return (
     <time className={isNear ? 'sy-near-end' : undefined} dateTime={at}>
@@ -44,8 +44,8 @@ function CertificateEnd({ at }: { readonly at: string | undefined }) {
 
 function columnsOf(
   t: Translate,
-  live: Live | undefined,
-  within: Within,
+  live: LiveConnections | undefined,
+  within: DeviceScope,
 ): Column<ConnectedDevice>[] {
   const now = (row: ConnectedDevice) =>
     live?.connections.get(row.physicalDeviceId) ?? row.connection;
@@ -57,7 +57,7 @@ function columnsOf(
   const store: Column<ConnectedDevice> = {
     id: 'store',
     header: t('store'),
-    narrow: 'sub',
+    cardPosition: 'sub',
     cell: ({ storeId }) =>
       storeId === undefined ? t('inStock') : <EntityName kind="stores" id={storeId} />,
   };
@@ -65,28 +65,32 @@ function columnsOf(
     {
       id: 'name',
       header: t('place'),
-      narrow: 'lead',
-      cell: ({ name, tsn }) => <Name>{name ?? serialOf(tsn)}</Name>,
+      cardPosition: 'lead',
+      cell: ({ name, tsn }) => <TruncatedName>{name ?? serialOf(tsn)}</TruncatedName>,
     },
     {
       id: 'presence',
       header: t('connection'),
       width: '10.5rem',
-      narrow: 'trail',
-      cell: (row) => <Presence connection={now(row)} enabled={row.enabled} />,
+      cardPosition: 'trail',
+      cell: (row) => <ConnectionBadge connection={now(row)} enabled={row.enabled} />,
     },
     {
       id: 'seen',
       header: t('seen'),
       width: '10.5rem',
-      cell: (row) => <Time at={now(row).lastSeenAt} />,
+      cell: (row) => <DateTime at={now(row).lastSeenAt} />,
     },
-    { id: 'model', header: t('model'), cell: ({ tsn }) => <Name>{modelOf(tsn)}</Name> },
+    {
+      id: 'model',
+      header: t('model'),
+      cell: ({ tsn }) => <TruncatedName>{modelOf(tsn)}</TruncatedName>,
+    },
     {
       id: 'serial',
       header: t('serialNumber'),
-      narrow: 'subtrail',
-      cell: ({ tsn }) => <Name>{serialOf(tsn)}</Name>,
+      cardPosition: 'subtrail',
+      cell: ({ tsn }) => <TruncatedName>{serialOf(tsn)}</TruncatedName>,
     },
     ...(within.storeId === undefined ? [store] : []),
     ...(within.merchantId === undefined && within.storeId === undefined ? [merchant] : []),
@@ -99,11 +103,11 @@ function columnsOf(
   ];
 }
 
-function useFields(t: Translate, within: Within): FilterField<FilterName>[] {
+function useFields(t: Translate, within: DeviceScope): FilterField<FilterName>[] {
   const isOfAll = within.merchantId === undefined && within.storeId === undefined;
   const { merchantId } = useSession();
-  const merchants = useNames('merchants', isOfAll && merchantId === undefined).data;
-  const stores = useNames('stores', isOfAll).data;
+  const merchants = useEntityNames('merchants', isOfAll && merchantId === undefined).data;
+  const stores = useEntityNames('stores', isOfAll).data;
   const choice = (name: FilterName, options: readonly string[], word: string) =>
     ({
       kind: 'choice',
@@ -114,7 +118,7 @@ function useFields(t: Translate, within: Within): FilterField<FilterName>[] {
         label: t(`${word === 'status' ? 'statuses' : 'attentions'}.${each}`),
       })),
     }) as const;
-  const named = (names: ReadonlyMap<string, string> | undefined) =>
+  const toOptions = (names: ReadonlyMap<string, string> | undefined) =>
     [...(names ?? [])].map(([value, label]) => ({ value, label }));
   return [
     { kind: 'search', name: 'q', label: t('search') },
@@ -126,17 +130,24 @@ function useFields(t: Translate, within: Within): FilterField<FilterName>[] {
             kind: 'choice',
             name: 'merchantId',
             label: t('merchant'),
-            options: named(merchants),
+            options: toOptions(merchants),
           } as const,
         ]
       : []),
     ...(isOfAll
-      ? [{ kind: 'choice', name: 'storeId', label: t('store'), options: named(stores) } as const]
+      ? [
+          {
+            kind: 'choice',
+            name: 'storeId',
+            label: t('store'),
+            options: toOptions(stores),
+          } as const,
+        ]
       : []),
   ];
 }
 
-export function Fleet({
+export function DeviceList({
   merchantId,
   storeId,
 }: {
@@ -144,20 +155,20 @@ export function Fleet({
   readonly storeId?: string;
 }) {
   const t = useTranslate('devices');
-  const within: Within = { merchantId, storeId };
+  const within: DeviceScope = { merchantId, storeId };
   const isOfAll = merchantId === undefined && storeId === undefined;
   const [values, change] = useFilters(filterNames);
   const { q, status, attention } = values;
   const owners = isOfAll ? pickOwners(values) : within;
-  const live = useLive(owners);
-  const changes = useEstateChanges();
+  const live = useLiveConnections(owners);
+  const changes = useEstateChangeCount();
   const fields = useFields(t, within);
   const { pathname } = useLocation();
   const isNarrowed = Object.keys(values).length > 0;
   return (
     <>
       {live.data !== undefined && live.data.counts.devices > 0 && (
-        <CountTiles
+        <DeviceCountTiles
           counts={live.data.counts}
           to={pathname.replace(/^\/portal/, '')}
           search={isOfAll ? pickOwners(values) : { tab: 'devices' }}
@@ -183,7 +194,7 @@ export function Fleet({
           live.data?.generation ?? 0,
         ]}
         read={(cursor, signal) =>
-          api.get<RowsPage<ConnectedDevice>>(addresses.presence, {
+          api.get<RowsPage<ConnectedDevice>>(estateUrls.presence, {
             query: { q, status, attention, ...owners, cursor, limit: 200 },
             signal,
           })
@@ -206,7 +217,7 @@ export function Fleet({
 
 type Owners = { readonly merchantId?: string; readonly storeId?: string };
 
-/** Of the filters those that say whose devices they are. */
-function pickOwners({ merchantId, storeId }: Within): Owners {
+/** The filters that select the owner. */
+function pickOwners({ merchantId, storeId }: DeviceScope): Owners {
   return defined({ merchantId, storeId });
 }

@@ -1,9 +1,9 @@
-/** What hardware and its places are made of, as their forms ask for it. */
+/** The form sections of devices and logical devices. */
 import { labelsSection, type Section } from '../estate/form-fields.ts';
 
-export const placeSections: readonly Section[] = [
+export const logicalDeviceFormSections: readonly Section[] = [
   {
-    word: 'place',
+    labelKey: 'place',
     fields: [
       { name: 'storeId', kind: 'store', isRequired: true, isFixed: true },
       { name: 'name', kind: 'text', max: 100, isRequired: true },
@@ -20,11 +20,11 @@ const hardware: Section['fields'] = [
   { name: 'family', kind: 'text', max: 32, isRequired: true, hasHint: true },
 ];
 
-/** A merchant's own people register their own hardware alone. */
-export const deviceSections = (asksForMerchant: boolean): readonly Section[] => [
-  { word: 'device', fields: hardware },
+/** Users of a merchant register devices only for that merchant. */
+export const deviceFormSections = (asksForMerchant: boolean): readonly Section[] => [
+  { labelKey: 'device', fields: hardware },
   {
-    word: 'belongs',
+    labelKey: 'belongs',
     fields: [
       ...(asksForMerchant
         ? [{ name: 'merchantId', kind: 'merchant', hasHint: true } as const]

@@ -1,33 +1,36 @@
-/** Presence that stays true while it is looked at: what has changed is asked for again and again. */
+/** Keeps connection states up to date by polling for changes. */
 import type { ConnectedDevice, DeviceConnection, DeviceCounts } from '@switchyard/contract';
 
-export type Within = {
+export type DeviceScope = {
   readonly merchantId?: string | undefined;
   readonly storeId?: string | undefined;
 };
 
 type Changes = { readonly items: readonly ConnectedDevice[]; readonly nextCursor: string | null };
 
-export type ReadLive = {
+export type ConnectionsApi = {
   counts(): Promise<DeviceCounts>;
   changes(since: string, cursor: string | undefined): Promise<Changes>;
 };
 
-export type Live = {
+export type LiveConnections = {
   readonly counts: DeviceCounts;
   readonly connections: ReadonlyMap<string, DeviceConnection>;
-  /** Grows where more came than can be held: the list is to be read anew. */
+  /** Increases if too many devices changed, so the list must reload. */
   readonly generation: number;
 };
 
-/** A change is noted by the clock of one process and read by that of another. */
+/** Processes have different clocks, so requests overlap by this time. */
 const overlapMs = 5_000;
-/** 1,000 devices that came or went within one pause. */
+/** At most 1,000 changed devices per poll. */
 const pagesMost = 5;
 const heldMost = 5_000;
 
-/** @param before what was known, if anything was */
-export async function readLive(read: ReadLive, before: Live | undefined): Promise<Live> {
+/** @param before the previous state, if any */
+export async function readLiveConnections(
+  read: ConnectionsApi,
+  before: LiveConnections | undefined,
+): Promise<LiveConnections> {
   const counts = await read.counts();
   if (before === undefined) return { counts, connections: new Map(), generation: 0 };
   const since = new Date(Date.parse(before.counts.at) - overlapMs).toISOString();

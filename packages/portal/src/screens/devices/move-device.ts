@@ -1,46 +1,50 @@
-/** Moves hardware from place to place, as the single changes of which that is made. */
+/** Moves a device between logical devices, in several requests. */
 import type { LogicalDevice, PhysicalDevice } from '@switchyard/contract';
 import type { Versioned } from '../estate/versioned-entities.ts';
 
 export type MoveApi = {
   device(id: string): Promise<Versioned<PhysicalDevice>>;
-  place(id: string): Promise<Versioned<LogicalDevice>>;
+  logicalDevice(id: string): Promise<Versioned<LogicalDevice>>;
   replaceDevice(id: string, etag: string, body: unknown): Promise<unknown>;
-  fill(placeId: string, etag: string, physicalDeviceIds: readonly string[]): Promise<unknown>;
+  setHardware(
+    placeId: string,
+    etag: string,
+    physicalDeviceIds: readonly string[],
+  ): Promise<unknown>;
 };
 
-export type Move = {
+export type DeviceMove = {
   readonly physicalDeviceId: string;
-  /** Undefined: into the stock. */
-  readonly placeId: string | undefined;
-  /** Whatever stands in the place is taken out of it. */
+  /** Undefined moves the device to stock. */
+  readonly logicalDeviceId: string | undefined;
+  /** Removes the present hardware of the target. */
   readonly isSwap: boolean;
 };
 
 /**
- * Each change begins with what stands now: a move that broke off in the middle is gone on with by the
- * next press, and does nothing twice.
+ * Each request starts from the current state, so the next click continues an interrupted move and
+ * repeats nothing.
  */
 export async function moveDevice(
   api: MoveApi,
-  { physicalDeviceId, placeId, isSwap }: Move,
+  { physicalDeviceId, logicalDeviceId, isSwap }: DeviceMove,
 ): Promise<void> {
   const { body: device } = await api.device(physicalDeviceId);
   const from = device.logicalDeviceId;
-  if (from !== undefined && from !== placeId) {
-    const { body, etag } = await api.place(from);
-    const left = body.physicalDeviceIds.filter((id) => id !== physicalDeviceId);
-    await api.fill(from, etag, left);
+  if (from !== undefined && from !== logicalDeviceId) {
+    const { body, etag } = await api.logicalDevice(from);
+    const remaining = body.physicalDeviceIds.filter((id) => id !== physicalDeviceId);
+    await api.setHardware(from, etag, remaining);
   }
-  if (placeId === undefined || from === placeId) return;
-  const place = await api.place(placeId);
-  if (device.merchantId !== undefined && device.merchantId !== place.body.merchantId) {
+  if (logicalDeviceId === undefined || from === logicalDeviceId) return;
+  const target = await api.logicalDevice(logicalDeviceId);
+  if (device.merchantId !== undefined && device.merchantId !== target.body.merchantId) {
     const { body, etag } = await api.device(physicalDeviceId);
     await api.replaceDevice(physicalDeviceId, etag, {
       ...body,
-      merchantId: place.body.merchantId,
+      merchantId: target.body.merchantId,
     });
   }
-  const beside = isSwap ? [] : place.body.physicalDeviceIds;
-  await api.fill(placeId, place.etag, [...beside, physicalDeviceId]);
+  const remainingHardware = isSwap ? [] : target.body.physicalDeviceIds;
+  await api.setHardware(logicalDeviceId, target.etag, [...remainingHardware, physicalDeviceId]);
 }

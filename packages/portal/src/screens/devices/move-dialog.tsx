@@ -1,39 +1,39 @@
-/** Puts hardware into a place of a store, into another one, or back into the stock. */
+/** Moves a device to a logical device of a store, or to stock. */
 import { Radio, Select } from '@mantine/core';
 import type { LogicalDevice, PhysicalDevice } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { api, call } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { api, callApi } from '../../api/client.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { EntityPicker } from '../estate/entity-picker.tsx';
-import { replace, useEstateChanged, type Versioned } from '../estate/versioned-entities.ts';
+import { replaceEntity, useReloadEstate, type Versioned } from '../estate/versioned-entities.ts';
 import { type MoveApi, moveDevice } from './move-device.ts';
 
 const placesMost = 200;
-/** So many pieces of hardware fill a place. */
+/** The maximum number of devices per logical device. */
 const hardwareMost = 2;
 
 async function read<Body>(address: string): Promise<Versioned<Body>> {
-  const { body, headers } = await call<Body>('GET', address);
+  const { body, headers } = await callApi<Body>('GET', address);
   return { body, etag: headers.get('etag') ?? '' };
 }
 
 const moves: MoveApi = {
-  device: (id) => read(addresses.device(id)),
-  place: (id) => read(addresses.place(id)),
-  replaceDevice: (id, etag, body) => replace(addresses.device(id), etag, body),
-  fill: (placeId, etag, physicalDeviceIds) =>
-    replace(addresses.placeHardware(placeId), etag, { physicalDeviceIds }),
+  device: (id) => read(estateUrls.device(id)),
+  logicalDevice: (id) => read(estateUrls.place(id)),
+  replaceDevice: (id, etag, body) => replaceEntity(estateUrls.device(id), etag, body),
+  setHardware: (placeId, etag, physicalDeviceIds) =>
+    replaceEntity(estateUrls.placeHardware(placeId), etag, { physicalDeviceIds }),
 };
 
-function usePlaces(storeId: string) {
+function useLogicalDevices(storeId: string) {
   return useQuery({
     queryKey: ['estate', 'places', storeId],
     queryFn: ({ signal }) =>
-      api.get<{ items: LogicalDevice[] }>(addresses.places, {
+      api.get<{ items: LogicalDevice[] }>(estateUrls.places, {
         query: { storeId, limit: placesMost },
         signal,
       }),
@@ -41,27 +41,32 @@ function usePlaces(storeId: string) {
   });
 }
 
-type Aim = {
+type MoveTarget = {
   readonly to: 'place' | 'stock';
   readonly storeId: string;
   readonly placeId: string | null;
   readonly isSwap: boolean;
 };
 
-export function MoveDialogue({
-  of,
+export function MoveDialog({
+  device,
   onClose,
 }: {
-  readonly of: PhysicalDevice;
+  readonly device: PhysicalDevice;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('devices');
-  const changed = useEstateChanged();
-  const [aim, setAim] = useState<Aim>({ to: 'place', storeId: '', placeId: null, isSwap: true });
-  const { physicalDeviceId } = of;
+  const changed = useReloadEstate();
+  const [aim, setAim] = useState<MoveTarget>({
+    to: 'place',
+    storeId: '',
+    placeId: null,
+    isSwap: true,
+  });
+  const { physicalDeviceId } = device;
   const { to, placeId, isSwap } = aim;
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={t('move.title')}
@@ -70,13 +75,13 @@ export function MoveDialogue({
       run={() =>
         moveDevice(moves, {
           physicalDeviceId,
-          placeId: to === 'place' ? (placeId ?? undefined) : undefined,
+          logicalDeviceId: to === 'place' ? (placeId ?? undefined) : undefined,
           isSwap,
         })
       }
       onDone={() => {
         onClose();
-        notify(t('move.done'));
+        showToast(t('move.done'));
         changed();
       }}
     >
@@ -87,30 +92,30 @@ export function MoveDialogue({
       >
         <div className="sy-move-ways">
           <Radio value="place" label={t('move.place')} />
-          {of.logicalDeviceId !== undefined && <Radio value="stock" label={t('move.stock')} />}
+          {device.logicalDeviceId !== undefined && <Radio value="stock" label={t('move.stock')} />}
         </div>
       </Radio.Group>
-      {to === 'place' && <PlaceChoice of={of} aim={aim} onChange={setAim} />}
-    </ConfirmAction>
+      {to === 'place' && <LogicalDeviceChoice device={device} aim={aim} onChange={setAim} />}
+    </ConfirmDialog>
   );
 }
 
-/** Which place, and what becomes of the hardware that fills it. */
-function PlaceChoice({
-  of,
+/** Selects the logical device, and if its present hardware is replaced. */
+function LogicalDeviceChoice({
+  device,
   aim,
   onChange,
 }: {
-  readonly of: PhysicalDevice;
-  readonly aim: Aim;
-  readonly onChange: (aim: Aim) => void;
+  readonly device: PhysicalDevice;
+  readonly aim: MoveTarget;
+  readonly onChange: (aim: MoveTarget) => void;
 }) {
   const t = useTranslate('devices');
   const { storeId, placeId, isSwap } = aim;
-  const all = usePlaces(storeId).data?.items ?? [];
-  const places = all.filter(({ logicalDeviceId }) => logicalDeviceId !== of.logicalDeviceId);
+  const all = useLogicalDevices(storeId).data?.items ?? [];
+  const choices = all.filter(({ logicalDeviceId }) => logicalDeviceId !== device.logicalDeviceId);
   const filledBy = (id: string | null) =>
-    places.find(({ logicalDeviceId }) => logicalDeviceId === id)?.physicalDeviceIds.length ?? 0;
+    choices.find(({ logicalDeviceId }) => logicalDeviceId === id)?.physicalDeviceIds.length ?? 0;
   const filled = filledBy(placeId);
   return (
     <>
@@ -127,7 +132,7 @@ function PlaceChoice({
         searchable
         disabled={storeId === ''}
         nothingFoundMessage={t('move.noPlace')}
-        data={places.map(({ logicalDeviceId, name }) => ({ value: logicalDeviceId, label: name }))}
+        data={choices.map(({ logicalDeviceId, name }) => ({ value: logicalDeviceId, label: name }))}
         value={placeId}
         onChange={(next) => onChange({ ...aim, placeId: next, isSwap: true })}
       />

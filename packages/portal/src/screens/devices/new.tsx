@@ -1,11 +1,11 @@
-/** Hardware is registered, for a merchant or for the stock. */
+/** Registers a device for a merchant or for stock. */
 import type { PhysicalDevice } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
-import { deviceSections } from './form-sections.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { deviceFormSections } from './form-sections.ts';
 
 export default function NewDevice() {
   const t = useTranslate('devices');
@@ -14,9 +14,9 @@ export default function NewDevice() {
   return (
     <NewEntity<PhysicalDevice>
       kind="device"
-      address={addresses.devices}
-      sections={deviceSections(merchantId === undefined)}
-      back={{ to: '/devices', label: t('title') }}
+      address={estateUrls.devices}
+      sections={deviceFormSections(merchantId === undefined)}
+      backLink={{ to: '/devices', label: t('title') }}
       onMade={({ physicalDeviceId }) => void navigate({ to: `/devices/${physicalDeviceId}` })}
     />
   );

@@ -1,27 +1,27 @@
-/** Whether the organisation has proved that it has the terminal, and the dialogue for the code that the terminal shows. */
+/** Shows if the organisation has claimed the terminal, with a dialog for the claim code. */
 import { Button, TextInput } from '@mantine/core';
 import type { PhysicalDevice } from '@switchyard/contract';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { Facts, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { DescriptionList, Panel } from '../../components/layout/page.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { addresses } from '../estate/entity-kinds.ts';
-import { useEstateChanged } from '../estate/versioned-entities.ts';
+import { useHasPermission } from '../../session/use-session.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { useReloadEstate } from '../estate/versioned-entities.ts';
 
-export function Claim({ of }: { readonly of: PhysicalDevice }) {
+export function TerminalClaim({ device }: { readonly device: PhysicalDevice }) {
   const t = useTranslate('devices');
-  const mayClaim = useCan('dev.write', 'prov.write');
+  const mayClaim = useHasPermission('dev.write', 'prov.write');
   const [isOpen, setOpen] = useState(false);
-  const { physicalDeviceId, claimStatus, claimMethod, claimedAt } = of;
+  const { physicalDeviceId, claimStatus, claimMethod, claimedAt } = device;
   const isClaimed = claimStatus === 'Claimed';
   return (
     <Panel title={t('claim.title')}>
-      <Facts
+      <DescriptionList
         items={[
           [
             t('status'),
@@ -30,7 +30,7 @@ export function Claim({ of }: { readonly of: PhysicalDevice }) {
             </StateBadge>,
           ],
           [t('claim.method'), claimMethod && t(`claim.methods.${claimMethod}`)],
-          [t('since'), claimedAt && <Time key="since" at={claimedAt} />],
+          [t('since'), claimedAt && <DateTime key="since" at={claimedAt} />],
         ]}
       />
       {!isClaimed && <p className="sy-nothing">{t('claim.text')}</p>}
@@ -40,7 +40,7 @@ export function Claim({ of }: { readonly of: PhysicalDevice }) {
         </Button>
       )}
       {isOpen && (
-        <EnterCode address={addresses.claim(physicalDeviceId)} onClose={() => setOpen(false)} />
+        <EnterCode address={estateUrls.claim(physicalDeviceId)} onClose={() => setOpen(false)} />
       )}
     </Panel>
   );
@@ -54,10 +54,10 @@ function EnterCode({
   readonly onClose: () => void;
 }) {
   const t = useTranslate('devices');
-  const changed = useEstateChanged();
+  const changed = useReloadEstate();
   const [code, setCode] = useState('');
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={t('claim.open')}
@@ -65,7 +65,7 @@ function EnterCode({
       run={() => api.post(address, { body: { claimCode: code.trim() } })}
       onDone={() => {
         onClose();
-        notify(t('claim.done'));
+        showToast(t('claim.done'));
         changed();
       }}
     >
@@ -77,6 +77,6 @@ function EnterCode({
         value={code}
         onChange={({ currentTarget }) => setCode(currentTarget.value)}
       />
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

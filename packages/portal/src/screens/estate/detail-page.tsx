@@ -1,36 +1,36 @@
-/** What the pages of the estate have in common: their states, their tabs and facts that all things have. */
+/** Shared components of detail pages: status, tabs and common details. */
 import { Tabs } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
-import { useTexts } from '../../app/url-params.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { useSearchParams } from '../../app/url-params.ts';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import './estate.css';
 
-type Asked = { readonly error: unknown; readonly refetch: () => unknown };
+type QueryState = { readonly error: unknown; readonly refetch: () => unknown };
 
-/** Until there is something to show: that it is on its way, or why it is not. */
-export function PageInWait({
-  of: { error, refetch },
+/** The page while its data is loading or has failed to load. */
+export function PendingPage({
+  query: { error, refetch },
   title,
-  back,
+  backLink,
 }: {
-  readonly of: Asked;
+  readonly query: QueryState;
   readonly title: string;
-  readonly back: { readonly to: string; readonly label: string };
+  readonly backLink: { readonly to: string; readonly label: string };
 }) {
   return (
-    <Page title={title} back={back}>
+    <Page title={title} backLink={backLink}>
       {error === null || error === undefined ? (
         <Panel>
           <Loading lines={8} />
         </Panel>
       ) : (
-        <Problem fault={error} onRetry={() => void refetch()} />
+        <ErrorMessage fault={error} onRetry={() => void refetch()} />
       )}
     </Page>
   );
@@ -43,12 +43,12 @@ export function StatusBadge({ status }: { readonly status: 'Enabled' | 'Disabled
 
 export type Tab = { readonly name: string; readonly label: string; readonly content: ReactNode };
 
-/** Which tab is open stands in the address; the filters of another one do not stay. */
+/** The page address contains the open tab; other search parameters are removed. */
 export function useTab(names: readonly string[]): [string, (name: string) => void] {
-  const asked = useTexts()['tab'] ?? '';
+  const requestedTab = useSearchParams()['tab'] ?? '';
   const navigate = useNavigate();
   const first = names[0] ?? '';
-  const open = names.includes(asked) ? asked : first;
+  const open = names.includes(requestedTab) ? requestedTab : first;
   return [
     open,
     (name) =>
@@ -100,14 +100,14 @@ type Common = {
   readonly updatedAt: string;
 };
 
-/** The facts at the end of each list of facts. */
-export function useCommonFacts(id: string, of: Common) {
+/** The identifiers and times at the end of each detail list. */
+export function useCommonDetails(id: string, entity: Common) {
   const t = useTranslate('estate');
   return [
-    [t('fields.externalId'), of.externalId],
-    [t('identifier'), <CopyText key="id" text={id} label={t('identifier')} />],
-    [t('created'), <Time key="created" at={of.createdAt} />],
-    [t('updated'), <Time key="updated" at={of.updatedAt} />],
+    [t('fields.externalId'), entity.externalId],
+    [t('identifier'), <CopyableText key="id" text={id} label={t('identifier')} />],
+    [t('created'), <DateTime key="created" at={entity.createdAt} />],
+    [t('updated'), <DateTime key="updated" at={entity.updatedAt} />],
   ] as const;
 }
 
@@ -137,10 +137,12 @@ type AddressFacts = {
   readonly region?: string | undefined;
 };
 
-export function PostalAddress({ of }: { readonly of: AddressFacts | undefined }) {
-  if (of === undefined) return null;
-  const town = [of.postalCode, of.city].filter((part) => part !== undefined).join(' ');
-  const lines = [of.line1, of.line2, town, of.region].filter((line) => line !== undefined);
+export function PostalAddress({ address }: { readonly address: AddressFacts | undefined }) {
+  if (address === undefined) return null;
+  const town = [address.postalCode, address.city].filter((part) => part !== undefined).join(' ');
+  const lines = [address.line1, address.line2, town, address.region].filter(
+    (line) => line !== undefined,
+  );
   return (
     <span className="sy-address">
       {lines.map((line) => (

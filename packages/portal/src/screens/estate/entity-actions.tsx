@@ -1,39 +1,44 @@
-/** What may be done with a thing of the estate: change it, switch it on and off, delete it. */
+/** The actions of a merchant, store, device or other entity: edit, enable, disable, delete. */
 import { Button, Menu } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
 import type { EstateKind } from './entity-kinds.ts';
-import { isOutdated, replace, useEstateChanged, type Versioned } from './versioned-entities.ts';
+import {
+  isVersionConflict,
+  replaceEntity,
+  useReloadEstate,
+  type Versioned,
+} from './versioned-entities.ts';
 
 type Entity = { readonly name: string; readonly status: 'Enabled' | 'Disabled' };
-type Verb = 'enable' | 'disable' | 'delete';
+type EntityAction = 'enable' | 'disable' | 'delete';
 
 export type EntityActionsProps = {
   readonly kind: EstateKind;
   readonly address: string;
-  readonly of: Versioned<Entity>;
-  /** The page with its form. */
+  readonly versioned: Versioned<Entity>;
+  /** The path of the edit page. */
   readonly editTo: string;
   readonly mayWrite: boolean;
   readonly mayDelete?: boolean;
   readonly onDeleted: () => void;
-  /** Further items of the menu. */
+  /** More menu items. */
   readonly items?: ReactNode;
-  /** Further buttons before it. */
+  /** More buttons before the menu. */
   readonly children?: ReactNode;
 };
 
 export function EntityActions(props: EntityActionsProps) {
-  const { of, editTo, mayWrite, mayDelete = mayWrite, items, children } = props;
+  const { versioned: of, editTo, mayWrite, mayDelete = mayWrite, items, children } = props;
   const t = useTranslate('estate');
-  const [verb, setVerb] = useState<Verb | undefined>(undefined);
+  const [verb, setVerb] = useState<EntityAction | undefined>(undefined);
   if (!mayWrite) return <>{children}</>;
-  const turn: Verb = of.body.status === 'Enabled' ? 'disable' : 'enable';
+  const toggle: EntityAction = of.body.status === 'Enabled' ? 'disable' : 'enable';
   return (
     <>
       {children}
@@ -54,10 +59,10 @@ export function EntityActions(props: EntityActionsProps) {
         <Menu.Dropdown>
           {items}
           <Menu.Item
-            leftSection={<Icon name={turn === 'disable' ? 'ban' : 'check'} size={16} />}
-            onClick={() => setVerb(turn)}
+            leftSection={<Icon name={toggle === 'disable' ? 'ban' : 'check'} size={16} />}
+            onClick={() => setVerb(toggle)}
           >
-            {t(`${turn}.do`)}
+            {t(`${toggle}.do`)}
           </Menu.Item>
           {mayDelete && (
             <Menu.Item
@@ -69,24 +74,26 @@ export function EntityActions(props: EntityActionsProps) {
           )}
         </Menu.Dropdown>
       </Menu>
-      {verb !== undefined && <Asked {...props} verb={verb} onClose={() => setVerb(undefined)} />}
+      {verb !== undefined && (
+        <ActionDialog {...props} verb={verb} onClose={() => setVerb(undefined)} />
+      )}
     </>
   );
 }
 
-function Asked({
+function ActionDialog({
   kind,
   address,
-  of: { body, etag },
+  versioned: { body, etag },
   onDeleted,
   verb,
   onClose,
-}: EntityActionsProps & { readonly verb: Verb; readonly onClose: () => void }) {
+}: EntityActionsProps & { readonly verb: EntityAction; readonly onClose: () => void }) {
   const t = useTranslate('estate');
-  const changed = useEstateChanged();
+  const changed = useReloadEstate();
   const status = verb === 'enable' ? 'Enabled' : 'Disabled';
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       isDangerous={verb !== 'enable'}
       onClose={onClose}
@@ -95,16 +102,16 @@ function Asked({
       run={(): Promise<unknown> =>
         verb === 'delete'
           ? api.delete(address, { headers: { 'if-match': etag } })
-          : replace(address, etag, { ...body, status })
+          : replaceEntity(address, etag, { ...body, status })
       }
       onFault={(fault) => {
-        // The page then shows what somebody else has made of it, and the next press begins from there.
-        if (isOutdated(fault)) changed();
+        // The page reloads the version of the other user; the next click uses it.
+        if (isVersionConflict(fault)) changed();
       }}
       onDone={() => {
         onClose();
-        notify(t(`${verb}.done`, { name: body.name }));
-        // Before what is gone is asked for again.
+        showToast(t(`${verb}.done`, { name: body.name }));
+        // Navigate before the deleted entity is read again.
         if (verb === 'delete') onDeleted();
         changed();
       }}
@@ -112,6 +119,6 @@ function Asked({
       <p className="sy-dialogue-text sy-broken">
         {t(`kinds.${kind}.${verb}Text`, { name: body.name })}
       </p>
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

@@ -1,31 +1,36 @@
-/** A thing of the estate as a form on a page of its own: made, or changed without writing over others. */
+/** The form page for creating or editing an entity; concurrent changes are not overwritten. */
 import { Button } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
 import { PageForm } from '../../components/forms/page-form.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
 import type { EstateKind } from './entity-kinds.ts';
 import { FieldInput } from './field-input.tsx';
 import {
   type Body,
-  bodyOf,
   type Draft,
-  draftOf,
-  faultOf,
-  fieldsOf,
-  isComplete,
+  fieldError,
+  formDraft,
+  hasRequiredFields,
+  inlineErrors,
+  requestBody,
   type Section,
-  shownFaults,
+  sectionFields,
 } from './form-fields.ts';
-import { isOutdated, replace, useEstateChanged, useVersioned } from './versioned-entities.ts';
+import {
+  isVersionConflict,
+  replaceEntity,
+  useReloadEstate,
+  useVersionedEntity,
+} from './versioned-entities.ts';
 import './estate.css';
 
-/** What is asked for may hang on what was chosen: the adapter of a link. */
+/** The sections may depend on entered values, such as the adapter of a link. */
 export type Sections = readonly Section[] | ((draft: Draft) => readonly Section[]);
 
 const sectionsFor = (sections: Sections, draft: Draft): readonly Section[] =>
@@ -33,15 +38,15 @@ const sectionsFor = (sections: Sections, draft: Draft): readonly Section[] =>
 
 type FormProps<Result> = {
   readonly sections: Sections;
-  /** What is changed; nothing where something is made. */
+  /** The entity to edit; undefined for a new entity. */
   readonly before?: Body | undefined;
-  /** What stands in the form of something new because it was asked for from there. */
+  /** Initial values of a new entity, from the page that opened the form. */
   readonly preset?: Draft | undefined;
   readonly confirm: string;
   readonly run: (body: Body, idempotencyKey: string) => Promise<Result>;
   readonly onDone: (result: Result) => void;
   readonly onCancel: () => void;
-  /** Reads what somebody else has made of it. */
+  /** Reloads the version of the other user. */
   readonly onReload?: (() => void) | undefined;
 };
 
@@ -51,31 +56,35 @@ function EntityForm<Result>(props: FormProps<Result>) {
   const isEdit = before !== undefined;
   const [typed, setTyped] = useState<Draft>(preset ?? {});
   const [fault, setFault] = useState<unknown>(undefined);
-  const first = draftOf(fieldsOf(sectionsFor(sections, typed)), before);
-  // The fields of another adapter come with what stands in them at first.
+  const first = formDraft(sectionFields(sectionsFor(sections, typed)), before);
+  // Fields of another adapter start with their initial values.
   const draft = { ...first, ...typed };
-  const shown = sectionsFor(sections, draft);
-  const fields = fieldsOf(shown);
-  const faults = faultsByField(fault);
+  const visibleSections = sectionsFor(sections, draft);
+  const fields = sectionFields(visibleSections);
+  const faults = errorsByField(fault);
   return (
     <PageForm
       onClose={onCancel}
       confirm={confirm}
-      isDisabled={!isComplete(fields, draft)}
-      shownFields={shownFaults(faults, fields)}
+      isDisabled={!hasRequiredFields(fields, draft)}
+      inlineErrorFields={inlineErrors(faults, fields)}
       onFault={setFault}
-      run={(key) => run(bodyOf(fields, draft, before), key)}
+      run={(key) => run(requestBody(fields, draft, before), key)}
       onDone={onDone}
     >
-      {shown.map(({ word, fields: of }, section) => (
-        <Panel key={word} title={t(`sections.${word}`)}>
-          <div className={of.some(({ kind }) => kind === 'labels') ? undefined : 'sy-form-grid'}>
-            {of.map((field, at) => (
+      {visibleSections.map(({ labelKey, fields: sectionFields }, section) => (
+        <Panel key={labelKey} title={t(`sections.${labelKey}`)}>
+          <div
+            className={
+              sectionFields.some(({ kind }) => kind === 'labels') ? undefined : 'sy-form-grid'
+            }
+          >
+            {sectionFields.map((field, at) => (
               <FieldInput
                 key={field.name}
                 field={field}
                 value={draft[field.name] ?? ''}
-                error={faultOf(faults, field.name)}
+                error={fieldError(faults, field.name)}
                 isEdit={isEdit}
                 isFirst={section === 0 && at === 0}
                 onChange={(value) => setTyped((now) => ({ ...now, [field.name]: value }))}
@@ -84,7 +93,7 @@ function EntityForm<Result>(props: FormProps<Result>) {
           </div>
         </Panel>
       ))}
-      {isOutdated(fault) && onReload !== undefined && (
+      {isVersionConflict(fault) && onReload !== undefined && (
         <div className="sy-outdated">
           <p>{t('outdated')}</p>
           <Button variant="default" size="xs" onClick={onReload}>
@@ -96,28 +105,28 @@ function EntityForm<Result>(props: FormProps<Result>) {
   );
 }
 
-type Back = { readonly to: string; readonly label: string };
+type BackLink = { readonly to: string; readonly label: string };
 
 export function NewEntity<Result>({
   kind,
   address,
   sections,
   preset,
-  back,
+  backLink,
   onMade,
 }: {
   readonly kind: EstateKind;
   readonly address: string;
   readonly sections: Sections;
   readonly preset?: Draft | undefined;
-  readonly back: Back;
+  readonly backLink: BackLink;
   readonly onMade: (made: Result) => void;
 }) {
   const t = useTranslate('estate');
   const navigate = useNavigate();
-  const changed = useEstateChanged();
+  const changed = useReloadEstate();
   return (
-    <Page title={t(`kinds.${kind}.new`)} lead={t(`kinds.${kind}.lead`)} back={back}>
+    <Page title={t(`kinds.${kind}.new`)} lead={t(`kinds.${kind}.lead`)} backLink={backLink}>
       <EntityForm<Result>
         sections={sections}
         preset={preset}
@@ -125,10 +134,10 @@ export function NewEntity<Result>({
         run={(body, idempotencyKey) => api.post<Result>(address, { body, idempotencyKey })}
         onDone={(made) => {
           changed();
-          notify(t(`kinds.${kind}.made`));
+          showToast(t(`kinds.${kind}.made`));
           onMade(made);
         }}
-        onCancel={() => void navigate({ to: back.to })}
+        onCancel={() => void navigate({ to: backLink.to })}
       />
     </Page>
   );
@@ -138,30 +147,30 @@ export function EditEntity({
   kind,
   address,
   sections,
-  back,
+  backPath,
 }: {
   readonly kind: EstateKind;
   readonly address: string;
   readonly sections: Sections;
-  /** The page of the thing: there one goes back to, done or not. */
-  readonly back: string;
+  /** The page of the entity, to which the form returns. */
+  readonly backPath: string;
 }) {
   const t = useTranslate('estate');
   const navigate = useNavigate();
-  const changed = useEstateChanged();
-  const { data, error, refetch } = useVersioned<Body>(address);
-  const leave = () => void navigate({ to: back });
+  const changed = useReloadEstate();
+  const { data, error, refetch } = useVersionedEntity<Body>(address);
+  const leave = () => void navigate({ to: backPath });
   const name = String(data?.body['name'] ?? '');
   return (
     <Page
       title={t(`kinds.${kind}.edit`)}
-      back={{ to: back, label: name === '' ? t(`kinds.${kind}.one`) : name }}
+      backLink={{ to: backPath, label: name === '' ? t(`kinds.${kind}.one`) : name }}
     >
       {data === undefined &&
         (error === null ? (
           <Loading lines={8} />
         ) : (
-          <Problem fault={error} onRetry={() => void refetch()} />
+          <ErrorMessage fault={error} onRetry={() => void refetch()} />
         ))}
       {data !== undefined && (
         <Edited
@@ -169,11 +178,11 @@ export function EditEntity({
           first={data}
           sections={sections}
           confirm={t('save')}
-          run={(body, etag) => replace(address, etag, body)}
+          run={(body, etag) => replaceEntity(address, etag, body)}
           reload={async () => (await refetch()).data}
           onDone={() => {
             changed();
-            notify(t(`kinds.${kind}.changed`));
+            showToast(t(`kinds.${kind}.changed`));
             leave();
           }}
           onCancel={leave}
@@ -185,7 +194,7 @@ export function EditEntity({
 
 type Read = { readonly body: Body; readonly etag: string };
 
-/** Holds on to what the form was opened with: what is read meanwhile in the background does not move it. */
+/** Keeps the version that the form was opened with; background reloads do not change it. */
 function Edited({
   first,
   sections,

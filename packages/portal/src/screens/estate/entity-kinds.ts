@@ -1,4 +1,4 @@
-/** The things of the estate: what each is called in the words, where it is read, and where it is shown. */
+/** The entity kinds and their API URLs. */
 
 export type EstateKind =
   | 'merchant'
@@ -11,7 +11,7 @@ export type EstateKind =
 
 const base = '/provisioning/v2';
 
-export const addresses = {
+export const estateUrls = {
   merchants: `${base}/merchants`,
   stores: `${base}/stores`,
   places: `${base}/logical-devices`,

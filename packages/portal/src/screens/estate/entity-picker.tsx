@@ -1,4 +1,4 @@
-/** Chooses one of many merchants or stores by the beginning of its name. */
+/** Selects a merchant or a store by the beginning of its name. */
 import { Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
@@ -7,12 +7,16 @@ import { api } from '../../api/client.ts';
 import { useEntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
-type Found = { readonly name: string; readonly merchantId?: string; readonly storeId?: string };
+type FoundEntity = {
+  readonly name: string;
+  readonly merchantId?: string;
+  readonly storeId?: string;
+};
 
-const shownMost = 50;
+const displayLimit = 50;
 const pauseMs = 250;
 
-const idOf = (kind: 'merchants' | 'stores', { merchantId, storeId }: Found): string =>
+const idOf = (kind: 'merchants' | 'stores', { merchantId, storeId }: FoundEntity): string =>
   (kind === 'merchants' ? merchantId : storeId) ?? '';
 
 export function EntityPicker({
@@ -33,7 +37,7 @@ export function EntityPicker({
   readonly error?: string | undefined;
   readonly isRequired?: boolean;
   readonly isDisabled?: boolean;
-  /** Stores of this merchant alone. */
+  /** Lists only the stores of this merchant. */
   readonly merchantId?: string | undefined;
   readonly onChange: (id: string) => void;
 }) {
@@ -41,20 +45,20 @@ export function EntityPicker({
   const chosen = useEntityName(kind, value === '' ? undefined : value);
   const [typed, setTyped] = useState('');
   const [settled] = useDebouncedValue(typed === chosen ? '' : typed.trim(), pauseMs);
-  const found = useQuery({
+  const search = useQuery({
     queryKey: ['estate', 'picker', kind, merchantId, settled],
     queryFn: ({ signal }) =>
-      api.get<{ items: Found[] }>(`/provisioning/v2/${kind}`, {
-        query: { name: settled, merchantId, limit: shownMost },
+      api.get<{ items: FoundEntity[] }>(`/provisioning/v2/${kind}`, {
+        query: { name: settled, merchantId, limit: displayLimit },
         signal,
       }),
     enabled: !isDisabled,
   });
-  const options = (found.data?.items ?? []).map((item) => ({
+  const options = (search.data?.items ?? []).map((item) => ({
     value: idOf(kind, item),
     label: item.name,
   }));
-  const isShown = value === '' || options.some((option) => option.value === value);
+  const isListed = value === '' || options.some((option) => option.value === value);
   return (
     <Select
       label={label}
@@ -64,10 +68,10 @@ export function EntityPicker({
       disabled={isDisabled}
       searchable
       clearable={!isRequired}
-      data={isShown ? options : [{ value, label: chosen ?? value }, ...options]}
-      // The platform has looked already: what it found is shown whole.
+      data={isListed ? options : [{ value, label: chosen ?? value }, ...options]}
+      // The platform has already filtered the results.
       filter={({ options: all }) => all}
-      nothingFoundMessage={found.isPending ? t('picker.looking') : t('picker.none')}
+      nothingFoundMessage={search.isPending ? t('picker.looking') : t('picker.none')}
       searchValue={typed}
       onSearchChange={setTyped}
       value={value === '' ? null : value}

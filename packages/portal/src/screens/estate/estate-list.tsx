@@ -1,19 +1,19 @@
-/** A list of provisioned things: found by name, external identifier, state and where they belong. */
+/** A list of merchants, stores or other entities with filters. */
 
 import { defined } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
 import type { IconName } from '../../components/icon.tsx';
 import { EmptyState } from '../../components/layout/page.tsx';
-import { useNames } from '../../components/values/entity-name.tsx';
+import { useEntityNames } from '../../components/values/entity-name.tsx';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
+import type { RowsPage } from '../../table/row-store.ts';
 import { StatusBadge } from './detail-page.tsx';
 import type { EstateKind } from './entity-kinds.ts';
-import { useEstateChanges } from './versioned-entities.ts';
+import { useEstateChangeCount } from './versioned-entities.ts';
 
 const filterNames = ['name', 'externalId', 'status', 'merchantId', 'storeId'] as const;
 type FilterName = (typeof filterNames)[number];
@@ -26,11 +26,11 @@ export type EstateListProps<Row> = {
   readonly columns: readonly Column<Row>[];
   readonly rowKey: (row: Row) => string;
   readonly rowTo: (row: Row) => string;
-  /** Where they belong, beside name, identifier and state. */
+  /** Owner filters, in addition to name, identifier and status. */
   readonly owners?: readonly ('merchantId' | 'storeId')[];
-  /** What the list is narrowed to for good: those of a merchant. */
+  /** Fixed filters, such as the merchant of the page. */
   readonly within?: Readonly<Record<string, string>>;
-  /** The name under which views of it are kept. */
+  /** The name of the list for saved views. */
   readonly views?: string;
 };
 
@@ -38,9 +38,9 @@ function useFields(owners: readonly string[]): FilterField<FilterName>[] {
   const t = useTranslate('estate');
   const { merchantId } = useSession();
   const ofMerchants = owners.includes('merchantId') && merchantId === undefined;
-  const merchants = useNames('merchants', ofMerchants).data;
-  const stores = useNames('stores', owners.includes('storeId')).data;
-  const named = (names: ReadonlyMap<string, string> | undefined) =>
+  const merchants = useEntityNames('merchants', ofMerchants).data;
+  const stores = useEntityNames('stores', owners.includes('storeId')).data;
+  const toOptions = (names: ReadonlyMap<string, string> | undefined) =>
     [...(names ?? [])].map(([value, label]) => ({ value, label }));
   const fields: FilterField<FilterName>[] = [
     { kind: 'search', name: 'name', label: t('filters.name') },
@@ -56,11 +56,11 @@ function useFields(owners: readonly string[]): FilterField<FilterName>[] {
     },
   ];
   if (ofMerchants) {
-    const options = named(merchants);
+    const options = toOptions(merchants);
     fields.push({ kind: 'choice', name: 'merchantId', label: t('fields.merchantId'), options });
   }
   if (owners.includes('storeId')) {
-    const options = named(stores);
+    const options = toOptions(stores);
     fields.push({ kind: 'choice', name: 'storeId', label: t('fields.storeId'), options });
   }
   return fields;
@@ -72,14 +72,14 @@ export function EstateList<Row extends { readonly status: 'Enabled' | 'Disabled'
   const { kind, address, icon, columns, rowKey, rowTo, owners = [], within = {}, views } = props;
   const t = useTranslate('estate');
   const [values, change] = useFilters(filterNames);
-  const changes = useEstateChanges();
+  const changes = useEstateChangeCount();
   const fields = useFields(owners);
   const isNarrowed = Object.keys(values).length > 0;
   const status: Column<Row> = {
     id: 'status',
     header: t('status'),
     width: '9rem',
-    narrow: 'trail',
+    cardPosition: 'trail',
     cell: (row) => <StatusBadge status={row.status} />,
   };
   return (

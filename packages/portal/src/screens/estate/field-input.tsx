@@ -1,7 +1,7 @@
-/** A field of a form, as its kind is typed or chosen. */
+/** Renders the input of a form field by its kind. */
 import { MultiSelect, Select, Switch, TagsInput, TextInput } from '@mantine/core';
 import { useMemo } from 'react';
-import { useNames } from '../../components/values/entity-name.tsx';
+import { useEntityNames } from '../../components/values/entity-name.tsx';
 import { useLanguage, useTranslate } from '../../locales/index.ts';
 import { countryNames, timeZones } from './countries-and-time-zones.ts';
 import { EntityPicker } from './entity-picker.tsx';
@@ -12,7 +12,7 @@ export type FieldInputProps = {
   readonly field: Field;
   readonly value: DraftValue;
   readonly error: string | undefined;
-  /** Where a thing is changed that was made before. */
+  /** True if the form edits an existing entity. */
   readonly isEdit: boolean;
   readonly isFirst: boolean;
   readonly onChange: (value: DraftValue) => void;
@@ -32,7 +32,7 @@ export function FieldInput(props: FieldInputProps) {
     description: field.hasHint ? t(`hints.${field.name}`) : undefined,
     error,
     disabled: isEdit && field.isFixed === true,
-    // So that fields in one line stand in one line, with or without a hint.
+    // Keeps inputs of one row aligned, with or without a hint.
     inputWrapperOrder: ['label', 'input', 'description', 'error'] as Order,
   };
   switch (field.kind) {
@@ -103,14 +103,14 @@ function useOptions({ kind, options = [] }: Field) {
   }, [kind, options, language, t]);
 }
 
-/** The few acquirers of an organisation are all there to choose from. */
+/** An organisation has few acquirer links, so one page contains all of them. */
 function LinkChoice({
   field,
   value,
   common,
   onChange,
 }: FieldInputProps & { readonly common: Common }) {
-  const links = useNames('acquirer-links').data;
+  const links = useEntityNames('acquirer-links').data;
   return (
     <Select
       {...common}

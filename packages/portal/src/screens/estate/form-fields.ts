@@ -1,4 +1,7 @@
-/** Forms as tables: which members of a body can be typed, how each is shown, and how it is read back. */
+/**
+ * Describes forms as data: the fields of a request body, their inputs, and the conversion in both
+ * directions.
+ */
 
 export type FieldKind =
   | 'text'
@@ -17,24 +20,24 @@ export type FieldKind =
   | 'link';
 
 export type Field = {
-  /** The path in the body as refusals name it: `address.line1`. */
+  /** The path in the request body, as errors name it: `address.line1`. */
   readonly name: string;
   readonly kind: FieldKind;
   readonly isRequired?: true;
   readonly max?: number;
-  /** Of a choice: values that the API knows; their words are `options.{value}`. */
+  /** The API values of a choice; their labels are `options.{value}`. */
   readonly options?: readonly string[];
-  /** What stands in it at first, where a thing is made. */
+  /** The initial value of a new entity. */
   readonly first?: DraftValue;
-  /** Stays as it was made. */
+  /** The value cannot be changed after creation. */
   readonly isFixed?: true;
-  /** A line below it says more: `hints.{name}`. */
+  /** A hint below the field: `hints.{name}`. */
   readonly hasHint?: true;
 };
 
 export type Section = {
-  /** A word of `sections`. */
-  readonly word: string;
+  /** A key of `sections`. */
+  readonly labelKey: string;
   readonly fields: readonly Field[];
 };
 
@@ -46,7 +49,7 @@ export type Body = Readonly<Record<string, unknown>>;
 export const labelsField: Field = { name: 'labels', kind: 'labels' };
 
 export const addressSection: Section = {
-  word: 'address',
+  labelKey: 'address',
   fields: [
     { name: 'address.line1', kind: 'text', max: 100 },
     { name: 'address.line2', kind: 'text', max: 100 },
@@ -56,9 +59,9 @@ export const addressSection: Section = {
   ],
 };
 
-export const labelsSection: Section = { word: 'labels', fields: [labelsField] };
+export const labelsSection: Section = { labelKey: 'labels', fields: [labelsField] };
 
-export const fieldsOf = (sections: readonly Section[]): Field[] =>
+export const sectionFields = (sections: readonly Section[]): Field[] =>
   sections.flatMap(({ fields }) => [...fields]);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
@@ -92,8 +95,8 @@ function draftValue(field: Field, value: unknown): DraftValue {
   }
 }
 
-/** What stands in the form at first: of something that is there, or of something new. */
-export function draftOf(fields: readonly Field[], body: Body | undefined): Draft {
+/** The initial form values, of an existing or a new entity. */
+export function formDraft(fields: readonly Field[], body: Body | undefined): Draft {
   return Object.fromEntries(
     fields.map((field) => [
       field.name,
@@ -106,13 +109,16 @@ function isPairs(value: DraftValue): value is readonly LabelPair[] {
   return Array.isArray(value) && value.every((each) => Array.isArray(each));
 }
 
-/** Undefined where the member is left out. What is no number stays a text, so that the platform says so. */
-function memberOf({ kind }: Field, value: DraftValue | undefined): unknown {
+/**
+ * Returns undefined for an omitted member. An invalid number is sent as text, so that the platform
+ * reports the error.
+ */
+function bodyValue({ kind }: Field, value: DraftValue | undefined): unknown {
   if (value === undefined) return undefined;
   if (typeof value === 'boolean') return value;
   if (kind === 'labels' && isPairs(value)) {
-    const given = value.filter(([key, text]) => key.trim() !== '' || text.trim() !== '');
-    return Object.fromEntries(given.map(([key, text]) => [key.trim(), text.trim()]));
+    const filledPairs = value.filter(([key, text]) => key.trim() !== '' || text.trim() !== '');
+    return Object.fromEntries(filledPairs.map(([key, text]) => [key.trim(), text.trim()]));
   }
   if (typeof value !== 'string') return value.length === 0 ? undefined : [...value];
   const text = value.trim();
@@ -120,7 +126,7 @@ function memberOf({ kind }: Field, value: DraftValue | undefined): unknown {
   return kind === 'number' && /^-?\d{1,15}$/.test(text) ? Number(text) : text;
 }
 
-function put(body: Record<string, unknown>, path: readonly string[], value: unknown): void {
+function setValueAt(body: Record<string, unknown>, path: readonly string[], value: unknown): void {
   const [first = '', ...rest] = path;
   if (rest.length === 0) {
     if (value === undefined) delete body[first];
@@ -128,24 +134,25 @@ function put(body: Record<string, unknown>, path: readonly string[], value: unkn
     return;
   }
   const inner = isObject(body[first]) ? (body[first] as Record<string, unknown>) : {};
-  put(inner, rest, value);
+  setValueAt(inner, rest, value);
   if (Object.keys(inner).length === 0) delete body[first];
   else body[first] = inner;
 }
 
-/** The body to send: what the form does not show stays as it was. */
-export function bodyOf(
+/** The request body; members that the form does not show stay unchanged. */
+export function requestBody(
   fields: readonly Field[],
   draft: Draft,
   before: Body = {},
 ): Record<string, unknown> {
   const body = structuredClone(before) as Record<string, unknown>;
-  for (const field of fields) put(body, field.name.split('.'), memberOf(field, draft[field.name]));
+  for (const field of fields)
+    setValueAt(body, field.name.split('.'), bodyValue(field, draft[field.name]));
   return body;
 }
 
-/** The fault of a field: its own, or one of something within it. */
-export function faultOf(
+/** The error of a field or of a member inside it. */
+export function fieldError(
   faults: Readonly<Record<string, string>>,
   name: string,
 ): string | undefined {
@@ -154,8 +161,8 @@ export function faultOf(
   return within === undefined ? undefined : faults[within];
 }
 
-/** Which faults some field of the form shows; the others are told below it. */
-export function shownFaults(
+/** The errors that form fields show; the form lists all others. */
+export function inlineErrors(
   faults: Readonly<Record<string, string>>,
   fields: readonly Field[],
 ): string[] {
@@ -165,9 +172,9 @@ export function shownFaults(
   );
 }
 
-/** What has to be there before it is worth sending. */
-export function isComplete(fields: readonly Field[], draft: Draft): boolean {
+/** Whether all required fields have a value. */
+export function hasRequiredFields(fields: readonly Field[], draft: Draft): boolean {
   return fields.every(
-    (field) => field.isRequired === undefined || memberOf(field, draft[field.name]) !== undefined,
+    (field) => field.isRequired === undefined || bodyValue(field, draft[field.name]) !== undefined,
   );
 }

@@ -1,4 +1,4 @@
-/** Labels: short texts under names, by which things are found and grouped. */
+/** Edits labels: key and value pairs for search and grouping. */
 import { ActionIcon, Button, Input, TextInput } from '@mantine/core';
 import { Icon } from '../../components/icon.tsx';
 import { useTranslate } from '../../locales/index.ts';

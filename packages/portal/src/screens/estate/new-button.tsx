@@ -1,4 +1,4 @@
-/** Leads to the form in which a thing is made. */
+/** The button to the form for a new entity. */
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Icon } from '../../components/icon.tsx';
@@ -13,7 +13,7 @@ export function NewButton({
 }: {
   readonly kind: EstateKind;
   readonly to: string;
-  /** What the form is to begin with. */
+  /** Initial values of the form, as search parameters. */
   readonly search?: Readonly<Record<string, string>>;
   readonly isSmall?: boolean;
 }) {

@@ -1,14 +1,17 @@
-/** The services of a merchant, a store or a place: which can be set, what is set there, which are active. */
+/**
+ * Lists the services of a merchant, a store or a logical device with their activation and
+ * configuration status.
+ */
 import type { ConfigurableService, ServiceActivation } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
+import { useHasPermission } from '../../session/use-session.ts';
 import './estate.css';
 
 export type SettingsLevel = 'merchants' | 'stores' | 'logical-devices';
@@ -17,7 +20,7 @@ const levelNames = {
   stores: 'Store',
   'logical-devices': 'LogicalDevice',
 } as const;
-const shownMost = 200;
+const displayLimit = 200;
 
 type Read = {
   readonly services: readonly ConfigurableService[];
@@ -27,11 +30,11 @@ type Read = {
 async function read(level: SettingsLevel, entityId: string, signal: AbortSignal): Promise<Read> {
   const [services, activations] = await Promise.all([
     api.get<{ items: ConfigurableService[] }>(`/configuration/v1/${level}/${entityId}/services`, {
-      query: { limit: shownMost },
+      query: { limit: displayLimit },
       signal,
     }),
     api.get<{ items: ServiceActivation[] }>('/service-catalog/v1/activations', {
-      query: { level: levelNames[level], entityId, limit: shownMost },
+      query: { level: levelNames[level], entityId, limit: displayLimit },
       signal,
     }),
   ]);
@@ -41,11 +44,11 @@ async function read(level: SettingsLevel, entityId: string, signal: AbortSignal)
   };
 }
 
-export function useMaySeeSettings(): boolean {
-  return useCan('conf.read');
+export function useCanReadConfiguration(): boolean {
+  return useHasPermission('conf.read');
 }
 
-export function ServiceSettings({
+export function ServiceOverview({
   level,
   entityId,
 }: {
@@ -59,7 +62,7 @@ export function ServiceSettings({
   });
   return (
     <Panel title={t('settings.title')} flush>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={4} />}
       {data?.services.length === 0 && (
         <EmptyState icon="configuration" title={t('settings.noneTitle')}>
@@ -71,7 +74,7 @@ export function ServiceSettings({
           {data.services.map((service) => (
             <ServiceLine
               key={service.serviceId}
-              of={service}
+              service={service}
               activation={data.activations.get(service.serviceId)}
               search={{ level, entityId, serviceId: service.serviceId }}
             />
@@ -83,11 +86,11 @@ export function ServiceSettings({
 }
 
 function ServiceLine({
-  of,
+  service,
   activation,
   search,
 }: {
-  readonly of: ConfigurableService;
+  readonly service: ConfigurableService;
   readonly activation: ServiceActivation | undefined;
   readonly search: Readonly<Record<string, string>>;
 }) {
@@ -96,14 +99,14 @@ function ServiceLine({
     <li>
       <div>
         <Link className="sy-link sy-broken" to="/configuration" search={search as never}>
-          {of.name}
+          {service.name}
         </Link>
         <small>
-          {of.domain} · {t(of.isSet ? 'settings.own' : 'settings.inherited')}
-          {of.updatedAt !== undefined && (
+          {service.domain} · {t(service.isSet ? 'settings.own' : 'settings.inherited')}
+          {service.updatedAt !== undefined && (
             <>
               {' · '}
-              <Time at={of.updatedAt} />
+              <DateTime at={service.updatedAt} />
             </>
           )}
         </small>

@@ -1,29 +1,30 @@
-/** Things of the estate as they are read, with the version that a change has to name. */
+/** Loads entities with their ETag, which an update must send. */
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useCallback, useSyncExternalStore } from 'react';
 import { isProblem } from '../../api/api-errors.ts';
-import { api, call } from '../../api/client.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
+import { api, callApi } from '../../api/client.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
 
 export type Versioned<Body> = { readonly body: Body; readonly etag: string };
 
-export function useVersioned<Body>(address: string, isWanted = true) {
+export function useVersionedEntity<Body>(address: string, isWanted = true) {
   return useQuery({
     queryKey: ['estate', address],
     queryFn: async ({ signal }): Promise<Versioned<Body>> => {
-      const { body, headers } = await call<Body>('GET', address, { signal });
+      const { body, headers } = await callApi<Body>('GET', address, { signal });
       return { body, etag: headers.get('etag') ?? '' };
     },
     enabled: isWanted,
   });
 }
 
-/** Nobody else's change is written over: whoever was slower is told so. */
-export function replace<Body>(address: string, etag: string, body: unknown): Promise<Body> {
+/** Replaces an entity only if its version is unchanged; otherwise the request fails with 412. */
+export function replaceEntity<Body>(address: string, etag: string, body: unknown): Promise<Body> {
   return api.put<Body>(address, { body, headers: { 'if-match': etag } });
 }
 
-export const isOutdated = (fault: unknown): boolean => isProblem(fault, 'precondition_failed');
+export const isVersionConflict = (fault: unknown): boolean =>
+  isProblem(fault, 'precondition_failed');
 
 let changes = 0;
 const listeners = new Set<() => void>();
@@ -33,17 +34,17 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Part of the key of each list here: a change makes another list of it, which is read anew. */
-export function useEstateChanges(): number {
+/** Part of each list key: a change gives the list a new key, so it reloads. */
+export function useEstateChangeCount(): number {
   return useSyncExternalStore(subscribe, () => changes);
 }
 
-/** To be called after each change: names, lists and pages are read anew. */
-export function useEstateChanged(): () => void {
+/** Call this after each change, so that names, lists and pages reload. */
+export function useReloadEstate(): () => void {
   const client = useQueryClient();
   return useCallback(() => {
     changes += 1;
-    forgetLists('["estate"');
+    discardLists('["estate"');
     for (const queryKey of [['estate'], ['names'], ['name'], ['has-one']]) {
       void client.invalidateQueries({ queryKey });
     }

@@ -1,40 +1,46 @@
-/** One event: all that it says, what it is about, and to which endpoints it went. */
+/** The page of an event: data, related object and deliveries. */
 import { Button } from '@mantine/core';
 import type { FeedItem, WebhookDelivery } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
+import { usePathParam } from '../../app/url-params.ts';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
-import { EmptyState, Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
+import {
+  DescriptionList,
+  EmptyState,
+  Loading,
+  Page,
+  Panel,
+} from '../../components/layout/page.tsx';
 import { CodeBlock } from '../../components/values/code-block.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
+import { useHasPermission } from '../../session/use-session.ts';
 import { DeliveryTable } from '../webhooks/recent-deliveries.tsx';
-import { deliveriesAddress, useEventTypes } from '../webhooks/webhook-queries.ts';
-import { readEvent, subjectOf } from './read-events.ts';
+import { deliveriesUrl, useEventTypes } from '../webhooks/webhook-queries.ts';
+import { readEvent, subjectPath } from './read-events.ts';
 import '../webhooks/webhooks.css';
 
 const deliveriesMost = 50;
 
 export default function EventDetail() {
   const t = useTranslate('events');
-  const position = Number(useParam('position'));
+  const position = Number(usePathParam('position'));
   const { data, error, isSuccess, refetch } = useQuery({
     queryKey: ['event', position],
     queryFn: async ({ signal }) => (await readEvent(position, signal)) ?? null,
     enabled: Number.isSafeInteger(position) && position > 0,
   });
-  const back = { to: '/events', label: t('title') };
+  const backLink = { to: '/events', label: t('title') };
   if (data === undefined || data === null) {
     const isThere = Number.isSafeInteger(position) && position > 0 && !isSuccess;
     return (
-      <Page title={t('event')} back={back}>
-        {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      <Page title={t('event')} backLink={backLink}>
+        {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
         {error === null && isThere && <Loading lines={8} />}
         {error === null && !isThere && (
           <EmptyState icon="events" title={t('gone.title')}>
@@ -45,7 +51,12 @@ export default function EventDetail() {
     );
   }
   return (
-    <Page title={data.type} lead={<Meaning of={data} />} back={back} actions={<Ways of={data} />}>
+    <Page
+      title={data.type}
+      lead={<Meaning feedItem={data} />}
+      backLink={backLink}
+      actions={<Ways feedItem={data} />}
+    >
       <div className="sy-hook-columns">
         <About item={data} />
         <Deliveries eventId={data.eventId} />
@@ -65,29 +76,29 @@ export default function EventDetail() {
   );
 }
 
-function Meaning({ of: { type } }: { readonly of: FeedItem }) {
+function Meaning({ feedItem: { type } }: { readonly feedItem: FeedItem }) {
   const types = useEventTypes().data?.items;
   return types?.find((each) => each.type === type)?.description ?? '';
 }
 
-function Ways({ of }: { readonly of: FeedItem }) {
+function Ways({ feedItem }: { readonly feedItem: FeedItem }) {
   const t = useTranslate('events');
-  const subject = subjectOf(of);
-  const maySee = useCan('rep.read', 'pay.read', 'dev.read', 'prov.read');
+  const subject = subjectPath(feedItem);
+  const maySee = useHasPermission('rep.read', 'pay.read', 'dev.read', 'prov.read');
   return (
     <>
       <Button
         component={Link}
-        to={`/events/${of.position - 1}`}
+        to={`/events/${feedItem.position - 1}`}
         variant="default"
         aria-label={t('before')}
-        disabled={of.position <= 1}
+        disabled={feedItem.position <= 1}
       >
         <Icon name="chevronLeft" size={16} />
       </Button>
       <Button
         component={Link}
-        to={`/events/${of.position + 1}`}
+        to={`/events/${feedItem.position + 1}`}
         variant="default"
         aria-label={t('after')}
       >
@@ -107,9 +118,9 @@ function About({ item }: { readonly item: FeedItem }) {
   const { merchantId, sequence } = item.data;
   return (
     <Panel title={t('about')}>
-      <Facts
+      <DescriptionList
         items={[
-          [t('at'), <Time key="at" at={item.timestamp} exact />],
+          [t('at'), <DateTime key="at" at={item.timestamp} exact />],
           [t('position'), String(item.position)],
           [t('sequence'), typeof sequence === 'number' ? String(sequence) : undefined],
           [
@@ -118,7 +129,7 @@ function About({ item }: { readonly item: FeedItem }) {
               <EntityName key="merchant" kind="merchants" id={merchantId} />
             ) : undefined,
           ],
-          [t('identifier'), <CopyText key="id" text={item.eventId} label={t('identifier')} />],
+          [t('identifier'), <CopyableText key="id" text={item.eventId} label={t('identifier')} />],
         ]}
       />
     </Panel>
@@ -130,7 +141,7 @@ function Deliveries({ eventId }: { readonly eventId: string }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['event-deliveries', eventId],
     queryFn: ({ signal }) =>
-      api.get<{ items: WebhookDelivery[] }>(deliveriesAddress, {
+      api.get<{ items: WebhookDelivery[] }>(deliveriesUrl, {
         query: { eventId, limit: deliveriesMost },
         signal,
       }),
@@ -138,12 +149,12 @@ function Deliveries({ eventId }: { readonly eventId: string }) {
   const items = data?.items ?? [];
   return (
     <Panel title={t('deliveries')} flush>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={3} />}
       {data !== undefined && items.length === 0 && (
         <EmptyState icon="webhooks" title={t('noDeliveries')} />
       )}
-      {items.length > 0 && <DeliveryTable of={items} />}
+      {items.length > 0 && <DeliveryTable deliveries={items} />}
     </Panel>
   );
 }

@@ -1,10 +1,10 @@
-/** What has happened in the organisation, as programs are told of it: the newest first. */
+/** The list of events of the organisation, newest first. */
 import { Button } from '@mantine/core';
 import type { FeedItem } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { EmptyState, Page } from '../../components/layout/page.tsx';
-import { EntityName, useNames } from '../../components/values/entity-name.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { EntityName, useEntityNames } from '../../components/values/entity-name.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
@@ -13,18 +13,24 @@ import { useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import { patternGroups } from '../webhooks/event-patterns.ts';
 import { useEventTypes } from '../webhooks/webhook-queries.ts';
-import { gistOf, readBack } from './read-events.ts';
+import { eventSummary, readNewestEvents } from './read-events.ts';
 
 const filterNames = ['types', 'merchantId'] as const;
 
 function columnsOf(t: Translate, formats: Formats): Column<FeedItem>[] {
   return [
-    { id: 'type', header: t('type'), width: '17rem', narrow: 'lead', cell: ({ type }) => type },
+    {
+      id: 'type',
+      header: t('type'),
+      width: '17rem',
+      cardPosition: 'lead',
+      cell: ({ type }) => type,
+    },
     {
       id: 'gist',
       header: t('gist'),
-      narrow: 'sub',
-      cell: (item) => <Name>{gistOf(item, formats.money)}</Name>,
+      cardPosition: 'sub',
+      cell: (item) => <TruncatedName>{eventSummary(item, formats.money)}</TruncatedName>,
     },
     {
       id: 'merchant',
@@ -39,15 +45,15 @@ function columnsOf(t: Translate, formats: Formats): Column<FeedItem>[] {
       header: t('position'),
       width: '7rem',
       align: 'end',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ position }) => String(position),
     },
     {
       id: 'at',
       header: t('at'),
       width: '10.5rem',
-      narrow: 'subtrail',
-      cell: ({ timestamp }) => <Time at={timestamp} />,
+      cardPosition: 'subtrail',
+      cell: ({ timestamp }) => <DateTime at={timestamp} />,
     },
   ];
 }
@@ -57,7 +63,7 @@ export default function Events() {
   const formats = useFormats();
   const [values, change] = useFilters(filterNames);
   const types = useEventTypes().data?.items.map(({ type }) => type) ?? [];
-  const merchants = useNames('merchants').data;
+  const merchants = useEntityNames('merchants').data;
   return (
     <Page
       title={t('title')}
@@ -97,7 +103,7 @@ export default function Events() {
       <DataTable
         label={t('title')}
         listKey={['events', values]}
-        read={(cursor, signal) => readBack(values, cursor, signal)}
+        read={(cursor, signal) => readNewestEvents(values, cursor, signal)}
         columns={columnsOf(t, formats)}
         rowKey={({ eventId }) => eventId}
         rowTo={({ position }) => `/events/${position}`}

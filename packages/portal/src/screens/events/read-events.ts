@@ -1,37 +1,37 @@
-/** The feed as a list: looked through from its newest end, a page at a time. */
+/** Reads the event feed backwards, newest first. */
 import type { EventList, FeedItem } from '@switchyard/contract';
 import { api, type Query } from '../../api/client.ts';
-import type { Page } from '../../table/row-store.ts';
+import type { RowsPage } from '../../table/row-store.ts';
 
-export const feedAddress = '/events/v1';
+export const feedUrl = '/events/v1';
 const pageMost = 200;
 
-export async function readBack(
+export async function readNewestEvents(
   query: Query,
   cursor: string | undefined,
   signal: AbortSignal | undefined,
-): Promise<Page<FeedItem>> {
-  const { items, nextBefore } = await api.get<EventList>(feedAddress, {
+): Promise<RowsPage<FeedItem>> {
+  const { items, nextBefore } = await api.get<EventList>(feedUrl, {
     query: { ...query, before: cursor ?? 0, limit: pageMost },
     signal,
   });
   return { items, nextCursor: nextBefore === undefined ? null : String(nextBefore) };
 }
 
-/** Undefined where the feed has forgotten it, or has not come so far. */
+/** Returns undefined if the feed no longer or not yet contains the event. */
 export async function readEvent(
   position: number,
   signal: AbortSignal | undefined,
 ): Promise<FeedItem | undefined> {
-  const { items } = await api.get<EventList>(feedAddress, {
+  const { items } = await api.get<EventList>(feedUrl, {
     query: { before: position + 1, limit: 1 },
     signal,
   });
   return items.find((item) => item.position === position);
 }
 
-/** What an event is about, where a screen shows it. */
-export function subjectOf({ type, data }: Pick<FeedItem, 'type' | 'data'>): string | undefined {
+/** The path of the screen for the object of an event. */
+export function subjectPath({ type, data }: Pick<FeedItem, 'type' | 'data'>): string | undefined {
   const text = (name: string) => {
     const value = data[name];
     return typeof value === 'string' ? value : undefined;
@@ -42,11 +42,11 @@ export function subjectOf({ type, data }: Pick<FeedItem, 'type' | 'data'>): stri
   return hardware === undefined ? undefined : `/devices/${hardware}`;
 }
 
-/** The few members that tell one event from another at a glance. */
+/** The members that identify an event in a list. */
 const telling = ['clientTransactionId', 'name', 'tsn', 'url', 'clientId', 'state', 'status'];
 
-/** @param money writes an amount in minor units */
-export function gistOf(
+/** @param money formats an amount in minor units */
+export function eventSummary(
   { data }: Pick<FeedItem, 'data'>,
   money: (amount: number, currency: string) => string,
 ): string {

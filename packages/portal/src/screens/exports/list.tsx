@@ -1,35 +1,35 @@
-/** Exports of reports: how far each of them is, and its file once it is written. */
+/** The list of report exports with their status and download. */
 import { ActionIcon, Button, Tooltip } from '@mantine/core';
 import type { Export } from '@switchyard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { exportAddress } from '../../api/download-file.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { exportUrl } from '../../api/download-file.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import './exports.css';
 
 const base = '/reporting/v1/exports';
-const shownMost = 200;
+const displayLimit = 200;
 const askAgainMs = 2_000;
 const isOpen = ({ state }: Export) => state === 'Pending' || state === 'Running';
 const listKey = ['exports'];
 
-type Asked = { readonly what: 'cancel' | 'delete'; readonly of: Export };
+type ExportAction = { readonly kind: 'cancel' | 'delete'; readonly reportExport: Export };
 
 function useExports() {
   return useQuery({
     queryKey: listKey,
     queryFn: ({ signal }) =>
-      api.get<{ items: Export[] }>(base, { query: { limit: shownMost }, signal }),
+      api.get<{ items: Export[] }>(base, { query: { limit: displayLimit }, signal }),
     refetchInterval: ({ state: { data } }) => (data?.items.some(isOpen) ? askAgainMs : false),
   });
 }
@@ -38,10 +38,10 @@ export default function Exports() {
   const t = useTranslate('exports');
   const client = useQueryClient();
   const { data, error, refetch } = useExports();
-  const [asked, setAsked] = useState<Asked | undefined>(undefined);
+  const [action, setAction] = useState<ExportAction | undefined>(undefined);
   return (
     <Page title={t('title')} lead={t('lead')}>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={8} />}
       {data?.items.length === 0 && (
         <EmptyState
@@ -61,71 +61,74 @@ export default function Exports() {
           {data.items.map((each) => (
             <ExportLine
               key={each.exportId}
-              of={each}
-              onAsk={(what) => setAsked({ what, of: each })}
+              reportExport={each}
+              onAsk={(kind) => setAction({ kind, reportExport: each })}
             />
           ))}
         </ul>
       )}
-      {asked !== undefined && (
-        <ConfirmAction
+      {action !== undefined && (
+        <ConfirmDialog
           isOpen
           isDangerous
-          onClose={() => setAsked(undefined)}
-          title={t(`${asked.what}.title`)}
-          confirm={t(`${asked.what}.do`)}
-          run={() => change(asked)}
+          onClose={() => setAction(undefined)}
+          title={t(`${action.kind}.title`)}
+          confirm={t(`${action.kind}.do`)}
+          run={() => change(action)}
           onDone={() => {
-            setAsked(undefined);
-            notify(t(`${asked.what}.done`));
+            setAction(undefined);
+            showToast(t(`${action.kind}.done`));
             void client.invalidateQueries({ queryKey: listKey });
           }}
         >
-          <p className="sy-dialogue-text">{t(`${asked.what}.text`, { name: asked.of.fileName })}</p>
-        </ConfirmAction>
+          <p className="sy-dialogue-text">
+            {t(`${action.kind}.text`, { name: action.reportExport.fileName })}
+          </p>
+        </ConfirmDialog>
       )}
     </Page>
   );
 }
 
-const change = ({ what, of: { exportId } }: Asked): Promise<unknown> =>
-  what === 'cancel'
+const change = ({ kind, reportExport: { exportId } }: ExportAction): Promise<unknown> =>
+  kind === 'cancel'
     ? api.post(`${base}/${exportId}/cancel`, { body: {} })
     : api.delete(`${base}/${exportId}`);
 
-/** What was asked for, in few words: the filters as they were ordered. */
+/** The filters of the export as text. */
 function filtersOf({ filters }: Export, t: Translate): string {
-  const given = Object.entries(filters).map(([name, value]) => `${name}: ${String(value)}`);
-  return given.length === 0 ? t('all') : given.join(' · ');
+  const filterTexts = Object.entries(filters).map(([name, value]) => `${name}: ${String(value)}`);
+  return filterTexts.length === 0 ? t('all') : filterTexts.join(' · ');
 }
 
 function ExportLine({
-  of,
+  reportExport,
   onAsk,
 }: {
-  readonly of: Export;
-  readonly onAsk: (what: Asked['what']) => void;
+  readonly reportExport: Export;
+  readonly onAsk: (kind: ExportAction['kind']) => void;
 }) {
   const t = useTranslate('exports');
   const formats = useFormats();
-  const { state, report, format, fileName, rows, bytes, createdAt, expiresAt, exportId } = of;
+  const { state, report, format, fileName, rows, bytes, createdAt, expiresAt, exportId } =
+    reportExport;
   const size = formats.number(bytes / 1_024, { maximumFractionDigits: 0 });
   return (
     <li>
       <div className="sy-export-what">
         <strong>{t(`reports.${report}`)}</strong>
         <span className="sy-export-format">{format === 'Csv' ? 'CSV' : 'JSON Lines'}</span>
-        <span className="sy-export-filters sy-broken">{filtersOf(of, t)}</span>
+        <span className="sy-export-filters sy-broken">{filtersOf(reportExport, t)}</span>
       </div>
       <div className="sy-export-state">
         <StateBadge state={state}>{t(`states.${state}`)}</StateBadge>
         <span>{t('rows', { count: rows, rows: formats.number(rows), size })}</span>
-        {of.failure !== undefined && <span>{t(`failures.${of.failure}`)}</span>}
+        {reportExport.failure !== undefined && <span>{t(`failures.${reportExport.failure}`)}</span>}
       </div>
       <div className="sy-export-times">
-        <Time at={createdAt} />
+        <DateTime at={createdAt} />
         <span>
-          {t('until')} <Time at={expiresAt} />
+          {t('until')} <DateTime at={expiresAt} />
         </span>
       </div>
       <div className="sy-export-actions">
@@ -133,7 +136,7 @@ function ExportLine({
           <Tooltip label={t('fetch.do')}>
             <ActionIcon
               component="a"
-              href={exportAddress(exportId)}
+              href={exportUrl(exportId)}
               download={fileName}
               variant="default"
               size="lg"
@@ -143,8 +146,10 @@ function ExportLine({
             </ActionIcon>
           </Tooltip>
         )}
-        {isOpen(of) && <Action icon="ban" label={t('cancel.do')} onClick={() => onAsk('cancel')} />}
-        {!isOpen(of) && (
+        {isOpen(reportExport) && (
+          <Action icon="ban" label={t('cancel.do')} onClick={() => onAsk('cancel')} />
+        )}
+        {!isOpen(reportExport) && (
           <Action icon="trash" label={t('delete.do')} onClick={() => onAsk('delete')} />
         )}
       </div>

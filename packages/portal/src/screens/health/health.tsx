@@ -1,13 +1,13 @@
-/** How the platform is doing: components that answer, and what waits; looked at again by itself. */
+/** The health screen: components and queues, refreshed regularly. */
 
 import { Table } from '@mantine/core';
 import { defined, type PlatformHealth } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Page, Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 
@@ -39,12 +39,12 @@ export default function Health() {
           ),
       })}
     >
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={6} />}
       {data !== undefined && (
         <>
-          <Components of={data} />
-          <Queues of={data} />
+          <Components health={data} />
+          <Queues health={data} />
         </>
       )}
     </Page>
@@ -55,18 +55,18 @@ function Looked({ at }: { readonly at: string }) {
   const t = useTranslate('health');
   return (
     <>
-      {t('lookedAt')} <Time at={at} exact />
+      {t('lookedAt')} <DateTime at={at} exact />
     </>
   );
 }
 
-function Components({ of }: { readonly of: PlatformHealth }) {
+function Components({ health }: { readonly health: PlatformHealth }) {
   const t = useTranslate('health');
   return (
     <Panel title={t('components')} flush>
       <Table>
         <Table.Tbody>
-          {of.components.map(({ name, status }) => (
+          {health.components.map(({ name, status }) => (
             <Table.Tr key={name}>
               <Table.Th scope="row">{t(`names.${name}`)}</Table.Th>
               <Table.Td ta="end">
@@ -82,7 +82,7 @@ function Components({ of }: { readonly of: PlatformHealth }) {
   );
 }
 
-function Queues({ of }: { readonly of: PlatformHealth }) {
+function Queues({ health }: { readonly health: PlatformHealth }) {
   const t = useTranslate('health');
   const formats = useFormats();
   return (
@@ -99,11 +99,11 @@ function Queues({ of }: { readonly of: PlatformHealth }) {
           {queues.map((name) => (
             <Table.Tr key={name}>
               <Table.Th scope="row">{t(`queueNames.${name}`)}</Table.Th>
-              <Table.Td ta="end">{formats.number(of.queues[name].waiting)}</Table.Td>
+              <Table.Td ta="end">{formats.number(health.queues[name].waiting)}</Table.Td>
               <Table.Td ta="end">
                 {t('seconds', {
-                  count: of.queues[name].oldestSeconds,
-                  seconds: formats.number(of.queues[name].oldestSeconds),
+                  count: health.queues[name].oldestSeconds,
+                  seconds: formats.number(health.queues[name].oldestSeconds),
                 })}
               </Table.Td>
             </Table.Tr>

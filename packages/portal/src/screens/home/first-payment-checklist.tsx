@@ -1,17 +1,20 @@
-/** The way to the first payment, step by step; it goes once there is one. */
+/** The steps to the first payment; hidden after the first payment. */
 import type { Permission } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
 import { useSession } from '../../session/use-session.ts';
-import { type Step, Steps } from './step-list.tsx';
+import { type Step, StepList } from './step-list.tsx';
 
 async function hasOne(address: string, signal: AbortSignal): Promise<boolean> {
   const { items } = await api.get<{ items: unknown[] }>(address, { query: { limit: 1 }, signal });
   return items.length > 0;
 }
 
-type Asked = Omit<Step, 'isDone'> & { readonly needs: Permission; readonly address: string };
+type ChecklistStep = Omit<Step, 'isDone'> & {
+  readonly needs: Permission;
+  readonly address: string;
+};
 
-function askedOf(userDomainId: string): Asked[] {
+function checklistSteps(userDomainId: string): ChecklistStep[] {
   const provisioning = '/provisioning/v2';
   const applications = `/application-management/v1/user-domains/${userDomainId}/applications`;
   return [
@@ -38,9 +41,9 @@ function askedOf(userDomainId: string): Asked[] {
   ];
 }
 
-export function Checklist() {
+export function FirstPaymentChecklist() {
   const { permissions, userDomainId } = useSession();
-  const steps = askedOf(userDomainId)
+  const steps = checklistSteps(userDomainId)
     .filter(({ needs }) => permissions.includes(needs))
     .map(
       ({ word, to, address }): Step => ({
@@ -49,5 +52,5 @@ export function Checklist() {
         isDone: (signal) => hasOne(address, signal),
       }),
     );
-  return <Steps name="checklist" steps={steps} />;
+  return <StepList name="checklist" steps={steps} />;
 }

@@ -3,26 +3,26 @@ import type { ReportedPayment } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Money, Time } from '../../components/values/values.tsx';
+import { DateTime, Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { PaidWith } from '../payments/payment-method.tsx';
+import { PaymentMethod } from '../payments/payment-method.tsx';
 
-const shown = 8;
+const paymentLimit = 8;
 
-export function Recent() {
+export function LatestPayments() {
   const t = useTranslate('home');
   const words = useTranslate('payments');
   const { data, error, refetch } = useQuery({
     queryKey: ['recent'],
     queryFn: () =>
       api.get<{ items: ReportedPayment[] }>('/reporting/v1/transactions', {
-        query: { limit: shown },
+        query: { limit: paymentLimit },
       }),
   });
-  if (error !== null) return <Problem fault={error} onRetry={() => void refetch()} />;
+  if (error !== null) return <ErrorMessage fault={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Loading />;
   if (data.items.length === 0) {
     return (
@@ -37,10 +37,10 @@ export function Recent() {
         {data.items.map((payment) => (
           <li key={payment.transactionId}>
             <Link to={`/payments/${payment.transactionId}`}>
-              <PaidWith payment={payment} />
+              <PaymentMethod payment={payment} />
             </Link>
             <span className="sy-recent-time">
-              <Time at={payment.createdAt} />
+              <DateTime at={payment.createdAt} />
             </span>
             <StateBadge state={payment.state}>{words(`states.${payment.state}`)}</StateBadge>
             <strong>

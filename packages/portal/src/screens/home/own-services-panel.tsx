@@ -1,22 +1,22 @@
-/** The services that the organisation provides, and how each of them does. */
+/** The services of this provider with their health. */
 import { Link } from '@tanstack/react-router';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { HealthBadge } from '../provider-services/health-badge.tsx';
-import { useHealth, useOwnServices } from '../provider-services/provider-service-queries.ts';
+import { useOwnServices, useServerHealth } from '../provider-services/provider-service-queries.ts';
 
-const shownMost = 8;
+const displayLimit = 8;
 
-export function OwnServices() {
+export function OwnServicesPanel() {
   const t = useTranslate('provider-services');
   const { data, error, refetch } = useOwnServices();
-  const services = (data?.items ?? []).slice(0, shownMost);
-  const health = useHealth(services);
+  const services = (data?.items ?? []).slice(0, displayLimit);
+  const health = useServerHealth(services);
   return (
     <Panel title={t('title')} flush>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={3} />}
       {data?.items.length === 0 && (
         <EmptyState icon="services" title={t('empty.title')}>
@@ -25,7 +25,7 @@ export function OwnServices() {
       )}
       <ul className="sy-own-list">
         {services.map(({ serviceId, name, domain, status }) => {
-          const seen = health.get(serviceId);
+          const serverStatus = health.get(serviceId);
           return (
             <li key={serviceId}>
               <Link className="sy-cut" to={`/own-services/${serviceId}`}>
@@ -36,7 +36,7 @@ export function OwnServices() {
                 <StateBadge state="" tone={status === 'Published' ? 'good' : 'plain'}>
                   {t(`states.${status}`)}
                 </StateBadge>
-                {seen !== undefined && <HealthBadge status={seen} />}
+                {serverStatus !== undefined && <HealthBadge status={serverStatus} />}
               </span>
             </li>
           );

@@ -1,18 +1,18 @@
-/** The way of a provider to the first organisation that uses a service of it. */
+/** The steps of a provider to the first customer. */
 import type { Service } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
 import { useSession } from '../../session/use-session.ts';
-import { type Step, Steps } from './step-list.tsx';
+import { type Step, StepList } from './step-list.tsx';
 
 type Listed<Item> = { readonly items: readonly Item[] };
 
-/** Whoever has more services has a first user long since. */
+/** Only the first services are checked; a provider with more already has customers. */
 const lookedAtMost = 10;
 
-export function ProviderStart() {
+export function ProviderChecklist() {
   const { organizationId, userDomainId, permissions } = useSession();
   const base = '/service-catalog/v1/services';
-  const own = (status: Service['status'] | undefined, signal: AbortSignal) =>
+  const listOwnServices = (status: Service['status'] | undefined, signal: AbortSignal) =>
     api.get<Listed<Service>>(base, {
       query: { providerId: organizationId, status, limit: lookedAtMost },
       signal,
@@ -22,18 +22,18 @@ export function ProviderStart() {
     query: Readonly<Record<string, string>>,
     signal: AbortSignal,
   ) => {
-    const found = await api.get<Listed<unknown>>(address, {
+    const page = await api.get<Listed<unknown>>(address, {
       query: { ...query, limit: 1 },
       signal,
     });
-    return found.items.length > 0;
+    return page.items.length > 0;
   };
   const applications = `/application-management/v1/user-domains/${userDomainId}/applications`;
   const steps: Step[] = [
     {
       word: 'service',
       to: '/own-services/new',
-      isDone: async (signal) => (await own(undefined, signal)).items.length > 0,
+      isDone: async (signal) => (await listOwnServices(undefined, signal)).items.length > 0,
     },
     ...(permissions.includes('app.read')
       ? [
@@ -47,13 +47,13 @@ export function ProviderStart() {
     {
       word: 'publish',
       to: '/own-services',
-      isDone: async (signal) => (await own('Published', signal)).items.length > 0,
+      isDone: async (signal) => (await listOwnServices('Published', signal)).items.length > 0,
     },
     {
       word: 'user',
       to: '/own-services',
       async isDone(signal) {
-        const { items } = await own('Published', signal);
+        const { items } = await listOwnServices('Published', signal);
         const used = items.map(({ serviceId }) =>
           hasOne(`${base}/${serviceId}/activations`, { status: 'Active' }, signal),
         );
@@ -61,5 +61,5 @@ export function ProviderStart() {
       },
     },
   ];
-  return <Steps name="providerStart" steps={steps} />;
+  return <StepList name="providerStart" steps={steps} />;
 }

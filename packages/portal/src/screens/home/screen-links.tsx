@@ -1,28 +1,28 @@
-/** Where one can go from here, as the rail has it. */
+/** Links to screens that the sidebar also contains. */
 import { Link } from '@tanstack/react-router';
-import { entry } from '../../app/current-portal.ts';
+import { currentPortal } from '../../app/current-portal.ts';
 import { Icon } from '../../components/icon.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { navigationFor } from '../../navigation.ts';
 import { useSession } from '../../session/use-session.ts';
 
-const shownMost = 8;
+const displayLimit = 8;
 
-export function Ways() {
+export function ScreenLinks() {
   const names = useTranslate('navigation');
   const session = useSession();
-  const items = navigationFor(session, entry)
+  const items = navigationFor(session, currentPortal)
     .flatMap((section) => section.items)
     .filter(({ to }) => to !== '/')
-    // The rail has them all.
-    .slice(0, shownMost);
+    // The sidebar contains all screens.
+    .slice(0, displayLimit);
   return (
     <ul className="sy-ways">
-      {items.map(({ to, word, icon }) => (
+      {items.map(({ to, labelKey, icon }) => (
         <li key={to}>
           <Link to={to}>
             <Icon name={icon} size={18} />
-            <span className="sy-cut">{names(`items.${word}`)}</span>
+            <span className="sy-cut">{names(`items.${labelKey}`)}</span>
           </Link>
         </li>
       ))}

@@ -1,46 +1,52 @@
-/** Steps towards something, one after another: what is done, and what comes next. */
+/** A list of steps: completed steps and the next step. */
 import { useQueries } from '@tanstack/react-query';
 import { type AnyRoute, Link, useRouter } from '@tanstack/react-router';
-import { entry } from '../../app/current-portal.ts';
-import { isOpenTo } from '../../app/screen-access.ts';
+import { currentPortal } from '../../app/current-portal.ts';
+import { isAccessibleTo } from '../../app/screen-access.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 
 export type Step = {
-  /** Of `home.json`, below the name of the list. */
+  /** A key of `home.json`, below the name of the list. */
   readonly word: string;
-  /** Where it is done. */
+  /** The path of the screen for this step. */
   readonly to: string;
   isDone(signal: AbortSignal): Promise<boolean>;
 };
 
-const keptMs = 15_000;
+const cacheMs = 15_000;
 
-/** Whether the router has a screen at this path that this user may open. */
+/** Whether the user may open a screen at this path. */
 function useMayOpen(): (to: string) => boolean {
   const session = useSession();
   const routesByPath: Readonly<Record<string, AnyRoute>> = useRouter().routesByPath;
   return (to) => {
     const access = routesByPath[to]?.options.staticData?.access;
-    return access !== undefined && isOpenTo(access, session, entry);
+    return access !== undefined && isAccessibleTo(access, session, currentPortal);
   };
 }
 
-export function Steps({ name, steps }: { readonly name: string; readonly steps: readonly Step[] }) {
+export function StepList({
+  name,
+  steps,
+}: {
+  readonly name: string;
+  readonly steps: readonly Step[];
+}) {
   const t = useTranslate('home');
   const mayOpen = useMayOpen();
-  const found = useQueries({
+  const results = useQueries({
     queries: steps.map(({ word, isDone }) => ({
       queryKey: ['steps', name, word],
       queryFn: ({ signal }: { signal: AbortSignal }) => isDone(signal),
-      staleTime: keptMs,
+      staleTime: cacheMs,
     })),
   });
-  const isDone = found.map(({ data }) => data === true);
-  // Until all is known nothing is shown: what is done would only flash by.
-  if (found.some(({ isPending }) => isPending) || isDone.at(-1) === true) return null;
+  const isDone = results.map(({ data }) => data === true);
+  // Nothing is shown until all states are loaded, so that completed steps do not flash.
+  if (results.some(({ isPending }) => isPending) || isDone.at(-1) === true) return null;
   const next = isDone.indexOf(false);
   const count = isDone.filter(Boolean).length;
   return (

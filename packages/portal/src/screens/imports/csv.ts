@@ -1,17 +1,17 @@
-/** Tables of comma-separated values (RFC 4180): read for a preview, and written so that no sheet runs them. */
+/** Reads and writes CSV (RFC 4180); written cells cannot run as spreadsheet formulas. */
 
 export type CsvRow = { readonly line: number; readonly cells: readonly string[] };
 
-/** Sheets of countries that write decimals with a comma part their cells with semicolons. */
+/** Spreadsheets use semicolons in locales with a decimal comma. */
 export function separatorOf(text: string): ',' | ';' {
   const end = text.search(/\r?\n/);
   const first = end === -1 ? text : text.slice(0, end);
-  const bare = first.replaceAll(/"(?:[^"]|"")*"/g, '');
-  const count = (sign: string) => bare.split(sign).length - 1;
+  const unquoted = first.replaceAll(/"(?:[^"]|"")*"/g, '');
+  const count = (sign: string) => unquoted.split(sign).length - 1;
   return count(';') > count(',') ? ';' : ',';
 }
 
-/** Blank lines are no rows; each row knows the line on which it begins. */
+/** Skips blank lines; each row has the number of its first line. */
 export function* readCsv(text: string, separator: ',' | ';'): Generator<CsvRow> {
   const source = text.startsWith('\ufeff') ? text.slice(1) : text;
   let cells: string[] = [];
@@ -51,11 +51,13 @@ export function* readCsv(text: string, separator: ',' | ';'): Generator<CsvRow> 
 
 const needsQuotes = /[",\r\n]|^\s|\s$/u;
 /**
- * What a sheet would take for a formula, also behind spaces and quotes and in the full width of East Asian
- * keyboards, is a text to it behind an apostrophe.
+ * Cells that a spreadsheet would run as a formula, also after spaces and quotes and with full-width
+ * characters. They get an apostrophe.
  */
 const formula = /^[\s'"]*[=+\-@\uff1d\uff0b\uff0d\uff20]|^[\t\r\n]/u;
-/** A secret may begin like one, but calls nothing: it has to be copied as it is. */
+/**
+ * A secret may begin with a formula character, but it calls nothing and must be copied unchanged.
+ */
 const harmless = /^[\w-]{43}$/;
 
 const quoted = (cell: string): string =>

@@ -1,27 +1,27 @@
-/** One import: how far it is, what was answered to each line, and the way to go on with it. */
+/** The page of an import: progress, results by line, and how to continue it. */
 import { Button } from '@mantine/core';
 import type { BulkImport, BulkResult } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { saveFile } from '../../api/download-file.ts';
-import { useParam } from '../../app/url-params.ts';
+import { downloadFile } from '../../api/download-file.ts';
+import { usePathParam } from '../../app/url-params.ts';
 import { Icon } from '../../components/icon.tsx';
 import { Note } from '../../components/layout/note.tsx';
-import { Facts, Page, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
-import { Time } from '../../components/values/values.tsx';
+import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
+import { DateTime } from '../../components/values/values.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan, useFormats } from '../../session/use-session.ts';
-import type { Page as RowsPage } from '../../table/row-store.ts';
-import { PageInWait } from '../estate/detail-page.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
-import { Progress } from './import-progress.tsx';
-import { ImportState } from './import-state-badge.tsx';
-import { resultTable } from './result-stream.ts';
+import { useFormats, useHasPermission } from '../../session/use-session.ts';
+import type { RowsPage } from '../../table/row-store.ts';
+import { PendingPage } from '../estate/detail-page.tsx';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { ImportProgress } from './import-progress.tsx';
+import { ImportStateBadge } from './import-state-badge.tsx';
+import { resultsAsCsv } from './result-stream.ts';
 import { CountTiles, ResultTable } from './result-table.tsx';
 import { readResults } from './run-import.ts';
 
@@ -36,10 +36,10 @@ function SaveAnswers({ bulkId }: { readonly bulkId: string }) {
     setReading(true);
     try {
       const results = await readResults(bulkId);
-      const file = new Blob(['\ufeff', resultTable(results)], { type: 'text/csv' });
-      await saveFile(new Response(file), `${bulkId}-answers.csv`);
+      const file = new Blob(['\ufeff', resultsAsCsv(results)], { type: 'text/csv' });
+      await downloadFile(new Response(file), `${bulkId}-answers.csv`);
     } catch {
-      notify(t('saveFailed'), 'bad');
+      showToast(t('saveFailed'), 'bad');
     } finally {
       setReading(false);
     }
@@ -56,7 +56,7 @@ function SaveAnswers({ bulkId }: { readonly bulkId: string }) {
   );
 }
 
-/** Of each line what became of it; those that failed can be looked at alone. */
+/** The result of each line, with a filter for failed lines. */
 function Answers({ bulkId, lines }: { readonly bulkId: string; readonly lines: number }) {
   const t = useTranslate('imports');
   const [values, change] = useFilters(filterNames);
@@ -77,7 +77,7 @@ function Answers({ bulkId, lines }: { readonly bulkId: string; readonly lines: n
       <ResultTable
         listKey={['estate', 'import-results', bulkId, lines, values]}
         read={(cursor, signal) =>
-          api.get<RowsPage<BulkResult>>(`${addresses.imports}/${bulkId}/results`, {
+          api.get<RowsPage<BulkResult>>(`${estateUrls.imports}/${bulkId}/results`, {
             query: { ...values, cursor, limit: 200 },
             signal,
           })
@@ -87,20 +87,20 @@ function Answers({ bulkId, lines }: { readonly bulkId: string; readonly lines: n
   );
 }
 
-function ImportFacts({ of }: { readonly of: BulkImport }) {
+function ImportFacts({ bulkImport }: { readonly bulkImport: BulkImport }) {
   const t = useTranslate('imports');
   const formats = useFormats();
-  const { format, lines, bytes, createdAt, completedAt } = of;
+  const { format, lines, bytes, createdAt, completedAt } = bulkImport;
   const size = formats.number(bytes / 1_024, { maximumFractionDigits: 0 });
   return (
     <Panel>
-      <Facts
+      <DescriptionList
         items={[
           [t('format'), t(`formats.${format}`)],
           [t('counts.lines'), formats.number(lines)],
           [t('size'), t('kilobytes', { size })],
-          [t('begun'), <Time key="begun" at={createdAt} />],
-          [t('ended'), completedAt && <Time key="ended" at={completedAt} />],
+          [t('begun'), <DateTime key="begun" at={createdAt} />],
+          [t('ended'), completedAt && <DateTime key="ended" at={completedAt} />],
         ]}
       />
     </Panel>
@@ -109,22 +109,23 @@ function ImportFacts({ of }: { readonly of: BulkImport }) {
 
 export default function ImportPage() {
   const t = useTranslate('imports');
-  const mayImport = useCan('prov.write');
-  const bulkId = useParam('bulkId');
-  const address = `${addresses.imports}/${bulkId}`;
+  const mayImport = useHasPermission('prov.write');
+  const bulkId = usePathParam('bulkId');
+  const address = `${estateUrls.imports}/${bulkId}`;
   const query = useQuery({
     queryKey: ['estate', 'import', bulkId],
     queryFn: ({ signal }) => api.get<BulkImport>(address, { signal }),
     refetchInterval: ({ state: { data } }) => (data?.state === 'Running' ? askAgainMs : false),
   });
-  const back = { to: '/imports', label: t('title') };
-  if (query.data === undefined) return <PageInWait of={query} title={t('one')} back={back} />;
+  const backLink = { to: '/imports', label: t('title') };
+  if (query.data === undefined)
+    return <PendingPage query={query} title={t('one')} backLink={backLink} />;
   const { state, lines, error } = query.data;
   return (
     <Page
       title={bulkId}
-      aside={<ImportState state={state} />}
-      back={back}
+      aside={<ImportStateBadge state={state} />}
+      backLink={backLink}
       actions={
         <>
           {lines > 0 && <SaveAnswers bulkId={bulkId} />}
@@ -137,14 +138,14 @@ export default function ImportPage() {
       }
       fill
     >
-      {state === 'Running' && <Progress isTrial={false} lines={lines} of={0} />}
+      {state === 'Running' && <ImportProgress isTrial={false} lines={lines} total={0} />}
       {state === 'Interrupted' && (
         <Note tone="warn" icon="alert">
           {error?.detail} {t('broken')}
         </Note>
       )}
-      <CountTiles of={query.data} />
-      <ImportFacts of={query.data} />
+      <CountTiles counts={query.data} />
+      <ImportFacts bulkImport={query.data} />
       <Answers bulkId={bulkId} lines={lines} />
     </Page>
   );

@@ -1,7 +1,7 @@
-/** A small estate as a table: what a file for an import looks like. Its device is none of the demo. */
-export const exampleName = 'estate-example.csv';
+/** An example file for an import. Its device does not exist in the demo. */
+export const exampleFileName = 'estate-example.csv';
 
-export const exampleTable = [
+export const exampleCsv = [
   'type,operation,externalId,merchantExternalId,storeExternalId,logicalDeviceExternalId,name,country,mcc,timeZone,address.line1,address.city,address.postalCode,serialNumber,make,model,family,labels.region',
   'merchant,,M1,,,,Lumière,FR,5814,Europe/Paris,12 quai de Valmy,Paris,75010,,,,,north',
   'store,,S1,M1,,,Canal Saint-Martin,,,,12 quai de Valmy,Paris,75010,,,,,',

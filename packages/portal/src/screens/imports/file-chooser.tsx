@@ -1,52 +1,52 @@
-/** Takes a file from the user, says what is wrong with it as a whole, and what the import is called. */
+/** Selects the file of an import, checks it, and sets the import name. */
 
 import { FileInput, TextInput } from '@mantine/core';
 import { defined } from '@switchyard/contract';
-import { saveFile } from '../../api/download-file.ts';
+import { downloadFile } from '../../api/download-file.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { nowMs } from '../../session/clock.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { exampleName, exampleTable } from './example-file.ts';
+import { exampleCsv, exampleFileName } from './example-file.ts';
 import {
-  bytesMost,
+  decodeUtf8,
   type FileFault,
-  faultOfFile,
+  fileFaultOf,
   type ImportFile,
   importNameOf,
   isImportName,
-  linesMost,
-  readImportFile,
-  textOf,
+  maxBytes,
+  maxLines,
+  parseImportFile,
 } from './parse-import-file.ts';
 
-export type Chosen = {
+export type ChosenFile = {
   readonly file?: ImportFile;
   readonly fault?: FileFault;
-  /** The file as the browser shows it in its field. */
+  /** The file object for the file input. */
   readonly source?: File;
   readonly bulkId: string;
 };
 
-async function read(source: File): Promise<Pick<Chosen, 'file' | 'fault'>> {
-  if (source.size > bytesMost) return { fault: 'tooLarge' };
-  const text = textOf(await source.arrayBuffer());
+async function read(source: File): Promise<Pick<ChosenFile, 'file' | 'fault'>> {
+  if (source.size > maxBytes) return { fault: 'tooLarge' };
+  const text = decodeUtf8(await source.arrayBuffer());
   if (text === undefined) return { fault: 'notUtf8' };
-  const file = readImportFile(source.name, text);
-  const fault = faultOfFile(file, new Blob([file.content]).size);
+  const file = parseImportFile(source.name, text);
+  const fault = fileFaultOf(file, new Blob([file.content]).size);
   return { file, ...defined({ fault }) };
 }
 
-export function ChooseFile({
+export function FileChooser({
   value,
   isFixed,
   isDisabled,
   onChange,
 }: {
-  readonly value: Chosen;
-  /** The import has its name: it is gone on with. */
+  readonly value: ChosenFile;
+  /** True if the user continues an import, so its name is fixed. */
   readonly isFixed: boolean;
   readonly isDisabled: boolean;
-  readonly onChange: (chosen: Chosen) => void;
+  readonly onChange: (chosen: ChosenFile) => void;
 }) {
   const t = useTranslate('imports');
   const formats = useFormats();
@@ -60,7 +60,7 @@ export function ChooseFile({
     const name = isFixed ? bulkId : importNameOf(next.name, day);
     onChange({ ...(await read(next)), source: next, bulkId: name });
   }
-  const limits = { lines: formats.number(linesMost), size: formats.number(bytesMost / 1_048_576) };
+  const limits = { lines: formats.number(maxLines), size: formats.number(maxBytes / 1_048_576) };
   return (
     <>
       <FileInput
@@ -90,7 +90,10 @@ export function ChooseFile({
           type="button"
           className="sy-link-button"
           onClick={() =>
-            void saveFile(new Response(new Blob([exampleTable], { type: 'text/csv' })), exampleName)
+            void downloadFile(
+              new Response(new Blob([exampleCsv], { type: 'text/csv' })),
+              exampleFileName,
+            )
           }
         >
           {t('file.example')}

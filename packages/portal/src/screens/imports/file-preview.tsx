@@ -1,4 +1,4 @@
-/** The first lines of a file as they will be read. */
+/** Shows the first lines of the import file. */
 import { EmptyState, Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
@@ -7,10 +7,10 @@ import './imports.css';
 
 const knownTypes = new Set(['merchant', 'store', 'logicalDevice', 'physicalDevice', 'pointOfSale']);
 
-export function Preview({ of }: { readonly of: ImportFile | undefined }) {
+export function FilePreview({ file }: { readonly file: ImportFile | undefined }) {
   const t = useTranslate('imports');
   const formats = useFormats();
-  if (of === undefined) {
+  if (file === undefined) {
     return (
       <Panel title={t('preview.title')}>
         <EmptyState icon="receipt" title={t('preview.noneTitle')}>
@@ -19,11 +19,11 @@ export function Preview({ of }: { readonly of: ImportFile | undefined }) {
       </Panel>
     );
   }
-  const types = Object.entries(of.types);
+  const types = Object.entries(file.types);
   return (
     <Panel title={t('preview.title')} flush>
       <ul className="sy-import-types sy-preview-types">
-        <li>{t('preview.lines', { count: of.lines })}</li>
+        <li>{t('preview.lines', { count: file.lines })}</li>
         {types.map(([type, count]) => (
           <li key={type}>
             {knownTypes.has(type) ? t(`types.${type}`) : t('preview.unknownType')}:{' '}
@@ -32,12 +32,12 @@ export function Preview({ of }: { readonly of: ImportFile | undefined }) {
         ))}
       </ul>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and holds nothing that can be reached */}
-      <section className="sy-preview" tabIndex={0} aria-label={of.name}>
+      <section className="sy-preview" tabIndex={0} aria-label={file.name}>
         <table>
           <thead>
             <tr>
               <th scope="col">{t('line')}</th>
-              {of.columns.map((column, at) => (
+              {file.columns.map((column, at) => (
                 // biome-ignore lint/suspicious/noArrayIndexKey: a column is its place; two may be named alike
                 <th key={`${at} ${column}`} scope="col">
                   {column}
@@ -46,10 +46,10 @@ export function Preview({ of }: { readonly of: ImportFile | undefined }) {
             </tr>
           </thead>
           <tbody>
-            {of.preview.map(({ line, cells }) => (
+            {file.preview.map(({ line, cells }) => (
               <tr key={line}>
                 <th scope="row">{line}</th>
-                {of.columns.map((column, at) => (
+                {file.columns.map((column, at) => (
                   // biome-ignore lint/suspicious/noArrayIndexKey: a cell is its place
                   <td key={`${at} ${column}`} title={cells[at]}>
                     {cells[at]}

@@ -1,56 +1,56 @@
-/** What came of it: figures, faults by line, and the answers as a file. */
+/** Shows the result of an import: counts, errors by line, and the results as a file. */
 import { Button } from '@mantine/core';
 import type { BulkResult } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
-import { saveFile } from '../../api/download-file.ts';
+import { downloadFile } from '../../api/download-file.ts';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
 import { Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { resultTable } from './result-stream.ts';
-import { CountTiles, ResultTable, readFrom } from './result-table.tsx';
-import type { Stage } from './use-import.ts';
+import { resultsAsCsv } from './result-stream.ts';
+import { CountTiles, pagesOf, ResultTable } from './result-table.tsx';
+import type { ImportStage } from './use-import.ts';
 import './imports.css';
 
-type Done = Extract<Stage, { readonly at: 'done' }>;
-type Broken = Extract<Stage, { readonly at: 'broken' }>;
+type Done = Extract<ImportStage, { readonly at: 'done' }>;
+type Broken = Extract<ImportStage, { readonly at: 'broken' }>;
 
 const isFailed = ({ status }: BulkResult) => status === 'failed';
 
 function save(results: readonly BulkResult[], bulkId: string): void {
-  const file = new Blob(['\ufeff', resultTable(results)], { type: 'text/csv' });
-  void saveFile(new Response(file), `${bulkId}-answers.csv`);
+  const file = new Blob(['\ufeff', resultsAsCsv(results)], { type: 'text/csv' });
+  void downloadFile(new Response(file), `${bulkId}-answers.csv`);
 }
 
-export function Outcome({
-  of,
+export function ImportOutcomePanel({
+  stage,
   bulkId,
   onAgain,
 }: {
-  readonly of: Done | Broken;
+  readonly stage: Done | Broken;
   readonly bulkId: string;
-  /** Sends the same again, under the same name. */
+  /** Sends the same file again with the same name. */
   readonly onAgain: () => void;
 }) {
   const t = useTranslate('imports');
-  if (of.at === 'broken') {
+  if (stage.at === 'broken') {
     return (
       <>
-        <Problem fault={of.fault} onRetry={onAgain} />
-        {!of.isTrial && <p className="sy-nothing">{t('broken')}</p>}
+        <ErrorMessage fault={stage.fault} onRetry={onAgain} />
+        {!stage.isTrial && <p className="sy-nothing">{t('broken')}</p>}
       </>
     );
   }
-  return <Finished of={of} bulkId={bulkId} onAgain={onAgain} />;
+  return <Finished stage={stage} bulkId={bulkId} onAgain={onAgain} />;
 }
 
 function Finished({
-  of: { isTrial, results, summary, run },
+  stage: { isTrial, results, summary, run },
   bulkId,
   onAgain,
 }: {
-  readonly of: Done;
+  readonly stage: Done;
   readonly bulkId: string;
   readonly onAgain: () => void;
 }) {
@@ -94,12 +94,12 @@ function Finished({
               )}
             </Note>
           )}
-          <CountTiles of={summary} />
+          <CountTiles counts={summary} />
         </div>
       </Panel>
       {failed.length > 0 && (
         <div className="sy-import-answers">
-          <ResultTable listKey={['import-run', bulkId, run]} read={readFrom(failed)} />
+          <ResultTable listKey={['import-run', bulkId, run]} read={pagesOf(failed)} />
         </div>
       )}
     </>

@@ -1,24 +1,24 @@
-/** How far an import is. */
+/** The progress bar of an import. */
 import { Progress as Bar } from '@mantine/core';
 import { Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import './imports.css';
 
-export function Progress({
+export function ImportProgress({
   isTrial,
   lines,
-  of,
+  total,
 }: {
   readonly isTrial: boolean;
   readonly lines: number;
-  /** Zero where nobody knows how many there are. */
-  readonly of: number;
+  /** Zero if the number of lines is unknown. */
+  readonly total: number;
 }) {
   const t = useTranslate('imports');
   const formats = useFormats();
-  const share = of === 0 ? 0 : Math.min(1, lines / of);
-  const isUnknown = lines === 0 || of === 0;
+  const share = total === 0 ? 0 : Math.min(1, lines / total);
+  const isUnknown = lines === 0 || total === 0;
   return (
     <Panel>
       <div className="sy-import-progress" aria-live="polite">
@@ -31,9 +31,9 @@ export function Progress({
           aria-label={t('progress.label')}
         />
         <p className="sy-nothing">
-          {of === 0
+          {total === 0
             ? t('progress.so', { lines: formats.number(lines) })
-            : t('progress.of', { lines: formats.number(lines), all: formats.number(of) })}
+            : t('progress.of', { lines: formats.number(lines), all: formats.number(total) })}
         </p>
       </div>
     </Panel>

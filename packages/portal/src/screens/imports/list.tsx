@@ -1,18 +1,18 @@
-/** The imports of the last 30 days, the newest first. */
+/** The list of imports of the last 30 days, newest first. */
 import { Button } from '@mantine/core';
 import type { BulkImport } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
 import { Icon } from '../../components/icon.tsx';
 import { EmptyState, Page } from '../../components/layout/page.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
-import { useCan, useFormats } from '../../session/use-session.ts';
+import { useFormats, useHasPermission } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
-import { addresses } from '../estate/entity-kinds.ts';
-import { useEstateChanges } from '../estate/versioned-entities.ts';
-import { ImportState } from './import-state-badge.tsx';
+import type { RowsPage } from '../../table/row-store.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { useEstateChangeCount } from '../estate/versioned-entities.ts';
+import { ImportStateBadge } from './import-state-badge.tsx';
 
 function useColumns(t: Translate): Column<BulkImport>[] {
   const formats = useFormats();
@@ -21,22 +21,22 @@ function useColumns(t: Translate): Column<BulkImport>[] {
     header: t(`counts.${name}`),
     width: '7rem',
     align: 'end',
-    ...(name === 'lines' ? { narrow: 'trail' as const } : {}),
+    ...(name === 'lines' ? { cardPosition: 'trail' as const } : {}),
     cell: (row) => formats.number(row[name]),
   });
   return [
     {
       id: 'name',
       header: t('name.label'),
-      narrow: 'lead',
-      cell: ({ bulkId }) => <Name>{bulkId}</Name>,
+      cardPosition: 'lead',
+      cell: ({ bulkId }) => <TruncatedName>{bulkId}</TruncatedName>,
     },
     {
       id: 'begun',
       header: t('begun'),
       width: '10.5rem',
-      narrow: 'sub',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cardPosition: 'sub',
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
     },
     {
       id: 'format',
@@ -51,16 +51,16 @@ function useColumns(t: Translate): Column<BulkImport>[] {
       id: 'state',
       header: t('state'),
       width: '10rem',
-      narrow: 'subtrail',
-      cell: ({ state }) => <ImportState state={state} />,
+      cardPosition: 'subtrail',
+      cell: ({ state }) => <ImportStateBadge state={state} />,
     },
   ];
 }
 
 export default function Imports() {
   const t = useTranslate('imports');
-  const mayImport = useCan('prov.write');
-  const changes = useEstateChanges();
+  const mayImport = useHasPermission('prov.write');
+  const changes = useEstateChangeCount();
   const columns = useColumns(t);
   const begin = (
     <Button component={Link} to="/imports/new" leftSection={<Icon name="plus" size={16} />}>
@@ -73,7 +73,7 @@ export default function Imports() {
         label={t('title')}
         listKey={['estate', 'imports', changes]}
         read={(cursor, signal) =>
-          api.get<RowsPage<BulkImport>>(addresses.imports, {
+          api.get<RowsPage<BulkImport>>(estateUrls.imports, {
             query: { cursor, limit: 200 },
             signal,
           })

@@ -1,14 +1,14 @@
-/** An import: a file is chosen, looked at, tried, and sent; what failed is told by line. */
+/** The import screen: choose a file, check it, and import it. */
 import { Button } from '@mantine/core';
 import { useState } from 'react';
-import { useTexts } from '../../app/url-params.ts';
+import { useSearchParams } from '../../app/url-params.ts';
 import { Note } from '../../components/layout/note.tsx';
 import { Page, Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { ChooseFile, type Chosen } from './file-chooser.tsx';
-import { Preview } from './file-preview.tsx';
-import { Outcome } from './import-outcome.tsx';
-import { Progress } from './import-progress.tsx';
+import { type ChosenFile, FileChooser } from './file-chooser.tsx';
+import { FilePreview } from './file-preview.tsx';
+import { ImportOutcomePanel } from './import-outcome.tsx';
+import { ImportProgress } from './import-progress.tsx';
 import { isImportName } from './parse-import-file.ts';
 import { useImport } from './use-import.ts';
 import './imports.css';
@@ -16,8 +16,8 @@ import '../estate/estate.css';
 
 export default function NewImport() {
   const t = useTranslate('imports');
-  const { bulkId: asked = '' } = useTexts();
-  const [chosen, setChosen] = useState<Chosen>({ bulkId: asked });
+  const { bulkId: resumedName = '' } = useSearchParams();
+  const [chosen, setChosen] = useState<ChosenFile>({ bulkId: resumedName });
   const { stage, start, reset } = useImport();
   const { file, fault, bulkId } = chosen;
   const isReady = file !== undefined && fault === undefined && isImportName(bulkId);
@@ -27,14 +27,18 @@ export default function NewImport() {
     if (file !== undefined) void start(file, bulkId, isTrial);
   };
   return (
-    <Page title={t('new.title')} lead={t('new.lead')} back={{ to: '/imports', label: t('title') }}>
-      {asked !== '' && !isOver && <Note>{t('goOn.text', { name: asked })}</Note>}
+    <Page
+      title={t('new.title')}
+      lead={t('new.lead')}
+      backLink={{ to: '/imports', label: t('title') }}
+    >
+      {resumedName !== '' && !isOver && <Note>{t('goOn.text', { name: resumedName })}</Note>}
       <div className="sy-import">
         <Panel title={t('file.title')}>
           <div className="sy-import-fields">
-            <ChooseFile
+            <FileChooser
               value={chosen}
-              isFixed={asked !== ''}
+              isFixed={resumedName !== ''}
               isDisabled={isRunning}
               onChange={(next) => {
                 reset();
@@ -54,16 +58,18 @@ export default function NewImport() {
                 loading={isRunning && !stage.isTrial}
                 onClick={() => send(false)}
               >
-                {t(asked === '' ? 'send.do' : 'goOn.do')}
+                {t(resumedName === '' ? 'send.do' : 'goOn.do')}
               </Button>
             </div>
           </div>
         </Panel>
-        <Preview of={file} />
+        <FilePreview file={file} />
       </div>
-      {isRunning && <Progress isTrial={stage.isTrial} lines={stage.lines} of={file?.lines ?? 0} />}
+      {isRunning && (
+        <ImportProgress isTrial={stage.isTrial} lines={stage.lines} total={file?.lines ?? 0} />
+      )}
       {stage.at !== 'ready' && stage.at !== 'running' && (
-        <Outcome of={stage} bulkId={bulkId} onAgain={() => send(stage.isTrial)} />
+        <ImportOutcomePanel stage={stage} bulkId={bulkId} onAgain={() => send(stage.isTrial)} />
       )}
     </Page>
   );

@@ -1,9 +1,9 @@
-/** What a file for an import holds, before anything of it is sent. */
+/** Parses an import file before it is sent. */
 import { type CsvRow, readCsv, separatorOf, writeCsv } from './csv.ts';
 
-/** As the platform has them: lines and bytes of one request. */
-export const linesMost = 10_000;
-export const bytesMost = 16_777_216;
+/** The limits of the platform for one request: lines and bytes. */
+export const maxLines = 10_000;
+export const maxBytes = 16_777_216;
 const previewRows = 12;
 
 export type ImportFormat = 'Csv' | 'JsonLines';
@@ -11,11 +11,11 @@ export type ImportFormat = 'Csv' | 'JsonLines';
 export type ImportFile = {
   readonly name: string;
   readonly format: ImportFormat;
-  /** What is sent: as it was, or with commas between the cells. */
+  /** The content to send, with commas as separators. */
   readonly content: string;
-  /** Semicolons were made commas. */
+  /** True if semicolons were replaced by commas. */
   readonly wasConverted: boolean;
-  /** Lines that are about something. */
+  /** The number of lines that are not blank. */
   readonly lines: number;
   readonly types: Readonly<Record<string, number>>;
   readonly columns: readonly string[];
@@ -42,7 +42,7 @@ function countTypes(names: Iterable<string>): Record<string, number> {
   return counts;
 }
 
-/** Each row stays on its line, so that the platform's answers name the lines of the file. */
+/** Keeps line numbers, so that the results refer to the lines of the file. */
 function withCommas(rows: readonly CsvRow[]): string {
   let text = '';
   let line = 1;
@@ -71,7 +71,7 @@ function readTable(name: string, text: string): ImportFile {
   };
 }
 
-/** Lines of what is nested are shown as they stand. */
+/** Nested values are displayed as JSON. */
 function readLines(name: string, text: string): ImportFile {
   const rows = text
     .split('\n')
@@ -94,13 +94,13 @@ function readLines(name: string, text: string): ImportFile {
   };
 }
 
-export function readImportFile(name: string, text: string): ImportFile {
+export function parseImportFile(name: string, text: string): ImportFile {
   const isLines = /\.(?:jsonl|ndjson)$/i.test(name) || text.trimStart().startsWith('{');
   return isLines ? readLines(name, text) : readTable(name, text);
 }
 
-/** Undefined for what is not UTF-8: guessing would spoil names. The mark at the beginning stays. */
-export function textOf(bytes: ArrayBuffer): string | undefined {
+/** Returns undefined if the bytes are not UTF-8. A byte order mark is kept. */
+export function decodeUtf8(bytes: ArrayBuffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
@@ -108,25 +108,25 @@ export function textOf(bytes: ArrayBuffer): string | undefined {
   }
 }
 
-/** What the platform would refuse as a whole; faults of single lines are told by it alone. */
-export function faultOfFile(file: ImportFile, bytes: number): FileFault | undefined {
-  if (bytes > bytesMost) return 'tooLarge';
+/** Errors of the whole file; the platform reports errors of single lines. */
+export function fileFaultOf(file: ImportFile, bytes: number): FileFault | undefined {
+  if (bytes > maxBytes) return 'tooLarge';
   if (file.lines === 0) return 'empty';
-  if (file.lines > linesMost) return 'tooManyLines';
+  if (file.lines > maxLines) return 'tooManyLines';
   if (file.format === 'Csv' && !file.columns.includes('type')) return 'noType';
   return undefined;
 }
 
-/** A name that the platform takes, made from that of the file. */
+/** A valid import name, derived from the file name. */
 export function importNameOf(fileName: string, day: string): string {
-  const bare = fileName
+  const baseName = fileName
     .replace(/\.[A-Za-z0-9]{1,6}$/, '')
     .normalize('NFKD')
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^A-Za-z0-9._:-]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, 50);
-  return `${bare === '' ? 'import' : bare}-${day}`;
+  return `${baseName === '' ? 'import' : baseName}-${day}`;
 }
 
 export const isImportName = (name: string): boolean => /^[A-Za-z0-9._:-]{1,64}$/.test(name);

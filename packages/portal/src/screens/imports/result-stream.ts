@@ -1,18 +1,20 @@
-/** The answer to an import as it comes: a line for each line, and the summary behind the last. */
+/** Reads the streamed response of an import: one result per line, then the summary. */
 
 import { type BulkResult, type BulkSummary, defined } from '@switchyard/contract';
 import { writeCsv } from './csv.ts';
 
-export type Answers = {
+export type ResultBatch = {
   readonly results: readonly BulkResult[];
   readonly summary?: BulkSummary['summary'];
 };
 
-/** Gives what has come whenever something has; half a line waits for its other half. */
-export async function* readAnswers(body: AsyncIterable<Uint8Array>): AsyncGenerator<Answers> {
+/** Yields results as they arrive; an incomplete line waits for the next chunk. */
+export async function* readResultStream(
+  body: AsyncIterable<Uint8Array>,
+): AsyncGenerator<ResultBatch> {
   const decoder = new TextDecoder();
   let rest = '';
-  function read(text: string): Answers {
+  function read(text: string): ResultBatch {
     const lines = (rest + text).split('\n');
     rest = lines.pop() ?? '';
     const values = lines
@@ -26,8 +28,10 @@ export async function* readAnswers(body: AsyncIterable<Uint8Array>): AsyncGenera
   yield read(`${decoder.decode()}\n`);
 }
 
-/** Browsers that cannot iterate a stream read it by hand. */
-export async function* partsOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** Some browsers cannot iterate a stream, so this reads it with a reader. */
+export async function* streamChunks(
+  stream: ReadableStream<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader();
   try {
     for (;;) {
@@ -53,13 +57,13 @@ const columns = [
   'fields',
 ];
 
-/** What is wrong, member by member. */
-export function fieldFaults({ error }: BulkResult): string {
+/** The errors of a result, by field. */
+export function resultErrorText({ error }: BulkResult): string {
   return (error?.errors ?? []).map(({ pointer, detail }) => `${pointer}: ${detail}`).join(' ');
 }
 
-/** The answers as a table that a sheet can open. */
-export function resultTable(results: readonly BulkResult[]): string {
+/** The results as CSV for a spreadsheet. */
+export function resultsAsCsv(results: readonly BulkResult[]): string {
   const rows = results.map((result) => [
     String(result.line),
     result.status,
@@ -70,7 +74,7 @@ export function resultTable(results: readonly BulkResult[]): string {
     result.clientSecret ?? '',
     result.error?.code ?? '',
     result.error?.detail ?? '',
-    fieldFaults(result),
+    resultErrorText(result),
   ]);
   return writeCsv([columns, ...rows], true);
 }

@@ -1,13 +1,13 @@
-/** What an import came to: figures, and each line that failed with the reason. */
+/** Shows import results: counts, and failed lines with the reason. */
 import type { BulkResult, BulkSummary } from '@switchyard/contract';
 import { EmptyState } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Name } from '../../components/values/values.tsx';
+import { TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { ReadPage } from '../../table/row-store.ts';
-import { fieldFaults } from './result-stream.ts';
+import { resultErrorText } from './result-stream.ts';
 import './imports.css';
 
 type Counts = Pick<
@@ -16,11 +16,11 @@ type Counts = Pick<
 >;
 const counted = ['created', 'replaced', 'unchanged', 'deleted', 'failed'] as const;
 
-export function CountTiles({ of }: { readonly of: Counts }) {
+export function CountTiles({ counts }: { readonly counts: Counts }) {
   const t = useTranslate('imports');
   const formats = useFormats();
   const toneOf = (name: (typeof counted)[number]) => {
-    if (of[name] === 0) return undefined;
+    if (counts[name] === 0) return undefined;
     return name === 'failed' ? 'bad' : name === 'created' ? 'good' : undefined;
   };
   return (
@@ -28,7 +28,7 @@ export function CountTiles({ of }: { readonly of: Counts }) {
       {counted.map((name) => (
         <li key={name} className="sy-tile" data-tone={toneOf(name)}>
           <span>{t(`counts.${name}`)}</span>
-          <strong>{formats.number(of[name])}</strong>
+          <strong>{formats.number(counts[name])}</strong>
         </li>
       ))}
     </ul>
@@ -41,14 +41,14 @@ function columnsOf(t: Translate): Column<BulkResult>[] {
       id: 'line',
       header: t('line'),
       width: '5rem',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ line }) => line,
     },
     {
       id: 'status',
       header: t('state'),
       width: '9rem',
-      narrow: 'subtrail',
+      cardPosition: 'subtrail',
       cell: ({ status }) => (
         <StateBadge state={status} tone={status === 'failed' ? 'bad' : 'good'}>
           {t(`results.${status}`)}
@@ -59,28 +59,30 @@ function columnsOf(t: Translate): Column<BulkResult>[] {
       id: 'what',
       header: t('what'),
       width: '14rem',
-      narrow: 'lead',
+      cardPosition: 'lead',
       cell: ({ type, externalId }) => (
-        <Name>
+        <TruncatedName>
           {[type === undefined ? undefined : t(`types.${type}`), externalId]
             .filter((part) => part !== undefined)
             .join(' ')}
-        </Name>
+        </TruncatedName>
       ),
     },
     {
       id: 'reason',
       header: t('reason'),
-      narrow: 'sub',
+      cardPosition: 'sub',
       cell: (result) => (
-        <Name>{fieldFaults(result) === '' ? result.error?.detail : fieldFaults(result)}</Name>
+        <TruncatedName>
+          {resultErrorText(result) === '' ? result.error?.detail : resultErrorText(result)}
+        </TruncatedName>
       ),
     },
   ];
 }
 
-/** Answers of a browser's own run, page by page as those of the platform are. */
-export function readFrom(results: readonly BulkResult[]): ReadPage<BulkResult> {
+/** Pages over results in memory, with the interface of the API pages. */
+export function pagesOf(results: readonly BulkResult[]): ReadPage<BulkResult> {
   const pageRows = 200;
   return (cursor) => {
     const from = Number(cursor ?? 0);

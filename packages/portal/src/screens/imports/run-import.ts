@@ -1,11 +1,11 @@
-/** Sends a file, and tells how far the platform is with it until the last line is answered. */
+/** Sends an import file and reports the progress until the last result arrives. */
 import type { BulkImport, BulkResult, BulkSummary } from '@switchyard/contract';
 import { ConnectionError } from '../../api/api-errors.ts';
-import { api, callRaw } from '../../api/client.ts';
-import { connection } from '../../api/connection-monitor.ts';
-import { addresses } from '../estate/entity-kinds.ts';
+import { api, fetchResponse } from '../../api/client.ts';
+import { connectionMonitor } from '../../api/connection-monitor.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import type { ImportFile } from './parse-import-file.ts';
-import { partsOf, readAnswers } from './result-stream.ts';
+import { readResultStream, streamChunks } from './result-stream.ts';
 
 const limitMs = 30 * 60_000;
 const askAgainMs = 1_000;
@@ -16,45 +16,51 @@ export type Summary = BulkSummary['summary'];
 export type ImportRun = {
   readonly file: ImportFile;
   readonly bulkId: string;
-  /** Checks everything and writes nothing. */
+  /** True to check the file without writing. */
   readonly isTrial: boolean;
   readonly signal: AbortSignal;
-  /** How many lines are done, as far as is known. */
+  /** Called with the number of processed lines. */
   onProgress(lines: number): void;
 };
 
 export type ImportOutcome = { readonly results: readonly BulkResult[]; readonly summary: Summary };
 
-/** A browser reads no answer before it has sent everything: until then the platform is asked. */
-function watch({ bulkId, isTrial, signal, onProgress }: ImportRun): () => void {
+/**
+ * A browser reads the response only after it has sent the whole file, so the progress is polled
+ * until then.
+ */
+function watchProgress({ bulkId, isTrial, signal, onProgress }: ImportRun): () => void {
   if (isTrial) return () => {};
   let isOver = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  async function ask(): Promise<void> {
+  async function pollProgress(): Promise<void> {
     try {
-      const address = `${addresses.imports}/${bulkId}`;
+      const address = `${estateUrls.imports}/${bulkId}`;
       const { lines } = await api.get<BulkImport>(address, { signal, isBackground: true });
       if (!isOver) onProgress(lines);
     } catch {
-      // It has not begun yet, or cannot be asked now: the answer itself will tell.
+      // The import may not have started yet; the response reports the result.
     }
-    if (!isOver) timer = setTimeout(() => void ask(), askAgainMs);
+    if (!isOver) timer = setTimeout(() => void pollProgress(), askAgainMs);
   }
-  timer = setTimeout(() => void ask(), askAgainMs);
+  timer = setTimeout(() => void pollProgress(), askAgainMs);
   return () => {
     isOver = true;
     clearTimeout(timer);
   };
 }
 
-/** @throws ConnectionError where the answer broke off: sent again, the import goes on */
+/**
+ * @throws ConnectionError if the response is incomplete; sending the file again continues the
+ * import
+ */
 export async function runImport(run: ImportRun): Promise<ImportOutcome> {
   const { file, bulkId, isTrial, signal, onProgress } = run;
   const type = mediaTypes[file.format];
-  const unwatch = watch(run);
+  const unwatch = watchProgress(run);
   let body: ReadableStream<Uint8Array> | null;
   try {
-    ({ body } = await callRaw('POST', addresses.imports, {
+    ({ body } = await fetchResponse('POST', estateUrls.imports, {
       query: isTrial ? { dryRun: true } : {},
       file: { content: new Blob([file.content]), type },
       ...(isTrial ? {} : { idempotencyKey: bulkId }),
@@ -67,14 +73,14 @@ export async function runImport(run: ImportRun): Promise<ImportOutcome> {
   const results: BulkResult[] = [];
   let summary: Summary | undefined;
   try {
-    for await (const part of readAnswers(partsOf(body ?? new ReadableStream()))) {
+    for await (const part of readResultStream(streamChunks(body ?? new ReadableStream()))) {
       results.push(...part.results);
       summary = part.summary ?? summary;
       onProgress(results.length);
     }
   } catch (fault) {
     if (signal.aborted) throw fault;
-    connection.lost();
+    connectionMonitor.reportLost();
     throw new ConnectionError(fault);
   }
   if (summary === undefined) throw new ConnectionError('the answer has no end');
@@ -83,13 +89,13 @@ export async function runImport(run: ImportRun): Promise<ImportOutcome> {
 
 const pageResults = 200;
 
-/** All answers that were kept, for a file. */
+/** Reads all stored results, for a file. */
 export async function readResults(bulkId: string): Promise<BulkResult[]> {
   const results: BulkResult[] = [];
   let cursor: string | undefined;
   do {
     const page = await api.get<{ items: BulkResult[]; nextCursor: string | null }>(
-      `${addresses.imports}/${bulkId}/results`,
+      `${estateUrls.imports}/${bulkId}/results`,
       { query: { cursor, limit: pageResults } },
     );
     results.push(...page.items);

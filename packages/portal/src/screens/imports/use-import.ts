@@ -1,11 +1,11 @@
-/** The story of an import in the browser: tried, sent, broken off, gone on with, done. */
+/** The state of an import in the browser: check, send, interrupt, continue, complete. */
 import type { BulkResult } from '@switchyard/contract';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { useEstateChanged } from '../estate/versioned-entities.ts';
+import { useReloadEstate } from '../estate/versioned-entities.ts';
 import type { ImportFile } from './parse-import-file.ts';
 import { runImport, type Summary } from './run-import.ts';
 
-export type Stage =
+export type ImportStage =
   | { readonly at: 'ready' }
   | { readonly at: 'running'; readonly isTrial: boolean; readonly lines: number }
   | {
@@ -18,20 +18,21 @@ export type Stage =
   | { readonly at: 'broken'; readonly isTrial: boolean; readonly fault: unknown };
 
 export function useImport() {
-  const [stage, setStage] = useState<Stage>({ at: 'ready' });
+  const [stage, setStage] = useState<ImportStage>({ at: 'ready' });
   const control = useRef<AbortController | undefined>(undefined);
   const runs = useRef(0);
-  const changed = useEstateChanged();
+  const changed = useReloadEstate();
 
-  // Whoever leaves the page leaves the import: the platform keeps what it has, and it can be gone on with.
+  // Leaving the page cancels the request; the platform keeps the imported lines, and the import can
+  // be continued.
   useEffect(() => () => control.current?.abort(), []);
 
   const start = useCallback(
     async (file: ImportFile, bulkId: string, isTrial: boolean): Promise<void> => {
-      // State comes too late for the second of two quick presses.
+      // A state update is too late to block the second of two quick clicks.
       if (control.current !== undefined) return;
-      const own = new AbortController();
-      control.current = own;
+      const controller = new AbortController();
+      control.current = controller;
       runs.current += 1;
       const run = runs.current;
       setStage({ at: 'running', isTrial, lines: 0 });
@@ -40,15 +41,15 @@ export function useImport() {
           file,
           bulkId,
           isTrial,
-          signal: own.signal,
+          signal: controller.signal,
           onProgress: (lines) => setStage({ at: 'running', isTrial, lines }),
         });
         setStage({ at: 'done', isTrial, results, summary, run });
         if (!isTrial) changed();
       } catch (fault) {
-        if (!own.signal.aborted) setStage({ at: 'broken', isTrial, fault });
+        if (!controller.signal.aborted) setStage({ at: 'broken', isTrial, fault });
       } finally {
-        if (control.current === own) control.current = undefined;
+        if (control.current === controller) control.current = undefined;
       }
     },
     [changed],

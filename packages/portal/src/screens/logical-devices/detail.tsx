@@ -1,39 +1,39 @@
-/** One place of a store: the hardware that fills it, the services that run there, and their parameters. */
+/** The page of a logical device: hardware, services and parameters. */
 import type { ConnectedDevice, LogicalDevice } from '@switchyard/contract';
 import { useQueries } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
-import { EmptyState, Facts, Page, Panel } from '../../components/layout/page.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { DescriptionList, EmptyState, Page, Panel } from '../../components/layout/page.tsx';
 import { EntityName, useEntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { Presence } from '../devices/connection-badge.tsx';
-import { askAgainMs } from '../devices/use-live-connections.ts';
-import { LabelList, PageInWait, StatusBadge, useCommonFacts } from '../estate/detail-page.tsx';
+import { useHasPermission } from '../../session/use-session.ts';
+import { ConnectionBadge } from '../devices/connection-badge.tsx';
+import { pollMs } from '../devices/use-live-connections.ts';
+import { LabelList, PendingPage, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
-import { ServiceSettings, useMaySeeSettings } from '../estate/service-overview.tsx';
-import { useVersioned } from '../estate/versioned-entities.ts';
-import { Delivery, PlaceServices } from './device-services.tsx';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { ServiceOverview, useCanReadConfiguration } from '../estate/service-overview.tsx';
+import { useVersionedEntity } from '../estate/versioned-entities.ts';
+import { LogicalDeviceServices, ParameterDelivery } from './device-services.tsx';
 
-/** One or two: each is asked for alone. */
+/** A logical device has one or two devices; each is read separately. */
 function useHardware(ids: readonly string[]): ConnectedDevice[] {
   return useQueries({
     queries: ids.map((id) => ({
       queryKey: ['estate', 'connected', id],
-      queryFn: () => api.get<ConnectedDevice>(addresses.presenceOf(id), { isBackground: true }),
-      refetchInterval: askAgainMs,
+      queryFn: () => api.get<ConnectedDevice>(estateUrls.presenceOf(id), { isBackground: true }),
+      refetchInterval: pollMs,
     })),
   }).flatMap(({ data }) => (data === undefined ? [] : [data]));
 }
 
-function PlaceHardware({ of }: { readonly of: LogicalDevice }) {
+function HardwarePanel({ logicalDevice }: { readonly logicalDevice: LogicalDevice }) {
   const t = useTranslate('devices');
-  const devices = useHardware(of.physicalDeviceIds);
+  const devices = useHardware(logicalDevice.physicalDeviceIds);
   return (
     <Panel title={t('hardware')} flush>
-      {of.physicalDeviceIds.length === 0 && (
+      {logicalDevice.physicalDeviceIds.length === 0 && (
         <EmptyState icon="device" title={t('noHardware.title')}>
           {t('noHardware.text')}
         </EmptyState>
@@ -45,7 +45,7 @@ function PlaceHardware({ of }: { readonly of: LogicalDevice }) {
               <Link className="sy-link sy-broken" to={`/devices/${physicalDeviceId}`}>
                 {tsn}
               </Link>
-              <Presence connection={connection} enabled={enabled} />
+              <ConnectionBadge connection={connection} enabled={enabled} />
             </li>
           ))}
         </ul>
@@ -54,13 +54,13 @@ function PlaceHardware({ of }: { readonly of: LogicalDevice }) {
   );
 }
 
-function PlaceFacts({ of }: { readonly of: LogicalDevice }) {
+function LogicalDeviceDetails({ logicalDevice }: { readonly logicalDevice: LogicalDevice }) {
   const t = useTranslate('devices');
-  const common = useCommonFacts(of.logicalDeviceId, of);
-  const { storeId, merchantId } = of;
+  const common = useCommonDetails(logicalDevice.logicalDeviceId, logicalDevice);
+  const { storeId, merchantId } = logicalDevice;
   return (
     <Panel title={t('place')}>
-      <Facts
+      <DescriptionList
         items={[
           [
             t('store'),
@@ -81,47 +81,47 @@ function PlaceFacts({ of }: { readonly of: LogicalDevice }) {
   );
 }
 
-export default function PlacePage() {
+export default function LogicalDevicePage() {
   const t = useTranslate('devices');
   const navigate = useNavigate();
-  const logicalDeviceId = useParam('logicalDeviceId');
-  const address = addresses.place(logicalDeviceId);
-  const query = useVersioned<LogicalDevice>(address);
-  const mayWrite = useCan('prov.write');
-  const maySeeSettings = useMaySeeSettings();
+  const logicalDeviceId = usePathParam('logicalDeviceId');
+  const address = estateUrls.place(logicalDeviceId);
+  const query = useVersionedEntity<LogicalDevice>(address);
+  const mayWrite = useHasPermission('prov.write');
+  const maySeeSettings = useCanReadConfiguration();
   const storeName = useEntityName('stores', query.data?.body.storeId);
   if (query.data === undefined) {
-    const back = { to: '/devices', label: t('title') };
-    return <PageInWait of={query} title={t('place')} back={back} />;
+    const storePath = { to: '/devices', label: t('title') };
+    return <PendingPage query={query} title={t('place')} backLink={storePath} />;
   }
-  const place = query.data.body;
-  const back = `/stores/${place.storeId}`;
+  const logicalDevice = query.data.body;
+  const storePath = `/stores/${logicalDevice.storeId}`;
   return (
     <Page
-      title={place.name}
-      aside={<StatusBadge status={place.status} />}
-      back={{ to: back, label: storeName ?? t('store') }}
+      title={logicalDevice.name}
+      aside={<StatusBadge status={logicalDevice.status} />}
+      backLink={{ to: storePath, label: storeName ?? t('store') }}
       actions={
         <EntityActions
           kind="place"
           address={address}
-          of={query.data}
+          versioned={query.data}
           editTo={`/places/${logicalDeviceId}/edit`}
           mayWrite={mayWrite}
-          onDeleted={() => void navigate({ to: back })}
+          onDeleted={() => void navigate({ to: storePath })}
         />
       }
     >
       <div className="sy-columns">
         <div className="sy-column">
-          <PlaceHardware of={place} />
-          <PlaceFacts of={place} />
-          <LabelList labels={place.labels} />
-          {maySeeSettings && <ServiceSettings level="logical-devices" entityId={logicalDeviceId} />}
+          <HardwarePanel logicalDevice={logicalDevice} />
+          <LogicalDeviceDetails logicalDevice={logicalDevice} />
+          <LabelList labels={logicalDevice.labels} />
+          {maySeeSettings && <ServiceOverview level="logical-devices" entityId={logicalDeviceId} />}
         </div>
         <div className="sy-column">
-          <PlaceServices logicalDeviceId={logicalDeviceId} />
-          <Delivery logicalDeviceId={logicalDeviceId} />
+          <LogicalDeviceServices logicalDeviceId={logicalDeviceId} />
+          <ParameterDelivery logicalDeviceId={logicalDeviceId} />
         </div>
       </div>
     </Page>

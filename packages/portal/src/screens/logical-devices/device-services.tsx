@@ -1,14 +1,14 @@
-/** What a place is to run: the services that are active there, and how far their parameters have come. */
+/** The active services of a logical device, and the delivery status of its parameters. */
 
 import { type DeviceDelivery, type DeviceServiceList, defined } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
-import { EmptyState, Facts, Loading, Panel } from '../../components/layout/page.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
+import { DescriptionList, EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
+import { useHasPermission } from '../../session/use-session.ts';
 import '../devices/devices.css';
 
 const deliveryTones: Readonly<Record<string, Tone>> = {
@@ -18,9 +18,9 @@ const deliveryTones: Readonly<Record<string, Tone>> = {
   Held: 'warn',
 };
 
-export function PlaceServices({ logicalDeviceId }: { readonly logicalDeviceId: string }) {
+export function LogicalDeviceServices({ logicalDeviceId }: { readonly logicalDeviceId: string }) {
   const t = useTranslate('devices');
-  const maySee = useCan('sub.read', 'conf.read');
+  const maySee = useHasPermission('sub.read', 'conf.read');
   const address = `/service-catalog/v1/logical-devices/${logicalDeviceId}/services`;
   const { data, error, refetch } = useQuery({
     queryKey: ['estate', address],
@@ -30,7 +30,7 @@ export function PlaceServices({ logicalDeviceId }: { readonly logicalDeviceId: s
   if (!maySee) return null;
   return (
     <Panel title={t('services.title')} flush>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={3} />}
       {data?.items.length === 0 && (
         <EmptyState icon="services" title={t('services.noneTitle')}>
@@ -61,15 +61,15 @@ export function PlaceServices({ logicalDeviceId }: { readonly logicalDeviceId: s
 
 type Levels = DeviceServiceList['items'][number]['levels'];
 
-/** The uppermost level at which it is not active: there it begins. */
+/** The highest level that deactivates the service. */
 function heldAt(levels: Levels, t: (key: string) => string): string {
   const level = levels.find(({ active }) => !active)?.level ?? 'LogicalDevice';
   return t(`levels.${level}`);
 }
 
-export function Delivery({ logicalDeviceId }: { readonly logicalDeviceId: string }) {
+export function ParameterDelivery({ logicalDeviceId }: { readonly logicalDeviceId: string }) {
   const t = useTranslate('devices');
-  const maySee = useCan('conf.read');
+  const maySee = useHasPermission('conf.read');
   const address = `/configuration/v1/logical-devices/${logicalDeviceId}/delivery`;
   const { data, error, refetch } = useQuery({
     queryKey: ['estate', address],
@@ -89,15 +89,15 @@ export function Delivery({ logicalDeviceId }: { readonly logicalDeviceId: string
           ),
       })}
     >
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={3} />}
       {data !== undefined && (
         <>
-          <Facts
+          <DescriptionList
             items={[
-              [t('delivery.asked'), <Time key="asked" at={data.askedAt} />],
-              [t('delivery.told'), <Time key="told" at={data.toldAt} />],
-              [t('delivery.applied'), <Time key="applied" at={data.appliedAt} />],
+              [t('delivery.asked'), <DateTime key="asked" at={data.askedAt} />],
+              [t('delivery.told'), <DateTime key="told" at={data.toldAt} />],
+              [t('delivery.applied'), <DateTime key="applied" at={data.appliedAt} />],
               [t('delivery.failure'), data.failure?.reason],
             ]}
           />

@@ -1,17 +1,17 @@
-/** A place is changed; it stays in its store. */
-import { useParam } from '../../app/url-params.ts';
-import { placeSections } from '../devices/form-sections.ts';
+/** Edits a logical device; its store cannot change. */
+import { usePathParam } from '../../app/url-params.ts';
+import { logicalDeviceFormSections } from '../devices/form-sections.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 
-export default function EditPlace() {
-  const logicalDeviceId = useParam('logicalDeviceId');
+export default function EditLogicalDevice() {
+  const logicalDeviceId = usePathParam('logicalDeviceId');
   return (
     <EditEntity
       kind="place"
-      address={addresses.place(logicalDeviceId)}
-      sections={placeSections}
-      back={`/places/${logicalDeviceId}`}
+      address={estateUrls.place(logicalDeviceId)}
+      sections={logicalDeviceFormSections}
+      backPath={`/places/${logicalDeviceId}`}
     />
   );
 }

@@ -1,27 +1,27 @@
-/** A place for a terminal is made in a store. */
+/** Creates a logical device in a store. */
 import type { LogicalDevice } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
-import { useTexts } from '../../app/url-params.ts';
+import { useSearchParams } from '../../app/url-params.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { placeSections } from '../devices/form-sections.ts';
+import { logicalDeviceFormSections } from '../devices/form-sections.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 
-export default function NewPlace() {
+export default function NewLogicalDevice() {
   const t = useTranslate('estate');
   const navigate = useNavigate();
-  const { storeId = '' } = useTexts();
-  const back =
+  const { storeId = '' } = useSearchParams();
+  const backLink =
     storeId === ''
       ? { to: '/stores', label: t('kinds.store.many') }
       : { to: `/stores/${storeId}`, label: t('kinds.store.one') };
   return (
     <NewEntity<LogicalDevice>
       kind="place"
-      address={addresses.places}
-      sections={placeSections}
+      address={estateUrls.places}
+      sections={logicalDeviceFormSections}
       preset={storeId === '' ? undefined : { storeId }}
-      back={back}
+      backLink={backLink}
       onMade={({ logicalDeviceId }) => void navigate({ to: `/places/${logicalDeviceId}` })}
     />
   );

@@ -1,22 +1,22 @@
-/** What the applications of the organisation asked, and what they were told. */
+/** The log of API requests of the organisation. */
 import type { LoggedRequest } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
 import { EmptyState, Page } from '../../components/layout/page.tsx';
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
-import { withInstants } from '../../filters/day-range-query.ts';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
+import { withDayRange } from '../../filters/day-range-query.ts';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import type { Formats } from '../../session/locale-formats.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
+import type { RowsPage } from '../../table/row-store.ts';
 
 const filterNames = [
   ...(['requestId', 'source', 'status', 'method', 'clientId', 'code', 'from', 'to'] as const),
 ] as const;
-/** What the pages ask is much, and is nobody's program: it is shown on demand, and to who seeks one thing. */
+/** Requests of portal pages are hidden by default, except in a search for one request or client. */
 const sourceFor = ({ requestId, clientId }: { requestId?: string; clientId?: string }) =>
   requestId === undefined && clientId === undefined ? 'Api' : 'All';
 const sources = ['Api', 'Portal', 'All'];
@@ -35,16 +35,21 @@ function columnsOf(t: Translate, formats: Formats): Column<LoggedRequest>[] {
       id: 'at',
       header: t('at'),
       width: '10.5rem',
-      narrow: 'sub',
-      cell: ({ at }) => <Time at={at} />,
+      cardPosition: 'sub',
+      cell: ({ at }) => <DateTime at={at} />,
     },
     { id: 'method', header: t('method'), width: '5.5rem', cell: ({ method }) => method },
-    { id: 'path', header: t('path'), narrow: 'lead', cell: ({ path }) => <Name>{path}</Name> },
+    {
+      id: 'path',
+      header: t('path'),
+      cardPosition: 'lead',
+      cell: ({ path }) => <TruncatedName>{path}</TruncatedName>,
+    },
     {
       id: 'status',
       header: t('status'),
       width: '6rem',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ status }) => (
         <StateBadge state="" tone={toneOf(status)}>
           {status}
@@ -55,8 +60,8 @@ function columnsOf(t: Translate, formats: Formats): Column<LoggedRequest>[] {
       id: 'code',
       header: t('code'),
       width: '9rem',
-      narrow: 'subtrail',
-      cell: ({ code }) => <Name>{code}</Name>,
+      cardPosition: 'subtrail',
+      cell: ({ code }) => <TruncatedName>{code}</TruncatedName>,
     },
     {
       id: 'took',
@@ -69,13 +74,13 @@ function columnsOf(t: Translate, formats: Formats): Column<LoggedRequest>[] {
       id: 'client',
       header: t('client'),
       width: '10rem',
-      cell: ({ clientId }) => <Name>{clientId}</Name>,
+      cell: ({ clientId }) => <TruncatedName>{clientId}</TruncatedName>,
     },
     {
       id: 'request',
       header: t('request'),
       width: '9rem',
-      cell: ({ requestId }) => <Name>{requestId}</Name>,
+      cell: ({ requestId }) => <TruncatedName>{requestId}</TruncatedName>,
     },
   ];
 }
@@ -84,9 +89,9 @@ export default function Logs() {
   const t = useTranslate('logs');
   const formats = useFormats();
   const [values, change] = useFilters(filterNames);
-  const shown = { source: sourceFor(values), ...values };
-  const { source, ...filters } = shown;
-  const query = withInstants({ ...filters, ...(source === 'All' ? {} : { source }) }, formats);
+  const effectiveValues = { source: sourceFor(values), ...values };
+  const { source, ...filters } = effectiveValues;
+  const query = withDayRange({ ...filters, ...(source === 'All' ? {} : { source }) }, formats);
   return (
     <Page title={t('title')} lead={t('lead')} fill>
       <FilterBar
@@ -105,8 +110,8 @@ export default function Logs() {
           { kind: 'text', name: 'code', label: t('code') },
           { kind: 'period', from: 'from', to: 'to', label: t('period') },
         ]}
-        values={shown}
-        given={values}
+        values={effectiveValues}
+        chosenValues={values}
         onChange={change}
         views="logs"
       />

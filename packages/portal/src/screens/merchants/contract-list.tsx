@@ -1,10 +1,10 @@
-/** What acquirers have agreed with a merchant. */
+/** The acquirer contracts of a merchant. */
 import type { AcquirerContract } from '@switchyard/contract';
 import { EntityName } from '../../components/values/entity-name.tsx';
-import { Name } from '../../components/values/values.tsx';
+import { TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 
 function columnsOf(t: Translate): Column<AcquirerContract>[] {
@@ -12,8 +12,8 @@ function columnsOf(t: Translate): Column<AcquirerContract>[] {
     {
       id: 'name',
       header: t('fields.name'),
-      narrow: 'lead',
-      cell: ({ name }) => <Name>{name}</Name>,
+      cardPosition: 'lead',
+      cell: ({ name }) => <TruncatedName>{name}</TruncatedName>,
     },
     {
       id: 'link',
@@ -23,18 +23,20 @@ function columnsOf(t: Translate): Column<AcquirerContract>[] {
     {
       id: 'number',
       header: t('fields.acquirerMerchantId'),
-      narrow: 'sub',
-      cell: ({ acquirerMerchantId }) => <Name>{acquirerMerchantId}</Name>,
+      cardPosition: 'sub',
+      cell: ({ acquirerMerchantId }) => <TruncatedName>{acquirerMerchantId}</TruncatedName>,
     },
     {
       id: 'terminals',
       header: t('fields.terminals'),
-      cell: ({ terminalIdRange: { from, to } }) => <Name>{`${from} – ${to}`}</Name>,
+      cell: ({ terminalIdRange: { from, to } }) => (
+        <TruncatedName>{`${from} – ${to}`}</TruncatedName>
+      ),
     },
     {
       id: 'currencies',
       header: t('fields.currencies'),
-      cell: ({ currencies }) => <Name>{currencies.join(', ')}</Name>,
+      cell: ({ currencies }) => <TruncatedName>{currencies.join(', ')}</TruncatedName>,
     },
     {
       id: 'capture',
@@ -45,12 +47,12 @@ function columnsOf(t: Translate): Column<AcquirerContract>[] {
   ];
 }
 
-export function Contracts({ merchantId }: { readonly merchantId: string }) {
+export function ContractList({ merchantId }: { readonly merchantId: string }) {
   const t = useTranslate('estate');
   return (
     <EstateList<AcquirerContract>
       kind="contract"
-      address={addresses.contracts(merchantId)}
+      address={estateUrls.contracts(merchantId)}
       icon="link"
       columns={columnsOf(t)}
       rowKey={({ contractId }) => contractId}

@@ -1,28 +1,28 @@
-/** One merchant: what it is, its stores, devices, contracts, people and settings. */
+/** The page of a merchant: profile, stores, devices, contracts, users and settings. */
 import type { Merchant } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
-import { useParam } from '../../app/url-params.ts';
+import { usePathParam } from '../../app/url-params.ts';
 import { Page } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan, useSession } from '../../session/use-session.ts';
-import { Fleet } from '../devices/device-list.tsx';
-import { PageInWait, PageTabs, StatusBadge, type Tab, useTab } from '../estate/detail-page.tsx';
+import { useHasPermission, useSession } from '../../session/use-session.ts';
+import { DeviceList } from '../devices/device-list.tsx';
+import { PageTabs, PendingPage, StatusBadge, type Tab, useTab } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { NewButton } from '../estate/new-button.tsx';
-import { ServiceSettings, useMaySeeSettings } from '../estate/service-overview.tsx';
-import { useVersioned } from '../estate/versioned-entities.ts';
+import { ServiceOverview, useCanReadConfiguration } from '../estate/service-overview.tsx';
+import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import { StoreList } from '../stores/store-list.tsx';
-import { Contracts } from './contract-list.tsx';
+import { ContractList } from './contract-list.tsx';
 import { MerchantProfile } from './merchant-profile.tsx';
-import { MerchantPeople } from './merchant-users.tsx';
+import { MerchantUsers } from './merchant-users.tsx';
 
 const lists = new Set(['stores', 'devices', 'contracts', 'people']);
 
 function useTabs(merchant: Merchant | undefined): Tab[] {
   const t = useTranslate('estate');
-  const maySeePeople = useCan('um.read');
-  const maySeeSettings = useMaySeeSettings();
+  const maySeePeople = useHasPermission('um.read');
+  const maySeeSettings = useCanReadConfiguration();
   if (merchant === undefined) return [];
   const { merchantId } = merchant;
   const tab = (name: string, content: Tab['content']): Tab => ({
@@ -31,13 +31,13 @@ function useTabs(merchant: Merchant | undefined): Tab[] {
     content,
   });
   return [
-    tab('data', <MerchantProfile of={merchant} />),
+    tab('data', <MerchantProfile merchant={merchant} />),
     tab('stores', <StoreList merchantId={merchantId} />),
-    tab('devices', <Fleet merchantId={merchantId} />),
-    tab('contracts', <Contracts merchantId={merchantId} />),
-    ...(maySeePeople ? [tab('people', <MerchantPeople merchantId={merchantId} />)] : []),
+    tab('devices', <DeviceList merchantId={merchantId} />),
+    tab('contracts', <ContractList merchantId={merchantId} />),
+    ...(maySeePeople ? [tab('people', <MerchantUsers merchantId={merchantId} />)] : []),
     ...(maySeeSettings
-      ? [tab('settings', <ServiceSettings level="merchants" entityId={merchantId} />)]
+      ? [tab('settings', <ServiceOverview level="merchants" entityId={merchantId} />)]
       : []),
   ];
 }
@@ -45,29 +45,29 @@ function useTabs(merchant: Merchant | undefined): Tab[] {
 export default function MerchantPage() {
   const t = useTranslate('estate');
   const navigate = useNavigate();
-  const merchantId = useParam('merchantId');
-  const address = addresses.merchant(merchantId);
-  const query = useVersioned<Merchant>(address);
-  const mayWrite = useCan('prov.write');
+  const merchantId = usePathParam('merchantId');
+  const address = estateUrls.merchant(merchantId);
+  const query = useVersionedEntity<Merchant>(address);
+  const mayWrite = useHasPermission('prov.write');
   const isOfOrganization = useSession().merchantId === undefined;
   const tabs = useTabs(query.data?.body);
   const [open, onOpen] = useTab(tabs.map(({ name }) => name));
-  const back = { to: '/merchants', label: t('kinds.merchant.many') };
+  const backLink = { to: '/merchants', label: t('kinds.merchant.many') };
   if (query.data === undefined) {
-    return <PageInWait of={query} title={t('kinds.merchant.one')} back={back} />;
+    return <PendingPage query={query} title={t('kinds.merchant.one')} backLink={backLink} />;
   }
   const { name, status } = query.data.body;
   return (
     <Page
       title={name}
       aside={<StatusBadge status={status} />}
-      back={back}
+      backLink={backLink}
       fill={lists.has(open)}
       actions={
         <EntityActions
           kind="merchant"
           address={address}
-          of={query.data}
+          versioned={query.data}
           editTo={`/merchants/${merchantId}/edit`}
           mayWrite={mayWrite}
           mayDelete={mayWrite && isOfOrganization}

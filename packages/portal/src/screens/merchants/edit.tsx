@@ -1,17 +1,17 @@
-/** A merchant is changed. */
-import { useParam } from '../../app/url-params.ts';
+/** Edits a merchant. */
+import { usePathParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { merchantSections } from './form-sections.ts';
 
 export default function EditMerchant() {
-  const merchantId = useParam('merchantId');
+  const merchantId = usePathParam('merchantId');
   return (
     <EditEntity
       kind="merchant"
-      address={addresses.merchant(merchantId)}
+      address={estateUrls.merchant(merchantId)}
       sections={merchantSections}
-      back={`/merchants/${merchantId}`}
+      backPath={`/merchants/${merchantId}`}
     />
   );
 }

@@ -1,9 +1,9 @@
-/** What a merchant is made of, as its form asks for it. */
+/** The form sections of a merchant. */
 import { addressSection, labelsSection, type Section } from '../estate/form-fields.ts';
 
 export const merchantSections: readonly Section[] = [
   {
-    word: 'merchant',
+    labelKey: 'merchant',
     fields: [
       { name: 'name', kind: 'text', max: 100, isRequired: true },
       { name: 'externalId', kind: 'text', max: 64, hasHint: true },
@@ -14,7 +14,7 @@ export const merchantSections: readonly Section[] = [
   },
   addressSection,
   {
-    word: 'contact',
+    labelKey: 'contact',
     fields: [
       { name: 'contact.name', kind: 'text', max: 100 },
       { name: 'contact.email', kind: 'email', max: 254 },

@@ -1,12 +1,12 @@
-/** The merchants of the organisation. */
+/** The list of merchants of the organisation. */
 import type { Merchant } from '@switchyard/contract';
 import { Page } from '../../components/layout/page.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useLanguage, useTranslate } from '../../locales/index.ts';
-import { useCan, useSession } from '../../session/use-session.ts';
+import { useHasPermission, useSession } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
 import { countryName } from '../estate/countries-and-time-zones.ts';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 import { NewButton } from '../estate/new-button.tsx';
 
@@ -15,25 +15,25 @@ function columnsOf(t: Translate, language: string): Column<Merchant>[] {
     {
       id: 'name',
       header: t('fields.name'),
-      narrow: 'lead',
-      cell: ({ name }) => <Name>{name}</Name>,
+      cardPosition: 'lead',
+      cell: ({ name }) => <TruncatedName>{name}</TruncatedName>,
     },
     {
       id: 'externalId',
       header: t('fields.externalId'),
-      cell: ({ externalId }) => <Name>{externalId}</Name>,
+      cell: ({ externalId }) => <TruncatedName>{externalId}</TruncatedName>,
     },
     {
       id: 'country',
       header: t('fields.country'),
-      cell: ({ country }) => <Name>{countryName(country, language)}</Name>,
+      cell: ({ country }) => <TruncatedName>{countryName(country, language)}</TruncatedName>,
     },
     {
       id: 'city',
       header: t('fields.address.city'),
-      narrow: 'sub',
+      cardPosition: 'sub',
       cell: ({ address, country }) => (
-        <Name>{address?.city ?? countryName(country, language)}</Name>
+        <TruncatedName>{address?.city ?? countryName(country, language)}</TruncatedName>
       ),
     },
     { id: 'mcc', header: t('fields.mccShort'), width: '6rem', cell: ({ mcc }) => mcc },
@@ -41,7 +41,7 @@ function columnsOf(t: Translate, language: string): Column<Merchant>[] {
       id: 'created',
       header: t('created'),
       width: '10.5rem',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
     },
   ];
 }
@@ -50,7 +50,7 @@ export default function Merchants() {
   const t = useTranslate('estate');
   const language = useLanguage();
   const { merchantId } = useSession();
-  const mayMake = useCan('prov.write') && merchantId === undefined;
+  const mayMake = useHasPermission('prov.write') && merchantId === undefined;
   return (
     <Page
       title={t('kinds.merchant.many')}
@@ -59,7 +59,7 @@ export default function Merchants() {
     >
       <EstateList<Merchant>
         kind="merchant"
-        address={addresses.merchants}
+        address={estateUrls.merchants}
         icon="merchants"
         columns={columnsOf(t, language)}
         rowKey={(row) => row.merchantId}

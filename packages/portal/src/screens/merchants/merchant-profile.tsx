@@ -1,64 +1,64 @@
-/** What is known of a merchant. */
+/** The profile of a merchant. */
 import type { Merchant } from '@switchyard/contract';
-import { Facts, Panel } from '../../components/layout/page.tsx';
+import { DescriptionList, Panel } from '../../components/layout/page.tsx';
 import { useLanguage, useTranslate } from '../../locales/index.ts';
-import { FleetCounts } from '../devices/device-counts.tsx';
+import { DeviceCountsPanel } from '../devices/device-counts.tsx';
 import { countryName } from '../estate/countries-and-time-zones.ts';
-import { LabelList, PostalAddress, useCommonFacts } from '../estate/detail-page.tsx';
+import { LabelList, PostalAddress, useCommonDetails } from '../estate/detail-page.tsx';
 
-export function MerchantProfile({ of }: { readonly of: Merchant }) {
+export function MerchantProfile({ merchant }: { readonly merchant: Merchant }) {
   const t = useTranslate('estate');
   const language = useLanguage();
-  const common = useCommonFacts(of.merchantId, of);
+  const common = useCommonDetails(merchant.merchantId, merchant);
   return (
     <>
-      <FleetCounts
-        merchantId={of.merchantId}
-        to={`/merchants/${of.merchantId}`}
+      <DeviceCountsPanel
+        merchantId={merchant.merchantId}
+        to={`/merchants/${merchant.merchantId}`}
         search={{ tab: 'devices' }}
       />
       <div className="sy-columns">
         <div className="sy-column">
           <Panel title={t('sections.merchant')}>
-            <Facts
+            <DescriptionList
               items={[
-                [t('fields.country'), countryName(of.country, language)],
-                [t('fields.mcc'), of.mcc],
-                [t('fields.timeZone'), of.timeZone],
+                [t('fields.country'), countryName(merchant.country, language)],
+                [t('fields.mcc'), merchant.mcc],
+                [t('fields.timeZone'), merchant.timeZone],
                 ...common,
               ]}
             />
           </Panel>
-          <LabelList labels={of.labels} />
+          <LabelList labels={merchant.labels} />
         </div>
         <div className="sy-column">
           <Panel title={t('sections.contact')}>
-            <Facts
+            <DescriptionList
               items={[
                 [
                   t('sections.address'),
-                  of.address && <PostalAddress key="address" of={of.address} />,
+                  merchant.address && <PostalAddress key="address" address={merchant.address} />,
                 ],
-                [t('fields.contact.name'), of.contact?.name],
+                [t('fields.contact.name'), merchant.contact?.name],
                 [
                   t('fields.contact.email'),
-                  of.contact?.email && (
-                    <a key="mail" className="sy-link" href={`mailto:${of.contact.email}`}>
-                      {of.contact.email}
+                  merchant.contact?.email && (
+                    <a key="mail" className="sy-link" href={`mailto:${merchant.contact.email}`}>
+                      {merchant.contact.email}
                     </a>
                   ),
                 ],
                 [
                   t('fields.contact.phone'),
-                  of.contact?.phone && (
-                    <a key="phone" className="sy-link" href={`tel:${of.contact.phone}`}>
-                      {of.contact.phone}
+                  merchant.contact?.phone && (
+                    <a key="phone" className="sy-link" href={`tel:${merchant.contact.phone}`}>
+                      {merchant.contact.phone}
                     </a>
                   ),
                 ],
               ]}
             />
-            {of.address === undefined && of.contact === undefined && (
+            {merchant.address === undefined && merchant.contact === undefined && (
               <p className="sy-nothing">{t('noContact')}</p>
             )}
           </Panel>

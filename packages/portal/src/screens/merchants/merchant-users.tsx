@@ -1,6 +1,6 @@
-/** Those who work for a merchant and can sign in. */
+/** The users of a merchant. */
 import { UsersTable } from '../users/users-table.tsx';
 
-export function MerchantPeople({ merchantId }: { readonly merchantId: string }) {
+export function MerchantUsers({ merchantId }: { readonly merchantId: string }) {
   return <UsersTable listKey={['users', 'of', merchantId]} query={{ entityId: merchantId }} />;
 }

@@ -1,10 +1,10 @@
-/** A merchant is taken in. */
+/** Creates a merchant. */
 import type { Merchant } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { merchantSections } from './form-sections.ts';
 
 export default function NewMerchant() {
@@ -14,11 +14,11 @@ export default function NewMerchant() {
   return (
     <NewEntity<Merchant>
       kind="merchant"
-      address={addresses.merchants}
+      address={estateUrls.merchants}
       sections={merchantSections}
-      // Most merchants are where those are who take them in.
+      // The default is the time zone of the user.
       preset={{ timeZone: zone }}
-      back={{ to: '/merchants', label: t('kinds.merchant.many') }}
+      backLink={{ to: '/merchants', label: t('kinds.merchant.many') }}
       onMade={({ merchantId }) => void navigate({ to: `/merchants/${merchantId}` })}
     />
   );

@@ -1,4 +1,4 @@
-/** Where the money of a payment is: a bar in parts, and the same in figures. */
+/** A bar of the captured, refunded and released amounts. */
 import { Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
@@ -19,11 +19,11 @@ export function AmountBar({
 }) {
   const t = useTranslate('payments');
   const { amount, authorizedAmount, capturedAmount, cancelledAmount, refundedAmount } = amounts;
-  const kept = capturedAmount - refundedAmount;
+  const netAmount = capturedAmount - refundedAmount;
   const open = Math.max(0, authorizedAmount - capturedAmount - cancelledAmount);
-  const whole = Math.max(amount, kept + refundedAmount + open + cancelledAmount, 1);
+  const whole = Math.max(amount, netAmount + refundedAmount + open + cancelledAmount, 1);
   const parts = [
-    ['kept', kept],
+    ['kept', netAmount],
     ['refunded', refundedAmount],
     ['open', open],
     ['cancelled', cancelledAmount],

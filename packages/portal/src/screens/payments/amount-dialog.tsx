@@ -1,14 +1,14 @@
-/** The dialogue of a capture, a refund or a cancel: how much of it, and what has to be said besides. */
+/** The dialog of a capture, a refund or a cancellation, with the amount. */
 import { Checkbox, TextInput } from '@mantine/core';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
-import { MoneyField } from '../../components/forms/amount-field.tsx';
-import { writeAmount } from '../../components/forms/amount-text.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { errorsByField } from '../../api/api-errors.ts';
+import { AmountField } from '../../components/forms/amount-field.tsx';
+import { formatAmountInput } from '../../components/forms/amount-text.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 
-/** What is sent. */
+/** The values to send. */
 export type AmountChange = {
   readonly clientOperationId: string;
   readonly amount?: number;
@@ -16,10 +16,10 @@ export type AmountChange = {
   readonly final?: boolean;
 };
 
-export type AmountActionProps<Result> = {
+export type AmountDialogProps<Result> = {
   readonly isOpen: boolean;
   readonly onClose: () => void;
-  /** A word of `actions`: `Capture`, `Refund` … */
+  /** A key of `actions`: `Capture`, `Refund` … */
   readonly verb: string;
   readonly maxAmount: number;
   readonly currency: string;
@@ -31,26 +31,26 @@ export type AmountActionProps<Result> = {
   readonly onDone: (result: Result) => void;
 };
 
-export function AmountAction<Result>(props: AmountActionProps<Result>) {
-  // The fields begin anew each time that it is opened.
+export function AmountDialog<Result>(props: AmountDialogProps<Result>) {
+  // The fields are reset each time the dialog opens.
   return props.isOpen ? <OpenAction {...props} /> : null;
 }
 
-function OpenAction<Result>(props: AmountActionProps<Result>) {
+function OpenAction<Result>(props: AmountDialogProps<Result>) {
   const { onClose, verb, maxAmount, currency, mayPart, takesApproval, takesFinal } = props;
   const t = useTranslate('payments');
   const formats = useFormats();
-  const [text, setText] = useState(() => writeAmount(maxAmount, currency, formats.locale));
+  const [text, setText] = useState(() => formatAmountInput(maxAmount, currency, formats.locale));
   const [amount, setAmount] = useState<number | undefined>(maxAmount);
   const [approvalCode, setApprovalCode] = useState('');
   const [isFinal, setFinal] = useState(false);
   const [fault, setFault] = useState<unknown>(undefined);
-  const faults = faultsByField(fault);
+  const faults = errorsByField(fault);
   const isTooMuch = amount !== undefined && amount > maxAmount;
   const isAll = amount === maxAmount;
-  const left = formats.money(maxAmount, currency);
+  const remaining = formats.money(maxAmount, currency);
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={t(`actions.${verb}.title`)}
@@ -61,28 +61,28 @@ function OpenAction<Result>(props: AmountActionProps<Result>) {
       }
       isDangerous={props.isDangerous}
       isDisabled={amount === undefined || isTooMuch}
-      shownFields={['amount', 'approvalCode']}
+      inlineErrorFields={['amount', 'approvalCode']}
       onFault={setFault}
       onDone={props.onDone}
       run={(clientOperationId) =>
         props.send({
           clientOperationId,
-          // Also where it is all: what is left may have become less meanwhile.
+          // The full amount is sent too, because the remaining amount may have changed.
           ...(mayPart && amount !== undefined ? { amount } : {}),
           ...(approvalCode === '' ? {} : { approvalCode }),
           ...(takesFinal && isFinal && !isAll ? { final: true } : {}),
         })
       }
     >
-      <p className="sy-dialogue-text">{t(`actions.${verb}.text`, { amount: left })}</p>
+      <p className="sy-dialogue-text">{t(`actions.${verb}.text`, { amount: remaining })}</p>
       {mayPart && (
-        <MoneyField
+        <AmountField
           label={t('amount')}
-          description={t('actions.most', { amount: left })}
+          description={t('actions.most', { amount: remaining })}
           text={text}
           currency={currency}
           isFirst
-          error={faults['amount'] ?? (isTooMuch && t('actions.tooMuch', { amount: left }))}
+          error={faults['amount'] ?? (isTooMuch && t('actions.tooMuch', { amount: remaining }))}
           onChange={(next, value) => {
             setText(next);
             setAmount(value);
@@ -103,7 +103,7 @@ function OpenAction<Result>(props: AmountActionProps<Result>) {
           onChange={setApprovalCode}
         />
       )}
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }
 

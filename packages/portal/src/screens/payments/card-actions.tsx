@@ -1,4 +1,4 @@
-/** What may be done with a card payment now, why the rest may not, and the doing of it. */
+/** The available actions of a card payment, and the reasons for unavailable ones. */
 
 import { Button } from '@mantine/core';
 import {
@@ -12,14 +12,14 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { Icon, type IconName } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { AmountAction, type AmountChange } from './amount-dialog.tsx';
-import { paymentKey, useAllowed } from './payment-queries.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { type AmountChange, AmountDialog } from './amount-dialog.tsx';
+import { paymentQueryKey, useAllowedOperations } from './payment-queries.ts';
 
 type Action = {
   readonly verb: 'Capture' | 'Refund' | 'Cancel' | 'Reversal' | 'RefundByWeb';
@@ -66,7 +66,10 @@ const actions: readonly Action[] = [
   },
 ];
 
-/** For whoever may refund by web alone: the platform chooses between refund and cancel. */
+/**
+ * For users with only the web refund permission: the platform chooses between refund and
+ * cancellation.
+ */
 const byWeb: Action = {
   ...plain,
   verb: 'RefundByWeb',
@@ -80,13 +83,13 @@ type Offer = Action & Pick<AllowedOperation, 'allowed' | 'maxAmount' | 'currency
 
 function useOffers({ transactionId }: TransactionWithEvents) {
   const { permissions } = useSession();
-  const { data, error, isLoading, refetch } = useAllowed(transactionId, true);
+  const { data, error, isLoading, refetch } = useAllowedOperations(transactionId, true);
   const may = (needed: Permission) => permissions.includes(needed);
   const offers: Offer[] = actions
     .filter(({ needs }) => may(needs))
     .flatMap((action) => {
-      const found = data?.operations.find(({ operation }) => operation === action.verb);
-      return found === undefined ? [] : [{ ...action, ...found }];
+      const allowed = data?.operations.find(({ operation }) => operation === action.verb);
+      return allowed === undefined ? [] : [{ ...action, ...allowed }];
     });
   if (data !== undefined && may('pay.refundbyweb') && !may('pay.refund')) {
     const { allowed, maxAmount, currency, reason } = data;
@@ -104,7 +107,7 @@ function useOffers({ transactionId }: TransactionWithEvents) {
 function tellEnd({ operation }: OperationAnswer, t: Translate): void {
   const status = operation?.status ?? 'Succeeded';
   const reason = operation?.response?.reason ?? '';
-  notify(
+  showToast(
     t(`actions.ended.${status}`, { reason }),
     status === 'Declined' || status === 'Failed' ? 'bad' : 'good',
   );
@@ -136,25 +139,25 @@ export function CardActions({ payment }: { readonly payment: TransactionWithEven
   function done(answer: OperationAnswer): void {
     setOpen(undefined);
     tellEnd(answer, t);
-    forgetLists('["payments"');
-    void client.invalidateQueries({ queryKey: paymentKey(transactionId) });
+    discardLists('["payments"');
+    void client.invalidateQueries({ queryKey: paymentQueryKey(transactionId) });
   }
 
   return (
     <Panel title={t('actions.title')} flush>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       <ul className="sy-actions">
         {offers.map((offer) => (
           <OfferLine key={offer.verb} offer={offer} onOpen={() => setOpen(offer)} />
         ))}
       </ul>
       {open !== undefined && (
-        <AmountAction
+        <AmountDialog
           {...open}
           isOpen
           onClose={() => {
             setOpen(undefined);
-            void client.invalidateQueries({ queryKey: paymentKey(transactionId) });
+            void client.invalidateQueries({ queryKey: paymentQueryKey(transactionId) });
           }}
           send={send}
           onDone={done}

@@ -1,28 +1,28 @@
-/** A card payment, whole. */
+/** The page content of a card payment. */
 
 import { defined, type TransactionWithEvents } from '@switchyard/contract';
-import { Problem } from '../../components/layout/error-message.tsx';
-import { Facts, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
+import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { AmountBar } from './amount-bar.tsx';
 import { CardActions } from './card-actions.tsx';
-import { Operations } from './operation-list.tsx';
-import { PaidWith } from './payment-method.tsx';
+import { OperationList } from './operation-list.tsx';
+import { PaymentMethod } from './payment-method.tsx';
 import { Receipt } from './receipt.tsx';
 import { Timeline } from './timeline.tsx';
 
 export function CardPayment({
   payment,
-  back,
+  backLink,
   fault,
 }: {
   readonly payment: TransactionWithEvents;
-  readonly back: { readonly to: string; readonly label: string };
+  readonly backLink: { readonly to: string; readonly label: string };
   readonly fault: unknown;
 }) {
   const t = useTranslate('payments');
@@ -33,9 +33,9 @@ export function CardPayment({
       title={formats.money(amount, currency)}
       aside={<StateBadge state={state}>{t(`states.${state}`)}</StateBadge>}
       lead={clientTransactionId}
-      back={back}
+      backLink={backLink}
     >
-      {fault !== null && <Problem fault={fault} />}
+      {fault !== null && <ErrorMessage fault={fault} />}
       <div className="sy-payment">
         <div className="sy-payment-main">
           <Panel title={t('amounts.title')}>
@@ -44,7 +44,7 @@ export function CardPayment({
           <CardActions payment={payment} />
           {operations.length > 0 && (
             <Panel title={t('operations.title')} flush>
-              <Operations operations={operations} />
+              <OperationList operations={operations} />
             </Panel>
           )}
           <Panel title={t('timeline.title')}>
@@ -74,10 +74,10 @@ function CardFacts({ payment }: { readonly payment: TransactionWithEvents }) {
     ...defined({ scheme: card?.scheme, maskedNumber: card?.maskedNumber }),
   } as const;
   return (
-    <Facts
+    <DescriptionList
       items={[
-        [t('created'), <Time key="at" at={payment.createdAt} />],
-        [t('paidWith'), <PaidWith key="with" payment={paidWith} />],
+        [t('created'), <DateTime key="at" at={payment.createdAt} />],
+        [t('paidWith'), <PaymentMethod key="with" payment={paidWith} />],
         [t('facts.entryMode'), t(`entryModes.${payment.entryMode}`)],
         [
           t('facts.response'),
@@ -93,16 +93,22 @@ function CardFacts({ payment }: { readonly payment: TransactionWithEvents }) {
         ],
         [t('facts.order'), order?.orderId],
         [t('facts.avs'), avs && `${avs.street} · ${avs.postal}`],
-        [t('facts.offline'), offlineData && <Time at={offlineData.authorizedAt} />],
-        [t('facts.confirmBy'), confirmBy && <Time at={confirmBy} exact />],
+        [t('facts.offline'), offlineData && <DateTime at={offlineData.authorizedAt} />],
+        [t('facts.confirmBy'), confirmBy && <DateTime at={confirmBy} exact />],
         [t('facts.rrn'), payment.retrievalReferenceNumber],
         [t('facts.stan'), payment.systemTraceAuditNumber],
-        [t('facts.id'), <CopyText key="id" text={payment.transactionId} label={t('facts.id')} />],
+        [
+          t('facts.id'),
+          <CopyableText key="id" text={payment.transactionId} label={t('facts.id')} />,
+        ],
         [
           t('reference'),
-          <CopyText key="ref" text={payment.clientTransactionId} label={t('reference')} />,
+          <CopyableText key="ref" text={payment.clientTransactionId} label={t('reference')} />,
         ],
-        [t('facts.token'), card?.token && <CopyText text={card.token} label={t('facts.token')} />],
+        [
+          t('facts.token'),
+          card?.token && <CopyableText text={card.token} label={t('facts.token')} />,
+        ],
       ]}
     />
   );

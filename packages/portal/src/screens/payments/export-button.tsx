@@ -1,4 +1,4 @@
-/** Orders an export of what the filters find, and fetches it once it is written. */
+/** Starts an export of the filtered payments and downloads the file. */
 
 import { Button, Menu } from '@mantine/core';
 import type { Export } from '@switchyard/contract';
@@ -6,12 +6,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { ProblemError } from '../../api/api-errors.ts';
 import { api, type Query } from '../../api/client.ts';
-import { saveExport } from '../../api/download-file.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { downloadExport } from '../../api/download-file.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
+import { useHasPermission } from '../../session/use-session.ts';
 
 type Format = Export['format'];
 
@@ -25,7 +25,7 @@ function withoutEmpty(filters: Query): Record<string, unknown> {
 
 export function ExportButton({ filters }: { readonly filters: Query }) {
   const t = useTranslate('payments');
-  const mayExport = useCan('rep.export');
+  const mayExport = useHasPermission('rep.export');
   const [format, setFormat] = useState<Format | undefined>(undefined);
   const [running, setRunning] = useState<string | undefined>(undefined);
   if (!mayExport) return null;
@@ -46,7 +46,7 @@ export function ExportButton({ filters }: { readonly filters: Query }) {
           <Menu.Item onClick={() => setFormat('JsonLines')}>JSON Lines</Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <ConfirmAction
+      <ConfirmDialog
         isOpen={format !== undefined}
         onClose={() => setFormat(undefined)}
         title={t('export.title')}
@@ -62,7 +62,7 @@ export function ExportButton({ filters }: { readonly filters: Query }) {
         }}
       >
         <p className="sy-dialogue-text">{t('export.text')}</p>
-      </ConfirmAction>
+      </ConfirmDialog>
       {running !== undefined && (
         <ExportUnderWay exportId={running} onEnd={() => setRunning(undefined)} />
       )}
@@ -70,7 +70,7 @@ export function ExportButton({ filters }: { readonly filters: Query }) {
   );
 }
 
-/** Looks until it is written; the file comes by itself then. */
+/** Polls the export; the download starts when it is ready. */
 function ExportUnderWay({
   exportId,
   onEnd,
@@ -86,7 +86,7 @@ function ExportUnderWay({
     refetchInterval: ({ state }) =>
       state.data !== undefined && ended.includes(state.data.state) ? false : askAgainMs,
   });
-  // No answer says nothing: the export is written on, also over a start of the platform.
+  // A lost response does not stop the export; it continues after a restart of the platform.
   const isRefused = error instanceof ProblemError && !error.problem.retryable;
   const state = isRefused ? 'Failed' : data?.state;
   const fileName = data?.fileName ?? '';
@@ -94,9 +94,9 @@ function ExportUnderWay({
     if (state === undefined || !ended.includes(state) || isEnding.current) return;
     isEnding.current = true;
     if (state === 'Completed') {
-      saveExport(exportId, fileName);
-      notify(t('export.done'));
-    } else notify(t('export.failed'), 'bad');
+      downloadExport(exportId, fileName);
+      showToast(t('export.done'));
+    } else showToast(t('export.failed'), 'bad');
     onEnd();
   }, [state, exportId, fileName, onEnd, t]);
   return null;

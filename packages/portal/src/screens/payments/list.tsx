@@ -1,19 +1,19 @@
-/** All payments that the user may see, cards and codes, the newest first. */
+/** The list of payments, cards and QR codes, newest first. */
 import type { ReportedPayment } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
 import { EmptyState, Page } from '../../components/layout/page.tsx';
-import { EntityName, useNames } from '../../components/values/entity-name.tsx';
+import { EntityName, useEntityNames } from '../../components/values/entity-name.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Money, Name, Time } from '../../components/values/values.tsx';
+import { DateTime, Money, TruncatedName } from '../../components/values/values.tsx';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
+import type { RowsPage } from '../../table/row-store.ts';
 import { ExportButton } from './export-button.tsx';
-import { filterNames, searchQuery } from './payment-filters.ts';
-import { PaidWith } from './payment-method.tsx';
+import { filterNames, paymentSearchQuery } from './payment-filters.ts';
+import { PaymentMethod } from './payment-method.tsx';
 
 type FilterName = (typeof filterNames)[number];
 
@@ -50,35 +50,35 @@ function columnsOf(t: Translate, hasMerchants: boolean): Column<ReportedPayment>
       id: 'created',
       header: t('created'),
       width: '10.5rem',
-      narrow: 'sub',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cardPosition: 'sub',
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
     },
     {
       id: 'amount',
       header: t('amount'),
       width: '9rem',
       align: 'end',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
     },
     {
       id: 'state',
       header: t('state'),
       width: '11rem',
-      narrow: 'subtrail',
+      cardPosition: 'subtrail',
       cell: ({ state }) => <StateBadge state={state}>{t(`states.${state}`)}</StateBadge>,
     },
     {
       id: 'with',
       header: t('paidWith'),
       width: '12rem',
-      narrow: 'lead',
-      cell: (payment) => <PaidWith payment={payment} />,
+      cardPosition: 'lead',
+      cell: (payment) => <PaymentMethod payment={payment} />,
     },
     {
       id: 'reference',
       header: t('reference'),
-      cell: ({ clientTransactionId }) => <Name>{clientTransactionId}</Name>,
+      cell: ({ clientTransactionId }) => <TruncatedName>{clientTransactionId}</TruncatedName>,
     },
     ...(hasMerchants ? [merchant] : []),
     {
@@ -91,9 +91,9 @@ function columnsOf(t: Translate, hasMerchants: boolean): Column<ReportedPayment>
 
 function useFields(t: Translate): FilterField<FilterName>[] {
   const { merchantId } = useSession();
-  const merchants = useNames('merchants', merchantId === undefined).data;
-  const stores = useNames('stores').data;
-  const named = (names: ReadonlyMap<string, string> | undefined) =>
+  const merchants = useEntityNames('merchants', merchantId === undefined).data;
+  const stores = useEntityNames('stores').data;
+  const toOptions = (names: ReadonlyMap<string, string> | undefined) =>
     [...(names ?? [])].map(([value, label]) => ({ value, label }));
   const plain = (words: readonly string[]) => words.map((word) => ({ value: word, label: word }));
   return [
@@ -113,11 +113,11 @@ function useFields(t: Translate): FilterField<FilterName>[] {
             kind: 'choice',
             name: 'merchantId',
             label: t('merchant'),
-            options: named(merchants),
+            options: toOptions(merchants),
           } as const,
         ]
       : []),
-    { kind: 'choice', name: 'storeId', label: t('store'), options: named(stores) },
+    { kind: 'choice', name: 'storeId', label: t('store'), options: toOptions(stores) },
   ];
 }
 
@@ -127,7 +127,7 @@ export default function Payments() {
   const { merchantId } = useSession();
   const [values, change] = useFilters(filterNames);
   const fields = useFields(t);
-  const query = searchQuery(values, formats);
+  const query = paymentSearchQuery(values, formats);
   const isNarrowed = Object.keys(values).length > 0;
   return (
     <Page title={t('title')} actions={<ExportButton filters={query} />} fill>

@@ -1,12 +1,12 @@
-/** What was done with a payment, in the order in which it was wanted. */
+/** The operations of a payment in the order of their requests. */
 
 import { ScrollArea, Table } from '@mantine/core';
 import type { Operation, QrOperation } from '@switchyard/contract';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Money, Time } from '../../components/values/values.tsx';
+import { DateTime, Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
-type Shown = Pick<
+type OperationRow = Pick<
   Operation,
   'operationId' | 'number' | 'kind' | 'amount' | 'currency' | 'createdAt'
 > & { readonly status: (Operation | QrOperation)['status']; readonly note: string | undefined };
@@ -19,13 +19,13 @@ function noteOf(operation: Operation | QrOperation): string | undefined {
   return 'cause' in operation ? operation.cause : undefined;
 }
 
-export function Operations({
+export function OperationList({
   operations,
 }: {
   readonly operations: readonly (Operation | QrOperation)[];
 }) {
   const t = useTranslate('payments');
-  const shown: Shown[] = operations.map((each) => ({ ...each, note: noteOf(each) }));
+  const rows: OperationRow[] = operations.map((each) => ({ ...each, note: noteOf(each) }));
   return (
     <ScrollArea type="auto" viewportProps={{ tabIndex: 0, 'aria-label': t('operations.title') }}>
       <Table verticalSpacing={6} horizontalSpacing="md" miw="34rem">
@@ -39,7 +39,7 @@ export function Operations({
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {shown.map(({ operationId, kind, status, note, amount, currency, createdAt }) => (
+          {rows.map(({ operationId, kind, status, note, amount, currency, createdAt }) => (
             <Table.Tr key={operationId}>
               <Table.Td>{t(`kinds.${kind}`)}</Table.Td>
               <Table.Td>
@@ -47,7 +47,7 @@ export function Operations({
               </Table.Td>
               <Table.Td className="sy-broken">{note ?? '–'}</Table.Td>
               <Table.Td>
-                <Time at={createdAt} />
+                <DateTime at={createdAt} />
               </Table.Td>
               <Table.Td ta="end">
                 <Money amount={amount} currency={currency} />

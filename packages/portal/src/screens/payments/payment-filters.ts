@@ -1,6 +1,6 @@
-/** The filters of the list of payments: as the address has them, and as the search takes them. */
+/** The filters of the payment list, in the page address and in the search request. */
 import type { Query } from '../../api/client.ts';
-import { withInstants } from '../../filters/day-range-query.ts';
+import { withDayRange } from '../../filters/day-range-query.ts';
 import type { Formats } from '../../session/locale-formats.ts';
 
 export const filterNames = [
@@ -23,13 +23,13 @@ export type PaymentFilters = Readonly<Partial<Record<string, string>>>;
 
 const referenceMost = 64;
 
-/** A reference holds no blank: what is copied with some around it is meant without. */
+/** A reference contains no spaces, so copied spaces are removed. */
 function reference(text: string | undefined): string | undefined {
-  const bare = text?.replaceAll(/\s/g, '').slice(0, referenceMost);
-  return bare === undefined || bare === '' ? undefined : bare;
+  const withoutBlanks = text?.replaceAll(/\s/g, '').slice(0, referenceMost);
+  return withoutBlanks === undefined || withoutBlanks === '' ? undefined : withoutBlanks;
 }
 
-/** As the search takes them. */
-export function searchQuery({ text, ...rest }: PaymentFilters, formats: Formats): Query {
-  return { ...withInstants(rest, formats), text: reference(text) };
+/** The filters as parameters of the search request. */
+export function paymentSearchQuery({ text, ...rest }: PaymentFilters, formats: Formats): Query {
+  return { ...withDayRange(rest, formats), text: reference(text) };
 }

@@ -1,9 +1,9 @@
-/** What was paid with, in a line: scheme and last digits, or the kind of code. */
+/** The payment method on one line: scheme and last digits, or the type of QR payment. */
 import type { ReportedPayment } from '@switchyard/contract';
 import { Icon } from '../../components/icon.tsx';
 import './payments.css';
 
-export function PaidWith({
+export function PaymentMethod({
   payment: { kind, scheme, maskedNumber },
 }: {
   readonly payment: Pick<ReportedPayment, 'kind' | 'scheme' | 'maskedNumber'>;

@@ -1,4 +1,4 @@
-/** A payment with its operations and events, by whichever door the user may go through. */
+/** Loads a payment from the reporting API or the payment API, by the permissions of the user. */
 import type {
   AllowedOperations,
   QrTransactionWithEvents,
@@ -8,7 +8,7 @@ import type {
 import { useQuery } from '@tanstack/react-query';
 import { isProblem } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { useCan } from '../../session/use-session.ts';
+import { useHasPermission } from '../../session/use-session.ts';
 
 export type PaymentDetail =
   | { readonly kind: 'Card'; readonly card: TransactionWithEvents }
@@ -17,9 +17,9 @@ export type PaymentDetail =
 const openStates = ['Received', 'Reversing', 'Created', 'Pending', 'Scanned', 'Authorized'];
 const lookAgainMs = 4_000;
 
-function detailOf(found: ReportedPaymentDetail): PaymentDetail {
-  if (found.card !== undefined) return { kind: 'Card', card: found.card };
-  if (found.qr !== undefined) return { kind: 'Qr', qr: found.qr };
+function detailOf(reported: ReportedPaymentDetail): PaymentDetail {
+  if (reported.card !== undefined) return { kind: 'Card', card: reported.card };
+  if (reported.qr !== undefined) return { kind: 'Qr', qr: reported.qr };
   throw new Error('a payment of neither kind');
 }
 
@@ -35,11 +35,11 @@ async function fromPayments(id: string): Promise<PaymentDetail> {
   }
 }
 
-export function paymentKey(id: string): readonly unknown[] {
+export function paymentQueryKey(id: string): readonly unknown[] {
   return ['payment', id];
 }
 
-/** Something may still happen to it by itself. */
+/** Whether the payment can still change. */
 function isMoving(detail: PaymentDetail | undefined): boolean {
   if (detail === undefined) return false;
   if (detail.kind === 'Qr') {
@@ -52,9 +52,9 @@ function isMoving(detail: PaymentDetail | undefined): boolean {
 }
 
 export function usePayment(id: string) {
-  const mayReport = useCan('rep.read');
+  const mayReport = useHasPermission('rep.read');
   return useQuery({
-    queryKey: paymentKey(id),
+    queryKey: paymentQueryKey(id),
     queryFn: async () =>
       mayReport
         ? detailOf(
@@ -67,12 +67,12 @@ export function usePayment(id: string) {
   });
 }
 
-/** What may be done now; nobody asks who may do nothing. */
-export function useAllowed(id: string, isCard: boolean) {
-  const mayAct = useCan('pay.capture', 'pay.refund', 'pay.cancel', 'pay.refundbyweb');
-  const mayAsk = useCan('pay.read', 'pay.refundbyweb');
+/** The allowed operations; not requested for users without permission. */
+export function useAllowedOperations(id: string, isCard: boolean) {
+  const mayAct = useHasPermission('pay.capture', 'pay.refund', 'pay.cancel', 'pay.refundbyweb');
+  const mayAsk = useHasPermission('pay.read', 'pay.refundbyweb');
   return useQuery({
-    queryKey: [...paymentKey(id), 'allowed'],
+    queryKey: [...paymentQueryKey(id), 'allowed'],
     queryFn: () => api.get<AllowedOperations>(`/payment/v1/transactions/${id}/allowedoperations`),
     enabled: isCard && mayAct && mayAsk,
   });

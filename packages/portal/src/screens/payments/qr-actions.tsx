@@ -1,4 +1,4 @@
-/** What may be done with a QR payment now: cancel it, give money back, or decide what is held. */
+/** The available actions of a QR payment: cancel, refund, or decide on a held payment. */
 
 import {
   defined,
@@ -9,24 +9,24 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { AmountAction, type AmountChange } from './amount-dialog.tsx';
+import { useHasPermission } from '../../session/use-session.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { type AmountChange, AmountDialog } from './amount-dialog.tsx';
 import { OfferLine } from './card-actions.tsx';
-import { paymentKey } from './payment-queries.ts';
-import { QrResolve } from './qr-hold-decision.tsx';
+import { paymentQueryKey } from './payment-queries.ts';
+import { QrHoldDecision } from './qr-hold-decision.tsx';
 
 const openStates = ['Created', 'Pending', 'Scanned', 'Authorized'];
 
-/** The part of the platform's own rules that a page can know; the platform decides. */
+/** Mirrors the rules of the platform that a page can check; the platform decides. */
 export function qrOffers(payment: QrTransactionWithEvents) {
   const { status, paidAmount, refundedAmount, settledAmount, operations, paymentAmount } = payment;
   const isBusy = operations.some((each) => each.status === 'Pending');
-  const left = paidAmount - refundedAmount - (settledAmount ?? 0);
+  const refundable = paidAmount - refundedAmount - (settledAmount ?? 0);
   const isOpen = openStates.includes(status);
-  const refund = left > 0 && !isOpen && payment.hold === undefined;
+  const refund = refundable > 0 && !isOpen && payment.hold === undefined;
   return {
     cancel: {
       allowed: isOpen && !isBusy,
@@ -35,8 +35,12 @@ export function qrOffers(payment: QrTransactionWithEvents) {
     },
     refund: {
       allowed: refund && !isBusy,
-      maxAmount: left,
-      reason: isBusy ? 'operation_in_progress' : left > 0 ? 'not_captured' : 'nothing_to_refund',
+      maxAmount: refundable,
+      reason: isBusy
+        ? 'operation_in_progress'
+        : refundable > 0
+          ? 'not_captured'
+          : 'nothing_to_refund',
     },
   };
 }
@@ -44,9 +48,9 @@ export function qrOffers(payment: QrTransactionWithEvents) {
 export function QrActions({ payment }: { readonly payment: QrTransactionWithEvents }) {
   const t = useTranslate('payments');
   const client = useQueryClient();
-  const mayCancel = useCan('pay.cancel');
-  const mayRefund = useCan('pay.refund');
-  const mayResolve = useCan('pay.refundbyweb') && payment.hold !== undefined;
+  const mayCancel = useHasPermission('pay.cancel');
+  const mayRefund = useHasPermission('pay.refund');
+  const mayResolve = useHasPermission('pay.refundbyweb') && payment.hold !== undefined;
   const [open, setOpen] = useState<'cancel' | 'refund' | undefined>(undefined);
   const { transactionId, paymentAmount } = payment;
   const { currency } = paymentAmount;
@@ -55,9 +59,9 @@ export function QrActions({ payment }: { readonly payment: QrTransactionWithEven
 
   function reread(): void {
     setOpen(undefined);
-    forgetLists('["payments"');
-    forgetLists('["qr-payments"');
-    void client.invalidateQueries({ queryKey: paymentKey(transactionId) });
+    discardLists('["payments"');
+    discardLists('["qr-payments"');
+    void client.invalidateQueries({ queryKey: paymentQueryKey(transactionId) });
   }
 
   function send({ clientOperationId, amount }: AmountChange): Promise<QrOperationAnswer> {
@@ -70,7 +74,7 @@ export function QrActions({ payment }: { readonly payment: QrTransactionWithEven
   function done({ operation }: QrOperationAnswer): void {
     const status = operation?.status ?? 'Succeeded';
     const isBad = status === 'Declined' || status === 'Failed' || status === 'Unanswered';
-    notify(t(`actions.ended.${status}`, { reason: '' }), isBad ? 'bad' : 'good');
+    showToast(t(`actions.ended.${status}`, { reason: '' }), isBad ? 'bad' : 'good');
     reread();
   }
 
@@ -89,10 +93,10 @@ export function QrActions({ payment }: { readonly payment: QrTransactionWithEven
             onOpen={() => setOpen('refund')}
           />
         )}
-        {mayResolve && <QrResolve payment={payment} onDone={reread} />}
+        {mayResolve && <QrHoldDecision payment={payment} onDone={reread} />}
       </ul>
       {open !== undefined && (
-        <AmountAction
+        <AmountDialog
           isOpen
           onClose={reread}
           verb={open === 'cancel' ? 'QrCancel' : 'Refund'}

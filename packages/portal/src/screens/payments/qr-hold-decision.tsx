@@ -1,11 +1,11 @@
-/** A QR payment that is held: what may be decided about it, and the words that a decision needs. */
+/** The decision on a held QR payment, with a note. */
 
 import { Button, Textarea } from '@mantine/core';
 import { defined, type QrResolveRequest, type QrTransactionWithEvents } from '@switchyard/contract';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
@@ -15,7 +15,7 @@ type Reason = NonNullable<QrTransactionWithEvents['hold']>['reason'];
 const noteMax = 256;
 const live = ['Created', 'Pending', 'Scanned', 'Authorized'];
 
-/** The part of the platform's own rules that a page can know; the platform decides. */
+/** Mirrors the rules of the platform that a page can check; the platform decides. */
 const decisions: Readonly<Record<Reason, readonly Resolution[]>> = {
   AmountDiffers: ['Refund', 'Settle'],
   CurrencyDiffers: ['Refund', 'Settle'],
@@ -23,7 +23,7 @@ const decisions: Readonly<Record<Reason, readonly Resolution[]>> = {
   RefundUnanswered: ['Ask', 'Retry', 'Settle'],
 };
 
-export function decisionsOf({
+export function possibleDecisions({
   hold,
   status,
 }: Pick<QrTransactionWithEvents, 'hold' | 'status'>): readonly Resolution[] {
@@ -32,7 +32,7 @@ export function decisionsOf({
   return isTaken ? ['Accept', ...decisions[hold.reason]] : decisions[hold.reason];
 }
 
-export function QrResolve({
+export function QrHoldDecision({
   payment,
   onDone,
 }: {
@@ -49,7 +49,7 @@ export function QrResolve({
         <strong>{t('resolve.name')}</strong>
         <span>{t(isRefund ? 'resolve.refundText' : 'resolve.text')}</span>
       </div>
-      {decisionsOf(payment).map((each) => (
+      {possibleDecisions(payment).map((each) => (
         <Button key={each} variant="light" onClick={() => setResolution(each)}>
           {t(`resolve.${each}.do`)}
         </Button>
@@ -86,14 +86,14 @@ function Decision({
   const needsNote = resolution === 'Settle';
   const text = note.trim();
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={t('resolve.name')}
       confirm={t(`resolve.${resolution}.do`)}
       isDangerous={resolution === 'Refund' || needsNote}
       isDisabled={needsNote && text === ''}
-      shownFields={['note']}
+      inlineErrorFields={['note']}
       onFault={setFault}
       onDone={onDone}
       run={() =>
@@ -116,11 +116,11 @@ function Decision({
           autosize
           minRows={2}
           value={note}
-          error={faultsByField(fault)['note']}
-          // One line: what is kept has no others.
+          error={errorsByField(fault)['note']}
+          // The note has no line breaks.
           onChange={({ currentTarget }) => setNote(currentTarget.value.replace(/[\r\n]+/g, ' '))}
         />
       )}
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

@@ -1,26 +1,26 @@
-/** A QR payment, whole. */
+/** The page content of a QR payment. */
 import type { QrTransactionWithEvents } from '@switchyard/contract';
-import { Problem } from '../../components/layout/error-message.tsx';
-import { Facts, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
+import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { AmountBar } from './amount-bar.tsx';
-import { Operations } from './operation-list.tsx';
-import { PaidWith } from './payment-method.tsx';
+import { OperationList } from './operation-list.tsx';
+import { PaymentMethod } from './payment-method.tsx';
 import { QrActions } from './qr-actions.tsx';
 import { Timeline } from './timeline.tsx';
 
 export function QrPayment({
   payment,
-  back,
+  backLink,
   fault,
 }: {
   readonly payment: QrTransactionWithEvents;
-  readonly back: { readonly to: string; readonly label: string };
+  readonly backLink: { readonly to: string; readonly label: string };
   readonly fault: unknown;
 }) {
   const t = useTranslate('payments');
@@ -44,9 +44,9 @@ export function QrPayment({
         </>
       }
       lead={clientTransactionId}
-      back={back}
+      backLink={backLink}
     >
-      {fault !== null && <Problem fault={fault} />}
+      {fault !== null && <ErrorMessage fault={fault} />}
       <div className="sy-payment">
         <div className="sy-payment-main">
           <Panel title={t('amounts.title')}>
@@ -55,7 +55,7 @@ export function QrPayment({
           <QrActions payment={payment} />
           {operations.length > 0 && (
             <Panel title={t('operations.title')} flush>
-              <Operations operations={operations} />
+              <OperationList operations={operations} />
             </Panel>
           )}
           <Panel title={t('timeline.title')}>
@@ -76,15 +76,15 @@ function QrFacts({ payment }: { readonly payment: QrTransactionWithEvents }) {
   const t = useTranslate('payments');
   const { transactionId, clientTransactionId, failure, payer, providerTransactionId } = payment;
   return (
-    <Facts
+    <DescriptionList
       items={[
-        [t('created'), <Time key="at" at={payment.createdAt} />],
+        [t('created'), <DateTime key="at" at={payment.createdAt} />],
         [
           t('paidWith'),
-          <PaidWith key="with" payment={{ kind: 'Qr', scheme: payment.paymentType }} />,
+          <PaymentMethod key="with" payment={{ kind: 'Qr', scheme: payment.paymentType }} />,
         ],
         [t('facts.scenario'), t(`scenarios.${payment.effectiveScenario}`)],
-        [t('facts.expires'), <Time key="expires" at={payment.expiresAt} exact />],
+        [t('facts.expires'), <DateTime key="expires" at={payment.expiresAt} exact />],
         [t('facts.failure'), failure && Object.values(failure).join(' · ')],
         [t('facts.payer'), payer && Object.values(payer).join(' · ')],
         [t('merchant'), <EntityName key="merchant" kind="merchants" id={payment.merchantId} />],
@@ -92,8 +92,11 @@ function QrFacts({ payment }: { readonly payment: QrTransactionWithEvents }) {
         [t('device'), <EntityName key="device" kind="logical-devices" id={payment.deviceId} />],
         [t('facts.order'), payment.order?.orderId],
         [t('facts.provider'), providerTransactionId],
-        [t('facts.id'), <CopyText key="id" text={transactionId} label={t('facts.id')} />],
-        [t('reference'), <CopyText key="ref" text={clientTransactionId} label={t('reference')} />],
+        [t('facts.id'), <CopyableText key="id" text={transactionId} label={t('facts.id')} />],
+        [
+          t('reference'),
+          <CopyableText key="ref" text={clientTransactionId} label={t('reference')} />,
+        ],
       ]}
     />
   );

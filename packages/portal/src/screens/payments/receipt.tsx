@@ -1,4 +1,4 @@
-/** The receipt, as the till prints it: the copy of the cardholder, and that of the merchant. */
+/** The receipt: the cardholder copy and the merchant copy. */
 
 import { Button, SegmentedControl } from '@mantine/core';
 import type { ReceiptCopy } from '@switchyard/contract';
@@ -39,7 +39,7 @@ export function Receipt({ receipt }: { readonly receipt: Readonly<Record<Copy, R
   );
 }
 
-/** Rules and order of the lines are those of a printed one; its words are the trade's, in English. */
+/** Uses the layout and the English terms of a printed receipt. */
 function Paper({ copy }: { readonly copy: ReceiptCopy }) {
   const formats = useFormats();
   const lines: [label: string, value: string | undefined][] = [

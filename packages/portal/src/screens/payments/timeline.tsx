@@ -1,9 +1,9 @@
-/** All that has happened to a payment, the latest first, with what the platform noted about it. */
+/** The events of a payment, latest first. */
 import type { QrEvent, TransactionEvent } from '@switchyard/contract';
-import { Money, Time } from '../../components/values/values.tsx';
+import { DateTime, Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
-type Shown = {
+type TimelineEntry = {
   readonly sequence: number;
   readonly type: string;
   readonly at: string;
@@ -23,7 +23,7 @@ function responseOf(data: Readonly<Record<string, unknown>>): string | undefined
   return [textOf(reason), textOf(code)].filter((each) => each !== undefined).join(' · ');
 }
 
-function shownOf(event: TransactionEvent | QrEvent): Shown {
+function timelineEntry(event: TransactionEvent | QrEvent): TimelineEntry {
   const { sequence, type, at } = event;
   let data: Record<string, unknown>;
   if ('data' in event) data = event.data;
@@ -50,17 +50,17 @@ export function Timeline({
   readonly currency: string;
 }) {
   const t = useTranslate('payments');
-  const shown = events.map(shownOf).sort((a, b) => b.sequence - a.sequence);
+  const entries = events.map(timelineEntry).sort((a, b) => b.sequence - a.sequence);
   return (
     <ol className="sy-timeline">
-      {shown.map(({ sequence, type, at, amount, note, data }) => (
+      {entries.map(({ sequence, type, at, amount, note, data }) => (
         <li key={sequence} data-tone={toneOf(type)}>
           <div className="sy-timeline-head">
             <strong>{t(`events.${type.replaceAll('.', '_')}`)}</strong>
             {amount !== undefined && <Money amount={amount} currency={currency} />}
           </div>
           <div className="sy-timeline-line">
-            <Time at={at} exact />
+            <DateTime at={at} exact />
             {note !== undefined && <span className="sy-broken">{note}</span>}
           </div>
           {Object.keys(data).length > 0 && (

@@ -1,8 +1,8 @@
-/** What a point of sale gets its tokens with, told this once. */
-import { SecretOnce } from '../../components/values/one-time-secret-dialog.tsx';
+/** Shows the credentials of a point of sale once. */
+import { OneTimeSecretDialog } from '../../components/values/one-time-secret-dialog.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
-export function Credentials({
+export function CredentialsDialog({
   clientId,
   clientSecret,
   onClose,
@@ -13,7 +13,7 @@ export function Credentials({
 }) {
   const t = useTranslate('estate');
   return (
-    <SecretOnce
+    <OneTimeSecretDialog
       title={t('credentials.title')}
       facts={[
         [t('credentials.clientId'), clientId],
@@ -22,6 +22,6 @@ export function Credentials({
       onClose={onClose}
     >
       {t('credentials.text')}
-    </SecretOnce>
+    </OneTimeSecretDialog>
   );
 }

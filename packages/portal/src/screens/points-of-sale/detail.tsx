@@ -1,22 +1,22 @@
-/** One point of sale: where it sells, as whom it gets its tokens, and a new secret for it. */
+/** The page of a point of sale: store, client and secret rotation. */
 import { Menu } from '@mantine/core';
 import type { PointOfSale } from '@switchyard/contract';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Facts, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
+import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { LabelList, PageInWait, StatusBadge, useCommonFacts } from '../estate/detail-page.tsx';
+import { useHasPermission } from '../../session/use-session.ts';
+import { LabelList, PendingPage, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
-import { useEstateChanged, useVersioned } from '../estate/versioned-entities.ts';
-import { Credentials } from './credentials.tsx';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { useReloadEstate, useVersionedEntity } from '../estate/versioned-entities.ts';
+import { CredentialsDialog } from './credentials.tsx';
 
 type Secret = { readonly clientId: string; readonly clientSecret: string };
 
@@ -32,9 +32,9 @@ function Renewal({
   readonly onRenewed: (secret: Secret) => void;
 }) {
   const t = useTranslate('estate');
-  const changed = useEstateChanged();
+  const changed = useReloadEstate();
   return (
-    <ConfirmAction<Secret>
+    <ConfirmDialog<Secret>
       isOpen
       isDangerous
       onClose={onClose}
@@ -49,17 +49,17 @@ function Renewal({
       }}
     >
       <p className="sy-dialogue-text">{t('renew.text')}</p>
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }
 
-function PosFacts({ of }: { readonly of: PointOfSale }) {
+function PosFacts({ pointOfSale }: { readonly pointOfSale: PointOfSale }) {
   const t = useTranslate('estate');
-  const common = useCommonFacts(of.pointOfSaleId, of);
-  const { storeId, merchantId, clientId } = of;
+  const common = useCommonDetails(pointOfSale.pointOfSaleId, pointOfSale);
+  const { storeId, merchantId, clientId } = pointOfSale;
   return (
     <Panel title={t('sections.pointOfSale')}>
-      <Facts
+      <DescriptionList
         items={[
           [
             t('fields.storeId'),
@@ -75,7 +75,7 @@ function PosFacts({ of }: { readonly of: PointOfSale }) {
           ],
           [
             t('credentials.clientId'),
-            <CopyText key="client" text={clientId} label={t('credentials.clientId')} />,
+            <CopyableText key="client" text={clientId} label={t('credentials.clientId')} />,
           ],
           ...common,
         ]}
@@ -87,30 +87,30 @@ function PosFacts({ of }: { readonly of: PointOfSale }) {
 export default function PointOfSalePage() {
   const t = useTranslate('estate');
   const navigate = useNavigate();
-  const pointOfSaleId = useParam('pointOfSaleId');
-  const address = addresses.pointOfSale(pointOfSaleId);
-  const query = useVersioned<PointOfSale>(address);
-  const mayWrite = useCan('prov.write');
+  const pointOfSaleId = usePathParam('pointOfSaleId');
+  const address = estateUrls.pointOfSale(pointOfSaleId);
+  const query = useVersionedEntity<PointOfSale>(address);
+  const mayWrite = useHasPermission('prov.write');
   const [isRenewing, setRenewing] = useState(false);
   const [secret, setSecret] = useState<Secret | undefined>(undefined);
-  const back = { to: '/points-of-sale', label: t('kinds.pointOfSale.many') };
+  const backLink = { to: '/points-of-sale', label: t('kinds.pointOfSale.many') };
   if (query.data === undefined) {
-    return <PageInWait of={query} title={t('kinds.pointOfSale.one')} back={back} />;
+    return <PendingPage query={query} title={t('kinds.pointOfSale.one')} backLink={backLink} />;
   }
   const { body, etag } = query.data;
   return (
     <Page
       title={body.name}
       aside={<StatusBadge status={body.status} />}
-      back={back}
+      backLink={backLink}
       actions={
         <EntityActions
           kind="pointOfSale"
           address={address}
-          of={query.data}
+          versioned={query.data}
           editTo={`/points-of-sale/${pointOfSaleId}/edit`}
           mayWrite={mayWrite}
-          onDeleted={() => void navigate({ to: back.to })}
+          onDeleted={() => void navigate({ to: backLink.to })}
           items={
             <Menu.Item
               leftSection={<Icon name="key" size={16} />}
@@ -122,7 +122,7 @@ export default function PointOfSalePage() {
         />
       }
     >
-      <PosFacts of={body} />
+      <PosFacts pointOfSale={body} />
       <LabelList labels={body.labels} />
       {isRenewing && (
         <Renewal
@@ -135,7 +135,9 @@ export default function PointOfSalePage() {
           }}
         />
       )}
-      {secret !== undefined && <Credentials {...secret} onClose={() => setSecret(undefined)} />}
+      {secret !== undefined && (
+        <CredentialsDialog {...secret} onClose={() => setSecret(undefined)} />
+      )}
     </Page>
   );
 }

@@ -1,17 +1,17 @@
-/** A point of sale is changed; it stays in its store. */
-import { useParam } from '../../app/url-params.ts';
+/** Edits a point of sale; its store cannot change. */
+import { usePathParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
-import { pointOfSaleSections } from './form-sections.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { pointOfSaleFormSections } from './form-sections.ts';
 
 export default function EditPointOfSale() {
-  const pointOfSaleId = useParam('pointOfSaleId');
+  const pointOfSaleId = usePathParam('pointOfSaleId');
   return (
     <EditEntity
       kind="pointOfSale"
-      address={addresses.pointOfSale(pointOfSaleId)}
-      sections={pointOfSaleSections}
-      back={`/points-of-sale/${pointOfSaleId}`}
+      address={estateUrls.pointOfSale(pointOfSaleId)}
+      sections={pointOfSaleFormSections}
+      backPath={`/points-of-sale/${pointOfSaleId}`}
     />
   );
 }

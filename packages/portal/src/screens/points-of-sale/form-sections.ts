@@ -1,9 +1,9 @@
-/** What a point of sale is made of, as its form asks for it. */
+/** The form sections of a point of sale. */
 import { labelsSection, type Section } from '../estate/form-fields.ts';
 
-export const pointOfSaleSections: readonly Section[] = [
+export const pointOfSaleFormSections: readonly Section[] = [
   {
-    word: 'pointOfSale',
+    labelKey: 'pointOfSale',
     fields: [
       { name: 'storeId', kind: 'store', isRequired: true, isFixed: true },
       { name: 'name', kind: 'text', max: 100, isRequired: true },

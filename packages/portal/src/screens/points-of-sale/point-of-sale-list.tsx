@@ -1,11 +1,11 @@
-/** Points of sale: of all stores, or of one. */
+/** A list of points of sale, of all stores or of one. */
 import type { PointOfSale } from '@switchyard/contract';
 import { EntityName } from '../../components/values/entity-name.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 
 function columnsOf(
@@ -16,7 +16,7 @@ function columnsOf(
   const store: Column<PointOfSale> = {
     id: 'store',
     header: t('fields.storeId'),
-    narrow: 'sub',
+    cardPosition: 'sub',
     cell: ({ storeId }) => <EntityName kind="stores" id={storeId} />,
   };
   const merchant: Column<PointOfSale> = {
@@ -28,22 +28,22 @@ function columnsOf(
     {
       id: 'name',
       header: t('fields.name'),
-      narrow: 'lead',
-      cell: ({ name }) => <Name>{name}</Name>,
+      cardPosition: 'lead',
+      cell: ({ name }) => <TruncatedName>{name}</TruncatedName>,
     },
     ...(showsStore ? [store] : []),
     ...(showsMerchant ? [merchant] : []),
     {
       id: 'externalId',
       header: t('fields.externalId'),
-      ...(showsStore ? {} : { narrow: 'sub' as const }),
-      cell: ({ externalId }) => <Name>{externalId}</Name>,
+      ...(showsStore ? {} : { cardPosition: 'sub' as const }),
+      cell: ({ externalId }) => <TruncatedName>{externalId}</TruncatedName>,
     },
     {
       id: 'created',
       header: t('created'),
       width: '10.5rem',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
     },
   ];
 }
@@ -55,7 +55,7 @@ export function PointOfSaleList({ storeId }: { readonly storeId?: string }) {
   return (
     <EstateList<PointOfSale>
       kind="pointOfSale"
-      address={addresses.pointsOfSale}
+      address={estateUrls.pointsOfSale}
       icon="till"
       columns={columnsOf(t, isOfAll, isOfAll && session.merchantId === undefined)}
       rowKey={({ pointOfSaleId }) => pointOfSaleId}

@@ -1,20 +1,20 @@
-/** Answers an activation that the provider's server left open. */
+/** Answers an activation that the server of the provider left open. */
 import { SegmentedControl, Textarea } from '@mantine/core';
 import type { ServiceUse } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { catalogue } from '../services/service-queries.ts';
-import { ownKey } from './provider-service-queries.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { catalogUrl } from '../services/service-queries.ts';
+import { ownServicesKey } from './provider-service-queries.ts';
 
 type Word = 'Accepted' | 'Refused';
 
-export function Answer({
+export function ActivationAnswer({
   use,
   onClose,
   onDone,
@@ -29,22 +29,22 @@ export function Answer({
   const [status, setStatus] = useState<Word>('Accepted');
   const [reason, setReason] = useState('');
   const [fault, setFault] = useState<unknown>(undefined);
-  const path = `${catalogue}/organizations/${organizationId}/activations/${activationId}/answer`;
+  const path = `${catalogUrl}/organizations/${organizationId}/activations/${activationId}/answer`;
   const why = status === 'Refused' && reason.trim() !== '' ? { reason: reason.trim() } : {};
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       isDangerous={status === 'Refused'}
       onClose={onClose}
       title={t('answer.title', { name: organizationName ?? organizationId })}
       confirm={t(`answer.do.${status}`)}
       onFault={setFault}
-      shownFields={['reason']}
+      inlineErrorFields={['reason']}
       run={() => api.post(path, { body: { handshakeId, status, ...why } })}
       onDone={() => {
-        forgetLists('["service-uses"');
-        void client.invalidateQueries({ queryKey: ownKey });
-        notify(t(`answer.done.${status}`));
+        discardLists('["service-uses"');
+        void client.invalidateQueries({ queryKey: ownServicesKey });
+        showToast(t(`answer.done.${status}`));
         onDone();
         onClose();
       }}
@@ -68,10 +68,10 @@ export function Answer({
           autosize
           minRows={2}
           value={reason}
-          error={faultsByField(fault)['reason']}
+          error={errorsByField(fault)['reason']}
           onChange={({ currentTarget }) => setReason(currentTarget.value)}
         />
       )}
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

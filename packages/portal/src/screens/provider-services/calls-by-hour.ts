@@ -1,18 +1,22 @@
-/** The calls of a day, hour by hour. */
+/** Groups the calls of a day by hour. */
 import type { ServiceCalls } from '@switchyard/contract';
 
 const hourMs = 3_600_000;
-const hoursShown = 24;
+const hourCount = 24;
 
-export type Hour = { readonly at: number; readonly answered: number; readonly failed: number };
+export type HourlyCalls = {
+  readonly at: number;
+  readonly answered: number;
+  readonly failed: number;
+};
 
-/** Hours in which nothing was called stand in the chart all the same. */
-export function hoursOf({ to, hours }: ServiceCalls): Hour[] {
+/** Hours without calls are included. */
+export function callsByHour({ to, hours }: ServiceCalls): HourlyCalls[] {
   const last = Math.floor(Date.parse(to) / hourMs) * hourMs;
-  const known = new Map(hours.map((hour) => [Date.parse(hour.at), hour]));
-  return Array.from({ length: hoursShown }, (_, index) => {
-    const at = last - (hoursShown - 1 - index) * hourMs;
-    const { answered = 0, failed = 0 } = known.get(at) ?? {};
+  const callsByHour = new Map(hours.map((hour) => [Date.parse(hour.at), hour]));
+  return Array.from({ length: hourCount }, (_, index) => {
+    const at = last - (hourCount - 1 - index) * hourMs;
+    const { answered = 0, failed = 0 } = callsByHour.get(at) ?? {};
     return { at, answered, failed };
   });
 }

@@ -1,58 +1,69 @@
-/** One service of one's own: as others see it, who uses it, how its server answers, and its keys. */
+/** The page of a provider's own service: declaration, customers, health and keys. */
 import { Button, Menu, Tabs } from '@mantine/core';
 import type { Service, ServiceRelease } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
+import { usePathParam } from '../../app/url-params.ts';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
-import { EmptyState, Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
+import {
+  DescriptionList,
+  EmptyState,
+  Loading,
+  Page,
+  Panel,
+} from '../../components/layout/page.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import type { Page as RowsPage } from '../../table/row-store.ts';
-import { WordList } from '../services/code-list.tsx';
-import { type Step, StepDialogue, stepsOf } from './lifecycle-dialog.tsx';
-import { addressOf, ownKey, useOwnService, type Versioned } from './provider-service-queries.ts';
-import { Watch } from './server-health.tsx';
-import { Uses } from './service-uses.tsx';
+import { useHasPermission } from '../../session/use-session.ts';
+import type { RowsPage } from '../../table/row-store.ts';
+import { CodeList } from '../services/code-list.tsx';
+import { type LifecycleAction, LifecycleDialog, possibleActions } from './lifecycle-dialog.tsx';
+import {
+  ownServicesKey,
+  serviceUrl,
+  useOwnService,
+  type VersionedService,
+} from './provider-service-queries.ts';
+import { ServerHealth } from './server-health.tsx';
+import { ServiceUses } from './service-uses.tsx';
 import { SigningKeys } from './signing-keys.tsx';
 import '../services/services.css';
 import './provider-services.css';
 
 const tabs = ['about', 'uses', 'health', 'keys'] as const;
-const releasesShown = 20;
+const maxReleases = 20;
 
 export default function OwnService() {
   const t = useTranslate('provider-services');
-  const { data, error, refetch } = useOwnService(useParam('serviceId'));
-  if (data !== undefined) return <Detail of={data} />;
+  const { data, error, refetch } = useOwnService(usePathParam('serviceId'));
+  if (data !== undefined) return <Detail versioned={data} />;
   return (
-    <Page title={t('service')} back={{ to: '/own-services', label: t('title') }}>
+    <Page title={t('service')} backLink={{ to: '/own-services', label: t('title') }}>
       {error === null ? (
         <Loading lines={8} />
       ) : (
-        <Problem fault={error} onRetry={() => void refetch()} />
+        <ErrorMessage fault={error} onRetry={() => void refetch()} />
       )}
     </Page>
   );
 }
 
-function Detail({ of }: { readonly of: Versioned }) {
+function Detail({ versioned }: { readonly versioned: VersionedService }) {
   const t = useTranslate('provider-services');
-  const { service } = of;
-  const mayWrite = useCan('svc.write');
+  const { service } = versioned;
+  const mayWrite = useHasPermission('svc.write');
   const [{ tab = 'about' }, change] = useFilters(['tab'] as const);
-  const shown = tabs.find((each) => each === tab) ?? 'about';
+  const openTab = tabs.find((each) => each === tab) ?? 'about';
   return (
     <Page
       title={service.name}
-      back={{ to: '/own-services', label: t('title') }}
+      backLink={{ to: '/own-services', label: t('title') }}
       lead={service.domain}
       aside={
         <>
@@ -66,10 +77,10 @@ function Detail({ of }: { readonly of: Versioned }) {
           )}
         </>
       }
-      {...(mayWrite ? { actions: <Actions of={of} /> } : {})}
+      {...(mayWrite ? { actions: <Actions versioned={versioned} /> } : {})}
     >
       <Tabs
-        value={shown}
+        value={openTab}
         onChange={(next) => change({ tab: next === null || next === 'about' ? '' : next })}
         keepMounted={false}
       >
@@ -84,10 +95,10 @@ function Detail({ of }: { readonly of: Versioned }) {
           <About service={service} />
         </Tabs.Panel>
         <Tabs.Panel value="uses" className="sy-own-tab">
-          <Uses service={service} />
+          <ServiceUses service={service} />
         </Tabs.Panel>
         <Tabs.Panel value="health" className="sy-own-tab">
-          <Watch service={service} />
+          <ServerHealth service={service} />
         </Tabs.Panel>
         <Tabs.Panel value="keys" className="sy-own-tab">
           <SigningKeys service={service} />
@@ -97,11 +108,11 @@ function Detail({ of }: { readonly of: Versioned }) {
   );
 }
 
-function Actions({ of }: { readonly of: Versioned }) {
+function Actions({ versioned }: { readonly versioned: VersionedService }) {
   const t = useTranslate('provider-services');
-  const { service } = of;
-  const [step, setStep] = useState<Step | undefined>(undefined);
-  const steps = stepsOf(service);
+  const { service } = versioned;
+  const [step, setStep] = useState<LifecycleAction | undefined>(undefined);
+  const steps = possibleActions(service);
   const others = steps.filter((each) => each !== 'publish');
   return (
     <>
@@ -135,7 +146,7 @@ function Actions({ of }: { readonly of: Versioned }) {
         </Menu>
       )}
       {step !== undefined && (
-        <StepDialogue step={step} of={of} onClose={() => setStep(undefined)} />
+        <LifecycleDialog action={step} versioned={versioned} onClose={() => setStep(undefined)} />
       )}
     </>
   );
@@ -144,24 +155,24 @@ function Actions({ of }: { readonly of: Versioned }) {
 function About({ service }: { readonly service: Service }) {
   const t = useTranslate('provider-services');
   const listed = (words: readonly string[]) =>
-    words.length === 0 ? undefined : <WordList words={words} />;
+    words.length === 0 ? undefined : <CodeList words={words} />;
   return (
     <div className="sy-own-columns">
       <Panel title={t('declaration')}>
         <p className="sy-service-text-long sy-broken">
           {service.description ?? t('noDescription')}
         </p>
-        <Facts
+        <DescriptionList
           items={[
             [t('fields.domain'), service.domain],
             [t('fields.spiUrl'), service.spiUrl ?? t('noServer')],
             [t('fields.paymentTypes'), listed(service.paymentTypes)],
             [t('fields.methods'), listed(service.methods)],
             [t('fields.events'), listed(service.events)],
-            [t('updated'), <Time key="updated" at={service.updatedAt} />],
+            [t('updated'), <DateTime key="updated" at={service.updatedAt} />],
             [
               t('identifier'),
-              <CopyText key="id" text={service.serviceId} label={t('identifier')} />,
+              <CopyableText key="id" text={service.serviceId} label={t('identifier')} />,
             ],
           ]}
         />
@@ -189,22 +200,22 @@ function Schema({ title, value }: { readonly title: string; readonly value: obje
 function Releases({ serviceId }: { readonly serviceId: string }) {
   const t = useTranslate('provider-services');
   const { data, error, refetch } = useQuery({
-    queryKey: [...ownKey, 'releases', serviceId],
+    queryKey: [...ownServicesKey, 'releases', serviceId],
     queryFn: ({ signal }) =>
-      api.get<RowsPage<ServiceRelease>>(`${addressOf(serviceId)}/releases`, {
-        query: { limit: releasesShown },
+      api.get<RowsPage<ServiceRelease>>(`${serviceUrl(serviceId)}/releases`, {
+        query: { limit: maxReleases },
         signal,
       }),
   });
   return (
     <Panel title={t('releases')}>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={3} />}
       {data?.items.length === 0 && <EmptyState icon="book" title={t('neverPublished')} />}
-      <Facts
+      <DescriptionList
         items={(data?.items ?? []).map(({ release, publishedAt }) => [
           t('release', { release }),
-          <Time key={release} at={publishedAt} />,
+          <DateTime key={release} at={publishedAt} />,
         ])}
       />
     </Panel>

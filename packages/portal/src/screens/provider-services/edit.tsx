@@ -1,56 +1,72 @@
-/** Declares a service, or changes the draft of one. */
+/** The form that declares a service or edits its draft. */
 import { Button } from '@mantine/core';
 import type { DeclaredService, Service } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
+import { usePathParam } from '../../app/url-params.ts';
 import { SchemaForm } from '../../components/forms/schema-form.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { newId } from '../../session/random-values.ts';
+import { newUuid } from '../../session/random-values.ts';
 import { useSession } from '../../session/use-session.ts';
-import { ServiceMark } from '../services/service-logo.tsx';
-import { catalogue } from '../services/service-queries.ts';
-import { type Keys, SecretDialogue } from './new-keys-dialog.tsx';
-import { addressOf, ownKey, useOwnService, type Versioned } from './provider-service-queries.ts';
-import { brokenIn, type Draft, draftOf, inputOf, jsonFields, parsed } from './service-draft.ts';
-import { JsonFields, PlainFields } from './service-fields.tsx';
+import { ServiceLogo } from '../services/service-logo.tsx';
+import { catalogUrl } from '../services/service-queries.ts';
+import { NewKeysDialog, type ServiceKeys } from './new-keys-dialog.tsx';
+import {
+  ownServicesKey,
+  serviceUrl,
+  useOwnService,
+  type VersionedService,
+} from './provider-service-queries.ts';
+import {
+  invalidJsonFields,
+  jsonFields,
+  parseJsonObject,
+  type ServiceDraft,
+  serviceDraftOf,
+  serviceInput,
+} from './service-draft.ts';
+import { GeneralFields, JsonFields } from './service-fields.tsx';
 import '../services/services.css';
 import './provider-services.css';
 
 export default function EditService() {
   const t = useTranslate('provider-services');
-  const serviceId = useParam('serviceId');
+  const serviceId = usePathParam('serviceId');
   const { data, error, refetch } = useOwnService(serviceId);
-  // What is typed stays, also when the service is read again meanwhile.
+  // A background reload keeps the typed values.
   const first = useRef(data);
   first.current ??= data;
-  if (first.current !== undefined) return <Declaration of={first.current} />;
+  if (first.current !== undefined) return <ServiceForm versioned={first.current} />;
   return (
-    <Page title={t('edit')} back={{ to: '/own-services', label: t('title') }}>
+    <Page title={t('edit')} backLink={{ to: '/own-services', label: t('title') }}>
       {error === null ? (
         <Loading lines={10} />
       ) : (
-        <Problem fault={error} onRetry={() => void refetch()} />
+        <ErrorMessage fault={error} onRetry={() => void refetch()} />
       )}
     </Page>
   );
 }
 
-type Saved = { readonly serviceId: string; readonly keys?: Keys };
+type Saved = { readonly serviceId: string; readonly keys?: ServiceKeys };
 
-async function send(draft: Draft, of: Versioned | undefined, key: string): Promise<Saved> {
-  const body = inputOf(draft);
-  if (of !== undefined) {
-    const headers = { 'if-match': of.etag };
-    return api.put<Service>(addressOf(of.service.serviceId), { body, headers });
+async function send(
+  draft: ServiceDraft,
+  versioned: VersionedService | undefined,
+  key: string,
+): Promise<Saved> {
+  const body = serviceInput(draft);
+  if (versioned !== undefined) {
+    const headers = { 'if-match': versioned.etag };
+    return api.put<Service>(serviceUrl(versioned.service.serviceId), { body, headers });
   }
-  const made = await api.post<DeclaredService>(`${catalogue}/services`, {
+  const made = await api.post<DeclaredService>(`${catalogUrl}/services`, {
     body,
     idempotencyKey: key,
   });
@@ -58,21 +74,21 @@ async function send(draft: Draft, of: Versioned | undefined, key: string): Promi
   return { serviceId, keys: { signingSecret, verificationKey } };
 }
 
-/** One press, one change: state comes too late for the second of two quick ones. */
-function useSave(of: Versioned | undefined, onSaved: (saved: Saved) => void) {
+/** A state update is too late to block the second of two quick clicks. */
+function useSave(versioned: VersionedService | undefined, onSaved: (saved: Saved) => void) {
   const client = useQueryClient();
   const isRunning = useRef(false);
-  const [key] = useState(newId);
+  const [key] = useState(newUuid);
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<unknown>(undefined);
-  async function save(draft: Draft): Promise<void> {
+  async function save(draft: ServiceDraft): Promise<void> {
     if (isRunning.current) return;
     isRunning.current = true;
     setBusy(true);
     setFault(undefined);
     try {
-      const saved = await send(draft, of, key);
-      await client.invalidateQueries({ queryKey: ownKey });
+      const saved = await send(draft, versioned, key);
+      await client.invalidateQueries({ queryKey: ownServicesKey });
       onSaved(saved);
     } catch (error) {
       setFault(error);
@@ -84,47 +100,53 @@ function useSave(of: Versioned | undefined, onSaved: (saved: Saved) => void) {
   return { save, isBusy, fault };
 }
 
-export function Declaration({ of }: { readonly of: Versioned | undefined }) {
+export function ServiceForm({ versioned }: { readonly versioned: VersionedService | undefined }) {
   const t = useTranslate('provider-services');
   const parts = useTranslate('components');
   const navigate = useNavigate();
-  const [draft, setDraft] = useState(() => draftOf(of?.service));
+  const [draft, setDraft] = useState(() => serviceDraftOf(versioned?.service));
   const [saved, setSaved] = useState<Saved | undefined>(undefined);
   const goOn = (serviceId: string) => void navigate({ to: `/own-services/${serviceId}` });
-  const { save, isBusy, fault } = useSave(of, (done) => {
-    notify(t('saved'));
+  const { save, isBusy, fault } = useSave(versioned, (done) => {
+    showToast(t('saved'));
     if (done.keys === undefined) goOn(done.serviceId);
     else setSaved(done);
   });
-  const back =
-    of === undefined
+  const backLink =
+    versioned === undefined
       ? { to: '/own-services', label: t('title') }
-      : { to: `/own-services/${of.service.serviceId}`, label: of.service.name };
+      : { to: `/own-services/${versioned.service.serviceId}`, label: versioned.service.name };
   const isIncomplete = draft.name.trim() === '' || draft.domain.trim() === '';
   function submit(event: FormEvent): void {
     event.preventDefault();
     void save(draft);
   }
-  const faults = faultsByField(fault);
+  const faults = errorsByField(fault);
   return (
-    <Page title={t(of === undefined ? 'declare' : 'edit')} lead={t('editLead')} back={back}>
+    <Page
+      title={t(versioned === undefined ? 'declare' : 'edit')}
+      lead={t('editLead')}
+      backLink={backLink}
+    >
       <form className="sy-declaration" onSubmit={submit} noValidate>
         <div>
           <Panel title={t('what')}>
-            <PlainFields draft={draft} faults={faults} onChange={setDraft} />
+            <GeneralFields draft={draft} faults={faults} onChange={setDraft} />
           </Panel>
           <Panel title={t('parameters')}>
             <JsonFields draft={draft} faults={faults} onChange={setDraft} />
           </Panel>
-          {fault !== undefined && <Problem fault={fault} shownFields={shownFields} />}
+          {fault !== undefined && (
+            <ErrorMessage fault={fault} inlineErrorFields={inlineErrorFields} />
+          )}
           <div className="sy-confirm-buttons">
-            <Button component={Link} to={back.to} variant="default">
+            <Button component={Link} to={backLink.to} variant="default">
               {parts('cancel')}
             </Button>
             <Button
               type="submit"
               loading={isBusy}
-              disabled={isIncomplete || brokenIn(draft).length > 0}
+              disabled={isIncomplete || invalidJsonFields(draft).length > 0}
             >
               {t('save')}
             </Button>
@@ -133,25 +155,25 @@ export function Declaration({ of }: { readonly of: Versioned | undefined }) {
         <Preview draft={draft} />
       </form>
       {saved?.keys !== undefined && (
-        <SecretDialogue keys={saved.keys} onClose={() => goOn(saved.serviceId)} />
+        <NewKeysDialog keys={saved.keys} onClose={() => goOn(saved.serviceId)} />
       )}
     </Page>
   );
 }
 
-const shownFields = ['name', 'description', 'domain', 'spiUrl', ...jsonFields];
+const inlineErrorFields = ['name', 'description', 'domain', 'spiUrl', ...jsonFields];
 
-/** The service as acquirers will see it. */
-function Preview({ draft }: { readonly draft: Draft }) {
+/** A preview of the service in the catalogue. */
+function Preview({ draft }: { readonly draft: ServiceDraft }) {
   const t = useTranslate('provider-services');
   const { organizationName } = useSession();
   const [values, setValues] = useState<Readonly<Record<string, unknown>>>({});
-  const schema = parsed(draft.activationParameters);
+  const schema = parseJsonObject(draft.activationParameters);
   return (
     <div>
       <Panel title={t('preview')}>
         <div className="sy-service-card sy-declaration-preview">
-          <ServiceMark
+          <ServiceLogo
             service={{ name: draft.name || '?', ...(draft.logo && { logo: draft.logo }) }}
           />
           <div className="sy-service-what">

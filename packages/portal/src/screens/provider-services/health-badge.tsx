@@ -1,4 +1,4 @@
-/** How the server of a provider does, as a word. */
+/** The health badge of a provider's server. */
 import type { ServiceCalls } from '@switchyard/contract';
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
 import { useTranslate } from '../../locales/index.ts';

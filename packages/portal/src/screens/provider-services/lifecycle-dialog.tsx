@@ -1,57 +1,60 @@
-/** What is done with a service as a whole: published, withdrawn, deleted. */
+/** The dialog that publishes, retires or deletes a service. */
 import type { Service } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { call } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { callApi } from '../../api/client.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { addressOf, ownKey, type Versioned } from './provider-service-queries.ts';
+import { ownServicesKey, serviceUrl, type VersionedService } from './provider-service-queries.ts';
 
-export type Step = 'publish' | 'retire' | 'remove';
+export type LifecycleAction = 'publish' | 'retire' | 'remove';
 
-/** In the state that the service is in. */
-export function stepsOf({ status, unpublishedChanges }: Service): readonly Step[] {
+/** The actions that the status of the service allows. */
+export function possibleActions({
+  status,
+  unpublishedChanges,
+}: Service): readonly LifecycleAction[] {
   if (status === 'Draft') return ['publish', 'remove'];
   if (status === 'Retired') return [];
   return unpublishedChanges === true ? ['publish', 'retire'] : ['retire'];
 }
 
-export function StepDialogue({
-  step,
-  of: { service, etag },
+export function LifecycleDialog({
+  action,
+  versioned: { service, etag },
   onClose,
 }: {
-  readonly step: Step;
-  readonly of: Versioned;
+  readonly action: LifecycleAction;
+  readonly versioned: VersionedService;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('provider-services');
   const client = useQueryClient();
   const navigate = useNavigate();
-  const address = addressOf(service.serviceId);
-  // Somebody else may have changed it since it was looked at.
+  const address = serviceUrl(service.serviceId);
+  // Another user may have changed the service.
   const headers = { 'if-match': etag };
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
-      isDangerous={step !== 'publish'}
+      isDangerous={action !== 'publish'}
       onClose={onClose}
-      title={t(`${step}.title`, { name: service.name })}
-      confirm={t(`${step}.do`)}
+      title={t(`${action}.title`, { name: service.name })}
+      confirm={t(`${action}.do`)}
       run={() =>
-        step === 'remove'
-          ? call('DELETE', address, { headers })
-          : call('POST', `${address}/${step}`, { headers })
+        action === 'remove'
+          ? callApi('DELETE', address, { headers })
+          : callApi('POST', `${address}/${action}`, { headers })
       }
       onDone={() => {
-        notify(t(`${step}.done`));
+        showToast(t(`${action}.done`));
         onClose();
-        if (step === 'remove') void navigate({ to: '/own-services' });
-        void client.invalidateQueries({ queryKey: ownKey });
+        if (action === 'remove') void navigate({ to: '/own-services' });
+        void client.invalidateQueries({ queryKey: ownServicesKey });
       }}
     >
-      <p className="sy-dialogue-text">{t(`${step}.text`)}</p>
-    </ConfirmAction>
+      <p className="sy-dialogue-text">{t(`${action}.text`)}</p>
+    </ConfirmDialog>
   );
 }

@@ -1,15 +1,15 @@
-/** The services that one's own organisation provides. */
+/** The list of the provider's own services. */
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { ServiceMark } from '../services/service-logo.tsx';
+import { useHasPermission } from '../../session/use-session.ts';
+import { ServiceLogo } from '../services/service-logo.tsx';
 import { HealthBadge } from './health-badge.tsx';
-import { useHealth, useOwnServices } from './provider-service-queries.ts';
+import { useOwnServices, useServerHealth } from './provider-service-queries.ts';
 import '../services/services.css';
 import './provider-services.css';
 
@@ -17,10 +17,10 @@ const tones = { Draft: 'plain', Published: 'good', Retired: 'plain' } as const;
 
 export default function OwnServices() {
   const t = useTranslate('provider-services');
-  const mayDeclare = useCan('svc.write');
+  const mayDeclare = useHasPermission('svc.write');
   const { data, error, isPending, refetch } = useOwnServices();
   const services = data?.items ?? [];
-  const health = useHealth(services);
+  const health = useServerHealth(services);
   const declare = (
     <Button component={Link} to="/own-services/new" leftSection={<Icon name="plus" size={16} />}>
       {t('declare')}
@@ -28,7 +28,7 @@ export default function OwnServices() {
   );
   return (
     <Page title={t('title')} lead={t('lead')} {...(mayDeclare ? { actions: declare } : {})}>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {isPending && error === null && <Loading lines={8} />}
       {data !== undefined && services.length === 0 && (
         <EmptyState
@@ -42,10 +42,10 @@ export default function OwnServices() {
       <ul className="sy-services">
         {services.map((service) => {
           const { serviceId, name, domain, description, status, unpublishedChanges } = service;
-          const seen = health.get(serviceId);
+          const serverStatus = health.get(serviceId);
           return (
             <li key={serviceId} className="sy-service-card">
-              <ServiceMark service={service} />
+              <ServiceLogo service={service} />
               <div className="sy-service-what">
                 <Link className="sy-service-name sy-broken" to={`/own-services/${serviceId}`}>
                   {name}
@@ -61,7 +61,7 @@ export default function OwnServices() {
                     {t('changed')}
                   </StateBadge>
                 )}
-                {seen !== undefined && <HealthBadge status={seen} />}
+                {serverStatus !== undefined && <HealthBadge status={serverStatus} />}
               </div>
               <p className="sy-service-text sy-broken">{description ?? t('noDescription')}</p>
             </li>

@@ -1,15 +1,15 @@
-/** The keys of a service, which are shown this once. */
+/** Shows the new keys of a service once. */
 import { Button, Modal } from '@mantine/core';
-import { CopyText } from '../../components/values/copy-text.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
 import { useTranslate } from '../../locales/index.ts';
 
-export type Keys = { readonly signingSecret: string; readonly verificationKey: string };
+export type ServiceKeys = { readonly signingSecret: string; readonly verificationKey: string };
 
-export function SecretDialogue({
+export function NewKeysDialog({
   keys,
   onClose,
 }: {
-  readonly keys: Keys;
+  readonly keys: ServiceKeys;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('provider-services');
@@ -20,7 +20,7 @@ export function SecretDialogue({
       onClose={onClose}
       size="lg"
       title={t('keys.shownOnce')}
-      // A slip of the pointer would lose it.
+      // An accidental click must not close the dialog.
       closeOnClickOutside={false}
       closeButtonProps={{ 'aria-label': parts('close') }}
     >
@@ -30,13 +30,13 @@ export function SecretDialogue({
           <div>
             <dt>{t('keys.secret')}</dt>
             <dd>
-              <CopyText text={keys.signingSecret} label={t('keys.secret')} />
+              <CopyableText text={keys.signingSecret} label={t('keys.secret')} />
             </dd>
           </div>
           <div>
             <dt>{t('keys.public')}</dt>
             <dd>
-              <CopyText text={keys.verificationKey} label={t('keys.public')} />
+              <CopyableText text={keys.verificationKey} label={t('keys.public')} />
             </dd>
           </div>
         </dl>

@@ -1,6 +1,6 @@
-/** A service that does not exist yet. */
-import { Declaration } from './edit.tsx';
+/** Declares a new service. */
+import { ServiceForm } from './edit.tsx';
 
 export default function NewService() {
-  return <Declaration of={undefined} />;
+  return <ServiceForm versioned={undefined} />;
 }

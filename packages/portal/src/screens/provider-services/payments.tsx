@@ -1,12 +1,12 @@
-/** The QR payments that went to the services of one's own organisation, the newest first. */
+/** The list of QR payments of the provider's services, newest first. */
 import type { ProviderQrPayment } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
 import { EmptyState, Page } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Money, Name, Time } from '../../components/values/values.tsx';
+import { DateTime, Money, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
+import type { RowsPage } from '../../table/row-store.ts';
 import { useOwnServices } from './provider-service-queries.ts';
 
 function columnsOf(
@@ -19,32 +19,34 @@ function columnsOf(
       id: 'created',
       header: t('payments.created'),
       width: '10.5rem',
-      narrow: 'sub',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cardPosition: 'sub',
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
     },
     {
       id: 'provider',
       header: t('payments.own'),
-      narrow: 'lead',
+      cardPosition: 'lead',
       cell: ({ providerTransactionId, transactionId }) => (
-        <Name>{providerTransactionId ?? transactionId}</Name>
+        <TruncatedName>{providerTransactionId ?? transactionId}</TruncatedName>
       ),
     },
     {
       id: 'platform',
       header: t('payments.platform'),
-      cell: ({ transactionId }) => <Name>{transactionId}</Name>,
+      cell: ({ transactionId }) => <TruncatedName>{transactionId}</TruncatedName>,
     },
     {
       id: 'service',
       header: t('service'),
-      cell: ({ serviceId, paymentType }) => <Name>{names.get(serviceId) ?? paymentType}</Name>,
+      cell: ({ serviceId, paymentType }) => (
+        <TruncatedName>{names.get(serviceId) ?? paymentType}</TruncatedName>
+      ),
     },
     {
       id: 'status',
       header: t('payments.status'),
       width: '11rem',
-      narrow: 'subtrail',
+      cardPosition: 'subtrail',
       cell: ({ status }) => <StateBadge state={status}>{states(`statuses.${status}`)}</StateBadge>,
     },
     {
@@ -52,7 +54,7 @@ function columnsOf(
       header: t('payments.amount'),
       width: '9rem',
       align: 'end',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
     },
     {

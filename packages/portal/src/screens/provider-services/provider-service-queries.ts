@@ -1,61 +1,63 @@
-/** The services of one's own organisation: as declared, who uses them, how their server answers. */
+/** Queries for the provider's own services: declaration, customers and health. */
 import type { Service, ServiceCalls } from '@switchyard/contract';
 import { useQueries, useQuery } from '@tanstack/react-query';
-import { api, call } from '../../api/client.ts';
+import { api, callApi } from '../../api/client.ts';
 import { useSession } from '../../session/use-session.ts';
-import { catalogue, readSome } from '../services/service-queries.ts';
+import { catalogUrl, readPages } from '../services/service-queries.ts';
 
-/** What a change makes old. */
-export const ownKey = ['own-services'] as const;
+/** The query key to invalidate after a change. */
+export const ownServicesKey = ['own-services'] as const;
 const lookAgainMs = 15_000;
-/** Of so many services the list tells how they do. */
+/** The list shows the health of at most this number of services. */
 const lookedAtMost = 20;
 
-export const addressOf = (serviceId: string): string => `${catalogue}/services/${serviceId}`;
+export const serviceUrl = (serviceId: string): string => `${catalogUrl}/services/${serviceId}`;
 
 export function useOwnServices() {
   const { organizationId } = useSession();
   return useQuery({
-    queryKey: [...ownKey, 'list'],
+    queryKey: [...ownServicesKey, 'list'],
     queryFn: ({ signal }) =>
-      readSome<Service>(`${catalogue}/services`, { providerId: organizationId }, signal),
+      readPages<Service>(`${catalogUrl}/services`, { providerId: organizationId }, signal),
   });
 }
 
-export type Versioned = { readonly service: Service; readonly etag: string };
+export type VersionedService = { readonly service: Service; readonly etag: string };
 
-/** With the version that a change names: of two who change one, one does. */
+/** Includes the ETag, which an update must send. */
 export function useOwnService(serviceId: string) {
   return useQuery({
-    queryKey: [...ownKey, 'one', serviceId],
-    queryFn: async ({ signal }): Promise<Versioned> => {
-      const { body, headers } = await call<Service>('GET', addressOf(serviceId), { signal });
+    queryKey: [...ownServicesKey, 'one', serviceId],
+    queryFn: async ({ signal }): Promise<VersionedService> => {
+      const { body, headers } = await callApi<Service>('GET', serviceUrl(serviceId), { signal });
       return { service: body, etag: headers.get('etag') ?? '' };
     },
   });
 }
 
 const callsQuery = (serviceId: string) => ({
-  queryKey: [...ownKey, 'calls', serviceId],
+  queryKey: [...ownServicesKey, 'calls', serviceId],
   queryFn: ({ signal }: { signal: AbortSignal }) =>
-    api.get<ServiceCalls>(`${addressOf(serviceId)}/calls`, { signal, isBackground: true }),
+    api.get<ServiceCalls>(`${serviceUrl(serviceId)}/calls`, { signal, isBackground: true }),
   refetchInterval: lookAgainMs,
 });
 
-export function useCalls(serviceId: string) {
+export function useServiceCalls(serviceId: string) {
   return useQuery(callsQuery(serviceId));
 }
 
-/** How the servers of some services do; those without a server are not asked about. */
-export function useHealth(
+/** The health of several services; services without a server are skipped. */
+export function useServerHealth(
   services: readonly Service[],
 ): ReadonlyMap<string, ServiceCalls['status']> {
-  const asked = services
+  const checkedServices = services
     .filter(({ spiUrl, status }) => spiUrl !== undefined && status !== 'Draft')
     .slice(0, lookedAtMost);
-  const found = useQueries({ queries: asked.map(({ serviceId }) => callsQuery(serviceId)) });
+  const results = useQueries({
+    queries: checkedServices.map(({ serviceId }) => callsQuery(serviceId)),
+  });
   return new Map(
-    found.flatMap(({ data }) =>
+    results.flatMap(({ data }) =>
       data === undefined ? [] : [[data.serviceId, data.status] as const],
     ),
   );

@@ -1,20 +1,20 @@
-/** How the server of a service answers: by the hour, and by what was asked. */
+/** Shows the calls to a provider's server by hour and by type. */
 import { Table } from '@mantine/core';
 import type { Service, ServiceCalls } from '@switchyard/contract';
 import { Chart } from '../../charts/chart.tsx';
-import { Figures } from '../../charts/key-figures.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { KeyFigures } from '../../charts/key-figures.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { hoursOf } from './calls-by-hour.ts';
+import { callsByHour } from './calls-by-hour.ts';
 import { HealthBadge } from './health-badge.tsx';
-import { useCalls } from './provider-service-queries.ts';
+import { useServiceCalls } from './provider-service-queries.ts';
 
-export function Watch({ service }: { readonly service: Service }) {
+export function ServerHealth({ service }: { readonly service: Service }) {
   const t = useTranslate('provider-services');
-  const { data, error, refetch } = useCalls(service.serviceId);
+  const { data, error, refetch } = useServiceCalls(service.serviceId);
   if (service.spiUrl === undefined) {
     return (
       <EmptyState icon="health" title={t('health.noServer.title')}>
@@ -24,32 +24,32 @@ export function Watch({ service }: { readonly service: Service }) {
   }
   if (data === undefined) {
     if (error === null) return <Loading lines={8} />;
-    return <Problem fault={error} onRetry={() => void refetch()} />;
+    return <ErrorMessage fault={error} onRetry={() => void refetch()} />;
   }
   return (
     <>
-      <Sums of={data} />
+      <Sums calls={data} />
       <Panel title={t('health.byHour')}>
-        <ByHour of={data} />
+        <ByHour calls={data} />
       </Panel>
       <Panel title={t('health.byCall')} flush>
-        <ByCall of={data} />
+        <ByCall calls={data} />
       </Panel>
     </>
   );
 }
 
-function Sums({ of }: { readonly of: ServiceCalls }) {
+function Sums({ calls }: { readonly calls: ServiceCalls }) {
   const t = useTranslate('provider-services');
   const formats = useFormats();
   const sum = (name: 'answered' | 'failed') =>
-    of.calls.reduce((total, each) => total + each[name], 0);
+    calls.calls.reduce((total, each) => total + each[name], 0);
   const [answered, failed] = [sum('answered'), sum('failed')];
   const all = answered + failed;
   return (
-    <Figures
+    <KeyFigures
       items={[
-        { label: t('health.now'), value: <HealthBadge status={of.status} /> },
+        { label: t('health.now'), value: <HealthBadge status={calls.status} /> },
         { label: t('health.calls'), value: formats.number(all) },
         {
           label: t('health.answered'),
@@ -61,11 +61,11 @@ function Sums({ of }: { readonly of: ServiceCalls }) {
   );
 }
 
-function ByHour({ of }: { readonly of: ServiceCalls }) {
+function ByHour({ calls }: { readonly calls: ServiceCalls }) {
   const t = useTranslate('provider-services');
   const formats = useFormats();
-  const hours = hoursOf(of);
-  const short = new Intl.DateTimeFormat(formats.locale, {
+  const hours = callsByHour(calls);
+  const hourFormat = new Intl.DateTimeFormat(formats.locale, {
     hour: '2-digit',
     minute: '2-digit',
     timeZone: formats.zone,
@@ -75,7 +75,7 @@ function ByHour({ of }: { readonly of: ServiceCalls }) {
       title={t('health.byHour')}
       kind="lines"
       labelHeader={t('health.hour')}
-      labels={hours.map(({ at }) => short.format(at))}
+      labels={hours.map(({ at }) => hourFormat.format(at))}
       series={[
         { name: t('health.answered'), values: hours.map(({ answered }) => answered) },
         { name: t('health.failed'), values: hours.map(({ failed }) => failed) },
@@ -85,10 +85,10 @@ function ByHour({ of }: { readonly of: ServiceCalls }) {
   );
 }
 
-function ByCall({ of }: { readonly of: ServiceCalls }) {
+function ByCall({ calls }: { readonly calls: ServiceCalls }) {
   const t = useTranslate('provider-services');
   const formats = useFormats();
-  if (of.calls.length === 0) return <EmptyState icon="clock" title={t('health.quiet')} />;
+  if (calls.calls.length === 0) return <EmptyState icon="clock" title={t('health.quiet')} />;
   const ms = (value: number) => `${formats.number(value)} ms`;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls sideways is reached by keyboard
@@ -105,7 +105,7 @@ function ByCall({ of }: { readonly of: ServiceCalls }) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {of.calls.map(({ call, answered, failed, meanMs, longestMs, lastFault }) => (
+          {calls.calls.map(({ call, answered, failed, meanMs, longestMs, lastFault }) => (
             <Table.Tr key={call}>
               <Table.Th scope="row">{t(`health.names.${call}`)}</Table.Th>
               <Table.Td ta="end">{formats.number(answered)}</Table.Td>
@@ -117,7 +117,7 @@ function ByCall({ of }: { readonly of: ServiceCalls }) {
                   '–'
                 ) : (
                   <>
-                    <code>{lastFault.reason}</code> · <Time at={lastFault.at} />
+                    <code>{lastFault.reason}</code> · <DateTime at={lastFault.at} />
                   </>
                 )}
               </Table.Td>

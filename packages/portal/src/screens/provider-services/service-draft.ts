@@ -1,8 +1,8 @@
-/** A declaration as it is typed, and as it is sent. */
+/** Converts a service declaration to form values and back. */
 
 import { defined, type Service, type ServiceInput } from '@switchyard/contract';
 
-export type Draft = {
+export type ServiceDraft = {
   readonly name: string;
   readonly description: string;
   readonly domain: string;
@@ -10,7 +10,7 @@ export type Draft = {
   readonly methods: readonly string[];
   readonly paymentTypes: readonly string[];
   readonly events: readonly string[];
-  /** JSON, as it is typed. */
+  /** The typed JSON text. */
   readonly activationParameters: string;
   readonly parameterSchema: string;
   readonly defaults: string;
@@ -23,7 +23,7 @@ export type JsonField = (typeof jsonFields)[number];
 const textOf = (value: object | undefined): string =>
   value === undefined ? '' : JSON.stringify(value, null, 2);
 
-export function draftOf(service: Service | undefined): Draft {
+export function serviceDraftOf(service: Service | undefined): ServiceDraft {
   return {
     name: service?.name ?? '',
     description: service?.description ?? '',
@@ -39,8 +39,8 @@ export function draftOf(service: Service | undefined): Draft {
   };
 }
 
-/** Undefined where it is no object of JSON. */
-export function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
+/** Returns undefined if the text is not a JSON object. */
+export function parseJsonObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text);
     const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -50,21 +50,21 @@ export function parsed(text: string): Readonly<Record<string, unknown>> | undefi
   }
 }
 
-/** The fields that hold something which is no object of JSON. */
-export function brokenIn(draft: Draft): readonly JsonField[] {
+/** The fields whose text is not a JSON object. */
+export function invalidJsonFields(draft: ServiceDraft): readonly JsonField[] {
   return jsonFields.filter(
-    (name) => draft[name].trim() !== '' && parsed(draft[name]) === undefined,
+    (name) => draft[name].trim() !== '' && parseJsonObject(draft[name]) === undefined,
   );
 }
 
 const givenText = (name: string, text: string) =>
   text.trim() === '' ? {} : { [name]: text.trim() };
 
-/** What is empty is left out, and takes its default. */
-export function inputOf(draft: Draft): ServiceInput {
+/** Empty fields are omitted, so the platform uses its defaults. */
+export function serviceInput(draft: ServiceDraft): ServiceInput {
   const { methods, paymentTypes, events, logo } = draft;
   const objects = jsonFields.flatMap((name) => {
-    const value = parsed(draft[name]);
+    const value = parseJsonObject(draft[name]);
     return value === undefined ? [] : [[name, value] as const];
   });
   return {
@@ -80,8 +80,8 @@ export function inputOf(draft: Draft): ServiceInput {
   };
 }
 
-/** To begin with, where somebody has not written one before. */
-export const examples: Readonly<Record<JsonField, Record<string, unknown>>> = {
+/** Examples for new declarations. */
+export const jsonExamples: Readonly<Record<JsonField, Record<string, unknown>>> = {
   activationParameters: {
     type: 'object',
     properties: {
@@ -101,13 +101,13 @@ export const examples: Readonly<Record<JsonField, Record<string, unknown>>> = {
   defaults: { receiptLine: 'Thank you' },
 };
 
-export const logoBytesMost = 48 * 1024;
+export const maxLogoBytes = 48 * 1024;
 const logoTypes = ['image/png', 'image/jpeg', 'image/webp'] as const;
 
-/** Undefined where it is no picture that the catalogue takes. */
-export async function logoOf(file: File): Promise<Service['logo']> {
+/** Returns undefined if the catalogue does not accept the file as a logo. */
+export async function readLogo(file: File): Promise<Service['logo']> {
   const mediaType = logoTypes.find((type) => type === file.type);
-  if (mediaType === undefined || file.size > logoBytesMost) return undefined;
+  if (mediaType === undefined || file.size > maxLogoBytes) return undefined;
   const bytes = new Uint8Array(await file.arrayBuffer());
   return { mediaType, data: btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join('')) };
 }

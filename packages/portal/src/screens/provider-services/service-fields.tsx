@@ -1,18 +1,24 @@
-/** The fields of a declaration. */
+/** The form fields of a service declaration. */
 import { Button, FileInput, TagsInput, Textarea, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useTranslate } from '../../locales/index.ts';
-import { ServiceMark } from '../services/service-logo.tsx';
-import { brokenIn, type Draft, examples, jsonFields, logoOf } from './service-draft.ts';
+import { ServiceLogo } from '../services/service-logo.tsx';
+import {
+  invalidJsonFields,
+  jsonExamples,
+  jsonFields,
+  readLogo,
+  type ServiceDraft,
+} from './service-draft.ts';
 
 type Props = {
-  readonly draft: Draft;
+  readonly draft: ServiceDraft;
   readonly faults: Readonly<Record<string, string>>;
-  readonly onChange: (draft: Draft) => void;
+  readonly onChange: (draft: ServiceDraft) => void;
 };
 
 const wordsMost = 50;
-/** What providers of QR payments tell of. */
+/** Suggested events of QR payment providers. */
 const knownEvents = [
   'payment.pending',
   'payment.scanned',
@@ -31,17 +37,17 @@ const suggestions: Readonly<Record<'methods' | 'paymentTypes' | 'events', readon
   events: knownEvents,
 };
 
-/** Also a fault of one word of a list: `events.2`. */
+/** Includes errors of list items, such as `events.2`. */
 function faultAt(faults: Props['faults'], name: string): string | undefined {
-  const found = Object.entries(faults).find(
+  const entry = Object.entries(faults).find(
     ([path]) => path === name || path.startsWith(`${name}.`),
   );
-  if (found === undefined) return undefined;
-  const [path, detail] = found;
+  if (entry === undefined) return undefined;
+  const [path, detail] = entry;
   return path === name ? detail : `${path.slice(name.length + 1)}: ${detail}`;
 }
 
-export function PlainFields({ draft, faults, onChange }: Props) {
+export function GeneralFields({ draft, faults, onChange }: Props) {
   const t = useTranslate('provider-services');
   const text = (name: 'name' | 'domain' | 'spiUrl', maxLength: number) => (
     <TextInput
@@ -90,18 +96,18 @@ export function PlainFields({ draft, faults, onChange }: Props) {
 function Logo({ draft, faults, onChange }: Props) {
   const t = useTranslate('provider-services');
   const [isRefused, setRefused] = useState(false);
-  async function take(file: File | null): Promise<void> {
+  async function readFile(file: File | null): Promise<void> {
     if (file === null) {
       onChange({ ...draft, logo: undefined });
       return;
     }
-    const logo = await logoOf(file);
+    const logo = await readLogo(file);
     setRefused(logo === undefined);
     if (logo !== undefined) onChange({ ...draft, logo });
   }
   return (
     <div className="sy-declaration-logo">
-      <ServiceMark service={{ name: draft.name || '?', ...(draft.logo && { logo: draft.logo }) }} />
+      <ServiceLogo service={{ name: draft.name || '?', ...(draft.logo && { logo: draft.logo }) }} />
       <FileInput
         label={t('fields.logo')}
         description={t('hints.logo')}
@@ -110,7 +116,7 @@ function Logo({ draft, faults, onChange }: Props) {
         clearable
         clearButtonProps={{ 'aria-label': t('removeLogo') }}
         error={isRefused ? t('logoRefused') : faultAt(faults, 'logo')}
-        onChange={(file) => void take(file)}
+        onChange={(file) => void readFile(file)}
       />
       {draft.logo !== undefined && (
         <Button
@@ -127,7 +133,7 @@ function Logo({ draft, faults, onChange }: Props) {
 
 export function JsonFields({ draft, faults, onChange }: Props) {
   const t = useTranslate('provider-services');
-  const broken = brokenIn(draft);
+  const broken = invalidJsonFields(draft);
   return (
     <div className="sy-declaration-fields">
       {jsonFields.map((name) => (
@@ -151,7 +157,7 @@ export function JsonFields({ draft, faults, onChange }: Props) {
               mt={4}
               aria-label={`${t('example')}: ${t(`fields.${name}`)}`}
               onClick={() =>
-                onChange({ ...draft, [name]: JSON.stringify(examples[name], null, 2) })
+                onChange({ ...draft, [name]: JSON.stringify(jsonExamples[name], null, 2) })
               }
             >
               {t('example')}

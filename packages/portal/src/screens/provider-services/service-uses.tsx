@@ -1,19 +1,19 @@
-/** Who uses a service: the organisations, or its activations further down, and answers that are owed. */
+/** The organisations and activations that use a service, with open requests. */
 import { Button } from '@mantine/core';
 import type { Service, ServiceUse } from '@switchyard/contract';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { EmptyState } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Name, ShortId, Time } from '../../components/values/values.tsx';
+import { DateTime, ShortId, TruncatedName } from '../../components/values/values.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
+import { useHasPermission } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
-import { Answer } from './activation-answer.tsx';
-import { addressOf } from './provider-service-queries.ts';
+import type { RowsPage } from '../../table/row-store.ts';
+import { ActivationAnswer } from './activation-answer.tsx';
+import { serviceUrl } from './provider-service-queries.ts';
 
 const filterNames = ['level', 'status'] as const;
 const levels = ['Organization', 'Merchant', 'Store', 'LogicalDevice'] as const;
@@ -31,9 +31,9 @@ function columnsOf(t: Translate, onAnswer: ((use: ServiceUse) => void) | undefin
     {
       id: 'organization',
       header: t('uses.organization'),
-      narrow: 'lead',
+      cardPosition: 'lead',
       cell: ({ organizationName, organizationId }) => (
-        <Name>{organizationName ?? organizationId}</Name>
+        <TruncatedName>{organizationName ?? organizationId}</TruncatedName>
       ),
     },
     {
@@ -54,14 +54,14 @@ function columnsOf(t: Translate, onAnswer: ((use: ServiceUse) => void) | undefin
       id: 'requested',
       header: t('uses.requested'),
       width: '10.5rem',
-      narrow: 'sub',
-      cell: ({ requestedAt }) => <Time at={requestedAt} />,
+      cardPosition: 'sub',
+      cell: ({ requestedAt }) => <DateTime at={requestedAt} />,
     },
     {
       id: 'status',
       header: t('uses.status'),
       width: '11rem',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ status }) => (
         <StateBadge state="" tone={tones[status]}>
           {t(`uses.statuses.${status}`)}
@@ -74,7 +74,7 @@ function columnsOf(t: Translate, onAnswer: ((use: ServiceUse) => void) | undefin
     id: 'answer',
     header: t('uses.answer'),
     width: '8rem',
-    narrow: 'subtrail',
+    cardPosition: 'subtrail',
     align: 'end',
     cell: (use) =>
       use.status === 'Pending' ? (
@@ -86,12 +86,12 @@ function columnsOf(t: Translate, onAnswer: ((use: ServiceUse) => void) | undefin
   return [...columns, answer];
 }
 
-export function Uses({ service: { serviceId } }: { readonly service: Service }) {
+export function ServiceUses({ service: { serviceId } }: { readonly service: Service }) {
   const t = useTranslate('provider-services');
-  const mayAnswer = useCan('svc.write');
+  const mayAnswer = useHasPermission('svc.write');
   const [values, change] = useFilters(filterNames);
   const [use, setUse] = useState<ServiceUse | undefined>(undefined);
-  // Read anew after an answer: whoever looks at the list sees it.
+  // The table reloads after an answer.
   const [round, setRound] = useState(0);
   return (
     <div className="sy-own-uses">
@@ -117,7 +117,7 @@ export function Uses({ service: { serviceId } }: { readonly service: Service }) 
         label={t('uses.title')}
         listKey={['service-uses', serviceId, values, round]}
         read={(cursor, signal) =>
-          api.get<RowsPage<ServiceUse>>(`${addressOf(serviceId)}/activations`, {
+          api.get<RowsPage<ServiceUse>>(`${serviceUrl(serviceId)}/activations`, {
             query: { ...values, cursor, limit: 200 },
             signal,
           })
@@ -131,7 +131,11 @@ export function Uses({ service: { serviceId } }: { readonly service: Service }) 
         }
       />
       {use !== undefined && (
-        <Answer use={use} onClose={() => setUse(undefined)} onDone={() => setRound(round + 1)} />
+        <ActivationAnswer
+          use={use}
+          onClose={() => setUse(undefined)}
+          onDone={() => setRound(round + 1)}
+        />
       )}
     </div>
   );

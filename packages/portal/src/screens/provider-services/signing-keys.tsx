@@ -1,20 +1,20 @@
-/** What calls to the provider's server are signed with, and a new one of it. */
+/** The signing keys of calls to the provider's server, and their rotation. */
 import { Button } from '@mantine/core';
 import type { Service } from '@switchyard/contract';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { Facts, Panel } from '../../components/layout/page.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { DescriptionList, Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { type Keys, SecretDialogue } from './new-keys-dialog.tsx';
-import { addressOf } from './provider-service-queries.ts';
+import { useHasPermission } from '../../session/use-session.ts';
+import { NewKeysDialog, type ServiceKeys } from './new-keys-dialog.tsx';
+import { serviceUrl } from './provider-service-queries.ts';
 
 export function SigningKeys({ service }: { readonly service: Service }) {
   const t = useTranslate('provider-services');
-  const mayRenew = useCan('svc.write');
+  const mayRenew = useHasPermission('svc.write');
   const [isRenewing, setRenewing] = useState(false);
-  const [keys, setKeys] = useState<Keys | undefined>(undefined);
+  const [keys, setKeys] = useState<ServiceKeys | undefined>(undefined);
   const renew = (
     <Button variant="default" size="compact-sm" onClick={() => setRenewing(true)}>
       {t('keys.renew')}
@@ -23,20 +23,20 @@ export function SigningKeys({ service }: { readonly service: Service }) {
   return (
     <Panel title={t('keys.title')} {...(mayRenew ? { actions: renew } : {})}>
       <p className="sy-service-text-long">{t('keys.text')}</p>
-      <Facts
+      <DescriptionList
         items={[
           [t('keys.server'), service.spiUrl ?? t('noServer')],
           [t('keys.header'), 'webhook-signature'],
           [t('keys.schemes'), 'v1 (HMAC-SHA256), v1a (Ed25519)'],
         ]}
       />
-      <ConfirmAction
+      <ConfirmDialog
         isOpen={isRenewing}
         onClose={() => setRenewing(false)}
         title={t('keys.renewTitle')}
         confirm={t('keys.renew')}
         run={(idempotencyKey) =>
-          api.post<Keys>(`${addressOf(service.serviceId)}/secret`, { idempotencyKey })
+          api.post<ServiceKeys>(`${serviceUrl(service.serviceId)}/secret`, { idempotencyKey })
         }
         onDone={(made) => {
           setRenewing(false);
@@ -44,8 +44,8 @@ export function SigningKeys({ service }: { readonly service: Service }) {
         }}
       >
         <p className="sy-dialogue-text">{t('keys.renewText')}</p>
-      </ConfirmAction>
-      {keys !== undefined && <SecretDialogue keys={keys} onClose={() => setKeys(undefined)} />}
+      </ConfirmDialog>
+      {keys !== undefined && <NewKeysDialog keys={keys} onClose={() => setKeys(undefined)} />}
     </Panel>
   );
 }

@@ -1,12 +1,12 @@
-/** QR payments, the newest first. */
+/** The list of QR payments, newest first. */
 import type { QrTransaction } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
 import { EmptyState, Page } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Money, Name, Time } from '../../components/values/values.tsx';
+import { DateTime, Money, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
+import type { RowsPage } from '../../table/row-store.ts';
 
 function columnsOf(t: Translate): Column<QrTransaction>[] {
   return [
@@ -14,21 +14,25 @@ function columnsOf(t: Translate): Column<QrTransaction>[] {
       id: 'created',
       header: t('created'),
       width: '10.5rem',
-      narrow: 'sub',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cardPosition: 'sub',
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
     },
     {
       id: 'client',
       header: t('reference'),
-      narrow: 'lead',
-      cell: ({ clientTransactionId }) => <Name>{clientTransactionId}</Name>,
+      cardPosition: 'lead',
+      cell: ({ clientTransactionId }) => <TruncatedName>{clientTransactionId}</TruncatedName>,
     },
-    { id: 'type', header: t('paymentType'), cell: ({ paymentType }) => <Name>{paymentType}</Name> },
+    {
+      id: 'type',
+      header: t('paymentType'),
+      cell: ({ paymentType }) => <TruncatedName>{paymentType}</TruncatedName>,
+    },
     {
       id: 'status',
       header: t('status'),
       width: '11rem',
-      narrow: 'subtrail',
+      cardPosition: 'subtrail',
       cell: ({ status }) => <StateBadge state={status}>{t(`statuses.${status}`)}</StateBadge>,
     },
     {
@@ -36,7 +40,7 @@ function columnsOf(t: Translate): Column<QrTransaction>[] {
       header: t('amount'),
       width: '10rem',
       align: 'end',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ paymentAmount: { amount, currency } }) => (
         <Money amount={amount} currency={currency} />
       ),

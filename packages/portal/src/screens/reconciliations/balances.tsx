@@ -1,4 +1,4 @@
-/** The sums of the three sides, currency by currency, and whether they agree. */
+/** The balances of acquirer file, operations and settlements by currency. */
 import { Table } from '@mantine/core';
 import type { ReconciliationDetail } from '@switchyard/contract';
 import { Panel } from '../../components/layout/page.tsx';
@@ -8,9 +8,9 @@ import { useTranslate } from '../../locales/index.ts';
 
 const sides = ['theirs', 'operations', 'ledger', 'fees'] as const;
 
-export function Balances({ of }: { readonly of: ReconciliationDetail }) {
+export function Balances({ reconciliation }: { readonly reconciliation: ReconciliationDetail }) {
   const t = useTranslate('reconciliations');
-  if (of.balances.length === 0) return null;
+  if (reconciliation.balances.length === 0) return null;
   const names = sides.map((side) => t(`sides.${side}`)).join(', ');
   return (
     <Panel title={t('balances')} flush>
@@ -27,7 +27,7 @@ export function Balances({ of }: { readonly of: ReconciliationDetail }) {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {of.balances.map((balance) => (
+            {reconciliation.balances.map((balance) => (
               <Table.Tr key={balance.currency}>
                 <Table.Th scope="row">{balance.currency}</Table.Th>
                 {sides.map((side) => (

@@ -1,16 +1,16 @@
-/** What is decided of a movement that does not agree, and why. */
+/** The dialog for a decision on a difference. */
 import { Radio, Textarea } from '@mantine/core';
 import type { ReconciliationItem } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
 
-export function Decide({
+export function DecisionDialog({
   id,
   item,
   onClose,
@@ -26,12 +26,12 @@ export function Decide({
   const [fault, setFault] = useState<unknown>(undefined);
   const address = `/reporting/v1/reconciliations/${id}/items/${item.number}/resolve`;
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={t('decide.title')}
       confirm={t('decide.do')}
-      shownFields={['note']}
+      inlineErrorFields={['note']}
       onFault={setFault}
       run={() =>
         api.post<ReconciliationItem>(address, {
@@ -40,8 +40,8 @@ export function Decide({
       }
       onDone={() => {
         onClose();
-        notify(t('decide.done'));
-        forgetLists('["reconciliation-items"');
+        showToast(t('decide.done'));
+        discardLists('["reconciliation-items"');
         void client.invalidateQueries({ queryKey: ['reconciliation', id] });
       }}
     >
@@ -64,9 +64,9 @@ export function Decide({
         autosize
         minRows={2}
         value={note}
-        error={faultsByField(fault)['note']}
+        error={errorsByField(fault)['note']}
         onChange={({ currentTarget }) => setNote(currentTarget.value)}
       />
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

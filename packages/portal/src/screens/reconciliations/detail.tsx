@@ -1,28 +1,28 @@
-/** One reconciliation: what the three sides come to, and every movement that has to be decided. */
+/** The page of a reconciliation: balances, counts and transactions. */
 import { Button } from '@mantine/core';
 import type { ReconciliationDetail, ReconciliationItem } from '@switchyard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
 import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
+import { useHasPermission } from '../../session/use-session.ts';
 import { DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
+import type { RowsPage } from '../../table/row-store.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
 import { Balances } from './balances.tsx';
-import { Decide } from './decision-dialog.tsx';
+import { DecisionDialog } from './decision-dialog.tsx';
 import { useItemColumns } from './item-columns.tsx';
-import { Counts } from './outcome-counts.tsx';
+import { OutcomeCounts } from './outcome-counts.tsx';
 import './reconciliations.css';
 
 const base = '/reporting/v1/reconciliations';
@@ -41,16 +41,16 @@ function useReconciliation(id: string) {
 
 export default function ReconciliationPage() {
   const t = useTranslate('reconciliations');
-  const reconciliationId = useParam('reconciliationId');
+  const reconciliationId = usePathParam('reconciliationId');
   const { data, error, refetch } = useReconciliation(reconciliationId);
-  const back = { to: '/reconciliations', label: t('title') };
+  const backLink = { to: '/reconciliations', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('one')} back={back}>
+      <Page title={t('one')} backLink={backLink}>
         {error === null ? (
           <Loading lines={10} />
         ) : (
-          <Problem fault={error} onRetry={() => void refetch()} />
+          <ErrorMessage fault={error} onRetry={() => void refetch()} />
         )}
       </Page>
     );
@@ -59,32 +59,32 @@ export default function ReconciliationPage() {
     <Page
       title={data.name ?? t('one')}
       aside={<StateBadge state={data.state}>{t(`states.${data.state}`)}</StateBadge>}
-      back={back}
+      backLink={backLink}
       actions={<Delete id={reconciliationId} />}
       fill
     >
-      {error !== null && <Problem fault={error} />}
+      {error !== null && <ErrorMessage fault={error} />}
       {data.failure !== undefined && (
         <Note icon="alert" tone="warn">
           {t(`failures.${data.failure}`)}
         </Note>
       )}
       <div className="sy-reconciliation-head">
-        <Balances of={data} />
-        <Counts of={data} />
+        <Balances reconciliation={data} />
+        <OutcomeCounts reconciliation={data} />
       </div>
-      {data.state === 'Completed' && <Movements of={data} />}
+      {data.state === 'Completed' && <Movements reconciliation={data} />}
     </Page>
   );
 }
 
-function Movements({ of }: { readonly of: ReconciliationDetail }) {
+function Movements({ reconciliation }: { readonly reconciliation: ReconciliationDetail }) {
   const t = useTranslate('reconciliations');
-  const mayDecide = useCan('rep.export');
+  const mayDecide = useHasPermission('rep.export');
   const [values, change] = useFilters(filterNames);
   const [chosen, setChosen] = useState<ReconciliationItem | undefined>(undefined);
   const columns = useItemColumns(t, mayDecide ? setChosen : undefined);
-  const id = of.reconciliationId;
+  const id = reconciliation.reconciliationId;
   return (
     <>
       <FilterBar
@@ -107,7 +107,7 @@ function Movements({ of }: { readonly of: ReconciliationDetail }) {
       />
       <DataTable
         label={t('movements')}
-        listKey={['reconciliation-items', id, values, of.open]}
+        listKey={['reconciliation-items', id, values, reconciliation.open]}
         read={(cursor, signal) =>
           api.get<RowsPage<ReconciliationItem>>(`${base}/${id}/items`, {
             query: { ...values, cursor, limit: 200 },
@@ -123,7 +123,7 @@ function Movements({ of }: { readonly of: ReconciliationDetail }) {
         }
       />
       {chosen !== undefined && (
-        <Decide id={id} item={chosen} onClose={() => setChosen(undefined)} />
+        <DecisionDialog id={id} item={chosen} onClose={() => setChosen(undefined)} />
       )}
     </>
   );
@@ -133,7 +133,7 @@ function Delete({ id }: { readonly id: string }) {
   const t = useTranslate('reconciliations');
   const client = useQueryClient();
   const navigate = useNavigate();
-  const mayDelete = useCan('rep.export');
+  const mayDelete = useHasPermission('rep.export');
   const [isOpen, setOpen] = useState(false);
   if (!mayDelete) return null;
   return (
@@ -141,7 +141,7 @@ function Delete({ id }: { readonly id: string }) {
       <Button variant="default" onClick={() => setOpen(true)}>
         {t('delete.do')}
       </Button>
-      <ConfirmAction
+      <ConfirmDialog
         isOpen={isOpen}
         isDangerous
         onClose={() => setOpen(false)}
@@ -149,14 +149,14 @@ function Delete({ id }: { readonly id: string }) {
         confirm={t('delete.do')}
         run={() => api.delete(`${base}/${id}`)}
         onDone={() => {
-          forgetLists('["reconciliations"');
+          discardLists('["reconciliations"');
           client.removeQueries({ queryKey: ['reconciliation', id] });
-          notify(t('delete.done'));
+          showToast(t('delete.done'));
           void navigate({ to: '/reconciliations' });
         }}
       >
         <p className="sy-dialogue-text">{t('delete.text')}</p>
-      </ConfirmAction>
+      </ConfirmDialog>
     </>
   );
 }

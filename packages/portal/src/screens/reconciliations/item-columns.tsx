@@ -1,9 +1,9 @@
-/** A movement as a line: what the file says, what we know, and what was decided. */
+/** The columns of the transaction table of a reconciliation. */
 import { Button } from '@mantine/core';
 import type { ReconciliationItem } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
-import { Money, Name } from '../../components/values/values.tsx';
+import { Money, TruncatedName } from '../../components/values/values.tsx';
 import type { Translate } from '../../locales/index.ts';
 import type { Column } from '../../table/data-table.tsx';
 
@@ -32,7 +32,7 @@ export function useItemColumns(
       id: 'outcome',
       header: t('outcome'),
       width: '10.5rem',
-      narrow: 'subtrail',
+      cardPosition: 'subtrail',
       cell: ({ outcome }) => (
         <StateBadge state={outcome} tone={tones[outcome]}>
           {t(`outcomes.${outcome}`)}
@@ -43,11 +43,11 @@ export function useItemColumns(
       id: 'reference',
       header: t('reference'),
       width: '9rem',
-      narrow: 'lead',
+      cardPosition: 'lead',
       cell: ({ theirs, ours }) => {
         const reference = (theirs ?? ours)?.retrievalReferenceNumber;
         return ours === undefined ? (
-          <Name>{reference}</Name>
+          <TruncatedName>{reference}</TruncatedName>
         ) : (
           <Link className="sy-movement" to={`/payments/${ours.transactionId}`}>
             {reference}
@@ -59,13 +59,15 @@ export function useItemColumns(
       id: 'terminal',
       header: t('terminal'),
       width: '7rem',
-      cell: ({ theirs, ours }) => <Name>{theirs?.terminalId ?? ours?.terminalId}</Name>,
+      cell: ({ theirs, ours }) => (
+        <TruncatedName>{theirs?.terminalId ?? ours?.terminalId}</TruncatedName>
+      ),
     },
     {
       id: 'type',
       header: t('type'),
       width: '7rem',
-      narrow: 'sub',
+      cardPosition: 'sub',
       cell: ({ theirs, ours }) => t(`types.${(theirs ?? ours)?.type ?? 'Capture'}`),
     },
     {
@@ -73,7 +75,7 @@ export function useItemColumns(
       header: t('sides.theirs'),
       width: '9rem',
       align: 'end',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ theirs }) => money(theirs),
     },
     {

@@ -1,21 +1,21 @@
-/** Files of acquirers beside our books: each reconciliation, and what is left to decide of it. */
+/** The list of reconciliations with open decisions. */
 import { Button } from '@mantine/core';
 import type { Reconciliation } from '@switchyard/contract';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
 import { Icon } from '../../components/icon.tsx';
 import { EmptyState, Page } from '../../components/layout/page.tsx';
-import { EntityName, useNames } from '../../components/values/entity-name.tsx';
+import { EntityName, useEntityNames } from '../../components/values/entity-name.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
-import { useCan, useFormats } from '../../session/use-session.ts';
+import { useFormats, useHasPermission } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
-import { OpenCount } from './open-count-badge.tsx';
-import { SendFile } from './upload-dialog.tsx';
+import type { RowsPage } from '../../table/row-store.ts';
+import { OpenCountBadge } from './open-count-badge.tsx';
+import { UploadDialog } from './upload-dialog.tsx';
 
 const base = '/reporting/v1/reconciliations';
 const filterNames = ['acquirerLinkId', 'state'] as const;
@@ -28,10 +28,15 @@ function useColumns(t: Translate): Column<Reconciliation>[] {
       id: 'created',
       header: t('created'),
       width: '10.5rem',
-      narrow: 'sub',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cardPosition: 'sub',
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
     },
-    { id: 'name', header: t('name'), narrow: 'lead', cell: ({ name }) => <Name>{name}</Name> },
+    {
+      id: 'name',
+      header: t('name'),
+      cardPosition: 'lead',
+      cell: ({ name }) => <TruncatedName>{name}</TruncatedName>,
+    },
     {
       id: 'link',
       header: t('link'),
@@ -55,7 +60,7 @@ function useColumns(t: Translate): Column<Reconciliation>[] {
       id: 'state',
       header: t('state'),
       width: '10rem',
-      narrow: 'subtrail',
+      cardPosition: 'subtrail',
       cell: ({ state }) => <StateBadge state={state}>{t(`states.${state}`)}</StateBadge>,
     },
     {
@@ -63,16 +68,16 @@ function useColumns(t: Translate): Column<Reconciliation>[] {
       header: t('open'),
       width: '8rem',
       align: 'end',
-      narrow: 'trail',
-      cell: ({ open }) => <OpenCount open={open} />,
+      cardPosition: 'trail',
+      cell: ({ open }) => <OpenCountBadge open={open} />,
     },
   ];
 }
 
 export default function Reconciliations() {
   const t = useTranslate('reconciliations');
-  const maySend = useCan('rep.export');
-  const links = useNames('acquirer-links').data;
+  const maySend = useHasPermission('rep.export');
+  const links = useEntityNames('acquirer-links').data;
   const [values, change] = useFilters(filterNames);
   const [isSending, setSending] = useState(false);
   const columns = useColumns(t);
@@ -119,7 +124,7 @@ export default function Reconciliations() {
           </EmptyState>
         }
       />
-      {isSending && <SendFile onClose={() => setSending(false)} />}
+      {isSending && <UploadDialog onClose={() => setSending(false)} />}
     </Page>
   );
 }

@@ -1,43 +1,43 @@
-/** Takes an acquirer's file from the user, and sends it as it is. */
+/** The dialog that uploads a settlement file. */
 import { FileInput, Select, TextInput } from '@mantine/core';
 import type { Reconciliation } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { useNames } from '../../components/values/entity-name.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { useEntityNames } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { nowMs } from '../../session/clock.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
 
 const dayMs = 86_400_000;
 const limitMs = 10 * 60_000;
-const shownFields = ['acquirerLinkId', 'from', 'to', 'name'];
+const inlineErrorFields = ['acquirerLinkId', 'from', 'to', 'name'];
 
-export function SendFile({ onClose }: { readonly onClose: () => void }) {
+export function UploadDialog({ onClose }: { readonly onClose: () => void }) {
   const t = useTranslate('reconciliations');
   const navigate = useNavigate();
-  const links = useNames('acquirer-links').data;
+  const links = useEntityNames('acquirer-links').data;
   const yesterday = useFormats().dayOf(nowMs() - dayMs);
   const [file, setFile] = useState<File | null>(null);
   const [chosen, setChosen] = useState<string | null>(null);
   const [from, setFrom] = useState(yesterday);
   const [to, setTo] = useState(yesterday);
   const [fault, setFault] = useState<unknown>(undefined);
-  const faults = faultsByField(fault);
+  const faults = errorsByField(fault);
   const [first, second] = [...(links?.keys() ?? [])];
-  /** Where there is only one, there is nothing to choose. */
+  /** If there is only one link, it is selected. */
   const link = chosen ?? (second === undefined ? (first ?? null) : null);
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={t('send.title')}
       confirm={t('send.do')}
       isDisabled={file === null || link === null || from === '' || to === ''}
-      shownFields={shownFields}
+      inlineErrorFields={inlineErrorFields}
       onFault={setFault}
       run={(idempotencyKey) =>
         api.post<Reconciliation>('/reporting/v1/reconciliations', {
@@ -48,7 +48,7 @@ export function SendFile({ onClose }: { readonly onClose: () => void }) {
         })
       }
       onDone={({ reconciliationId }) => {
-        forgetLists('["reconciliations"');
+        discardLists('["reconciliations"');
         onClose();
         void navigate({ to: `/reconciliations/${reconciliationId}` });
       }}
@@ -83,6 +83,6 @@ export function SendFile({ onClose }: { readonly onClose: () => void }) {
         error={faults['to']}
         onChange={({ currentTarget }) => setTo(currentTarget.value)}
       />
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

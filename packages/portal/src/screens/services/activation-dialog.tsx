@@ -1,31 +1,31 @@
-/** Switches a service on or off at one level, with what its provider wants to know. */
+/** The dialog that activates or deactivates a service at one level. */
 import { Checkbox } from '@mantine/core';
 import type { ActivationLevel, Service, ServiceActivation } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { type FormValues, fieldsOf } from '../../components/forms/schema-fields.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { type FormValues, schemaFields } from '../../components/forms/schema-fields.ts';
 import { SchemaForm } from '../../components/forms/schema-form.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { catalogue, servicesKey } from './service-queries.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { catalogUrl, servicesKey } from './service-queries.ts';
 
-export type Target = {
+export type ActivationTarget = {
   readonly level: ActivationLevel;
   readonly entityId: string;
   readonly name: string;
-  /** What is to be done there. */
+  /** True to activate, false to deactivate. */
   readonly isOn: boolean;
 };
 
 type Props = {
   readonly service: Service;
-  readonly target: Target;
+  readonly target: ActivationTarget;
   readonly onClose: () => void;
-  /** Once it is so, or asked of the provider. */
+  /** Called after the activation is stored or sent to the provider. */
   readonly onDone: (activation: ServiceActivation) => void;
 };
 
@@ -34,19 +34,19 @@ function useAfterwards({ onClose, onDone }: Pick<Props, 'onClose' | 'onDone'>) {
   const client = useQueryClient();
   return (activation: ServiceActivation) => {
     const { status } = activation;
-    forgetLists('["service-places"');
+    discardLists('["service-places"');
     void client.invalidateQueries({ queryKey: servicesKey });
-    notify(t(`switch.done.${status}`), status === 'Refused' ? 'bad' : 'good');
+    showToast(t(`switch.done.${status}`), status === 'Refused' ? 'bad' : 'good');
     onDone(activation);
     onClose();
   };
 }
 
-export function SwitchDialogue(props: Props) {
-  return props.target.isOn ? <SwitchOn {...props} /> : <SwitchOff {...props} />;
+export function ActivationDialog(props: Props) {
+  return props.target.isOn ? <ActivateDialog {...props} /> : <DeactivateDialog {...props} />;
 }
 
-function SwitchOn({ service, target, ...after }: Props) {
+function ActivateDialog({ service, target, ...after }: Props) {
   const t = useTranslate('services');
   const { level, entityId, name } = target;
   const onDone = useAfterwards(after);
@@ -54,18 +54,18 @@ function SwitchOn({ service, target, ...after }: Props) {
   const [includesExisting, setIncludes] = useState(true);
   const [fault, setFault] = useState<unknown>(undefined);
   const schema = service.activationParameters;
-  const fields = fieldsOf(schema);
+  const fields = schemaFields(schema);
   const takesMore = level !== 'LogicalDevice';
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={after.onClose}
       title={t('switch.onTitle', { service: service.name })}
       confirm={t('switch.on')}
       onFault={setFault}
-      shownFields={fields.map((field) => `parameters.${field.name}`)}
+      inlineErrorFields={fields.map((field) => `parameters.${field.name}`)}
       run={(idempotencyKey) =>
-        api.post<ServiceActivation>(`${catalogue}/activations`, {
+        api.post<ServiceActivation>(`${catalogUrl}/activations`, {
           idempotencyKey,
           body: {
             serviceId: service.serviceId,
@@ -85,7 +85,7 @@ function SwitchOn({ service, target, ...after }: Props) {
         schema={schema}
         values={parameters}
         onChange={setParameters}
-        faults={faultsByField(fault)}
+        faults={errorsByField(fault)}
         path="parameters"
       />
       {takesMore && (
@@ -96,23 +96,23 @@ function SwitchOn({ service, target, ...after }: Props) {
           onChange={({ currentTarget }) => setIncludes(currentTarget.checked)}
         />
       )}
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }
 
-function SwitchOff({ service, target, ...after }: Props) {
+function DeactivateDialog({ service, target, ...after }: Props) {
   const t = useTranslate('services');
   const { level, entityId, name } = target;
   const onDone = useAfterwards(after);
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       isDangerous
       onClose={after.onClose}
       title={t('switch.offTitle', { service: service.name })}
       confirm={t('switch.off')}
       run={() =>
-        api.post<ServiceActivation>(`${catalogue}/deactivations`, {
+        api.post<ServiceActivation>(`${catalogUrl}/deactivations`, {
           body: { serviceId: service.serviceId, level, entityId },
         })
       }
@@ -121,6 +121,6 @@ function SwitchOff({ service, target, ...after }: Props) {
       <p className="sy-dialogue-text sy-broken">
         {t(`switch.at.${level}`, { name })} {t(`switch.offText.${level}`)}
       </p>
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

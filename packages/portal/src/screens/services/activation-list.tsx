@@ -1,41 +1,47 @@
-/** Where a service is in use: merchants, then the stores of one, then the devices of a store. */
+/** Lists the activations of a service: merchants, then stores, then logical devices. */
 import { Button } from '@mantine/core';
 import type { Service, ServicePlace, ServiceStateList } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, type Query } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Name } from '../../components/values/values.tsx';
+import { TruncatedName } from '../../components/values/values.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
-import { useCan, useSession } from '../../session/use-session.ts';
+import { useHasPermission, useSession } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import { SwitchDialogue, type Target } from './activation-dialog.tsx';
-import { catalogue, useDecided, usePlaces } from './service-queries.ts';
+import { ActivationDialog, type ActivationTarget } from './activation-dialog.tsx';
+import { catalogUrl, useActivationDecision, useServicePlaces } from './service-queries.ts';
 
-type Under = { readonly merchantId?: string; readonly storeId?: string };
+type ParentScope = { readonly merchantId?: string; readonly storeId?: string };
 
-/** Below what is looked, as the address has it. */
-function useUnder(): [Under, Query] {
+/** The parent level in the page address. */
+function useParentScope(): [ParentScope, Query] {
   const [{ merchantId, storeId }] = useFilters(['merchantId', 'storeId'] as const);
   if (storeId !== undefined) return [{ storeId }, { storeId }];
   return merchantId === undefined ? [{}, {}] : [{ merchantId }, { merchantId }];
 }
 
-/** What the address says of what stands right below; undefined where nothing does. */
-function below({ level, entityId }: ServicePlace): Under | undefined {
+/** The search parameters of the next lower level; undefined at the lowest level. */
+function childScope({ level, entityId }: ServicePlace): ParentScope | undefined {
   if (level === 'Merchant') return { merchantId: entityId };
   return level === 'Store' ? { storeId: entityId } : undefined;
 }
 
-function PlaceName({ place, to }: { readonly place: ServicePlace; readonly to: string }) {
-  const search = below(place);
-  if (search === undefined) return <Name>{place.name}</Name>;
+function PlaceName({
+  servicePlace,
+  to,
+}: {
+  readonly servicePlace: ServicePlace;
+  readonly to: string;
+}) {
+  const search = childScope(servicePlace);
+  if (search === undefined) return <TruncatedName>{servicePlace.name}</TruncatedName>;
   return (
     <Link className="sy-table-link" to={to} search={search as never}>
-      <Name>{place.name}</Name>
+      <TruncatedName>{servicePlace.name}</TruncatedName>
     </Link>
   );
 }
@@ -54,23 +60,23 @@ function wordOf({ usable, active, status }: ServicePlace): string {
 function columnsOf(
   t: Translate,
   to: string,
-  onSwitch: ((place: ServicePlace) => void) | undefined,
+  onSwitch: ((servicePlace: ServicePlace) => void) | undefined,
 ) {
   const columns: Column<ServicePlace>[] = [
     {
       id: 'name',
       header: t('places.name'),
-      narrow: 'lead',
-      cell: (place) => <PlaceName place={place} to={to} />,
+      cardPosition: 'lead',
+      cell: (servicePlace) => <PlaceName servicePlace={servicePlace} to={to} />,
     },
     {
       id: 'standing',
       header: t('places.standing'),
       width: '15rem',
-      narrow: 'sub',
-      cell: (place) => (
-        <StateBadge state="" tone={toneOf(place)}>
-          {t(`places.${wordOf(place)}`)}
+      cardPosition: 'sub',
+      cell: (servicePlace) => (
+        <StateBadge state="" tone={toneOf(servicePlace)}>
+          {t(`places.${wordOf(servicePlace)}`)}
         </StateBadge>
       ),
     },
@@ -80,58 +86,60 @@ function columnsOf(
     id: 'action',
     header: t('places.action'),
     width: '9rem',
-    narrow: 'trail',
+    cardPosition: 'trail',
     align: 'end',
-    cell: (place) => (
+    cell: (servicePlace) => (
       <Button
         variant="default"
         size="compact-xs"
-        aria-label={t(place.active ? 'switch.offAt' : 'switch.onAt', { name: place.name })}
-        onClick={() => onSwitch(place)}
+        aria-label={t(servicePlace.active ? 'switch.offAt' : 'switch.onAt', {
+          name: servicePlace.name,
+        })}
+        onClick={() => onSwitch(servicePlace)}
       >
-        {t(place.active ? 'switch.off' : 'switch.on')}
+        {t(servicePlace.active ? 'switch.off' : 'switch.on')}
       </Button>
     ),
   };
   return [...columns, action];
 }
 
-export function Places({
+export function ActivationList({
   service,
   maySwitch,
 }: {
   readonly service: Service;
-  /** Only what is subscribed can be switched on. */
+  /** True if the organisation has subscribed to the service. */
   readonly maySwitch: boolean;
 }) {
   const t = useTranslate('services');
   const { serviceId } = service;
-  const [under, query] = useUnder();
-  const [target, setTarget] = useState<Target | undefined>(undefined);
-  // The list that is looked at is read anew after a change, and once its provider has answered.
+  const [under, query] = useParentScope();
+  const [target, setTarget] = useState<ActivationTarget | undefined>(undefined);
+  // The list reloads after a change and after the provider has answered.
   const [round, setRound] = useState(0);
-  const again = () => setRound((before) => before + 1);
-  const follow = useDecided(again);
-  const mayWrite = useCan('sub.write', 'conf.write') && maySwitch;
-  const { data, error } = usePlaces(serviceId, query);
+  const reloadList = () => setRound((before) => before + 1);
+  const follow = useActivationDecision(reloadList);
+  const mayWrite = useHasPermission('sub.write', 'conf.write') && maySwitch;
+  const { data, error } = useServicePlaces(serviceId, query);
   const kind = data?.above.length ?? (under.storeId ? 3 : under.merchantId ? 2 : 1);
   const kinds = ['merchants', 'stores', 'devices'] as const;
   const onSwitch = ({ level, entityId, name, active }: ServicePlace) =>
     setTarget({ level, entityId, name, isOn: !active });
   return (
     <Panel title={t('places.title')} flush>
-      <Above
+      <ParentPath
         service={service}
         above={data?.above ?? []}
         onSwitch={mayWrite ? setTarget : undefined}
       />
-      {error !== null && <Problem fault={error} />}
+      {error !== null && <ErrorMessage fault={error} />}
       <div className="sy-places-table">
         <DataTable
           label={t(`places.${kinds[kind - 1] ?? 'merchants'}`)}
           listKey={['service-places', serviceId, under, round]}
           read={(cursor, signal) =>
-            api.get<ServiceStateList>(`${catalogue}/services/${serviceId}/places`, {
+            api.get<ServiceStateList>(`${catalogUrl}/services/${serviceId}/places`, {
               query: { ...query, cursor, limit: 200 },
               signal,
             })
@@ -142,12 +150,12 @@ export function Places({
         />
       </div>
       {target !== undefined && (
-        <SwitchDialogue
+        <ActivationDialog
           service={service}
           target={target}
           onClose={() => setTarget(undefined)}
           onDone={(activation) => {
-            again();
+            reloadList();
             follow(activation);
           }}
         />
@@ -163,23 +171,23 @@ const wordAbove = ({ active, status }: Level): string => {
   return status === undefined ? 'places.off' : `places.status.${status}`;
 };
 
-/** The way down from the organisation, and how the service stands at the last of it. */
-function Above({
+/** The path from the organisation to this level, with the status of the service. */
+function ParentPath({
   service: { serviceId },
   above,
   onSwitch,
 }: {
   readonly service: Service;
   readonly above: readonly Level[];
-  readonly onSwitch: ((target: Target) => void) | undefined;
+  readonly onSwitch: ((target: ActivationTarget) => void) | undefined;
 }) {
   const t = useTranslate('services');
   const { organizationName, merchantId } = useSession();
   const last = above.at(-1);
   const nameOf = ({ name }: Level) => name ?? organizationName;
-  const searchOf = ({ level, entityId }: Level): Under =>
+  const searchOf = ({ level, entityId }: Level): ParentScope =>
     level === 'Merchant' ? { merchantId: entityId } : {};
-  // A merchant decides nothing for the organisation.
+  // Users of a merchant cannot change the organisation level.
   const isOwn = last !== undefined && (last.level !== 'Organization' || merchantId === undefined);
   return (
     <div className="sy-places-notes">

@@ -1,5 +1,5 @@
-/** Codes of a service, such as its payment types. */
-export function WordList({ words }: { readonly words: readonly string[] }) {
+/** A list of codes, such as payment types. */
+export function CodeList({ words }: { readonly words: readonly string[] }) {
   return (
     <ul className="sy-words">
       {words.map((word) => (

@@ -1,38 +1,54 @@
-/** One service of the catalogue: what it is, whether it is subscribed, and where it is in use. */
+/** The page of a catalogue service: description, subscription and activations. */
 import { Button } from '@mantine/core';
 import type { Service, ServiceActivation } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useParam } from '../../app/url-params.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
-import { EmptyState, Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
+import {
+  DescriptionList,
+  EmptyState,
+  Loading,
+  Page,
+  Panel,
+} from '../../components/layout/page.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan, useSession } from '../../session/use-session.ts';
-import { Places } from './activation-list.tsx';
-import { WordList } from './code-list.tsx';
-import { ServiceMark } from './service-logo.tsx';
-import { useOffers, useOwnActivations, useOwnPlaces, useService } from './service-queries.ts';
-import { standingAt, standingOf, subscribedIn, toneOf } from './service-status.ts';
-import { Subscribe } from './subscribe-dialog.tsx';
+import { useHasPermission, useSession } from '../../session/use-session.ts';
+import { ActivationList } from './activation-list.tsx';
+import { CodeList } from './code-list.tsx';
+import { ServiceLogo } from './service-logo.tsx';
+import {
+  useMerchantServicePlaces,
+  useOffers,
+  useOwnActivations,
+  useService,
+} from './service-queries.ts';
+import {
+  serviceStatus,
+  serviceStatusForMerchant,
+  statusTones,
+  subscribedServiceIds,
+} from './service-status.ts';
+import { SubscribeDialog } from './subscribe-dialog.tsx';
 import './services.css';
 
 const noOffers = { packages: [], subscriptions: [] };
 
 export default function ServiceDetail() {
   const t = useTranslate('services');
-  const serviceId = useParam('serviceId');
+  const serviceId = usePathParam('serviceId');
   const { data, error, refetch } = useService(serviceId);
-  const back = { to: '/services', label: t('title') };
+  const backLink = { to: '/services', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('service')} back={back}>
+      <Page title={t('service')} backLink={backLink}>
         {error === null ? (
           <Loading lines={8} />
         ) : (
-          <Problem fault={error} onRetry={() => void refetch()} />
+          <ErrorMessage fault={error} onRetry={() => void refetch()} />
         )}
       </Page>
     );
@@ -44,26 +60,26 @@ function Detail({ service }: { readonly service: Service }) {
   const t = useTranslate('services');
   const { entityType } = useSession();
   const isOrganization = entityType === 'tenant';
-  const mayOffer = useCan('sub.write') && isOrganization;
+  const mayOffer = useHasPermission('sub.write') && isOrganization;
   const { data: offers = noOffers, isPending } = useOffers();
   const activations = useOwnActivations().data?.items ?? [];
   const [isSubscribing, setSubscribing] = useState(false);
-  const subscribed = subscribedIn(offers);
-  const place = useOwnPlaces([service]).get(service.serviceId);
-  const standing = isOrganization
-    ? standingOf(service, activations, subscribed)
-    : standingAt(place);
-  const own = activations.find((each) => each.serviceId === service.serviceId);
-  // Of a merchant's organisation nothing is known here: the platform refuses what cannot be.
+  const subscribed = subscribedServiceIds(offers);
+  const servicePlace = useMerchantServicePlaces([service]).get(service.serviceId);
+  const status = isOrganization
+    ? serviceStatus(service, activations, subscribed)
+    : serviceStatusForMerchant(servicePlace);
+  const ownActivation = activations.find((each) => each.serviceId === service.serviceId);
+  // Users of a merchant cannot read subscriptions; the platform rejects invalid activations.
   const isSubscribed = subscribed.has(service.serviceId) || !isOrganization;
   const maySubscribe = mayOffer && !isPending && !isSubscribed && service.status === 'Published';
   return (
     <Page
       title={service.name}
-      back={{ to: '/services', label: t('title') }}
+      backLink={{ to: '/services', label: t('title') }}
       aside={
-        <StateBadge state="" tone={toneOf[standing]}>
-          {t(`standings.${standing}`)}
+        <StateBadge state="" tone={statusTones[status]}>
+          {t(`standings.${status}`)}
         </StateBadge>
       }
       lead={[service.providerName, service.domain].filter(Boolean).join(' · ')}
@@ -74,7 +90,7 @@ function Detail({ service }: { readonly service: Service }) {
       <div className="sy-service-columns">
         <div>
           {isSubscribed ? (
-            <Places service={service} maySwitch={service.status === 'Published'} />
+            <ActivationList service={service} maySwitch={service.status === 'Published'} />
           ) : (
             <Panel title={t('places.title')}>
               <EmptyState icon="services" title={t('notSubscribed.title')}>
@@ -85,11 +101,11 @@ function Detail({ service }: { readonly service: Service }) {
         </div>
         <div>
           <About service={service} isSubscribed={isSubscribed} />
-          {own !== undefined && <Agreed activation={own} />}
+          {ownActivation !== undefined && <ActivationPanel activation={ownActivation} />}
         </div>
       </div>
       {isSubscribing && (
-        <Subscribe service={service} offers={offers} onClose={() => setSubscribing(false)} />
+        <SubscribeDialog service={service} offers={offers} onClose={() => setSubscribing(false)} />
       )}
     </Page>
   );
@@ -106,15 +122,15 @@ function About({
 }) {
   const t = useTranslate('services');
   const takesConfiguration = isSubscribed && service.parameterSchema !== undefined;
-  const mayConfigure = useCan('conf.read') && takesConfiguration;
+  const mayConfigure = useHasPermission('conf.read') && takesConfiguration;
   const { entityType, organizationId, merchantId } = useSession();
   const level = entityType === 'tenant' ? 'organizations' : 'merchants';
-  const place = { level, entityId: merchantId ?? organizationId, serviceId: service.serviceId };
+  const search = { level, entityId: merchantId ?? organizationId, serviceId: service.serviceId };
   const configure = (
     <Button
       component={Link}
       to={configuration}
-      search={place as never}
+      search={search as never}
       variant="default"
       size="compact-sm"
     >
@@ -122,14 +138,14 @@ function About({
     </Button>
   );
   const listed = (words: readonly string[]) =>
-    words.length === 0 ? undefined : <WordList words={words} />;
+    words.length === 0 ? undefined : <CodeList words={words} />;
   return (
     <Panel title={t('about')} {...(mayConfigure ? { actions: configure } : {})}>
       <div className="sy-service-lead">
-        <ServiceMark service={service} size={48} />
+        <ServiceLogo service={service} size={48} />
         <p className="sy-service-text sy-broken">{service.description ?? t('noDescription')}</p>
       </div>
-      <Facts
+      <DescriptionList
         items={[
           [t('provider'), service.providerName],
           [t('domain'), service.domain],
@@ -137,34 +153,37 @@ function About({
           [t('state'), t(`states.${service.status}`)],
           [t('paymentTypes'), listed(service.paymentTypes)],
           [t('methods'), listed(service.methods)],
-          [t('updated'), <Time key="updated" at={service.updatedAt} />],
-          [t('identifier'), <CopyText key="id" text={service.serviceId} label={t('identifier')} />],
+          [t('updated'), <DateTime key="updated" at={service.updatedAt} />],
+          [
+            t('identifier'),
+            <CopyableText key="id" text={service.serviceId} label={t('identifier')} />,
+          ],
         ]}
       />
     </Panel>
   );
 }
 
-/** What was asked with the activation of one's own level, and what the provider said. */
-function Agreed({ activation }: { readonly activation: ServiceActivation }) {
+/** The parameters of the activation at the user's own level, and the provider's response. */
+function ActivationPanel({ activation }: { readonly activation: ServiceActivation }) {
   const t = useTranslate('services');
   const { parameters, providerParameters = {}, secrets = [] } = activation;
-  const shown = (values: Readonly<Record<string, unknown>>) =>
+  const valueRows = (values: Readonly<Record<string, unknown>>) =>
     Object.entries(values).map(([name, value]): [string, string] => [
       name,
       typeof value === 'string' ? value : JSON.stringify(value),
     ]);
   return (
     <Panel title={t('agreed')}>
-      <Facts
+      <DescriptionList
         items={[
           [t('state'), t(`places.status.${activation.status}`)],
           [t('reason'), activation.reason],
-          [t('asked'), <Time key="asked" at={activation.requestedAt} />],
-          [t('decided'), <Time key="decided" at={activation.decidedAt} />],
-          ...shown(parameters),
+          [t('asked'), <DateTime key="asked" at={activation.requestedAt} />],
+          [t('decided'), <DateTime key="decided" at={activation.decidedAt} />],
+          ...valueRows(parameters),
           ...secrets.map((pointer): [string, string] => [pointer.slice(1), t('sealed')]),
-          ...shown(providerParameters),
+          ...valueRows(providerParameters),
         ]}
       />
     </Panel>

@@ -1,77 +1,82 @@
-/** The service catalogue: what there is, and how each service stands for whoever looks at it. */
+/** The service catalogue with the status of each service for the user. */
 import { Button } from '@mantine/core';
 import type { Service } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { type FilterValues, useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan, useSession } from '../../session/use-session.ts';
-import { ServiceMark } from './service-logo.tsx';
-import { useOffers, useOwnActivations, useOwnPlaces, useServices } from './service-queries.ts';
+import { useHasPermission, useSession } from '../../session/use-session.ts';
+import { ServiceLogo } from './service-logo.tsx';
 import {
-  type Standing,
-  standingAt,
-  standingOf,
-  standings,
-  subscribedIn,
-  toneOf,
+  useMerchantServicePlaces,
+  useOffers,
+  useOwnActivations,
+  useServices,
+} from './service-queries.ts';
+import {
+  type ServiceStatus,
+  serviceStatus,
+  serviceStatuses,
+  serviceStatusForMerchant,
+  statusTones,
+  subscribedServiceIds,
 } from './service-status.ts';
 import './services.css';
 
 const filterNames = ['text', 'domain', 'standing', 'pages'] as const;
-/** Of each service of a page a merchant asks how it stands for it. */
+/** For a merchant, each service of a page needs one status request. */
 const pageSize = 40;
 
-const none: readonly Service[] = [];
+const noServices: readonly Service[] = [];
 const noOffers = { packages: [], subscriptions: [] };
 
-type Line = { readonly service: Service; readonly standing: Standing };
+type Line = { readonly service: Service; readonly status: ServiceStatus };
 type Values = FilterValues<(typeof filterNames)[number]>;
 
-const has = (text: string | undefined, wanted: string) =>
-  (text ?? '').toLocaleLowerCase().includes(wanted.toLocaleLowerCase());
+const has = (text: string | undefined, searchText: string) =>
+  (text ?? '').toLocaleLowerCase().includes(searchText.toLocaleLowerCase());
 
-function useLines({ text = '', domain, standing, pages }: Values) {
+function useLines({ text = '', domain, standing: statusFilter, pages }: Values) {
   const services = useServices({});
   const offers = useOffers();
   const activations = useOwnActivations();
   const { merchantId } = useSession();
-  const items = services.data?.items ?? none;
+  const items = services.data?.items ?? noServices;
   const sought = items.filter(
     (service) =>
       (has(service.name, text) || has(service.description, text)) &&
       (domain === undefined || service.domain === domain),
   );
   const most = pageSize * Math.max(1, Math.trunc(Number(pages)) || 1);
-  // How a service stands for a merchant is asked of each: of those alone that are looked at.
+  // The status for a merchant is requested only for visible services.
   const lookedAt = merchantId === undefined ? sought : sought.slice(0, most);
-  const places = useOwnPlaces(lookedAt);
-  const subscribed = useMemo(() => subscribedIn(offers.data ?? noOffers), [offers.data]);
-  const standingFor = (service: Service): Standing =>
+  const ownPlaces = useMerchantServicePlaces(lookedAt);
+  const subscribed = useMemo(() => subscribedServiceIds(offers.data ?? noOffers), [offers.data]);
+  const statusFor = (service: Service): ServiceStatus =>
     merchantId === undefined
-      ? standingOf(service, activations.data?.items ?? [], subscribed)
-      : standingAt(places.get(service.serviceId));
-  const found = lookedAt
-    .map((service): Line => ({ service, standing: standingFor(service) }))
-    .filter((line) => standing === undefined || line.standing === standing);
+      ? serviceStatus(service, activations.data?.items ?? [], subscribed)
+      : serviceStatusForMerchant(ownPlaces.get(service.serviceId));
+  const matching = lookedAt
+    .map((service): Line => ({ service, status: statusFor(service) }))
+    .filter((line) => statusFilter === undefined || line.status === statusFilter);
   const fault = services.error ?? offers.error ?? activations.error;
-  const again = () => {
+  const retry = () => {
     for (const each of [services, offers, activations])
       if (each.error !== null) void each.refetch();
   };
   return {
     items,
     fault,
-    again,
+    again: retry,
     isLoading: services.isPending,
     hasMore: services.data?.hasMore,
-    lines: found.slice(0, most),
+    lines: matching.slice(0, most),
     nextPage:
-      Math.max(sought.length - lookedAt.length, found.length - most) > 0
+      Math.max(sought.length - lookedAt.length, matching.length - most) > 0
         ? most / pageSize + 1
         : undefined,
   };
@@ -79,7 +84,7 @@ function useLines({ text = '', domain, standing, pages }: Values) {
 
 export default function Services() {
   const t = useTranslate('services');
-  const mayOffer = useCan('sub.read');
+  const mayOffer = useHasPermission('sub.read');
   const { entityType } = useSession();
   const [values, change] = useFilters(filterNames);
   const { items, lines, fault, again, isLoading, nextPage, hasMore = false } = useLines(values);
@@ -108,13 +113,16 @@ export default function Services() {
             kind: 'choice',
             name: 'standing',
             label: t('standing'),
-            options: standings.map((each) => ({ value: each, label: t(`standings.${each}`) })),
+            options: serviceStatuses.map((each) => ({
+              value: each,
+              label: t(`standings.${each}`),
+            })),
           },
         ]}
         values={values}
         onChange={(next) => change({ ...next, pages: '' })}
       />
-      {fault !== null && <Problem fault={fault} onRetry={again} />}
+      {fault !== null && <ErrorMessage fault={fault} onRetry={again} />}
       {isLoading && <Loading lines={8} />}
       {!isLoading && lines.length === 0 && fault === null && (
         <Nothing isEmpty={items.length === 0} />
@@ -147,9 +155,9 @@ function Cards({ lines }: { readonly lines: readonly Line[] }) {
   const t = useTranslate('services');
   return (
     <ul className="sy-services">
-      {lines.map(({ service, standing }) => (
+      {lines.map(({ service, status }) => (
         <li key={service.serviceId} className="sy-service-card">
-          <ServiceMark service={service} />
+          <ServiceLogo service={service} />
           <div className="sy-service-what">
             <Link className="sy-service-name sy-broken" to={`/services/${service.serviceId}`}>
               {service.name}
@@ -158,8 +166,8 @@ function Cards({ lines }: { readonly lines: readonly Line[] }) {
               {[service.providerName, service.domain].filter(Boolean).join(' · ')}
             </span>
           </div>
-          <StateBadge state="" tone={toneOf[standing]}>
-            {t(`standings.${standing}`)}
+          <StateBadge state="" tone={statusTones[status]}>
+            {t(`standings.${status}`)}
           </StateBadge>
           <p className="sy-service-text sy-broken">{service.description ?? t('noDescription')}</p>
         </li>

@@ -1,40 +1,41 @@
-/** What is done with a package in one step: subscribed, ended, enabled, disabled, deleted. */
+/** The dialog for one action on a package: subscribe, unsubscribe, enable, disable or delete. */
 import type { ServicePackage, Subscription } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { catalogue, servicesKey } from './service-queries.ts';
+import { catalogUrl, servicesKey } from './service-queries.ts';
 
-export type Verb = 'subscribe' | 'end' | 'enable' | 'disable' | 'remove';
+export type PackageAction = 'subscribe' | 'end' | 'enable' | 'disable' | 'remove';
 
-export function PackageChange({
+export function PackageActionDialog({
   verb,
-  of,
+  servicePackage,
   subscription,
   onClose,
 }: {
-  readonly verb: Verb;
-  readonly of: ServicePackage;
+  readonly verb: PackageAction;
+  readonly servicePackage: ServicePackage;
   readonly subscription?: Subscription;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('services');
   const client = useQueryClient();
-  const { packageId, name } = of;
-  const address = `${catalogue}/packages/${packageId}`;
-  const put = (status: ServicePackage['status']) => api.put(address, { body: { ...of, status } });
-  const changes: Readonly<Record<Verb, (key: string) => Promise<unknown>>> = {
+  const { packageId, name } = servicePackage;
+  const address = `${catalogUrl}/packages/${packageId}`;
+  const put = (status: ServicePackage['status']) =>
+    api.put(address, { body: { ...servicePackage, status } });
+  const changes: Readonly<Record<PackageAction, (key: string) => Promise<unknown>>> = {
     subscribe: (idempotencyKey) =>
-      api.post(`${catalogue}/subscriptions`, { body: { packageId }, idempotencyKey }),
-    end: () => api.delete(`${catalogue}/subscriptions/${subscription?.subscriptionId}`),
+      api.post(`${catalogUrl}/subscriptions`, { body: { packageId }, idempotencyKey }),
+    end: () => api.delete(`${catalogUrl}/subscriptions/${subscription?.subscriptionId}`),
     enable: () => put('Enabled'),
     disable: () => put('Disabled'),
     remove: () => api.delete(address),
   };
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       isDangerous={verb === 'end' || verb === 'remove'}
       onClose={onClose}
@@ -43,11 +44,11 @@ export function PackageChange({
       run={changes[verb]}
       onDone={() => {
         void client.invalidateQueries({ queryKey: servicesKey });
-        notify(t(`packages.${verb}.done`));
+        showToast(t(`packages.${verb}.done`));
         onClose();
       }}
     >
       <p className="sy-dialogue-text">{t(`packages.${verb}.text`)}</p>
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

@@ -1,59 +1,59 @@
-/** Makes a package, or changes its name and the services that it holds. */
+/** The form that creates or edits a package. */
 
 import { MultiSelect, Textarea, TextInput } from '@mantine/core';
 import { defined, type Service, type ServicePackage } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { catalogue, servicesKey } from './service-queries.ts';
+import { catalogUrl, servicesKey } from './service-queries.ts';
 
 const servicesMost = 50;
 
 export function PackageForm({
-  of,
+  servicePackage,
   services,
   onClose,
 }: {
-  /** Without one a new package is made. */
-  readonly of: ServicePackage | undefined;
+  /** If undefined, the form creates a package. */
+  readonly servicePackage: ServicePackage | undefined;
   readonly services: readonly Service[];
   readonly onClose: () => void;
 }) {
   const t = useTranslate('services');
   const client = useQueryClient();
-  const [name, setName] = useState(of?.name ?? '');
-  const [description, setDescription] = useState(of?.description ?? '');
-  const [serviceIds, setServiceIds] = useState<string[]>(of?.serviceIds ?? []);
+  const [name, setName] = useState(servicePackage?.name ?? '');
+  const [description, setDescription] = useState(servicePackage?.description ?? '');
+  const [serviceIds, setServiceIds] = useState<string[]>(servicePackage?.serviceIds ?? []);
   const [fault, setFault] = useState<unknown>(undefined);
-  const faults = faultsByField(fault);
+  const faults = errorsByField(fault);
   const ofServices = Object.entries(faults).find(([path]) => path.startsWith('serviceIds'));
   const about = description.trim() === '' ? {} : { description: description.trim() };
-  const status = defined({ status: of?.status });
+  const status = defined({ status: servicePackage?.status });
   const body = { name: name.trim(), ...about, ...status, serviceIds };
   const choices = services.filter(
     ({ serviceId, status: state }) => state === 'Published' || serviceIds.includes(serviceId),
   );
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={onClose}
-      title={t(of === undefined ? 'packages.add' : 'packages.editTitle')}
+      title={t(servicePackage === undefined ? 'packages.add' : 'packages.editTitle')}
       confirm={t('packages.save')}
       isDisabled={body.name === '' || serviceIds.length === 0}
       onFault={setFault}
-      shownFields={['name', 'description', ofServices?.[0] ?? 'serviceIds']}
+      inlineErrorFields={['name', 'description', ofServices?.[0] ?? 'serviceIds']}
       run={(idempotencyKey) =>
-        of === undefined
-          ? api.post<ServicePackage>(`${catalogue}/packages`, { body, idempotencyKey })
-          : api.put<ServicePackage>(`${catalogue}/packages/${of.packageId}`, { body })
+        servicePackage === undefined
+          ? api.post<ServicePackage>(`${catalogUrl}/packages`, { body, idempotencyKey })
+          : api.put<ServicePackage>(`${catalogUrl}/packages/${servicePackage.packageId}`, { body })
       }
       onDone={() => {
         void client.invalidateQueries({ queryKey: servicesKey });
-        notify(t('packages.saved'));
+        showToast(t('packages.saved'));
         onClose();
       }}
     >
@@ -74,7 +74,7 @@ export function PackageForm({
         error={ofServices?.[1]}
         onChange={setServiceIds}
       />
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }
 

@@ -1,4 +1,4 @@
-/** Packages of services, and the organisation's subscriptions to them. */
+/** The list of packages and subscriptions. */
 
 import { Button, Menu, Table } from '@mantine/core';
 import {
@@ -10,24 +10,28 @@ import {
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page, Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Name } from '../../components/values/values.tsx';
+import { TruncatedName } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { PackageChange, type Verb } from './package-action-dialog.tsx';
+import { useHasPermission } from '../../session/use-session.ts';
+import { type PackageAction, PackageActionDialog } from './package-action-dialog.tsx';
 import { PackageForm } from './package-form.tsx';
 import { useOffers, useServices } from './service-queries.ts';
 import './services.css';
 
 type Doing =
-  | { readonly verb: 'edit'; readonly of: ServicePackage | undefined }
-  | { readonly verb: Verb; readonly of: ServicePackage; readonly subscription?: Subscription };
+  | { readonly verb: 'edit'; readonly servicePackage: ServicePackage | undefined }
+  | {
+      readonly verb: PackageAction;
+      readonly servicePackage: ServicePackage;
+      readonly subscription?: Subscription;
+    };
 
 export default function ServicePackages() {
   const t = useTranslate('services');
-  const mayWrite = useCan('sub.write');
+  const mayWrite = useHasPermission('sub.write');
   const offers = useOffers();
   const services = useServices({});
   const [doing, setDoing] = useState<Doing | undefined>(undefined);
@@ -35,7 +39,7 @@ export default function ServicePackages() {
   const add = (
     <Button
       leftSection={<Icon name="plus" size={16} />}
-      onClick={() => setDoing({ verb: 'edit', of: undefined })}
+      onClick={() => setDoing({ verb: 'edit', servicePackage: undefined })}
     >
       {t('packages.add')}
     </Button>
@@ -45,11 +49,11 @@ export default function ServicePackages() {
     <Page
       title={t('packages.title')}
       lead={t('packages.lead')}
-      back={{ to: '/services', label: t('title') }}
+      backLink={{ to: '/services', label: t('title') }}
       {...(mayWrite ? { actions: add } : {})}
     >
       {fault !== null && (
-        <Problem
+        <ErrorMessage
           fault={fault}
           onRetry={() => {
             void offers.refetch();
@@ -66,7 +70,7 @@ export default function ServicePackages() {
       {(offers.data?.packages ?? []).map((each) => (
         <PackagePanel
           key={each.packageId}
-          of={each}
+          servicePackage={each}
           services={services.data?.items ?? []}
           subscription={offers.data?.subscriptions.find(
             ({ packageId }) => packageId === each.packageId,
@@ -75,53 +79,63 @@ export default function ServicePackages() {
         />
       ))}
       {doing?.verb === 'edit' && (
-        <PackageForm of={doing.of} services={services.data?.items ?? []} onClose={close} />
+        <PackageForm
+          servicePackage={doing.servicePackage}
+          services={services.data?.items ?? []}
+          onClose={close}
+        />
       )}
-      {doing !== undefined && doing.verb !== 'edit' && <PackageChange {...doing} onClose={close} />}
+      {doing !== undefined && doing.verb !== 'edit' && (
+        <PackageActionDialog {...doing} onClose={close} />
+      )}
     </Page>
   );
 }
 
 function PackagePanel({
-  of,
+  servicePackage,
   services,
   subscription,
   onDo,
 }: {
-  readonly of: ServicePackage;
+  readonly servicePackage: ServicePackage;
   readonly services: readonly Service[];
   readonly subscription: Subscription | undefined;
   readonly onDo: ((doing: Doing) => void) | undefined;
 }) {
   const t = useTranslate('services');
-  const held = of.serviceIds.map((id) => services.find(({ serviceId }) => serviceId === id));
+  const packageServices = servicePackage.serviceIds.map((id) =>
+    services.find(({ serviceId }) => serviceId === id),
+  );
   return (
     <Panel
-      title={of.name}
+      title={servicePackage.name}
       flush
       actions={
         <>
-          {of.status === 'Disabled' && (
+          {servicePackage.status === 'Disabled' && (
             <StateBadge state="Disabled">{t('packages.disabled')}</StateBadge>
           )}
           <StateBadge state="" tone={subscription === undefined ? 'plain' : 'good'}>
             {t(subscription === undefined ? 'packages.unsubscribed' : 'packages.subscribed')}
           </StateBadge>
-          {onDo !== undefined && <PackageMenu of={of} subscription={subscription} onDo={onDo} />}
+          {onDo !== undefined && (
+            <PackageMenu servicePackage={servicePackage} subscription={subscription} onDo={onDo} />
+          )}
         </>
       }
     >
       <Table className="sy-package-services" layout="fixed">
         <Table.Tbody>
-          {of.serviceIds.map((serviceId, at) => (
+          {servicePackage.serviceIds.map((serviceId, at) => (
             <Table.Tr key={serviceId}>
               <Table.Td>
                 <Link to={`/services/${serviceId}`}>
-                  <Name>{held[at]?.name ?? serviceId}</Name>
+                  <TruncatedName>{packageServices[at]?.name ?? serviceId}</TruncatedName>
                 </Link>
               </Table.Td>
               <Table.Td>
-                <Name>{held[at]?.domain}</Name>
+                <TruncatedName>{packageServices[at]?.domain}</TruncatedName>
               </Table.Td>
             </Table.Tr>
           ))}
@@ -132,19 +146,23 @@ function PackagePanel({
 }
 
 function PackageMenu({
-  of,
+  servicePackage,
   subscription,
   onDo,
 }: {
-  readonly of: ServicePackage;
+  readonly servicePackage: ServicePackage;
   readonly subscription: Subscription | undefined;
   readonly onDo: (doing: Doing) => void;
 }) {
   const t = useTranslate('services');
   const isOn = subscription !== undefined;
-  const verbs: Verb[] = [
-    ...(isOn ? (['end'] as const) : of.status === 'Enabled' ? (['subscribe'] as const) : []),
-    of.status === 'Enabled' ? 'disable' : 'enable',
+  const verbs: PackageAction[] = [
+    ...(isOn
+      ? (['end'] as const)
+      : servicePackage.status === 'Enabled'
+        ? (['subscribe'] as const)
+        : []),
+    servicePackage.status === 'Enabled' ? 'disable' : 'enable',
     ...(isOn ? [] : (['remove'] as const)),
   ];
   return (
@@ -159,9 +177,14 @@ function PackageMenu({
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Item onClick={() => onDo({ verb: 'edit', of })}>{t('packages.edit')}</Menu.Item>
+        <Menu.Item onClick={() => onDo({ verb: 'edit', servicePackage })}>
+          {t('packages.edit')}
+        </Menu.Item>
         {verbs.map((verb) => (
-          <Menu.Item key={verb} onClick={() => onDo({ verb, of, ...defined({ subscription }) })}>
+          <Menu.Item
+            key={verb}
+            onClick={() => onDo({ verb, servicePackage, ...defined({ subscription }) })}
+          >
             {t(`packages.${verb}.do`)}
           </Menu.Item>
         ))}

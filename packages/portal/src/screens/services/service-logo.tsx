@@ -1,7 +1,7 @@
-/** The picture of a service, or its first letter where it has none. */
+/** The logo of a service, or its first letter. */
 import type { Service } from '@switchyard/contract';
 
-export function ServiceMark({
+export function ServiceLogo({
   service: { name, logo },
   size = 40,
 }: {

@@ -1,4 +1,4 @@
-/** The catalogue as an acquirer or a merchant reads it: services, offers, and what is active where. */
+/** Queries of the service catalogue: services, packages, subscriptions and activations. */
 import type {
   Service,
   ServiceActivation,
@@ -10,34 +10,34 @@ import type {
 import { useQueries, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { api, type Query } from '../../api/client.ts';
-import { useCan, useSession } from '../../session/use-session.ts';
-import type { Page as RowsPage } from '../../table/row-store.ts';
+import { useHasPermission, useSession } from '../../session/use-session.ts';
+import type { RowsPage } from '../../table/row-store.ts';
 
-export const catalogue = '/service-catalog/v1';
-/** What a change makes old. */
+export const catalogUrl = '/service-catalog/v1';
+/** The query key to invalidate after a change. */
 export const servicesKey = ['services'] as const;
 
 const pageLimit = 200;
-/** A catalogue is small; who has more of them finds the rest by a filter. */
+/** The catalogue is small; filters find services beyond these pages. */
 const pagesMost = 5;
 const askAgainMs = 3_000;
 const decidedSoonMs = 1_000;
 
-export type Some<Item> = { readonly items: readonly Item[]; readonly hasMore: boolean };
+export type PageItems<Item> = { readonly items: readonly Item[]; readonly hasMore: boolean };
 
-/** A few pages in one go. */
-export async function readSome<Item>(
+/** Reads up to a fixed number of pages. */
+export async function readPages<Item>(
   path: string,
   query: Query,
   signal: AbortSignal,
-): Promise<Some<Item>> {
+): Promise<PageItems<Item>> {
   const items: Item[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < pagesMost; page += 1) {
-    const asked = { ...query, cursor, limit: pageLimit };
-    const found: RowsPage<Item> = await api.get(path, { query: asked, signal });
-    items.push(...found.items);
-    cursor = found.nextCursor;
+    const pageQuery = { ...query, cursor, limit: pageLimit };
+    const pageRows: RowsPage<Item> = await api.get(path, { query: pageQuery, signal });
+    items.push(...pageRows.items);
+    cursor = pageRows.nextCursor;
     if (cursor === null) break;
   }
   return { items, hasMore: cursor !== null };
@@ -46,49 +46,49 @@ export async function readSome<Item>(
 export function useServices(query: Query) {
   return useQuery({
     queryKey: [...servicesKey, 'list', query],
-    queryFn: ({ signal }) => readSome<Service>(`${catalogue}/services`, query, signal),
+    queryFn: ({ signal }) => readPages<Service>(`${catalogUrl}/services`, query, signal),
   });
 }
 
 export function useService(serviceId: string) {
   return useQuery({
     queryKey: [...servicesKey, 'one', serviceId],
-    queryFn: ({ signal }) => api.get<Service>(`${catalogue}/services/${serviceId}`, { signal }),
+    queryFn: ({ signal }) => api.get<Service>(`${catalogUrl}/services/${serviceId}`, { signal }),
   });
 }
 
-export type Offers = {
+export type PackageOffers = {
   readonly packages: readonly ServicePackage[];
   readonly subscriptions: readonly Subscription[];
 };
 
-/** Packages and subscriptions are the organisation's. */
+/** Packages and subscriptions belong to the organisation. */
 export function useOffers() {
-  const mayRead = useCan('sub.read');
+  const mayRead = useHasPermission('sub.read');
   return useQuery({
     queryKey: [...servicesKey, 'offers'],
     enabled: mayRead,
-    queryFn: async ({ signal }): Promise<Offers> => {
+    queryFn: async ({ signal }): Promise<PackageOffers> => {
       const [packages, subscriptions] = await Promise.all([
-        readSome<ServicePackage>(`${catalogue}/packages`, {}, signal),
-        readSome<Subscription>(`${catalogue}/subscriptions`, {}, signal),
+        readPages<ServicePackage>(`${catalogUrl}/packages`, {}, signal),
+        readPages<Subscription>(`${catalogUrl}/subscriptions`, {}, signal),
       ]);
       return { packages: packages.items, subscriptions: subscriptions.items };
     },
   });
 }
 
-/** What was decided at the caller's own level: of the organisation, or of the merchant. */
+/** The activations at the user's own level: organisation or merchant. */
 export function useOwnActivations() {
   const { merchantId } = useSession();
-  const mayRead = useCan('sub.read', 'conf.read');
+  const mayRead = useHasPermission('sub.read', 'conf.read');
   const level = merchantId === undefined ? 'Organization' : 'Merchant';
   return useQuery({
     queryKey: [...servicesKey, 'activations', level],
     enabled: mayRead,
     queryFn: ({ signal }) =>
-      readSome<ServiceActivation>(`${catalogue}/activations`, { level }, signal),
-    // Until its provider has answered.
+      readPages<ServiceActivation>(`${catalogUrl}/activations`, { level }, signal),
+    // Polls until the provider has answered.
     refetchInterval: ({ state }) =>
       state.data?.items.some(({ status }) => status === 'Requested') === true ? askAgainMs : false,
   });
@@ -97,52 +97,62 @@ export function useOwnActivations() {
 const placesQuery = (serviceId: string, under: Query) => ({
   queryKey: [...servicesKey, 'places', serviceId, under],
   queryFn: ({ signal }: { signal: AbortSignal }) =>
-    api.get<ServiceStateList>(`${catalogue}/services/${serviceId}/places`, {
+    api.get<ServiceStateList>(`${catalogUrl}/services/${serviceId}/places`, {
       query: { ...under, limit: 1 },
       signal,
     }),
 });
 
-export function usePlaces(serviceId: string, under: Query) {
+export function useServicePlaces(serviceId: string, under: Query) {
   return useQuery(placesQuery(serviceId, under));
 }
 
-/** How services stand for the merchant that the user belongs to; for the organisation nothing is asked. */
-export function useOwnPlaces(services: readonly Service[]): ReadonlyMap<string, ServicePlace> {
+/**
+ * The activation status of services for the user's merchant; empty for users of the organisation.
+ */
+export function useMerchantServicePlaces(
+  services: readonly Service[],
+): ReadonlyMap<string, ServicePlace> {
   const { merchantId } = useSession();
-  const asked = merchantId === undefined ? [] : services;
-  const found = useQueries({ queries: asked.map(({ serviceId }) => placesQuery(serviceId, {})) });
+  const checkedServices = merchantId === undefined ? [] : services;
+  const results = useQueries({
+    queries: checkedServices.map(({ serviceId }) => placesQuery(serviceId, {})),
+  });
   return new Map(
-    found.flatMap(({ data }, at) => {
-      const own = data?.items.find(({ entityId }) => entityId === merchantId);
-      const serviceId = asked[at]?.serviceId;
-      return own === undefined || serviceId === undefined ? [] : [[serviceId, own] as const];
+    results.flatMap(({ data }, at) => {
+      const ownPlace = data?.items.find(({ entityId }) => entityId === merchantId);
+      const serviceId = checkedServices[at]?.serviceId;
+      return ownPlace === undefined || serviceId === undefined
+        ? []
+        : [[serviceId, ownPlace] as const];
     }),
   );
 }
 
-/** Looks at an activation that its provider is asked about, until it has answered. */
-export function useDecided(onDecided: () => void): (activation: ServiceActivation) => void {
+/** Polls a requested activation until the provider has answered. */
+export function useActivationDecision(
+  onDecided: () => void,
+): (activation: ServiceActivation) => void {
   const client = useQueryClient();
-  const [asked, setAsked] = useState<ServiceActivation | undefined>(undefined);
+  const [pending, setPending] = useState<ServiceActivation | undefined>(undefined);
   const { data } = useQuery({
-    queryKey: ['service-activation', asked?.activationId, asked?.requestedAt],
-    enabled: asked !== undefined,
+    queryKey: ['service-activation', pending?.activationId, pending?.requestedAt],
+    enabled: pending !== undefined,
     queryFn: ({ signal }) =>
-      api.get<ServiceActivation>(`${catalogue}/activations/${asked?.activationId}`, {
+      api.get<ServiceActivation>(`${catalogUrl}/activations/${pending?.activationId}`, {
         signal,
         isBackground: true,
       }),
     refetchInterval: ({ state }) =>
       state.data === undefined || state.data.status === 'Requested' ? decidedSoonMs : false,
   });
-  const isDecided = asked !== undefined && data !== undefined && data.status !== 'Requested';
+  const isDecided = pending !== undefined && data !== undefined && data.status !== 'Requested';
   // biome-ignore lint/correctness/useExhaustiveDependencies: told once, when it is so
   useEffect(() => {
     if (!isDecided) return;
-    setAsked(undefined);
+    setPending(undefined);
     onDecided();
     void client.invalidateQueries({ queryKey: servicesKey });
   }, [isDecided]);
-  return (activation) => setAsked(activation.status === 'Requested' ? activation : undefined);
+  return (activation) => setPending(activation.status === 'Requested' ? activation : undefined);
 }

@@ -1,9 +1,9 @@
-/** In one word, how a service stands for the organisation or the merchant that looks at it. */
+/** Derives the status of a service for the organisation or merchant of the user. */
 import type { Service, ServiceActivation, ServicePlace } from '@switchyard/contract';
 import type { Tone } from '../../components/values/state-badge.tsx';
-import type { Offers } from './service-queries.ts';
+import type { PackageOffers } from './service-queries.ts';
 
-export type Standing =
+export type ServiceStatus =
   | 'Active'
   | 'Requested'
   | 'Pending'
@@ -13,7 +13,7 @@ export type Standing =
   | 'Draft'
   | 'Retired';
 
-export const standings: readonly Standing[] = [
+export const serviceStatuses: readonly ServiceStatus[] = [
   'Active',
   'Requested',
   'Pending',
@@ -23,7 +23,7 @@ export const standings: readonly Standing[] = [
   'Retired',
 ];
 
-export const toneOf: Readonly<Record<Standing, Tone>> = {
+export const statusTones: Readonly<Record<ServiceStatus, Tone>> = {
   Active: 'good',
   Requested: 'warn',
   Pending: 'warn',
@@ -34,30 +34,33 @@ export const toneOf: Readonly<Record<Standing, Tone>> = {
   Retired: 'plain',
 };
 
-/** The services that packages with a subscription hold. */
-export function subscribedIn({ packages, subscriptions }: Offers): ReadonlySet<string> {
+/** The services of the subscribed packages. */
+export function subscribedServiceIds({
+  packages,
+  subscriptions,
+}: PackageOffers): ReadonlySet<string> {
   const bought = new Set(subscriptions.map(({ packageId }) => packageId));
-  const held = packages.filter(({ packageId }) => bought.has(packageId));
-  return new Set(held.flatMap(({ serviceIds }) => serviceIds));
+  const subscribedPackages = packages.filter(({ packageId }) => bought.has(packageId));
+  return new Set(subscribedPackages.flatMap(({ serviceIds }) => serviceIds));
 }
 
-export function standingOf(
+export function serviceStatus(
   service: Pick<Service, 'serviceId' | 'status'>,
   activations: readonly ServiceActivation[],
   subscribed: ReadonlySet<string>,
-): Standing {
-  const own = activations.find(({ serviceId }) => serviceId === service.serviceId);
-  if (own !== undefined && own.status !== 'Inactive') return own.status;
+): ServiceStatus {
+  const activation = activations.find(({ serviceId }) => serviceId === service.serviceId);
+  if (activation !== undefined && activation.status !== 'Inactive') return activation.status;
   if (service.status === 'Draft') return 'Draft';
   if (subscribed.has(service.serviceId)) return 'Subscribed';
   return service.status === 'Retired' ? 'Retired' : 'Available';
 }
 
-/** For a merchant: what the organisation has switched on for all counts for it, too. */
-export function standingAt(place: ServicePlace | undefined): Standing {
-  if (place === undefined) return 'Available';
-  if (place.usable) return 'Active';
-  const { status } = place;
+/** For a merchant, an activation of the organisation counts too. */
+export function serviceStatusForMerchant(servicePlace: ServicePlace | undefined): ServiceStatus {
+  if (servicePlace === undefined) return 'Available';
+  if (servicePlace.usable) return 'Active';
+  const { status } = servicePlace;
   return status === undefined || status === 'Inactive' || status === 'Active'
     ? 'Available'
     : status;

@@ -1,44 +1,44 @@
-/** Subscribes the organisation: to a package that holds the service, or to a new one for it alone. */
+/** The dialog that subscribes to a package, or to a new package with this service. */
 import { Select } from '@mantine/core';
 import type { Service, ServicePackage, Subscription } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { catalogue, type Offers, servicesKey } from './service-queries.ts';
+import { catalogUrl, type PackageOffers, servicesKey } from './service-queries.ts';
 
-const own = 'own';
+const newPackage = 'own';
 
-/** What could be subscribed to. */
-function choicesOf({ packages }: Offers, serviceId: string): ServicePackage[] {
+/** The packages that contain the service. */
+function choicesOf({ packages }: PackageOffers, serviceId: string): ServicePackage[] {
   return packages.filter(
     ({ status, serviceIds }) => status === 'Enabled' && serviceIds.includes(serviceId),
   );
 }
 
-export function Subscribe({
+export function SubscribeDialog({
   service,
   offers,
   onClose,
 }: {
   readonly service: Service;
-  readonly offers: Offers;
+  readonly offers: PackageOffers;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('services');
   const client = useQueryClient();
   const choices = choicesOf(offers, service.serviceId);
-  const [chosen, setChosen] = useState(choices[0]?.packageId ?? own);
-  /** What came of a first try that broke off after the package was made. */
+  const [chosen, setChosen] = useState(choices[0]?.packageId ?? newPackage);
+  /** The package of an earlier attempt that failed after its creation. */
   const [made, setMade] = useState<string | undefined>(undefined);
 
   async function packageId(key: string): Promise<string> {
-    if (chosen !== own) return chosen;
+    if (chosen !== newPackage) return chosen;
     if (made !== undefined) return made;
     const body = { name: service.name, serviceIds: [service.serviceId] };
-    const { packageId: id } = await api.post<ServicePackage>(`${catalogue}/packages`, {
+    const { packageId: id } = await api.post<ServicePackage>(`${catalogUrl}/packages`, {
       body,
       idempotencyKey: `${key}:package`,
     });
@@ -47,20 +47,20 @@ export function Subscribe({
   }
 
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={t('subscribe.title', { service: service.name })}
       confirm={t('subscribe.do')}
       run={async (idempotencyKey) =>
-        api.post<Subscription>(`${catalogue}/subscriptions`, {
+        api.post<Subscription>(`${catalogUrl}/subscriptions`, {
           body: { packageId: await packageId(idempotencyKey) },
           idempotencyKey,
         })
       }
       onDone={() => {
         void client.invalidateQueries({ queryKey: servicesKey });
-        notify(t('subscribe.done'));
+        showToast(t('subscribe.done'));
         onClose();
       }}
     >
@@ -70,11 +70,11 @@ export function Subscribe({
         allowDeselect={false}
         data={[
           ...choices.map(({ packageId: value, name }) => ({ value, label: name })),
-          { value: own, label: t('subscribe.own') },
+          { value: newPackage, label: t('subscribe.own') },
         ]}
         value={chosen}
-        onChange={(value) => setChosen(value ?? own)}
+        onChange={(value) => setChosen(value ?? newPackage)}
       />
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

@@ -1,50 +1,54 @@
-/** One settlement: what it is made of, and the files that it went by. */
+/** The page of a settlement: amounts and clearing files. */
 
 import { Button, ScrollArea, Table } from '@mantine/core';
 import type { SettlementDetail } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
-import { Figures } from '../../charts/key-figures.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
-import { Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { KeyFigures } from '../../charts/key-figures.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
+import { DescriptionList, Loading, Page, Panel } from '../../components/layout/page.tsx';
 import { EntityName, useEntityName } from '../../components/values/entity-name.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Money, Time } from '../../components/values/values.tsx';
+import { DateTime, Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 
 export default function SettlementPage() {
   const t = useTranslate('settlements');
   const formats = useFormats();
-  const settlementId = useParam('settlementId');
+  const settlementId = usePathParam('settlementId');
   const { data, error, refetch } = useQuery({
     queryKey: ['settlement', settlementId],
     queryFn: () =>
       api.get<SettlementDetail>(`/reporting/v1/settlements/${encodeURIComponent(settlementId)}`),
   });
   const merchant = useEntityName('merchants', data?.merchantId);
-  const back = { to: '/settlements', label: t('title') };
+  const backLink = { to: '/settlements', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('one')} back={back}>
-        {error === null ? <Loading /> : <Problem fault={error} onRetry={() => void refetch()} />}
+      <Page title={t('one')} backLink={backLink}>
+        {error === null ? (
+          <Loading />
+        ) : (
+          <ErrorMessage fault={error} onRetry={() => void refetch()} />
+        )}
       </Page>
     );
   }
   return (
-    <Page title={`${formats.day(data.day)} · ${data.currency}`} lead={merchant} back={back}>
-      <Sums settlement={data} />
+    <Page title={`${formats.day(data.day)} · ${data.currency}`} lead={merchant} backLink={backLink}>
+      <SettlementSums settlement={data} />
       <Panel title={t('facts')}>
-        <Facts
+        <DescriptionList
           items={[
             [t('merchant'), <EntityName key="merchant" kind="merchants" id={data.merchantId} />],
             [
               t('acquirer'),
               <EntityName key="link" kind="acquirer-links" id={data.acquirerLinkId} />,
             ],
-            [t('updated'), <Time key="updated" at={data.updatedAt} />],
+            [t('updated'), <DateTime key="updated" at={data.updatedAt} />],
             [
               t('fees'),
               data.fees === null ? (
@@ -81,12 +85,12 @@ export default function SettlementPage() {
   );
 }
 
-function Sums({ settlement }: { readonly settlement: SettlementDetail }) {
+function SettlementSums({ settlement }: { readonly settlement: SettlementDetail }) {
   const t = useTranslate('settlements');
   const { currency, net, captures, refunds, reversals, pending } = settlement;
   const moved = { captures, refunds, reversals, pending };
   return (
-    <Figures
+    <KeyFigures
       items={[
         { label: t('net'), value: <Money amount={BigInt(net)} currency={currency} /> },
         ...Object.entries(moved).map(([name, { amount, count }]) => ({

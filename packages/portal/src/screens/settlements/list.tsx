@@ -1,15 +1,15 @@
-/** What is settled with each acquirer for a merchant, day by day. */
+/** The list of settlements by acquirer, merchant and day. */
 import type { Settlement } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
 import { EmptyState, Page } from '../../components/layout/page.tsx';
-import { EntityName, useNames } from '../../components/values/entity-name.tsx';
+import { EntityName, useEntityNames } from '../../components/values/entity-name.tsx';
 import { Money } from '../../components/values/values.tsx';
 import { FilterBar, type FilterField } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
+import type { RowsPage } from '../../table/row-store.ts';
 
 const names = ['from', 'to', 'merchantId', 'acquirerLinkId', 'currency'] as const;
 const currencies = ['EUR', 'USD', 'GBP', 'CHF', 'JPY', 'INR', 'KWD'];
@@ -39,13 +39,13 @@ function columnsOf(
       id: 'day',
       header: t('day'),
       width: '8.5rem',
-      narrow: 'lead',
+      cardPosition: 'lead',
       cell: (settlement) => day(settlement.day),
     },
     {
       id: 'merchant',
       header: t('merchant'),
-      narrow: 'sub',
+      cardPosition: 'sub',
       cell: ({ merchantId }) => <EntityName kind="merchants" id={merchantId} />,
     },
     ...(hasLinks ? [link] : []),
@@ -56,7 +56,7 @@ function columnsOf(
       id: 'net',
       header: t('net'),
       align: 'end',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ net, currency }) => (
         <strong>
           <Money amount={BigInt(net)} currency={currency} />
@@ -71,21 +71,21 @@ export default function Settlements() {
   const formats = useFormats();
   const { merchantId } = useSession();
   const [values, change] = useFilters(names);
-  const merchants = useNames('merchants', merchantId === undefined).data;
-  const links = useNames('acquirer-links').data;
-  const named = (found: ReadonlyMap<string, string> | undefined) =>
-    [...(found ?? [])].map(([value, label]) => ({ value, label }));
+  const merchants = useEntityNames('merchants', merchantId === undefined).data;
+  const links = useEntityNames('acquirer-links').data;
+  const toOptions = (names: ReadonlyMap<string, string> | undefined) =>
+    [...(names ?? [])].map(([value, label]) => ({ value, label }));
   const merchant = {
     kind: 'choice',
     name: 'merchantId',
     label: t('merchant'),
-    options: named(merchants),
+    options: toOptions(merchants),
   } as const;
   const link = {
     kind: 'choice',
     name: 'acquirerLinkId',
     label: t('acquirer'),
-    options: named(links),
+    options: toOptions(links),
   } as const;
   const fields: FilterField<(typeof names)[number]>[] = [
     { kind: 'period', from: 'from', to: 'to', label: t('period') },

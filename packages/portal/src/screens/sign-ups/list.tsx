@@ -1,35 +1,35 @@
-/** Who asks to come onto the platform; for the organisation that operates it. */
+/** Sign-up requests of organisations, for the platform operator. */
 import { Button } from '@mantine/core';
 import type { SignUp } from '@switchyard/contract';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { EmptyState, Facts, Page } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { DescriptionList, EmptyState, Page } from '../../components/layout/page.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
+import type { RowsPage } from '../../table/row-store.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
 import './sign-ups.css';
 
 const address = '/onboarding/v1/sign-ups';
 const statuses = ['Pending', 'Approving', 'Approved', 'Rejected'] as const;
 const tones = { Pending: 'warn', Approving: 'busy', Approved: 'good', Rejected: 'bad' } as const;
 
-type Decision = { readonly verb: 'approve' | 'reject'; readonly of: SignUp };
+type Decision = { readonly verb: 'approve' | 'reject'; readonly signUp: SignUp };
 
 function columnsOf(t: Translate, decide: (decision: Decision) => void): Column<SignUp>[] {
   return [
     {
       id: 'organization',
       header: t('organization'),
-      narrow: 'lead',
-      cell: ({ organizationName }) => <Name>{organizationName}</Name>,
+      cardPosition: 'lead',
+      cell: ({ organizationName }) => <TruncatedName>{organizationName}</TruncatedName>,
     },
     {
       id: 'persona',
@@ -37,18 +37,23 @@ function columnsOf(t: Translate, decide: (decision: Decision) => void): Column<S
       width: '11rem',
       cell: ({ persona }) => t(`personas.${persona}`),
     },
-    { id: 'email', header: t('email'), narrow: 'sub', cell: ({ email }) => <Name>{email}</Name> },
+    {
+      id: 'email',
+      header: t('email'),
+      cardPosition: 'sub',
+      cell: ({ email }) => <TruncatedName>{email}</TruncatedName>,
+    },
     {
       id: 'created',
       header: t('created'),
       width: '10.5rem',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
     },
     {
       id: 'status',
       header: t('status'),
       width: '9rem',
-      narrow: 'subtrail',
+      cardPosition: 'subtrail',
       cell: ({ status }) => (
         <StateBadge state="" tone={tones[status]}>
           {t(`statuses.${status}`)}
@@ -59,18 +64,18 @@ function columnsOf(t: Translate, decide: (decision: Decision) => void): Column<S
       id: 'decide',
       header: t('decide'),
       width: '12rem',
-      narrow: 'trail',
+      cardPosition: 'trail',
       align: 'end',
-      cell: (of) =>
-        of.status === 'Pending' ? (
+      cell: (signUp) =>
+        signUp.status === 'Pending' ? (
           <span className="sy-sign-up-verbs">
             {(['approve', 'reject'] as const).map((verb) => (
               <Button
                 key={verb}
                 variant="default"
                 size="compact-xs"
-                aria-label={t(`${verb}.of`, { name: of.organizationName })}
-                onClick={() => decide({ verb, of })}
+                aria-label={t(`${verb}.of`, { name: signUp.organizationName })}
+                onClick={() => decide({ verb, signUp })}
               >
                 {t(`${verb}.do`)}
               </Button>
@@ -85,7 +90,7 @@ export default function SignUps() {
   const t = useTranslate('sign-ups');
   const [values, change] = useFilters(['status'] as const);
   const [decision, setDecision] = useState<Decision | undefined>(undefined);
-  // Read anew after a decision: whoever looks at the list sees it.
+  // The table reloads after a decision.
   const [round, setRound] = useState(0);
   return (
     <Page title={t('title')} lead={t('lead')} fill>
@@ -120,7 +125,7 @@ export default function SignUps() {
           {...decision}
           onClose={() => setDecision(undefined)}
           onDone={() => {
-            forgetLists('["sign-ups"');
+            discardLists('["sign-ups"');
             setDecision(undefined);
             setRound(round + 1);
           }}
@@ -132,28 +137,28 @@ export default function SignUps() {
 
 function Decide({
   verb,
-  of,
+  signUp,
   onClose,
   onDone,
 }: Decision & { readonly onClose: () => void; readonly onDone: () => void }) {
   const t = useTranslate('sign-ups');
   const { locale } = useFormats();
-  const { organizationName, persona, email, givenName, familyName, country } = of;
+  const { organizationName, persona, email, givenName, familyName, country } = signUp;
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       isDangerous={verb === 'reject'}
       onClose={onClose}
       title={t(`${verb}.of`, { name: organizationName })}
       confirm={t(`${verb}.do`)}
-      run={() => api.post<SignUp>(`${address}/${of.signUpId}/${verb}`)}
+      run={() => api.post<SignUp>(`${address}/${signUp.signUpId}/${verb}`)}
       onDone={() => {
-        notify(t(`${verb}.done`));
+        showToast(t(`${verb}.done`));
         onDone();
       }}
     >
       <p className="sy-dialogue-text">{t(`${verb}.text`)}</p>
-      <Facts
+      <DescriptionList
         items={[
           [t('persona'), t(`personas.${persona}`)],
           [t('person'), `${givenName} ${familyName}`],
@@ -164,6 +169,6 @@ function Decide({
           ],
         ]}
       />
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

@@ -1,42 +1,42 @@
-/** One store: what it is, its places, devices, points of sale and settings. */
+/** The page of a store: profile, logical devices, devices, points of sale and settings. */
 import type { Store } from '@switchyard/contract';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { useParam } from '../../app/url-params.ts';
-import { Facts, Page, Panel } from '../../components/layout/page.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { DescriptionList, Page, Panel } from '../../components/layout/page.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { FleetCounts } from '../devices/device-counts.tsx';
-import { Fleet } from '../devices/device-list.tsx';
+import { useHasPermission } from '../../session/use-session.ts';
+import { DeviceCountsPanel } from '../devices/device-counts.tsx';
+import { DeviceList } from '../devices/device-list.tsx';
 import {
   LabelList,
-  PageInWait,
   PageTabs,
+  PendingPage,
   PostalAddress,
   StatusBadge,
   type Tab,
-  useCommonFacts,
+  useCommonDetails,
   useTab,
 } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { NewButton } from '../estate/new-button.tsx';
-import { ServiceSettings, useMaySeeSettings } from '../estate/service-overview.tsx';
-import { useVersioned } from '../estate/versioned-entities.ts';
+import { ServiceOverview, useCanReadConfiguration } from '../estate/service-overview.tsx';
+import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import { PointOfSaleList } from '../points-of-sale/point-of-sale-list.tsx';
-import { Places } from './logical-device-list.tsx';
+import { LogicalDeviceList } from './logical-device-list.tsx';
 
 const lists = new Set(['places', 'devices', 'pointsOfSale']);
 
-function StoreProfile({ of }: { readonly of: Store }) {
+function StoreProfile({ store }: { readonly store: Store }) {
   const t = useTranslate('estate');
-  const common = useCommonFacts(of.storeId, of);
-  const { storeId, merchantId } = of;
+  const common = useCommonDetails(store.storeId, store);
+  const { storeId, merchantId } = store;
   return (
     <>
-      <FleetCounts storeId={storeId} to={`/stores/${storeId}`} search={{ tab: 'devices' }} />
+      <DeviceCountsPanel storeId={storeId} to={`/stores/${storeId}`} search={{ tab: 'devices' }} />
       <Panel title={t('sections.store')}>
-        <Facts
+        <DescriptionList
           items={[
             [
               t('fields.merchantId'),
@@ -44,20 +44,23 @@ function StoreProfile({ of }: { readonly of: Store }) {
                 <EntityName kind="merchants" id={merchantId} />
               </Link>,
             ],
-            [t('sections.address'), of.address && <PostalAddress key="address" of={of.address} />],
-            [t('fields.timeZone'), of.timeZone ?? t('ofMerchant')],
+            [
+              t('sections.address'),
+              store.address && <PostalAddress key="address" address={store.address} />,
+            ],
+            [t('fields.timeZone'), store.timeZone ?? t('ofMerchant')],
             ...common,
           ]}
         />
       </Panel>
-      <LabelList labels={of.labels} />
+      <LabelList labels={store.labels} />
     </>
   );
 }
 
 function useTabs(store: Store | undefined): Tab[] {
   const t = useTranslate('estate');
-  const maySeeSettings = useMaySeeSettings();
+  const maySeeSettings = useCanReadConfiguration();
   if (store === undefined) return [];
   const { storeId } = store;
   const tab = (name: string, content: Tab['content']): Tab => ({
@@ -66,12 +69,12 @@ function useTabs(store: Store | undefined): Tab[] {
     content,
   });
   return [
-    tab('data', <StoreProfile of={store} />),
-    tab('places', <Places storeId={storeId} />),
-    tab('devices', <Fleet storeId={storeId} />),
+    tab('data', <StoreProfile store={store} />),
+    tab('places', <LogicalDeviceList storeId={storeId} />),
+    tab('devices', <DeviceList storeId={storeId} />),
     tab('pointsOfSale', <PointOfSaleList storeId={storeId} />),
     ...(maySeeSettings
-      ? [tab('settings', <ServiceSettings level="stores" entityId={storeId} />)]
+      ? [tab('settings', <ServiceOverview level="stores" entityId={storeId} />)]
       : []),
   ];
 }
@@ -79,28 +82,28 @@ function useTabs(store: Store | undefined): Tab[] {
 export default function StorePage() {
   const t = useTranslate('estate');
   const navigate = useNavigate();
-  const storeId = useParam('storeId');
-  const address = addresses.store(storeId);
-  const query = useVersioned<Store>(address);
-  const mayWrite = useCan('prov.write');
+  const storeId = usePathParam('storeId');
+  const address = estateUrls.store(storeId);
+  const query = useVersionedEntity<Store>(address);
+  const mayWrite = useHasPermission('prov.write');
   const tabs = useTabs(query.data?.body);
   const [open, onOpen] = useTab(tabs.map(({ name }) => name));
-  const back = { to: '/stores', label: t('kinds.store.many') };
+  const backLink = { to: '/stores', label: t('kinds.store.many') };
   if (query.data === undefined) {
-    return <PageInWait of={query} title={t('kinds.store.one')} back={back} />;
+    return <PendingPage query={query} title={t('kinds.store.one')} backLink={backLink} />;
   }
   const { name, status } = query.data.body;
   return (
     <Page
       title={name}
       aside={<StatusBadge status={status} />}
-      back={back}
+      backLink={backLink}
       fill={lists.has(open)}
       actions={
         <EntityActions
           kind="store"
           address={address}
-          of={query.data}
+          versioned={query.data}
           editTo={`/stores/${storeId}/edit`}
           mayWrite={mayWrite}
           onDeleted={() => void navigate({ to: '/stores' })}

@@ -1,19 +1,19 @@
-/** A store is changed; it stays with its merchant. */
-import { useParam } from '../../app/url-params.ts';
+/** Edits a store; its merchant cannot change. */
+import { usePathParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
-import { storeSections } from './form-sections.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
+import { storeFormSections } from './form-sections.ts';
 
-const sections = storeSections(true);
+const sections = storeFormSections(true);
 
 export default function EditStore() {
-  const storeId = useParam('storeId');
+  const storeId = usePathParam('storeId');
   return (
     <EditEntity
       kind="store"
-      address={addresses.store(storeId)}
+      address={estateUrls.store(storeId)}
       sections={sections}
-      back={`/stores/${storeId}`}
+      backPath={`/stores/${storeId}`}
     />
   );
 }

@@ -1,9 +1,9 @@
-/** The places of a store: where terminals stand, with or without hardware. */
+/** The logical devices of a store, with or without hardware. */
 import type { LogicalDevice } from '@switchyard/contract';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 
 function columnsOf(t: Translate): Column<LogicalDevice>[] {
@@ -11,36 +11,36 @@ function columnsOf(t: Translate): Column<LogicalDevice>[] {
     {
       id: 'name',
       header: t('fields.name'),
-      narrow: 'lead',
-      cell: ({ name }) => <Name>{name}</Name>,
+      cardPosition: 'lead',
+      cell: ({ name }) => <TruncatedName>{name}</TruncatedName>,
     },
     {
       id: 'hardware',
       header: t('hardware.title'),
-      narrow: 'sub',
+      cardPosition: 'sub',
       cell: ({ physicalDeviceIds: { length } }) =>
         length === 0 ? t('hardware.none') : t('hardware.count', { count: length }),
     },
     {
       id: 'externalId',
       header: t('fields.externalId'),
-      cell: ({ externalId }) => <Name>{externalId}</Name>,
+      cell: ({ externalId }) => <TruncatedName>{externalId}</TruncatedName>,
     },
     {
       id: 'created',
       header: t('created'),
       width: '10.5rem',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
     },
   ];
 }
 
-export function Places({ storeId }: { readonly storeId: string }) {
+export function LogicalDeviceList({ storeId }: { readonly storeId: string }) {
   const t = useTranslate('estate');
   return (
     <EstateList<LogicalDevice>
       kind="place"
-      address={addresses.places}
+      address={estateUrls.places}
       icon="terminal"
       columns={columnsOf(t)}
       rowKey={({ logicalDeviceId }) => logicalDeviceId}

@@ -1,44 +1,44 @@
-/** Stores: of all merchants, or of one. */
+/** A list of stores, of all merchants or of one. */
 import type { Store } from '@switchyard/contract';
 import { EntityName } from '../../components/values/entity-name.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { addresses } from '../estate/entity-kinds.ts';
+import { estateUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 
 function columnsOf(t: Translate, showsMerchant: boolean): Column<Store>[] {
   const merchant: Column<Store> = {
     id: 'merchant',
     header: t('fields.merchantId'),
-    narrow: 'sub',
+    cardPosition: 'sub',
     cell: ({ merchantId }) => <EntityName kind="merchants" id={merchantId} />,
   };
   return [
     {
       id: 'name',
       header: t('fields.name'),
-      narrow: 'lead',
-      cell: ({ name }) => <Name>{name}</Name>,
+      cardPosition: 'lead',
+      cell: ({ name }) => <TruncatedName>{name}</TruncatedName>,
     },
     ...(showsMerchant ? [merchant] : []),
     {
       id: 'externalId',
       header: t('fields.externalId'),
-      cell: ({ externalId }) => <Name>{externalId}</Name>,
+      cell: ({ externalId }) => <TruncatedName>{externalId}</TruncatedName>,
     },
     {
       id: 'city',
       header: t('fields.address.city'),
-      ...(showsMerchant ? {} : { narrow: 'sub' as const }),
-      cell: ({ address }) => <Name>{address?.city}</Name>,
+      ...(showsMerchant ? {} : { cardPosition: 'sub' as const }),
+      cell: ({ address }) => <TruncatedName>{address?.city}</TruncatedName>,
     },
     {
       id: 'created',
       header: t('created'),
       width: '10.5rem',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
     },
   ];
 }
@@ -50,7 +50,7 @@ export function StoreList({ merchantId }: { readonly merchantId?: string }) {
   return (
     <EstateList<Store>
       kind="store"
-      address={addresses.stores}
+      address={estateUrls.stores}
       icon="store"
       columns={columnsOf(t, isOfAll && session.merchantId === undefined)}
       rowKey={({ storeId }) => storeId}

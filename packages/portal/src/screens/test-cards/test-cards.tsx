@@ -1,29 +1,29 @@
-/** What can be played in the demo: cards, amounts, addresses and the PIN, and what comes of each. */
+/** The test cards screen: cards, amounts, addresses and PIN, with their results. */
 import { Button, Table } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Icon } from '../../components/icon.tsx';
 import { Note } from '../../components/layout/note.tsx';
 import { EmptyState, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
 import { Money } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan, useSession } from '../../session/use-session.ts';
+import { useHasPermission, useSession } from '../../session/use-session.ts';
 import {
   type AmountGroup,
-  addresses,
+  acceptedPin,
+  addressResults,
   amountGroups,
-  amounts,
-  cards,
-  digitsOf,
-  rightPin,
-  shownCurrency,
+  amountResults,
+  exampleCurrency,
+  testCards,
+  withoutSpaces,
 } from './simulated-responses.ts';
 import './test-cards.css';
 
 export default function TestCards() {
   const t = useTranslate('test-cards');
   const { environment } = useSession();
-  const mayPay = useCan('pay.sale');
+  const mayPay = useHasPermission('pay.sale');
   if (environment !== 'demo') {
     return (
       <Page title={t('title')}>
@@ -60,16 +60,20 @@ function Cards() {
   return (
     <Panel title={t('cards.title')}>
       <ul className="sy-test-cards">
-        {cards.map(({ name, number }) => (
+        {testCards.map(({ name, number }) => (
           <li key={name}>
             <strong>{t(`cards.${name}`)}</strong>
-            <CopyText text={digitsOf(number)} shown={number} label={t(`cards.${name}`)} />
+            <CopyableText
+              text={withoutSpaces(number)}
+              displayText={number}
+              label={t(`cards.${name}`)}
+            />
             <span>{t(`cards.${name}Text`)}</span>
           </li>
         ))}
         <li>
           <strong>{t('pin.title')}</strong>
-          <CopyText text={rightPin} label={t('pin.title')} />
+          <CopyableText text={acceptedPin} label={t('pin.title')} />
           <span>{t('pin.text')}</span>
         </li>
       </ul>
@@ -91,10 +95,10 @@ function Amounts({ group }: { readonly group: AmountGroup }) {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {amounts[group].map((amount) => (
+          {amountResults[group].map((amount) => (
             <Table.Tr key={amount}>
               <Table.Td>
-                <Money amount={amount} currency={shownCurrency} />
+                <Money amount={amount} currency={exampleCurrency} />
               </Table.Td>
               <Table.Td>
                 <code>…{amount}</code>
@@ -127,7 +131,7 @@ function Addresses() {
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {addresses.map(({ name, zipCode, houseNumber, letter }) => (
+          {addressResults.map(({ name, zipCode, houseNumber, letter }) => (
             <Table.Tr key={name}>
               <Table.Td>{zipCode}</Table.Td>
               <Table.Td>{houseNumber}</Table.Td>

@@ -1,4 +1,4 @@
-/** Offers the tour to whoever sees the demo for the first time. */
+/** Offers the tour to new users of the demo. */
 import { Button } from '@mantine/core';
 import { useId } from 'react';
 import { useTranslate } from '../../locales/index.ts';

@@ -1,4 +1,4 @@
-/** Where somebody is in the tour: kept in this browser, so that a reload does not lose it. */
+/** The progress of the tour, stored in this browser across reloads. */
 import { useSyncExternalStore } from 'react';
 
 export type TourState =
@@ -8,7 +8,7 @@ export type TourState =
 
 const key = 'switchyard-tour';
 
-/** Whatever stands there, it is a state. */
+/** Any stored text gives a valid state. */
 export function readTour(text: string | null): TourState {
   if (text === null) return { is: 'new' };
   const at = /^\d{1,2}$/.test(text) ? Number(text) : undefined;

@@ -1,16 +1,16 @@
-/** What the tour of the demo shows, and in which order; what somebody may not open is left out. */
-import type { Entry } from '../../app/current-portal.ts';
+/** The steps of the tour; screens without permission are omitted. */
+import type { PortalName } from '../../app/current-portal.ts';
 import { navigationFor } from '../../navigation.ts';
 import type { Session } from '../../session/session.ts';
 
 export type TourStep = {
-  /** A word of `words/{language}/tour.json`. */
+  /** A key of `locales/{language}/general/tour.json`. */
   readonly word: string;
   readonly to: string;
 };
 
-/** Of each portal, in the order in which it makes sense. */
-const order: Readonly<Record<Entry, readonly TourStep[]>> = {
+/** The steps of each portal. */
+const order: Readonly<Record<PortalName, readonly TourStep[]>> = {
   portal: [
     { word: 'home', to: '/' },
     { word: 'merchants', to: '/merchants' },
@@ -35,9 +35,9 @@ const order: Readonly<Record<Entry, readonly TourStep[]>> = {
   ],
 };
 
-export function stepsFor(
+export function tourStepsFor(
   session: Pick<Session, 'permissions' | 'environment' | 'merchantId' | 'isOperator'>,
-  entry: Entry,
+  entry: PortalName,
 ): readonly TourStep[] {
   const open = navigationFor(session, entry).flatMap(({ items }) => items.map(({ to }) => to));
   return order[entry].filter(({ to }) => open.includes(to));

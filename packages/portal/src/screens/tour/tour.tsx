@@ -1,48 +1,48 @@
-/** The tour of the demo: a card beside the screens, which one walks through with it. */
+/** The tour of the demo: a card that leads through the screens. */
 import { ActionIcon, Button } from '@mantine/core';
 import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { type KeyboardEvent, useEffect, useId, useRef } from 'react';
-import { entry } from '../../app/current-portal.ts';
+import { currentPortal } from '../../app/current-portal.ts';
 import { Icon } from '../../components/icon.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import { tour, useTour } from './tour-state.ts';
-import { stepsFor } from './tour-steps.ts';
+import { tourStepsFor } from './tour-steps.ts';
 import './tour.css';
 
 export default function Tour() {
   const session = useSession();
   const state = useTour();
-  const steps = stepsFor(session, entry);
+  const steps = tourStepsFor(session, currentPortal);
   if (state.is !== 'running' || steps.length === 0) return null;
   const at = Math.min(state.at, steps.length - 1);
   const step = steps[at];
   if (step === undefined) return null;
-  return <Card word={step.word} to={step.to} at={at} of={steps.map(({ to }) => to)} />;
+  return <Card word={step.word} to={step.to} at={at} stepNames={steps.map(({ to }) => to)} />;
 }
 
 function Card({
   word,
   to,
   at,
-  of,
+  stepNames,
 }: {
   readonly word: string;
   readonly to: string;
   readonly at: number;
-  readonly of: readonly string[];
+  readonly stepNames: readonly string[];
 }) {
   const t = useTranslate('tour');
   const navigate = useNavigate();
   const title = useId();
   const card = useRef<HTMLElement>(null);
   const path = useRouterState({ select: ({ location }) => location.pathname });
-  const isThere = path.slice(entry.length + 1).replace(/^$/, '/') === to || path === to;
-  // The screen takes the focus when it changes; whoever walks by keyboard goes on here.
+  const isThere = path.slice(currentPortal.length + 1).replace(/^$/, '/') === to || path === to;
+  // A new screen takes the focus, so the card takes it back for keyboard users.
   // biome-ignore lint/correctness/useExhaustiveDependencies: at each step and at each screen
   useEffect(() => card.current?.focus({ preventScroll: true }), [at, path]);
   function go(next: number): void {
-    const address = of[next];
+    const address = stepNames[next];
     if (address === undefined) return;
     tour.go(next);
     void navigate({ to: address });
@@ -63,7 +63,7 @@ function Card({
       onKeyDown={onKeyDown}
     >
       <div className="sy-tour-head">
-        <span>{t('count', { at: at + 1, of: of.length })}</span>
+        <span>{t('count', { at: at + 1, of: stepNames.length })}</span>
         <ActionIcon variant="subtle" color="gray" aria-label={t('end')} onClick={tour.end}>
           <Icon name="close" size={16} />
         </ActionIcon>
@@ -71,7 +71,7 @@ function Card({
       <h2 id={title}>{t(`steps.${word}.title`)}</h2>
       <p>{t(`steps.${word}.text`)}</p>
       <div className="sy-tour-bar" aria-hidden="true">
-        <i style={{ width: `${((at + 1) / of.length) * 100}%` }} />
+        <i style={{ width: `${((at + 1) / stepNames.length) * 100}%` }} />
       </div>
       <div className="sy-tour-buttons">
         {!isThere && (
@@ -82,7 +82,7 @@ function Card({
         <Button variant="default" size="xs" disabled={at === 0} onClick={() => go(at - 1)}>
           {t('previous')}
         </Button>
-        {at < of.length - 1 ? (
+        {at < stepNames.length - 1 ? (
           <Button size="xs" onClick={() => go(at + 1)}>
             {t('next')}
           </Button>

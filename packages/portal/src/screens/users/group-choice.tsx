@@ -1,12 +1,12 @@
-/** The groups of an organisation or merchant, with what each of them is for. */
+/** Selects groups, with the permissions of each group. */
 import { Checkbox } from '@mantine/core';
 import type { Group } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Loading } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useGroupsAddress } from './users-url.ts';
+import { useGroupsUrl } from './users-url.ts';
 import './users.css';
 
 export function GroupChoice({
@@ -21,12 +21,12 @@ export function GroupChoice({
   readonly onChange: (groups: readonly string[]) => void;
 }) {
   const t = useTranslate('users');
-  const address = useGroupsAddress();
+  const address = useGroupsUrl();
   const groups = useQuery({
     queryKey: ['groups', entityId],
     queryFn: ({ signal }) => api.get<{ items: Group[] }>(address, { query: { entityId }, signal }),
   });
-  if (groups.error !== null) return <Problem fault={groups.error} />;
+  if (groups.error !== null) return <ErrorMessage fault={groups.error} />;
   if (groups.data === undefined) return <Loading lines={4} />;
   return (
     <Checkbox.Group

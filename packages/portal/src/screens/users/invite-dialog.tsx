@@ -1,58 +1,58 @@
-/** Invites somebody: he is sent a link with which he sets his password. */
+/** The dialog that invites a user; the user gets a link to set a password. */
 import { Select, TextInput } from '@mantine/core';
 import type { UserView } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
-import { useNames } from '../../components/values/entity-name.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
+import { useEntityNames } from '../../components/values/entity-name.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
 import { GroupChoice } from './group-choice.tsx';
-import { useUsersAddress } from './users-url.ts';
+import { useUsersUrl } from './users-url.ts';
 
 const texts = ['username', 'email', 'givenName', 'familyName'] as const;
 type Draft = Readonly<Record<(typeof texts)[number], string>>;
 const nothing: Draft = { username: '', email: '', givenName: '', familyName: '' };
-const shownFields = [...texts, 'entityId', 'scope', 'groups'];
+const inlineErrorFields = [...texts, 'entityId', 'scope', 'groups'];
 
-export function Invite({ onClose }: { readonly onClose: () => void }) {
+export function InviteDialog({ onClose }: { readonly onClose: () => void }) {
   const t = useTranslate('users');
-  const address = useUsersAddress();
+  const address = useUsersUrl();
   const navigate = useNavigate();
   const { organizationId, organizationName, merchantId } = useSession();
-  const merchants = useNames('merchants', merchantId === undefined).data;
+  const merchants = useEntityNames('merchants', merchantId === undefined).data;
   const [draft, setDraft] = useState(nothing);
   const [entityId, setEntityId] = useState(merchantId ?? organizationId);
   const [groups, setGroups] = useState<readonly string[]>([]);
   const [fault, setFault] = useState<unknown>(undefined);
-  const faults = faultsByField(fault);
-  const given = Object.fromEntries(
+  const faults = errorsByField(fault);
+  const filledTexts = Object.fromEntries(
     Object.entries(draft).flatMap(([name, value]) =>
       value.trim() === '' ? [] : [[name, value.trim()]],
     ),
   );
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={t('invite.title')}
       confirm={t('invite.do')}
       isDisabled={draft.username.trim() === '' || draft.email.trim() === ''}
-      shownFields={shownFields}
+      inlineErrorFields={inlineErrorFields}
       onFault={setFault}
       run={(idempotencyKey) =>
         api.post<UserView>(address, {
-          body: { ...given, entityId, scope: entityId, groups },
+          body: { ...filledTexts, entityId, scope: entityId, groups },
           idempotencyKey,
         })
       }
       onDone={({ userId }) => {
-        forgetLists('["users"');
-        notify(t('invite.done'));
+        discardLists('["users"');
+        showToast(t('invite.done'));
         onClose();
         void navigate({ to: `/users/${userId}` });
       }}
@@ -82,7 +82,7 @@ export function Invite({ onClose }: { readonly onClose: () => void }) {
         error={faults['groups']}
         onChange={setGroups}
       />
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }
 
@@ -96,7 +96,7 @@ function Person({
   readonly onChange: (draft: Draft) => void;
 }) {
   const t = useTranslate('users');
-  return texts.map((name, place) => (
+  return texts.map((name, index) => (
     <TextInput
       key={name}
       label={t(name)}
@@ -104,7 +104,7 @@ function Person({
       type={name === 'email' ? 'email' : 'text'}
       autoComplete="off"
       maxLength={254}
-      data-autofocus={place === 0}
+      data-autofocus={index === 0}
       value={draft[name]}
       error={faults[name]}
       onChange={({ currentTarget: { value } }) => onChange({ ...draft, [name]: value })}

@@ -1,4 +1,4 @@
-/** The people of the organisation or of the merchant, and the invitation of another one. */
+/** The list of users, with an invitation. */
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { Icon } from '../../components/icon.tsx';
@@ -6,8 +6,8 @@ import { Page } from '../../components/layout/page.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { Invite } from './invite-dialog.tsx';
+import { useHasPermission } from '../../session/use-session.ts';
+import { InviteDialog } from './invite-dialog.tsx';
 import { UsersTable } from './users-table.tsx';
 
 const filterNames = ['username', 'status'] as const;
@@ -15,7 +15,7 @@ const statuses = ['activated', 'deactivated'];
 
 export default function Users() {
   const t = useTranslate('users');
-  const mayInvite = useCan('um.write');
+  const mayInvite = useHasPermission('um.write');
   const [values, change] = useFilters(filterNames);
   const [isInviting, setInviting] = useState(false);
   const invite = (
@@ -39,7 +39,7 @@ export default function Users() {
         onChange={change}
       />
       <UsersTable listKey={['users', values]} query={values} isWhole />
-      {isInviting && <Invite onClose={() => setInviting(false)} />}
+      {isInviting && <InviteDialog onClose={() => setInviting(false)} />}
     </Page>
   );
 }

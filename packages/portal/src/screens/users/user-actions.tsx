@@ -1,43 +1,43 @@
-/** What an administrator may do with a person: let in or keep out, and begin anew with the proofs. */
+/** The actions on a user: activate, deactivate, reset the password or the second factor. */
 import type { UserView } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { VerbMenu } from '../../components/action-menu.tsx';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ActionMenu } from '../../components/action-menu.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { useUsersAddress } from './users-url.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { useUsersUrl } from './users-url.ts';
 
-type Verb = 'activate' | 'deactivate' | 'password' | 'factor';
+type UserAction = 'activate' | 'deactivate' | 'password' | 'factor';
 
 export function UserActions({ user }: { readonly user: UserView }) {
   const t = useTranslate('users');
   const client = useQueryClient();
-  const address = `${useUsersAddress()}/${user.userId}`;
-  const [verb, setVerb] = useState<Verb | undefined>(undefined);
-  const changes: Readonly<Record<Verb, () => Promise<unknown>>> = {
+  const address = `${useUsersUrl()}/${user.userId}`;
+  const [verb, setVerb] = useState<UserAction | undefined>(undefined);
+  const changes: Readonly<Record<UserAction, () => Promise<unknown>>> = {
     activate: () => api.put(`${address}/status`, { body: { status: 'activated' } }),
     deactivate: () => api.put(`${address}/status`, { body: { status: 'deactivated' } }),
     password: () => api.post(`${address}/reset-password`, { body: {} }),
     factor: () => api.post(`${address}/reset-second-factor`, { body: {} }),
   };
-  const verbs: readonly Verb[] = [
+  const verbs: readonly UserAction[] = [
     user.status === 'activated' ? 'deactivate' : 'activate',
     'password',
     ...(user.secondFactor === 'On' ? (['factor'] as const) : []),
   ];
   return (
     <>
-      <VerbMenu
+      <ActionMenu
         label={t('actions')}
-        verbs={verbs}
+        actions={verbs}
         textOf={(each) => t(`${each}.do`)}
         onChoose={setVerb}
       />
       {verb !== undefined && (
-        <ConfirmAction
+        <ConfirmDialog
           isOpen
           isDangerous={verb === 'deactivate' || verb === 'factor'}
           onClose={() => setVerb(undefined)}
@@ -45,15 +45,15 @@ export function UserActions({ user }: { readonly user: UserView }) {
           confirm={t(`${verb}.do`)}
           run={changes[verb]}
           onDone={() => {
-            notify(t(`${verb}.done`));
+            showToast(t(`${verb}.done`));
             setVerb(undefined);
-            forgetLists('["users"');
+            discardLists('["users"');
             void client.invalidateQueries({ queryKey: ['user', user.userId] });
             void client.invalidateQueries({ queryKey: ['user-sessions', user.userId] });
           }}
         >
           <p className="sy-dialogue-text">{t(`${verb}.text`, { name: user.username })}</p>
-        </ConfirmAction>
+        </ConfirmDialog>
       )}
     </>
   );

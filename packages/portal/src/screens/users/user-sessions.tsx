@@ -1,23 +1,23 @@
-/** Where a person is signed in, and the end of it. */
+/** The sessions of a user, and their end. */
 import { Button, Table } from '@mantine/core';
 import type { UserSession } from '@switchyard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
-import { Name, Time } from '../../components/values/values.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { useUsersAddress } from './users-url.ts';
+import { useHasPermission } from '../../session/use-session.ts';
+import { useUsersUrl } from './users-url.ts';
 
-export function Sessions({ userId }: { readonly userId: string }) {
+export function UserSessions({ userId }: { readonly userId: string }) {
   const t = useTranslate('users');
   const client = useQueryClient();
-  const mayEnd = useCan('um.write');
-  const address = `${useUsersAddress()}/${userId}/sessions`;
+  const mayEnd = useHasPermission('um.write');
+  const address = `${useUsersUrl()}/${userId}/sessions`;
   const [isEnding, setEnding] = useState(false);
   const queryKey = ['user-sessions', userId];
   const { data, error, refetch } = useQuery({
@@ -36,13 +36,13 @@ export function Sessions({ userId }: { readonly userId: string }) {
       {...(mayEnd && items.length > 0 ? { actions: end } : {})}
       flush
     >
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={3} />}
       {data !== undefined && items.length === 0 && (
         <EmptyState icon="key" title={t('sessions.none')} />
       )}
       {items.length > 0 && <SessionTable sessions={items} />}
-      <ConfirmAction
+      <ConfirmDialog
         isOpen={isEnding}
         isDangerous
         onClose={() => setEnding(false)}
@@ -51,12 +51,12 @@ export function Sessions({ userId }: { readonly userId: string }) {
         run={() => api.delete(address)}
         onDone={() => {
           setEnding(false);
-          notify(t('sessions.ended'));
+          showToast(t('sessions.ended'));
           void client.invalidateQueries({ queryKey });
         }}
       >
         <p className="sy-dialogue-text">{t('sessions.endText')}</p>
-      </ConfirmAction>
+      </ConfirmDialog>
     </Panel>
   );
 }
@@ -78,13 +78,13 @@ function SessionTable({ sessions }: { readonly sessions: readonly UserSession[] 
           <Table.Tr key={sessionId}>
             <Table.Td>{t(`sessions.kinds.${kind}`)}</Table.Td>
             <Table.Td>
-              <Name>{clientIds.join(', ')}</Name>
+              <TruncatedName>{clientIds.join(', ')}</TruncatedName>
             </Table.Td>
             <Table.Td>
-              <Time at={signedInAt} />
+              <DateTime at={signedInAt} />
             </Table.Td>
             <Table.Td>
-              <Time at={lastSeenAt} />
+              <DateTime at={lastSeenAt} />
             </Table.Td>
           </Table.Tr>
         ))}

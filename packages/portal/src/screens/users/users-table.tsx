@@ -1,18 +1,18 @@
-/** People who can sign in, in one table: of the organisation, or of a merchant. */
+/** The table of users, of the organisation or of a merchant. */
 import type { UserView } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
 import { EmptyState } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
-import { useUsersAddress } from './users-url.ts';
+import type { RowsPage } from '../../table/row-store.ts';
+import { useUsersUrl } from './users-url.ts';
 
-/** `019…_org_admin` is `org_admin`. */
-export const groupOf = (name: string): string => name.slice(name.indexOf('_') + 1);
+/** `019…_org_admin` becomes `org_admin`. */
+export const groupRoleOf = (name: string): string => name.slice(name.indexOf('_') + 1);
 
-export const nameOf = ({ givenName, familyName }: UserView): string | undefined =>
+export const userName = ({ givenName, familyName }: UserView): string | undefined =>
   [givenName, familyName].filter((part) => part !== undefined).join(' ') || undefined;
 
 function columnsOf(t: Translate, isWhole: boolean): Column<UserView>[] {
@@ -26,22 +26,33 @@ function columnsOf(t: Translate, isWhole: boolean): Column<UserView>[] {
     id: 'created',
     header: t('created'),
     width: '10.5rem',
-    cell: ({ createdAt }) => <Time at={createdAt} />,
+    cell: ({ createdAt }) => <DateTime at={createdAt} />,
   };
   return [
     {
       id: 'username',
       header: t('username'),
-      narrow: 'lead',
-      cell: ({ username }) => <Name>{username}</Name>,
+      cardPosition: 'lead',
+      cell: ({ username }) => <TruncatedName>{username}</TruncatedName>,
     },
-    { id: 'name', header: t('name'), cell: (user) => <Name>{nameOf(user)}</Name> },
-    { id: 'email', header: t('email'), narrow: 'sub', cell: ({ email }) => <Name>{email}</Name> },
+    {
+      id: 'name',
+      header: t('name'),
+      cell: (user) => <TruncatedName>{userName(user)}</TruncatedName>,
+    },
+    {
+      id: 'email',
+      header: t('email'),
+      cardPosition: 'sub',
+      cell: ({ email }) => <TruncatedName>{email}</TruncatedName>,
+    },
     {
       id: 'groups',
       header: t('groups'),
       cell: ({ groups }) => (
-        <Name>{groups.map((group) => t(`groupNames.${groupOf(group)}`)).join(', ')}</Name>
+        <TruncatedName>
+          {groups.map((group) => t(`groupNames.${groupRoleOf(group)}`)).join(', ')}
+        </TruncatedName>
       ),
     },
     ...(isWhole ? [factor] : []),
@@ -49,7 +60,7 @@ function columnsOf(t: Translate, isWhole: boolean): Column<UserView>[] {
       id: 'status',
       header: t('status'),
       width: '9rem',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ status }) => <StateBadge state={status}>{t(`statuses.${status}`)}</StateBadge>,
     },
     ...(isWhole ? [created] : []),
@@ -63,11 +74,11 @@ export function UsersTable({
 }: {
   readonly listKey: readonly unknown[];
   readonly query: Readonly<Record<string, string | undefined>>;
-  /** With the second factor and the day on which each came. */
+  /** Adds the columns second factor and creation date. */
   readonly isWhole?: boolean;
 }) {
   const t = useTranslate('users');
-  const address = useUsersAddress();
+  const address = useUsersUrl();
   return (
     <DataTable
       label={t('title')}

@@ -1,27 +1,33 @@
-/** Amount, currency, device and end of a sale: what all ways to pay have in common. */
+/** The fields of a sale: amount, currency, device and result. */
 import { Select } from '@mantine/core';
-import { faultsByField } from '../../api/api-errors.ts';
-import { MoneyField } from '../../components/forms/amount-field.tsx';
+import { errorsByField } from '../../api/api-errors.ts';
+import { AmountField } from '../../components/forms/amount-field.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { type Outcome, outcomes } from './simulated-outcomes.ts';
-import type { Choice } from './use-devices.ts';
-import type { Fields } from './use-sale-input.ts';
+import { type SimulatedOutcome, simulatedOutcomes } from './simulated-outcomes.ts';
+import type { DeviceOption } from './use-devices.ts';
+import type { SaleInput } from './use-sale-input.ts';
 
 const currencies = ['EUR', 'USD', 'JPY'];
 
-export function SaleFields({ order, fault }: { readonly order: Fields; readonly fault?: unknown }) {
+export function SaleFields({
+  order,
+  fault,
+}: {
+  readonly order: SaleInput;
+  readonly fault?: unknown;
+}) {
   const t = useTranslate('virtual-terminal');
   const formats = useFormats();
   const { currency, text, asked, outcome } = order;
   return (
     <>
       <div className="sy-vt-pair">
-        <MoneyField
+        <AmountField
           label={t('amount')}
           text={text}
           currency={currency}
-          error={faultsByField(fault)['amount']}
+          error={errorsByField(fault)['amount']}
           onChange={(next, amount) => {
             order.setText(next);
             order.setAmount(amount);
@@ -45,11 +51,11 @@ export function SaleFields({ order, fault }: { readonly order: Fields; readonly 
           }
           data={[
             { value: '', label: t('outcomes.ok') },
-            ...outcomes.map((value) => ({ value, label: t(`outcomes.${value}`) })),
+            ...simulatedOutcomes.map((value) => ({ value, label: t(`outcomes.${value}`) })),
           ]}
           value={outcome}
           allowDeselect={false}
-          onChange={(value) => order.setOutcome((value ?? '') as Outcome)}
+          onChange={(value) => order.setOutcome((value ?? '') as SimulatedOutcome)}
         />
       )}
     </>
@@ -61,7 +67,7 @@ export function DeviceField({
   value,
   onChange,
 }: {
-  readonly choices: readonly Choice[];
+  readonly choices: readonly DeviceOption[];
   readonly value: string | undefined;
   readonly onChange: (deviceId: string) => void;
 }) {

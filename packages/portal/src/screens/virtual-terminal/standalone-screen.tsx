@@ -1,11 +1,11 @@
-/** The picture of the terminal: what its screen says, the code that it shows, and the way onwards. */
+/** The terminal screen: status, QR code and link to the payment. */
 import type { QrTransaction, Transaction } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
 import { Icon, type IconName } from '../../components/icon.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { DeviceFrame, StillKeys, type Tone } from './terminal-frame.tsx';
-import type { Terminal } from './use-standalone-terminal.ts';
+import { DecorativeKeypad, type ScreenTone, TerminalFrame } from './terminal-frame.tsx';
+import type { StandaloneTerminalState } from './use-standalone-terminal.ts';
 
 function Screen({
   icon,
@@ -30,28 +30,30 @@ function Screen({
   );
 }
 
-const lampsOf: Readonly<Record<Tone, string>> = {
+const lampsOf: Readonly<Record<ScreenTone, string>> = {
   plain: 'Idle',
   busy: 'Busy',
   good: 'Approved',
   bad: 'Declined',
 };
 
-function toneOf({ shown, fault }: Terminal): Tone {
-  if (shown.step === 'ready') return fault === undefined ? 'plain' : 'bad';
-  if (shown.step === 'busy') return 'busy';
-  if (shown.step === 'card') return shown.payment.approved ? 'good' : 'bad';
-  return ended[shown.payment.status] ?? (shown.payment.display === undefined ? 'busy' : 'plain');
+function toneOf({ progress, fault }: StandaloneTerminalState): ScreenTone {
+  if (progress.step === 'ready') return fault === undefined ? 'plain' : 'bad';
+  if (progress.step === 'busy') return 'busy';
+  if (progress.step === 'card') return progress.payment.approved ? 'good' : 'bad';
+  return (
+    ended[progress.payment.status] ?? (progress.payment.display === undefined ? 'busy' : 'plain')
+  );
 }
 
-export function TerminalScreen({ terminal }: { readonly terminal: Terminal }) {
+export function StandaloneScreen({ terminal }: { readonly terminal: StandaloneTerminalState }) {
   const t = useTranslate('virtual-terminal');
-  const { shown } = terminal;
+  const { progress } = terminal;
   const tone = toneOf(terminal);
-  const payment = 'payment' in shown ? shown.payment : undefined;
+  const payment = 'payment' in progress ? progress.payment : undefined;
   return (
     <div className="sy-vt-stand">
-      <DeviceFrame
+      <TerminalFrame
         label={t('terminal')}
         state={lampsOf[tone]}
         screen={
@@ -59,7 +61,7 @@ export function TerminalScreen({ terminal }: { readonly terminal: Terminal }) {
             <Content terminal={terminal} tone={tone} />
           </div>
         }
-        keys={<StillKeys />}
+        keys={<DecorativeKeypad />}
       />
       {payment !== undefined && (
         <Link className="sy-vt-link" to={`/payments/${payment.transactionId}`}>
@@ -71,17 +73,17 @@ export function TerminalScreen({ terminal }: { readonly terminal: Terminal }) {
 }
 
 function Content({
-  terminal: { shown, fault },
+  terminal: { progress, fault },
   tone,
 }: {
-  readonly terminal: Terminal;
-  readonly tone: Tone;
+  readonly terminal: StandaloneTerminalState;
+  readonly tone: ScreenTone;
 }) {
   const t = useTranslate('virtual-terminal');
   const formats = useFormats();
-  if (shown.step === 'card') return <CardEnd payment={shown.payment} />;
-  if (shown.step === 'code') return <Code payment={shown.payment} tone={tone} />;
-  if (shown.step === 'ready') {
+  if (progress.step === 'card') return <CardEnd payment={progress.payment} />;
+  if (progress.step === 'code') return <Code payment={progress.payment} tone={tone} />;
+  if (progress.step === 'ready') {
     const isFine = fault === undefined;
     return (
       <Screen
@@ -90,7 +92,7 @@ function Content({
       />
     );
   }
-  const amount = formats.money(shown.order.amount, shown.order.currency);
+  const amount = formats.money(progress.order.amount, progress.order.currency);
   return <Screen icon="refresh" amount={amount} title={t('screen.busy')} />;
 }
 
@@ -109,7 +111,7 @@ function CardEnd({ payment }: { readonly payment: Transaction }) {
   );
 }
 
-const ended: Readonly<Record<string, Tone>> = {
+const ended: Readonly<Record<string, ScreenTone>> = {
   Completed: 'good',
   Authorized: 'good',
   Declined: 'bad',
@@ -118,7 +120,7 @@ const ended: Readonly<Record<string, Tone>> = {
   Failed: 'bad',
 };
 
-/** Pictures come from a provider: they are shown as pictures alone, in which no script runs. */
+/** Images of a provider are shown only as images, so no script runs. */
 function pictureOf({ display }: QrTransaction): string | undefined {
   if (display?.type === 'image/png') return `data:image/png;base64,${display.data}`;
   if (display?.type !== 'image/svg+xml') return undefined;
@@ -127,7 +129,7 @@ function pictureOf({ display }: QrTransaction): string | undefined {
     : `data:image/svg+xml;base64,${display.data}`;
 }
 
-function Code({ payment, tone }: { readonly payment: QrTransaction; readonly tone: Tone }) {
+function Code({ payment, tone }: { readonly payment: QrTransaction; readonly tone: ScreenTone }) {
   const t = useTranslate('virtual-terminal');
   const words = useTranslate('payments');
   const formats = useFormats();

@@ -1,29 +1,29 @@
-/** Card and QR without a till: the page asks the platform as the device would. */
+/** Card and QR payments without a point of sale; the page calls the API as the device. */
 import { Button, SegmentedControl, TextInput } from '@mantine/core';
 import type { FormEvent } from 'react';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Panel } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { DeviceField, SaleFields } from './sale-fields.tsx';
-import { spaced, testCards } from './simulated-outcomes.ts';
-import { TerminalScreen } from './standalone-screen.tsx';
-import type { Choice } from './use-devices.ts';
-import type { Fields } from './use-sale-input.ts';
-import { useTerminal } from './use-standalone-terminal.ts';
+import { groupCardDigits, testCards } from './simulated-outcomes.ts';
+import { StandaloneScreen } from './standalone-screen.tsx';
+import type { DeviceOption } from './use-devices.ts';
+import type { SaleInput } from './use-sale-input.ts';
+import { useStandaloneTerminal } from './use-standalone-terminal.ts';
 
-export function PlainTerminal({
+export function StandaloneTerminal({
   order,
   method,
   choices,
   deviceId,
 }: {
-  readonly order: Fields;
+  readonly order: SaleInput;
   readonly method: 'Card' | 'Qr';
-  readonly choices: readonly Choice[];
+  readonly choices: readonly DeviceOption[];
   readonly deviceId: string | undefined;
 }) {
   const t = useTranslate('virtual-terminal');
-  const terminal = useTerminal();
+  const terminal = useStandaloneTerminal();
   const isQr = method === 'Qr';
   const isPossible = order.asked !== undefined && !(isQr && deviceId === undefined);
   const canStart = isPossible && !terminal.isBusy;
@@ -40,18 +40,18 @@ export function PlainTerminal({
           <SaleFields order={order} fault={terminal.fault} />
           {isQr ? <QrFields order={order} /> : <CardFields order={order} />}
           <DeviceField choices={choices} value={deviceId} onChange={order.setDevice} />
-          {terminal.fault !== undefined && <Problem fault={terminal.fault} />}
+          {terminal.fault !== undefined && <ErrorMessage fault={terminal.fault} />}
           <Button type="submit" size="md" loading={terminal.isBusy} disabled={!canStart}>
             {t(isQr ? 'showCode' : 'pay')}
           </Button>
         </form>
       </Panel>
-      <TerminalScreen terminal={terminal} />
+      <StandaloneScreen terminal={terminal} />
     </div>
   );
 }
 
-function CardFields({ order }: { readonly order: Fields }) {
+function CardFields({ order }: { readonly order: SaleInput }) {
   const t = useTranslate('virtual-terminal');
   return (
     <>
@@ -67,7 +67,7 @@ function CardFields({ order }: { readonly order: Fields }) {
               onChange={() => order.setCard(number)}
             />
             <strong>{scheme}</strong>
-            <span className="sy-mono">{spaced(number)}</span>
+            <span className="sy-mono">{groupCardDigits(number)}</span>
           </label>
         ))}
       </fieldset>
@@ -84,7 +84,7 @@ function CardFields({ order }: { readonly order: Fields }) {
   );
 }
 
-function QrFields({ order }: { readonly order: Fields }) {
+function QrFields({ order }: { readonly order: SaleInput }) {
   const t = useTranslate('virtual-terminal');
   return (
     <TextInput

@@ -1,12 +1,12 @@
-/** The look of a payment terminal: head with lamps, screen, keys, slot. What it shows and does is given to it. */
+/** The frame of a payment terminal: lights, screen, keys and card slot. */
 import type { KeyboardEvent, ReactNode, RefObject } from 'react';
 import './terminal-frame.css';
 
-export type Tone = 'plain' | 'good' | 'bad' | 'busy';
+export type ScreenTone = 'plain' | 'good' | 'bad' | 'busy';
 const lamps = [1, 2, 3, 4];
 
-/** Three waves, as they stand where cards are tapped. */
-export function Waves({ size = 22 }: { readonly size?: number }) {
+/** The contactless symbol. */
+export function ContactlessSymbol({ size = 22 }: { readonly size?: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 24 24" aria-hidden="true" focusable="false">
       <path
@@ -20,7 +20,7 @@ export function Waves({ size = 22 }: { readonly size?: number }) {
   );
 }
 
-export function DeviceFrame({
+export function TerminalFrame({
   label,
   state,
   screen,
@@ -29,7 +29,7 @@ export function DeviceFrame({
   onKeyDown,
 }: {
   readonly label: string;
-  /** Which lamps are lit. */
+  /** The state of the lights. */
   readonly state: string;
   readonly screen: ReactNode;
   readonly keys: ReactNode;
@@ -52,7 +52,7 @@ export function DeviceFrame({
             <i key={lamp} />
           ))}
         </span>
-        <Waves size={18} />
+        <ContactlessSymbol size={18} />
       </div>
       {screen}
       {keys}
@@ -61,8 +61,8 @@ export function DeviceFrame({
   );
 }
 
-/** Keys that nothing is typed on. */
-export function StillKeys() {
+/** Decorative keys without function. */
+export function DecorativeKeypad() {
   return (
     <div className="sy-pos-keys" aria-hidden="true">
       {[...'1234567890'].map((key) => (

@@ -1,19 +1,19 @@
-/** The places of the merchant where this page can stand in for a terminal. */
+/** The logical devices that the page can act as. */
 import type { PortalTerminalList } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 
 const devicesMost = 200;
 
-export type Choice = { readonly value: string; readonly label: string };
+export type DeviceOption = { readonly value: string; readonly label: string };
 
-export function useDevices() {
+export function useTerminalDevices() {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ['portal-terminals'],
     queryFn: () =>
       api.get<PortalTerminalList>('/portal/terminals', { query: { limit: devicesMost } }),
   });
-  const choices: readonly Choice[] = (data?.items ?? []).map(({ deviceId, name }) => ({
+  const choices: readonly DeviceOption[] = (data?.items ?? []).map(({ deviceId, name }) => ({
     value: deviceId,
     label: name,
   }));

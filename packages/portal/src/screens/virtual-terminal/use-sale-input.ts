@@ -1,31 +1,31 @@
-/** What is asked for, field by field; how it is paid and at which device stand in the address. */
+/** The input values of a sale; the page address contains the method and the device. */
 import { useState } from 'react';
 import { useFilters } from '../../filters/use-filters.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { amountFor, type Outcome, testCards } from './simulated-outcomes.ts';
+import { amountWithOutcome, type SimulatedOutcome, testCards } from './simulated-outcomes.ts';
 
-export const methods = ['Card', 'Qr', 'Nexo'] as const;
-export type Method = (typeof methods)[number];
+export const paymentMethods = ['Card', 'Qr', 'Nexo'] as const;
+export type PaymentMethod = (typeof paymentMethods)[number];
 
-export type Fields = ReturnType<typeof useOrder>;
+export type SaleInput = ReturnType<typeof useSaleInput>;
 
-const isMethod = (text: string | undefined): text is Method =>
-  methods.some((method) => method === text);
+const isMethod = (text: string | undefined): text is PaymentMethod =>
+  paymentMethods.some((method) => method === text);
 
-export function useOrder() {
+export function useSaleInput() {
   const { locale } = useFormats();
   const [{ method, device }, change] = useFilters(['method', 'device']);
   const [currency, setCurrency] = useState('EUR');
   const [text, setText] = useState(locale.startsWith('en') ? '12.50' : '12,50');
   const [amount, setAmount] = useState<number | undefined>(1250);
-  const [outcome, setOutcome] = useState<Outcome>('');
+  const [outcome, setOutcome] = useState<SimulatedOutcome>('');
   const [card, setCard] = useState<string>(testCards[0].number);
   const [isDeferred, setDeferred] = useState(false);
   const [paymentType, setPaymentType] = useState('demopay');
-  const asked = amount === undefined ? undefined : amountFor(amount, outcome);
+  const sentAmount = amount === undefined ? undefined : amountWithOutcome(amount, outcome);
   return {
     method: isMethod(method) ? method : ('Card' as const),
-    setMethod: (next: Method) => change({ method: next === 'Card' ? '' : next }),
+    setMethod: (next: PaymentMethod) => change({ method: next === 'Card' ? '' : next }),
     device,
     setDevice: (next: string) => change({ device: next }),
     currency,
@@ -35,7 +35,7 @@ export function useOrder() {
     setAmount,
     outcome,
     setOutcome,
-    asked,
+    asked: sentAmount,
     card,
     setCard,
     isDeferred,

@@ -1,4 +1,4 @@
-/** The terminal at work: one payment at a time, each with an identifier of its own until it has ended. */
+/** Runs one payment at a time, with its own identifier. */
 
 import {
   defined,
@@ -10,11 +10,11 @@ import { useEffect, useRef, useState } from 'react';
 import { ConnectionError, isProblem } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
 import { nowMs } from '../../session/clock.ts';
-import { newId } from '../../session/random-values.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { expiryAt } from './card-expiry.ts';
+import { newUuid } from '../../session/random-values.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { testCardExpiry } from './card-expiry.ts';
 
-export type Order = {
+export type SaleOrder = {
   readonly method: 'Card' | 'Qr';
   readonly amount: number;
   readonly currency: string;
@@ -24,24 +24,24 @@ export type Order = {
   readonly deviceId: string | undefined;
 };
 
-export type Shown =
+export type TerminalProgress =
   | { readonly step: 'ready' }
-  | { readonly step: 'busy'; readonly order: Order }
+  | { readonly step: 'busy'; readonly order: SaleOrder }
   | { readonly step: 'card'; readonly payment: Transaction }
   | { readonly step: 'code'; readonly payment: QrTransaction };
 
-export type Terminal = {
-  readonly shown: Shown;
+export type StandaloneTerminalState = {
+  readonly progress: TerminalProgress;
   readonly isBusy: boolean;
   readonly fault: unknown;
-  start(order: Order): void;
+  start(order: SaleOrder): void;
 };
 
 const waitSeconds = 20;
 const waitLimitMs = 30_000;
 
-function sell(order: Order, clientTransactionId: string): Promise<Transaction> {
-  const { month: expiryMonth, year: expiryYear } = expiryAt(nowMs());
+function sell(order: SaleOrder, clientTransactionId: string): Promise<Transaction> {
+  const { month: expiryMonth, year: expiryYear } = testCardExpiry(nowMs());
   const { amount, currency, card, isDeferred, deviceId } = order;
   return api.post<Transaction>('/payment/v1/transactions/process', {
     body: {
@@ -56,11 +56,11 @@ function sell(order: Order, clientTransactionId: string): Promise<Transaction> {
   });
 }
 
-/** In the demo the platform lets a merchant's user stand in for a device of the merchant. */
+/** In the demo, a user of a merchant can act as a device of that merchant. */
 const asDevice = (deviceId: string | undefined): Record<string, string> =>
   defined({ 'x-switchyard-device': deviceId });
 
-function askForCode(order: Order, clientTransactionId: string): Promise<QrTransaction> {
+function askForCode(order: SaleOrder, clientTransactionId: string): Promise<QrTransaction> {
   const { amount, currency, paymentType, deviceId } = order;
   return api.post<QrTransaction>('/qrcode-payment/v1/transactions', {
     headers: asDevice(deviceId),
@@ -73,7 +73,7 @@ function askForCode(order: Order, clientTransactionId: string): Promise<QrTransa
   });
 }
 
-/** Until it has ended, or nobody looks any more. */
+/** Polls until the payment has ended or the page is closed. */
 async function follow(
   { transactionId, deviceId }: QrTransaction,
   signal: AbortSignal,
@@ -94,44 +94,46 @@ async function follow(
   }
 }
 
-export function useTerminal(): Terminal {
-  const [shown, setShown] = useState<Shown>({ step: 'ready' });
+export function useStandaloneTerminal(): StandaloneTerminalState {
+  const [progress, setProgress] = useState<TerminalProgress>({ step: 'ready' });
   const [fault, setFault] = useState<unknown>(undefined);
   const isRunning = useRef(false);
-  /** Kept where no answer came: the same sale again is the same sale. */
-  const unanswered = useRef<{ readonly id: string; readonly of: string } | undefined>(undefined);
+  /** The identifier of a sale without response; the same order uses it again. */
+  const unanswered = useRef<{ readonly id: string; readonly orderKey: string } | undefined>(
+    undefined,
+  );
   const following = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => following.current?.abort(), []);
 
-  async function run(order: Order): Promise<void> {
+  async function run(order: SaleOrder): Promise<void> {
     following.current?.abort();
     setFault(undefined);
-    setShown({ step: 'busy', order });
-    const of = JSON.stringify(order);
-    const id = unanswered.current?.of === of ? unanswered.current.id : newId();
-    unanswered.current = { id, of };
+    setProgress({ step: 'busy', order });
+    const orderKey = JSON.stringify(order);
+    const id = unanswered.current?.orderKey === orderKey ? unanswered.current.id : newUuid();
+    unanswered.current = { id, orderKey };
     try {
       if (order.method === 'Card') {
-        setShown({ step: 'card', payment: await sell(order, id) });
+        setProgress({ step: 'card', payment: await sell(order, id) });
       } else {
         const payment = await askForCode(order, id);
-        setShown({ step: 'code', payment });
+        setProgress({ step: 'code', payment });
         watch(payment);
       }
       unanswered.current = undefined;
-      forgetLists('["payments"');
-      forgetLists('["qr-payments"');
+      discardLists('["payments"');
+      discardLists('["qr-payments"');
     } catch (error) {
       if (isProblem(error)) unanswered.current = undefined;
       setFault(error);
-      setShown({ step: 'ready' });
+      setProgress({ step: 'ready' });
     }
   }
 
   function watch(payment: QrTransaction): void {
     const control = new AbortController();
     following.current = control;
-    follow(payment, control.signal, (next) => setShown({ step: 'code', payment: next })).catch(
+    follow(payment, control.signal, (next) => setProgress({ step: 'code', payment: next })).catch(
       (error: unknown) => {
         if (!control.signal.aborted && !(error instanceof ConnectionError)) setFault(error);
       },
@@ -139,8 +141,8 @@ export function useTerminal(): Terminal {
   }
 
   return {
-    shown,
-    isBusy: shown.step === 'busy',
+    progress,
+    isBusy: progress.step === 'busy',
     fault,
     start(order) {
       if (isRunning.current) return;

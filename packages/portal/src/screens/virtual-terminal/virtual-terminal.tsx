@@ -1,23 +1,28 @@
-/** A terminal in the page, in the demo: takes a test card, shows a code, or is paid at from a till. */
+/** The virtual terminal of the demo: card payment, QR code, or point of sale and terminal. */
 import { SegmentedControl } from '@mantine/core';
 import { lazy, Suspense } from 'react';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Page } from '../../components/layout/page.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { DeviceField, SaleFields } from './sale-fields.tsx';
-import { PlainTerminal } from './standalone-terminal.tsx';
-import { useDevices } from './use-devices.ts';
-import { type Fields, type Method, methods, useOrder } from './use-sale-input.ts';
+import { StandaloneTerminal } from './standalone-terminal.tsx';
+import { useTerminalDevices } from './use-devices.ts';
+import {
+  type PaymentMethod,
+  paymentMethods,
+  type SaleInput,
+  useSaleInput,
+} from './use-sale-input.ts';
 import './virtual-terminal.css';
 
 const NexoStation = lazy(() => import('./nexo/nexo-demo.tsx'));
 
-type Devices = ReturnType<typeof useDevices>;
+type Devices = ReturnType<typeof useTerminalDevices>;
 
 export default function VirtualTerminal() {
   const t = useTranslate('virtual-terminal');
-  const order = useOrder();
-  const devices = useDevices();
+  const order = useSaleInput();
+  const devices = useTerminalDevices();
   const { method } = order;
   const deviceId = order.device ?? devices.choices[0]?.value;
   return (
@@ -29,15 +34,15 @@ export default function VirtualTerminal() {
           className="sy-vt-method"
           aria-label={t('method')}
           value={method}
-          onChange={(value) => order.setMethod(value as Method)}
-          data={methods.map((value) => ({ value, label: t(`methods.${value}`) }))}
+          onChange={(value) => order.setMethod(value as PaymentMethod)}
+          data={paymentMethods.map((value) => ({ value, label: t(`methods.${value}`) }))}
         />
       }
     >
       {method === 'Nexo' ? (
         <Nexo order={order} devices={devices} deviceId={deviceId} />
       ) : (
-        <PlainTerminal
+        <StandaloneTerminal
           key={method}
           order={order}
           method={method}
@@ -54,14 +59,14 @@ function Nexo({
   devices: { choices, error, isPending, refetch },
   deviceId,
 }: {
-  readonly order: Fields;
+  readonly order: SaleInput;
   readonly devices: Devices;
   readonly deviceId: string | undefined;
 }) {
   const t = useTranslate('virtual-terminal');
   const { asked: amount, currency } = order;
   if (isPending) return <Loading />;
-  if (error !== null) return <Problem fault={error} onRetry={() => void refetch()} />;
+  if (error !== null) return <ErrorMessage fault={error} onRetry={() => void refetch()} />;
   if (deviceId === undefined) {
     return (
       <EmptyState icon="terminal" title={t('nexo.noDevice')}>
@@ -74,7 +79,7 @@ function Nexo({
       <NexoStation
         key={deviceId}
         deviceId={deviceId}
-        asked={amount === undefined ? undefined : { amount, currency }}
+        enteredAmount={amount === undefined ? undefined : { amount, currency }}
         fields={
           <>
             <SaleFields order={order} />

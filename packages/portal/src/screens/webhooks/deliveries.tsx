@@ -1,16 +1,16 @@
-/** What was sent, and what became of it: the newest first, by endpoint, state and event. */
+/** The list of webhook deliveries, newest first. */
 import type { WebhookDelivery } from '@switchyard/contract';
 import { api } from '../../api/client.ts';
 import { EmptyState, Page } from '../../components/layout/page.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { FilterBar } from '../../filters/filter-bar.tsx';
 import { useFilters } from '../../filters/use-filters.ts';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
+import type { RowsPage } from '../../table/row-store.ts';
 import { AttemptText, DeliveryBadge } from './delivery-badges.tsx';
-import { deliveriesAddress, useEndpoints } from './webhook-queries.ts';
+import { deliveriesUrl, useEndpoints } from './webhook-queries.ts';
 import './webhooks.css';
 
 const filterNames = ['eventId', 'endpointId', 'status'] as const;
@@ -22,24 +22,29 @@ function columnsOf(
   count: (value: number) => string,
 ): Column<WebhookDelivery>[] {
   return [
-    { id: 'type', header: t('type'), narrow: 'lead', cell: ({ type }) => <Name>{type}</Name> },
+    {
+      id: 'type',
+      header: t('type'),
+      cardPosition: 'lead',
+      cell: ({ type }) => <TruncatedName>{type}</TruncatedName>,
+    },
     {
       id: 'endpoint',
       header: t('endpoint'),
-      cell: ({ endpointId }) => <Name>{urls.get(endpointId) ?? endpointId}</Name>,
+      cell: ({ endpointId }) => <TruncatedName>{urls.get(endpointId) ?? endpointId}</TruncatedName>,
     },
     {
       id: 'status',
       header: t('status'),
       width: '9rem',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: ({ status }) => <DeliveryBadge status={status} />,
     },
     {
       id: 'answer',
       header: t('lastAnswer'),
       width: '14rem',
-      narrow: 'subtrail',
+      cardPosition: 'subtrail',
       cell: ({ lastAttempt }) => <AttemptText attempt={lastAttempt} />,
     },
     {
@@ -53,14 +58,14 @@ function columnsOf(
       id: 'next',
       header: t('next'),
       width: '10.5rem',
-      cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} />,
+      cell: ({ nextAttemptAt }) => <DateTime at={nextAttemptAt} />,
     },
     {
       id: 'created',
       header: t('created'),
       width: '10.5rem',
-      narrow: 'sub',
-      cell: ({ createdAt }) => <Time at={createdAt} />,
+      cardPosition: 'sub',
+      cell: ({ createdAt }) => <DateTime at={createdAt} />,
     },
   ];
 }
@@ -75,7 +80,7 @@ export default function Deliveries() {
     <Page
       title={t('deliveries.title')}
       lead={t('deliveries.lead')}
-      back={{ to: '/webhooks', label: t('title') }}
+      backLink={{ to: '/webhooks', label: t('title') }}
       fill
     >
       <FilterBar
@@ -102,7 +107,7 @@ export default function Deliveries() {
         label={t('deliveries.title')}
         listKey={['deliveries', values]}
         read={(cursor, signal) =>
-          api.get<RowsPage<WebhookDelivery>>(deliveriesAddress, {
+          api.get<RowsPage<WebhookDelivery>>(deliveriesUrl, {
             query: { ...values, cursor, limit: 200 },
             signal,
           })

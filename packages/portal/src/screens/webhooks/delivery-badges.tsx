@@ -1,23 +1,23 @@
-/** What lists and pages of deliveries have in common. */
+/** Shared badges of deliveries and attempts. */
 import type { WebhookDelivery } from '@switchyard/contract';
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 
-export type Attempt = NonNullable<WebhookDelivery['lastAttempt']>;
+export type DeliveryAttempt = NonNullable<WebhookDelivery['lastAttempt']>;
 
 export function DeliveryBadge({ status }: Pick<WebhookDelivery, 'status'>) {
   const t = useTranslate('webhooks');
   return <StateBadge state={status}>{t(`deliveryStatuses.${status}`)}</StateBadge>;
 }
 
-function toneOf({ status }: Attempt): Tone {
+function toneOf({ status }: DeliveryAttempt): Tone {
   if (status === undefined) return 'bad';
   return status >= 200 && status < 300 ? 'good' : 'bad';
 }
 
-/** `200 · 31 ms`, or why there was no answer. */
-export function AttemptText({ attempt }: { readonly attempt: Attempt | undefined }) {
+/** `200 · 31 ms`, or the reason for the missing response. */
+export function AttemptText({ attempt }: { readonly attempt: DeliveryAttempt | undefined }) {
   const t = useTranslate('webhooks');
   const formats = useFormats();
   if (attempt === undefined) return <span aria-hidden="true">–</span>;

@@ -1,49 +1,55 @@
-/** One delivery: the bytes that are sent, each try with its answer, and sending it once more. */
+/** The page of a delivery: request, attempts and resend. */
 import { Button } from '@mantine/core';
 import type { WebhookDeliveryDetail } from '@switchyard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { useParam } from '../../app/url-params.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { Problem } from '../../components/layout/error-message.tsx';
-import { EmptyState, Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
-import { CodeBlock, readable } from '../../components/values/code-block.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
+import {
+  DescriptionList,
+  EmptyState,
+  Loading,
+  Page,
+  Panel,
+} from '../../components/layout/page.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
+import { CodeBlock, indentJson } from '../../components/values/code-block.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { type Attempt, AttemptText, DeliveryBadge } from './delivery-badges.tsx';
-import { deliveriesAddress, useEndpoints } from './webhook-queries.ts';
+import { useHasPermission } from '../../session/use-session.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { AttemptText, type DeliveryAttempt, DeliveryBadge } from './delivery-badges.tsx';
+import { deliveriesUrl, useEndpoints } from './webhook-queries.ts';
 import './webhooks.css';
 
 const askAgainMs = 1_500;
 
 export default function Delivery() {
   const t = useTranslate('webhooks');
-  const deliveryId = useParam('deliveryId');
-  const mayWrite = useCan('hook.write');
+  const deliveryId = usePathParam('deliveryId');
+  const mayWrite = useHasPermission('hook.write');
   const { data, error, refetch } = useQuery({
     queryKey: ['delivery', deliveryId],
     queryFn: ({ signal }) =>
-      api.get<WebhookDeliveryDetail>(`${deliveriesAddress}/${deliveryId}`, {
+      api.get<WebhookDeliveryDetail>(`${deliveriesUrl}/${deliveryId}`, {
         signal,
         isBackground: true,
       }),
     refetchInterval: ({ state }) => (state.data?.status === 'Pending' ? askAgainMs : false),
   });
-  const back = { to: '/webhooks/deliveries', label: t('deliveries.title') };
+  const backLink = { to: '/webhooks/deliveries', label: t('deliveries.title') };
   if (data === undefined) {
     return (
-      <Page title={t('delivery')} back={back}>
+      <Page title={t('delivery')} backLink={backLink}>
         {error === null ? (
           <Loading lines={8} />
         ) : (
-          <Problem fault={error} onRetry={() => void refetch()} />
+          <ErrorMessage fault={error} onRetry={() => void refetch()} />
         )}
       </Page>
     );
@@ -52,10 +58,10 @@ export default function Delivery() {
     <Page
       title={data.type}
       aside={<DeliveryBadge status={data.status} />}
-      back={back}
+      backLink={backLink}
       {...(mayWrite ? { actions: <Resend delivery={data} /> } : {})}
     >
-      {error !== null && <Problem fault={error} />}
+      {error !== null && <ErrorMessage fault={error} />}
       <About delivery={data} />
       <div className="sy-hook-columns">
         <Sent delivery={data} />
@@ -71,7 +77,7 @@ function About({ delivery }: { readonly delivery: WebhookDeliveryDetail }) {
   const url = useEndpoints().data?.items.find((each) => each.endpointId === endpointId)?.url;
   return (
     <Panel>
-      <Facts
+      <DescriptionList
         items={[
           [
             t('endpoint'),
@@ -82,19 +88,19 @@ function About({ delivery }: { readonly delivery: WebhookDeliveryDetail }) {
           [
             t('event'),
             position === undefined ? (
-              <CopyText key="event" text={eventId} label={t('event')} />
+              <CopyableText key="event" text={eventId} label={t('event')} />
             ) : (
               <Link key="event" to={`/events/${position}`} className="sy-hook-link sy-broken">
                 {eventId}
               </Link>
             ),
           ],
-          [t('created'), <Time key="created" at={createdAt} />],
+          [t('created'), <DateTime key="created" at={createdAt} />],
           [
             t('next'),
-            nextAttemptAt === undefined ? undefined : <Time key="n" at={nextAttemptAt} />,
+            nextAttemptAt === undefined ? undefined : <DateTime key="n" at={nextAttemptAt} />,
           ],
-          [t('identifier'), <CopyText key="id" text={deliveryId} label={t('identifier')} />],
+          [t('identifier'), <CopyableText key="id" text={deliveryId} label={t('identifier')} />],
         ]}
       />
     </Panel>
@@ -117,15 +123,15 @@ function Sent({ delivery: { body, eventId } }: { readonly delivery: WebhookDeliv
         {body === undefined ? (
           <p className="sy-hook-hint">{t('sent.forgotten')}</p>
         ) : (
-          <CodeBlock text={readable(body)} label={t('sent.body')} isTall />
+          <CodeBlock text={indentJson(body)} label={t('sent.body')} isTall />
         )}
       </div>
     </Panel>
   );
 }
 
-/** The newest first: it is what somebody comes for. */
-function Attempts({ log }: { readonly log: readonly Attempt[] }) {
+/** The newest attempt first. */
+function Attempts({ log }: { readonly log: readonly DeliveryAttempt[] }) {
   const t = useTranslate('webhooks');
   if (log.length === 0) {
     return (
@@ -141,10 +147,10 @@ function Attempts({ log }: { readonly log: readonly Attempt[] }) {
           <li key={attempt.at}>
             <div className="sy-hook-log-head">
               <AttemptText attempt={attempt} />
-              <Time at={attempt.at} exact />
+              <DateTime at={attempt.at} exact />
             </div>
             {attempt.answer !== undefined && attempt.answer !== '' && (
-              <CodeBlock text={readable(attempt.answer)} label={t('answer')} />
+              <CodeBlock text={indentJson(attempt.answer)} label={t('answer')} />
             )}
           </li>
         ))}
@@ -162,24 +168,24 @@ function Resend({ delivery: { deliveryId, type } }: { readonly delivery: Webhook
       <Button leftSection={<Icon name="refresh" size={15} />} onClick={() => setAsking(true)}>
         {t('resend.do')}
       </Button>
-      <ConfirmAction
+      <ConfirmDialog
         isOpen={isAsking}
         onClose={() => setAsking(false)}
         title={t('resend.title')}
         confirm={t('resend.do')}
         run={(idempotencyKey) =>
-          api.post(`${deliveriesAddress}/${deliveryId}/resend`, { body: {}, idempotencyKey })
+          api.post(`${deliveriesUrl}/${deliveryId}/resend`, { body: {}, idempotencyKey })
         }
         onDone={() => {
           setAsking(false);
-          notify(t('resend.done'));
-          forgetLists('["deliveries"');
+          showToast(t('resend.done'));
+          discardLists('["deliveries"');
           void client.invalidateQueries({ queryKey: ['delivery', deliveryId] });
           void client.invalidateQueries({ queryKey: ['recent-deliveries'] });
         }}
       >
         <p className="sy-dialogue-text">{t('resend.text', { type })}</p>
-      </ConfirmAction>
+      </ConfirmDialog>
     </>
   );
 }

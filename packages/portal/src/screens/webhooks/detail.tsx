@@ -1,35 +1,35 @@
-/** One endpoint: what it is told of, how it fares, its keys, and the last that was sent to it. */
+/** The page of a webhook endpoint: events, status, keys and latest deliveries. */
 import type { WebhookEndpoint } from '@switchyard/contract';
-import { useParam } from '../../app/url-params.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { usePathParam } from '../../app/url-params.ts';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { Note } from '../../components/layout/note.tsx';
-import { Facts, Loading, Page, Panel } from '../../components/layout/page.tsx';
-import { CopyText } from '../../components/values/copy-text.tsx';
+import { DescriptionList, Loading, Page, Panel } from '../../components/layout/page.tsx';
+import { CopyableText } from '../../components/values/copy-text.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { useCan, useFormats } from '../../session/use-session.ts';
+import { useFormats, useHasPermission } from '../../session/use-session.ts';
 import { EndpointActions } from './endpoint-actions.tsx';
 import { EndpointBadge } from './endpoint-badge.tsx';
-import { standingOf } from './endpoint-status.ts';
-import { eventsText } from './list.tsx';
+import { endpointStatus } from './endpoint-status.ts';
+import { eventTypesText } from './list.tsx';
 import { RecentDeliveries } from './recent-deliveries.tsx';
 import { useEndpoint } from './webhook-queries.ts';
 import './webhooks.css';
 
 export default function EndpointDetail() {
   const t = useTranslate('webhooks');
-  const endpointId = useParam('endpointId');
-  const mayWrite = useCan('hook.write');
+  const endpointId = usePathParam('endpointId');
+  const mayWrite = useHasPermission('hook.write');
   const { data, error, refetch } = useEndpoint(endpointId);
-  const back = { to: '/webhooks', label: t('title') };
+  const backLink = { to: '/webhooks', label: t('title') };
   if (data === undefined) {
     return (
-      <Page title={t('endpoint')} back={back}>
+      <Page title={t('endpoint')} backLink={backLink}>
         {error === null ? (
           <Loading lines={8} />
         ) : (
-          <Problem fault={error} onRetry={() => void refetch()} />
+          <ErrorMessage fault={error} onRetry={() => void refetch()} />
         )}
       </Page>
     );
@@ -40,11 +40,11 @@ export default function EndpointDetail() {
       title={endpoint.url}
       aside={<EndpointBadge endpoint={endpoint} />}
       lead={endpoint.description}
-      back={back}
-      {...(mayWrite ? { actions: <EndpointActions found={data} /> } : {})}
+      backLink={backLink}
+      {...(mayWrite ? { actions: <EndpointActions loaded={data} /> } : {})}
     >
-      {error !== null && <Problem fault={error} />}
-      <Standing endpoint={endpoint} />
+      {error !== null && <ErrorMessage fault={error} />}
+      <StatusNote endpoint={endpoint} />
       <div className="sy-hook-columns">
         <About endpoint={endpoint} />
         <Keys endpoint={endpoint} />
@@ -54,15 +54,15 @@ export default function EndpointDetail() {
   );
 }
 
-/** Why nothing is sent, and what helps. */
-function Standing({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
+/** Explains why the platform sends nothing, and what to do. */
+function StatusNote({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const t = useTranslate('webhooks');
   const values = useValues(endpoint);
-  const standing = standingOf(endpoint);
-  if (standing === 'Working') return null;
+  const status = endpointStatus(endpoint);
+  if (status === 'Working') return null;
   return (
     <Note icon="alert" tone="warn">
-      {t(`standingTexts.${standing}`, values)}
+      {t(`standingTexts.${status}`, values)}
     </Note>
   );
 }
@@ -83,9 +83,9 @@ function About({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { endpointId, eventTypes, merchantId, health, createdAt } = endpoint;
   return (
     <Panel title={t('panels.about')}>
-      <Facts
+      <DescriptionList
         items={[
-          [t('events'), eventsText(eventTypes, t)],
+          [t('events'), eventTypesText(eventTypes, t)],
           [
             t('merchant'),
             merchantId === undefined ? (
@@ -94,10 +94,10 @@ function About({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
               <EntityName key="merchant" kind="merchants" id={merchantId} />
             ),
           ],
-          [t('succeeded'), <Time key="succeeded" at={health?.succeededAt} />],
+          [t('succeeded'), <DateTime key="succeeded" at={health?.succeededAt} />],
           [t('failures'), formats.number(health?.failures ?? 0)],
-          [t('created'), <Time key="created" at={createdAt} />],
-          [t('identifier'), <CopyText key="id" text={endpointId} label={t('identifier')} />],
+          [t('created'), <DateTime key="created" at={createdAt} />],
+          [t('identifier'), <CopyableText key="id" text={endpointId} label={t('identifier')} />],
         ]}
       />
     </Panel>
@@ -109,22 +109,22 @@ function Keys({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const { publicKey, previousPublicKey, previousUntil, verifiedAt } = endpoint;
   return (
     <Panel title={t('panels.keys')}>
-      <Facts
+      <DescriptionList
         items={[
-          [t('publicKey'), <CopyText key="key" text={publicKey} label={t('publicKey')} />],
+          [t('publicKey'), <CopyableText key="key" text={publicKey} label={t('publicKey')} />],
           [
             t('previousKey'),
             previousPublicKey === undefined ? undefined : (
-              <CopyText key="previous" text={previousPublicKey} label={t('previousKey')} />
+              <CopyableText key="previous" text={previousPublicKey} label={t('previousKey')} />
             ),
           ],
           [
             t('previousUntil'),
-            previousUntil === undefined ? undefined : <Time key="until" at={previousUntil} />,
+            previousUntil === undefined ? undefined : <DateTime key="until" at={previousUntil} />,
           ],
           [
             t('verified'),
-            verifiedAt === undefined ? undefined : <Time key="verified" at={verifiedAt} />,
+            verifiedAt === undefined ? undefined : <DateTime key="verified" at={verifiedAt} />,
           ],
         ]}
       />

@@ -1,31 +1,31 @@
-/** Sends events to an endpoint again, and what it has missed meanwhile if that is wanted. */
+/** The dialog that enables an endpoint and optionally replays missed events. */
 
 import { Checkbox } from '@mantine/core';
 import { defined } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { endpointsAddress, type FoundEndpoint } from './webhook-queries.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { endpointsUrl, type LoadedEndpoint } from './webhook-queries.ts';
 
-export function EnableEndpoint({
-  found: { endpoint, etag },
+export function EnableDialog({
+  loaded: { endpoint, etag },
   onClose,
 }: {
-  readonly found: FoundEndpoint;
+  readonly loaded: LoadedEndpoint;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('webhooks');
   const client = useQueryClient();
   const [catchesUp, setCatchesUp] = useState(endpoint.missedEvents === true);
   const { endpointId, url, eventTypes, merchantId, description } = endpoint;
-  const address = `${endpointsAddress}/${endpointId}`;
+  const address = `${endpointsUrl}/${endpointId}`;
   const [isEnabled, setEnabled] = useState(false);
   async function enable(idempotencyKey: string): Promise<void> {
-    // Where only the replay was refused, it alone is tried again.
+    // If only the replay failed, only the replay is repeated.
     if (!isEnabled) {
       await api.put(address, {
         body: {
@@ -41,19 +41,19 @@ export function EnableEndpoint({
     if (catchesUp) await api.post(`${address}/replay`, { body: {}, idempotencyKey });
   }
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={t('enable.title')}
       confirm={t('enable.do')}
       run={enable}
       onDone={() => {
-        forgetLists('["endpoints"');
-        forgetLists('["deliveries"');
+        discardLists('["endpoints"');
+        discardLists('["deliveries"');
         void client.invalidateQueries({ queryKey: ['endpoints'] });
         void client.invalidateQueries({ queryKey: ['endpoint', endpointId] });
         void client.invalidateQueries({ queryKey: ['recent-deliveries', endpointId] });
-        notify(t('enable.done'));
+        showToast(t('enable.done'));
         onClose();
       }}
     >
@@ -64,6 +64,6 @@ export function EnableEndpoint({
         checked={catchesUp}
         onChange={({ currentTarget: { checked } }) => setCatchesUp(checked)}
       />
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

@@ -1,4 +1,6 @@
-/** What may be done with an endpoint: try it, change it, give it new keys, stop it, let it catch up. */
+/**
+ * The actions of an endpoint: test, edit, rotate the secret, enable, disable, replay and delete.
+ */
 
 import { Button } from '@mantine/core';
 import { defined, type WebhookSecret } from '@switchyard/contract';
@@ -6,34 +8,36 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { VerbMenu } from '../../components/action-menu.tsx';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
+import { ActionMenu } from '../../components/action-menu.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { Icon } from '../../components/icon.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
-import { SecretOnce } from '../../components/values/one-time-secret-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
+import { OneTimeSecretDialog } from '../../components/values/one-time-secret-dialog.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { EnableEndpoint } from './enable-dialog.tsx';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { EnableDialog } from './enable-dialog.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
-import { Replay } from './replay-dialog.tsx';
-import { TestEvent } from './test-event-dialog.tsx';
-import { endpointsAddress, type FoundEndpoint } from './webhook-queries.ts';
+import { ReplayDialog } from './replay-dialog.tsx';
+import { TestEventDialog } from './test-event-dialog.tsx';
+import { endpointsUrl, type LoadedEndpoint } from './webhook-queries.ts';
 
-/** Those that need no more than a yes. */
-type Plain = 'renew' | 'disable' | 'verify' | 'delete';
-type Verb = Plain | 'edit' | 'test' | 'enable' | 'replay';
+/** Actions that need only a confirmation. */
+type ConfirmedAction = 'renew' | 'disable' | 'verify' | 'delete';
+type EndpointAction = ConfirmedAction | 'edit' | 'test' | 'enable' | 'replay';
 
-function verbsOf({ endpoint: { status, disabledReason } }: FoundEndpoint): readonly Verb[] {
+function verbsOf({
+  endpoint: { status, disabledReason },
+}: LoadedEndpoint): readonly EndpointAction[] {
   if (status === 'Enabled') return ['edit', 'replay', 'renew', 'disable', 'delete'];
   return ['edit', disabledReason === 'Unverified' ? 'verify' : 'enable', 'renew', 'delete'];
 }
 
-export function EndpointActions({ found }: { readonly found: FoundEndpoint }) {
+export function EndpointActions({ loaded }: { readonly loaded: LoadedEndpoint }) {
   const t = useTranslate('webhooks');
-  const [verb, setVerb] = useState<Verb | undefined>(undefined);
+  const [verb, setVerb] = useState<EndpointAction | undefined>(undefined);
   const close = () => setVerb(undefined);
-  const { endpointId, status } = found.endpoint;
+  const { endpointId, status } = loaded.endpoint;
   return (
     <>
       {status === 'Enabled' && (
@@ -45,18 +49,18 @@ export function EndpointActions({ found }: { readonly found: FoundEndpoint }) {
           {t('test.title')}
         </Button>
       )}
-      <VerbMenu
+      <ActionMenu
         label={t('actions')}
-        verbs={verbsOf(found)}
+        actions={verbsOf(loaded)}
         textOf={(each) => t(`${each}.menu`)}
         onChoose={setVerb}
       />
-      {verb === 'edit' && <EndpointForm found={found} onClose={close} />}
-      {verb === 'test' && <TestEvent endpointId={endpointId} onClose={close} />}
-      {verb === 'enable' && <EnableEndpoint found={found} onClose={close} />}
-      {verb === 'replay' && <Replay endpointId={endpointId} onClose={close} />}
-      <PlainAction
-        found={found}
+      {verb === 'edit' && <EndpointForm loaded={loaded} onClose={close} />}
+      {verb === 'test' && <TestEventDialog endpointId={endpointId} onClose={close} />}
+      {verb === 'enable' && <EnableDialog loaded={loaded} onClose={close} />}
+      {verb === 'replay' && <ReplayDialog endpointId={endpointId} onClose={close} />}
+      <ConfirmedActionDialog
+        loaded={loaded}
         verb={
           verb === 'renew' || verb === 'disable' || verb === 'verify' || verb === 'delete'
             ? verb
@@ -68,14 +72,14 @@ export function EndpointActions({ found }: { readonly found: FoundEndpoint }) {
   );
 }
 
-/** Stays while a new secret is shown. */
-function PlainAction({
-  found: { endpoint, etag },
+/** Stays open while it shows a new secret. */
+function ConfirmedActionDialog({
+  loaded: { endpoint, etag },
   verb,
   onClose,
 }: {
-  readonly found: FoundEndpoint;
-  readonly verb: Plain | undefined;
+  readonly loaded: LoadedEndpoint;
+  readonly verb: ConfirmedAction | undefined;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('webhooks');
@@ -83,38 +87,38 @@ function PlainAction({
   const client = useQueryClient();
   const navigate = useNavigate();
   const [renewed, setRenewed] = useState<WebhookSecret | undefined>(undefined);
-  const address = `${endpointsAddress}/${endpoint.endpointId}`;
+  const address = `${endpointsUrl}/${endpoint.endpointId}`;
   const headers = { 'if-match': etag };
   const { url, eventTypes, merchantId, description } = endpoint;
-  const kept = {
+  const unchangedValues = {
     url,
     eventTypes,
     ...defined({ merchantId, description }),
   };
-  const changes: Readonly<Record<Plain, (key: string) => Promise<unknown>>> = {
+  const changes: Readonly<Record<ConfirmedAction, (key: string) => Promise<unknown>>> = {
     renew: (idempotencyKey) =>
       api.post<WebhookSecret>(`${address}/secret`, { body: {}, idempotencyKey }),
     verify: () => api.post(`${address}/verify`, { body: {} }),
-    disable: () => api.put(address, { body: { ...kept, status: 'Disabled' }, headers }),
+    disable: () => api.put(address, { body: { ...unchangedValues, status: 'Disabled' }, headers }),
     delete: () => api.delete(address, { headers }),
   };
-  function done(what: Plain, result: unknown): void {
+  function done(action: ConfirmedAction, result: unknown): void {
     onClose();
-    forgetLists('["endpoints"');
+    discardLists('["endpoints"');
     void client.invalidateQueries({ queryKey: ['endpoints'] });
-    if (what === 'delete') {
-      notify(t('delete.done'));
+    if (action === 'delete') {
+      showToast(t('delete.done'));
       void navigate({ to: '/webhooks' });
       return;
     }
     void client.invalidateQueries({ queryKey: ['endpoint', endpoint.endpointId] });
-    if (what === 'renew') setRenewed(result as WebhookSecret);
-    else notify(t(`${what}.done`));
+    if (action === 'renew') setRenewed(result as WebhookSecret);
+    else showToast(t(`${action}.done`));
   }
   return (
     <>
       {verb !== undefined && (
-        <ConfirmAction
+        <ConfirmDialog
           isOpen
           isDangerous={verb === 'disable' || verb === 'delete'}
           onClose={onClose}
@@ -124,10 +128,10 @@ function PlainAction({
           onDone={(result) => done(verb, result)}
         >
           <p className="sy-dialogue-text">{t(`${verb}.text`)}</p>
-        </ConfirmAction>
+        </ConfirmDialog>
       )}
       {renewed !== undefined && (
-        <SecretOnce
+        <OneTimeSecretDialog
           title={t('secret.renewed')}
           facts={[
             [t('secret.name'), renewed.secret],
@@ -136,7 +140,7 @@ function PlainAction({
           onClose={() => setRenewed(undefined)}
         >
           {t('secret.overlap', { until: formats.time(renewed.previousUntil) })}
-        </SecretOnce>
+        </OneTimeSecretDialog>
       )}
     </>
   );

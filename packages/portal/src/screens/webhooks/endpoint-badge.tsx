@@ -1,10 +1,10 @@
-/** The standing of an endpoint as a word with a tone. */
+/** The status badge of an endpoint. */
 import type { WebhookEndpoint } from '@switchyard/contract';
 import { StateBadge, type Tone } from '../../components/values/state-badge.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { type Standing, standingOf } from './endpoint-status.ts';
+import { type EndpointStatus, endpointStatus } from './endpoint-status.ts';
 
-const tones: Readonly<Record<Standing, Tone>> = {
+const tones: Readonly<Record<EndpointStatus, Tone>> = {
   Working: 'good',
   Failing: 'warn',
   Resting: 'warn',
@@ -16,10 +16,10 @@ const tones: Readonly<Record<Standing, Tone>> = {
 
 export function EndpointBadge({ endpoint }: { readonly endpoint: WebhookEndpoint }) {
   const t = useTranslate('webhooks');
-  const standing = standingOf(endpoint);
+  const status = endpointStatus(endpoint);
   return (
-    <StateBadge state={standing} tone={tones[standing]}>
-      {t(`standings.${standing}`)}
+    <StateBadge state={status} tone={tones[status]}>
+      {t(`standings.${status}`)}
     </StateBadge>
   );
 }

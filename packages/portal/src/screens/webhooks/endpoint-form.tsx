@@ -1,20 +1,20 @@
-/** An endpoint as it is made or changed: its address, and the events that it is told of. */
+/** The form of an endpoint: URL and event types. */
 import { Checkbox, MultiSelect, Select, Textarea, TextInput } from '@mantine/core';
 import type { CreatedWebhookEndpoint, WebhookEndpoint } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
-import { useNames } from '../../components/values/entity-name.tsx';
-import { SecretOnce } from '../../components/values/one-time-secret-dialog.tsx';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
+import { useEntityNames } from '../../components/values/entity-name.tsx';
+import { OneTimeSecretDialog } from '../../components/values/one-time-secret-dialog.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { patternGroups, withoutCovered } from './event-patterns.ts';
-import { endpointsAddress, type FoundEndpoint, useEventTypes } from './webhook-queries.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { patternGroups, removeCoveredTypes } from './event-patterns.ts';
+import { endpointsUrl, type LoadedEndpoint, useEventTypes } from './webhook-queries.ts';
 
 type Draft = {
   readonly url: string;
@@ -25,7 +25,7 @@ type Draft = {
   readonly challenge: boolean;
 };
 
-const shownFields = ['url', 'description', 'eventTypes', 'merchantId'];
+const inlineErrorFields = ['url', 'description', 'eventTypes', 'merchantId'];
 
 function draftOf(endpoint: WebhookEndpoint | undefined): Draft {
   const { url = '', description = '', eventTypes = ['*'], merchantId = '' } = endpoint ?? {};
@@ -48,17 +48,17 @@ const bodyOf = ({ url, description, isAll, patterns, merchantId }: Draft) => ({
 });
 
 export function EndpointForm({
-  found,
+  loaded,
   onClose,
 }: {
-  /** Left out: a new one is made. */
-  readonly found?: FoundEndpoint | undefined;
+  /** If omitted, the form creates an endpoint. */
+  readonly loaded?: LoadedEndpoint | undefined;
   readonly onClose: () => void;
 }) {
   const t = useTranslate('webhooks');
   const client = useQueryClient();
   const navigate = useNavigate();
-  const [base] = useState(found);
+  const [base] = useState(loaded);
   const [draft, setDraft] = useState(() => draftOf(base?.endpoint));
   const [fault, setFault] = useState<unknown>(undefined);
   const [made, setMade] = useState<CreatedWebhookEndpoint | undefined>(undefined);
@@ -66,28 +66,28 @@ export function EndpointForm({
   const verb = base === undefined ? 'create' : 'edit';
   const send = (idempotencyKey: string): Promise<unknown> =>
     base === undefined
-      ? api.post<CreatedWebhookEndpoint>(endpointsAddress, {
+      ? api.post<CreatedWebhookEndpoint>(endpointsUrl, {
           body: { ...bodyOf(draft), ...(draft.challenge ? { challenge: true } : {}) },
           idempotencyKey,
         })
-      : api.put<WebhookEndpoint>(`${endpointsAddress}/${base.endpoint.endpointId}`, {
+      : api.put<WebhookEndpoint>(`${endpointsUrl}/${base.endpoint.endpointId}`, {
           body: { ...bodyOf(draft), status: base.endpoint.status },
           headers: { 'if-match': base.etag },
         });
   function done(result: unknown): void {
-    forgetLists('["endpoints"');
+    discardLists('["endpoints"');
     void client.invalidateQueries({ queryKey: ['endpoints'] });
     if (base === undefined) {
       setMade(result as CreatedWebhookEndpoint);
       return;
     }
     void client.invalidateQueries({ queryKey: ['endpoint', base.endpoint.endpointId] });
-    notify(t('edit.done'));
+    showToast(t('edit.done'));
     onClose();
   }
   if (made !== undefined) {
     return (
-      <SecretOnce
+      <OneTimeSecretDialog
         title={t('secret.made')}
         facts={[
           [t('secret.name'), made.secret],
@@ -99,24 +99,27 @@ export function EndpointForm({
         }}
       >
         {t('secret.use')}
-      </SecretOnce>
+      </OneTimeSecretDialog>
     );
   }
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       size="lg"
       onClose={onClose}
       title={t(`${verb}.title`)}
       confirm={t(`${verb}.do`)}
       isDisabled={draft.url.trim() === '' || (!draft.isAll && draft.patterns.length === 0)}
-      shownFields={[...shownFields, ...draft.patterns.map((_, at) => `eventTypes.${at}`)]}
+      inlineErrorFields={[
+        ...inlineErrorFields,
+        ...draft.patterns.map((_, at) => `eventTypes.${at}`),
+      ]}
       onFault={setFault}
       run={send}
       onDone={done}
     >
       <Fields draft={draft} fault={fault} onChange={change} isNew={base === undefined} />
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }
 
@@ -132,9 +135,9 @@ function Fields({
   readonly isNew: boolean;
 }) {
   const t = useTranslate('webhooks');
-  const faults = faultsByField(fault);
+  const faults = errorsByField(fault);
   const isOfOrganization = useSession().merchantId === undefined;
-  const merchants = useNames('merchants', isOfOrganization).data;
+  const merchants = useEntityNames('merchants', isOfOrganization).data;
   return (
     <>
       <TextInput
@@ -217,7 +220,7 @@ function EventChoice({
           data={patternGroups(types).map(({ group, items }) => ({ group, items: [...items] }))}
           value={[...draft.patterns]}
           error={fault}
-          onChange={(patterns) => onChange({ patterns: withoutCovered(patterns) })}
+          onChange={(patterns) => onChange({ patterns: removeCoveredTypes(patterns) })}
         />
       )}
     </>

@@ -1,13 +1,20 @@
-/** How an endpoint fares, in a word: whether it is on, and whether it answers. */
+/** Derives the status of an endpoint. */
 import type { WebhookEndpoint } from '@switchyard/contract';
 
-export type Standing = 'Working' | 'Failing' | 'Resting' | 'Off' | 'Unverified' | 'Gone' | 'Given';
+export type EndpointStatus =
+  | 'Working'
+  | 'Failing'
+  | 'Resting'
+  | 'Off'
+  | 'Unverified'
+  | 'Gone'
+  | 'Given';
 
-export function standingOf({
+export function endpointStatus({
   status,
   disabledReason,
   health,
-}: Pick<WebhookEndpoint, 'status' | 'disabledReason' | 'health'>): Standing {
+}: Pick<WebhookEndpoint, 'status' | 'disabledReason' | 'health'>): EndpointStatus {
   if (status === 'Disabled') {
     if (disabledReason === 'Unverified') return 'Unverified';
     if (disabledReason === 'Gone') return 'Gone';

@@ -1,4 +1,4 @@
-/** Where events are sent: each endpoint, what it is told of, and how it fares. */
+/** The list of webhook endpoints with their status. */
 import { Button } from '@mantine/core';
 import type { WebhookEndpoint } from '@switchyard/contract';
 import { Link } from '@tanstack/react-router';
@@ -7,32 +7,37 @@ import { api } from '../../api/client.ts';
 import { Icon } from '../../components/icon.tsx';
 import { EmptyState, Page } from '../../components/layout/page.tsx';
 import { EntityName } from '../../components/values/entity-name.tsx';
-import { Name, Time } from '../../components/values/values.tsx';
+import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
-import { useCan } from '../../session/use-session.ts';
+import { useHasPermission } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
-import type { Page as RowsPage } from '../../table/row-store.ts';
+import type { RowsPage } from '../../table/row-store.ts';
 import { EndpointBadge } from './endpoint-badge.tsx';
 import { EndpointForm } from './endpoint-form.tsx';
-import { endpointsAddress } from './webhook-queries.ts';
+import { endpointsUrl } from './webhook-queries.ts';
 
-export function eventsText(patterns: readonly string[], t: Translate): string {
+export function eventTypesText(patterns: readonly string[], t: Translate): string {
   return patterns.includes('*') ? t('allEvents') : patterns.join(', ');
 }
 
 function columnsOf(t: Translate): Column<WebhookEndpoint>[] {
   return [
-    { id: 'url', header: t('url'), narrow: 'lead', cell: ({ url }) => <Name>{url}</Name> },
+    {
+      id: 'url',
+      header: t('url'),
+      cardPosition: 'lead',
+      cell: ({ url }) => <TruncatedName>{url}</TruncatedName>,
+    },
     {
       id: 'description',
       header: t('description'),
-      cell: ({ description }) => <Name>{description}</Name>,
+      cell: ({ description }) => <TruncatedName>{description}</TruncatedName>,
     },
     {
       id: 'events',
       header: t('events'),
-      narrow: 'sub',
-      cell: ({ eventTypes }) => <Name>{eventsText(eventTypes, t)}</Name>,
+      cardPosition: 'sub',
+      cell: ({ eventTypes }) => <TruncatedName>{eventTypesText(eventTypes, t)}</TruncatedName>,
     },
     {
       id: 'merchant',
@@ -49,13 +54,13 @@ function columnsOf(t: Translate): Column<WebhookEndpoint>[] {
       id: 'succeeded',
       header: t('succeeded'),
       width: '10.5rem',
-      cell: ({ health }) => <Time at={health?.succeededAt} />,
+      cell: ({ health }) => <DateTime at={health?.succeededAt} />,
     },
     {
       id: 'status',
       header: t('status'),
       width: '9.5rem',
-      narrow: 'trail',
+      cardPosition: 'trail',
       cell: (endpoint) => <EndpointBadge endpoint={endpoint} />,
     },
   ];
@@ -63,7 +68,7 @@ function columnsOf(t: Translate): Column<WebhookEndpoint>[] {
 
 export default function Webhooks() {
   const t = useTranslate('webhooks');
-  const mayWrite = useCan('hook.write');
+  const mayWrite = useHasPermission('hook.write');
   const [isCreating, setCreating] = useState(false);
   const create = (
     <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setCreating(true)}>
@@ -88,7 +93,7 @@ export default function Webhooks() {
         label={t('title')}
         listKey={['endpoints']}
         read={(cursor, signal) =>
-          api.get<RowsPage<WebhookEndpoint>>(endpointsAddress, {
+          api.get<RowsPage<WebhookEndpoint>>(endpointsUrl, {
             query: { cursor, limit: 200 },
             signal,
           })

@@ -1,17 +1,17 @@
-/** The last deliveries of an endpoint; looked at again while one of them is on its way. */
+/** The latest deliveries of an endpoint; polls while one is in progress. */
 import { Button, Table } from '@mantine/core';
 import type { WebhookDelivery } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
-import { Problem } from '../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../components/layout/error-message.tsx';
 import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
-import { Time } from '../../components/values/values.tsx';
+import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { AttemptText, DeliveryBadge } from './delivery-badges.tsx';
-import { deliveriesAddress } from './webhook-queries.ts';
+import { deliveriesUrl } from './webhook-queries.ts';
 
-const shownMost = 10;
+const displayLimit = 10;
 const askAgainMs = 3_000;
 
 export function RecentDeliveries({ endpointId }: { readonly endpointId: string }) {
@@ -19,8 +19,8 @@ export function RecentDeliveries({ endpointId }: { readonly endpointId: string }
   const { data, error, refetch } = useQuery({
     queryKey: ['recent-deliveries', endpointId],
     queryFn: ({ signal }) =>
-      api.get<{ items: WebhookDelivery[] }>(deliveriesAddress, {
-        query: { endpointId, limit: shownMost },
+      api.get<{ items: WebhookDelivery[] }>(deliveriesUrl, {
+        query: { endpointId, limit: displayLimit },
         signal,
         isBackground: true,
       }),
@@ -41,19 +41,19 @@ export function RecentDeliveries({ endpointId }: { readonly endpointId: string }
   const items = data?.items ?? [];
   return (
     <Panel title={t('deliveries.recent')} flush actions={all}>
-      {error !== null && <Problem fault={error} onRetry={() => void refetch()} />}
+      {error !== null && <ErrorMessage fault={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Loading lines={4} />}
       {data !== undefined && items.length === 0 && (
         <EmptyState icon="webhooks" title={t('deliveries.none')}>
           {t('deliveries.noneText')}
         </EmptyState>
       )}
-      {items.length > 0 && <DeliveryTable of={items} />}
+      {items.length > 0 && <DeliveryTable deliveries={items} />}
     </Panel>
   );
 }
 
-export function DeliveryTable({ of }: { readonly of: readonly WebhookDelivery[] }) {
+export function DeliveryTable({ deliveries }: { readonly deliveries: readonly WebhookDelivery[] }) {
   const t = useTranslate('webhooks');
   return (
     <div className="sy-hook-scroll">
@@ -67,7 +67,7 @@ export function DeliveryTable({ of }: { readonly of: readonly WebhookDelivery[] 
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {of.map(({ deliveryId, type, status, lastAttempt, createdAt }) => (
+          {deliveries.map(({ deliveryId, type, status, lastAttempt, createdAt }) => (
             <Table.Tr key={deliveryId}>
               <Table.Td>
                 <Link to={`/webhooks/deliveries/${deliveryId}`}>{type}</Link>
@@ -79,7 +79,7 @@ export function DeliveryTable({ of }: { readonly of: readonly WebhookDelivery[] 
                 <AttemptText attempt={lastAttempt} />
               </Table.Td>
               <Table.Td>
-                <Time at={createdAt} />
+                <DateTime at={createdAt} />
               </Table.Td>
             </Table.Tr>
           ))}

@@ -1,18 +1,18 @@
-/** Sends events once more: those that were missed, or all of a time. */
+/** The dialog that replays missed events, or all events of a period. */
 import { Radio, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { faultsByField } from '../../api/api-errors.ts';
+import { errorsByField } from '../../api/api-errors.ts';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { dayBefore } from '../../session/locale-formats.ts';
+import { subtractDays } from '../../session/locale-formats.ts';
 import { useFormats } from '../../session/use-session.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { endpointsAddress } from './webhook-queries.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { endpointsUrl } from './webhook-queries.ts';
 
-export function Replay({
+export function ReplayDialog({
   endpointId,
   onClose,
 }: {
@@ -22,38 +22,38 @@ export function Replay({
   const t = useTranslate('webhooks');
   const formats = useFormats();
   const client = useQueryClient();
-  const [what, setWhat] = useState('missed');
+  const [range, setWhat] = useState('missed');
   const [days, setDays] = useState({ from: '', to: '' });
   const [fault, setFault] = useState<unknown>(undefined);
-  const faults = faultsByField(fault);
-  const isTime = what === 'time';
-  // The second day is meant whole.
+  const faults = errorsByField(fault);
+  const isTime = range === 'time';
+  // The last day is included.
   const body = isTime
     ? {
         from: formats.dayStart(days.from),
-        ...(days.to === '' ? {} : { to: formats.dayStart(dayBefore(days.to, -1)) }),
+        ...(days.to === '' ? {} : { to: formats.dayStart(subtractDays(days.to, -1)) }),
       }
     : {};
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       onClose={onClose}
       title={t('replay.title')}
       confirm={t('replay.do')}
       isDisabled={isTime && days.from === ''}
-      shownFields={['from', 'to']}
+      inlineErrorFields={['from', 'to']}
       onFault={setFault}
       run={(idempotencyKey) =>
-        api.post(`${endpointsAddress}/${endpointId}/replay`, { body, idempotencyKey })
+        api.post(`${endpointsUrl}/${endpointId}/replay`, { body, idempotencyKey })
       }
       onDone={() => {
-        forgetLists('["deliveries"');
+        discardLists('["deliveries"');
         void client.invalidateQueries({ queryKey: ['recent-deliveries', endpointId] });
-        notify(t('replay.done'));
+        showToast(t('replay.done'));
         onClose();
       }}
     >
-      <Radio.Group label={t('replay.what')} value={what} onChange={setWhat}>
+      <Radio.Group label={t('replay.what')} value={range} onChange={setWhat}>
         <div className="sy-hook-choices">
           {['missed', 'time'].map((each) => (
             <Radio
@@ -79,6 +79,6 @@ export function Replay({
           ))}
         </div>
       )}
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

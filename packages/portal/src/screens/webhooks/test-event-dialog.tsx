@@ -1,19 +1,19 @@
-/** Sends an event that has not happened, marked as a test, and leads to what became of it. */
+/** The dialog that sends a test event and opens its delivery. */
 import { Select } from '@mantine/core';
 import type { WebhookDelivery } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api } from '../../api/client.ts';
-import { ConfirmAction } from '../../components/forms/confirm-dialog.tsx';
-import { notify } from '../../components/toasts/toast-store.ts';
+import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
+import { showToast } from '../../components/toasts/toast-store.ts';
 import { CodeBlock } from '../../components/values/code-block.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { forgetLists } from '../../table/row-store-cache.ts';
-import { endpointsAddress, useEventTypes } from './webhook-queries.ts';
+import { discardLists } from '../../table/row-store-cache.ts';
+import { endpointsUrl, useEventTypes } from './webhook-queries.ts';
 
 const plainTest = 'endpoint.test';
 
-export function TestEvent({
+export function TestEventDialog({
   endpointId,
   onClose,
 }: {
@@ -26,21 +26,21 @@ export function TestEvent({
   const [type, setType] = useState(plainTest);
   const example = types.find((each) => each.type === type)?.example;
   return (
-    <ConfirmAction
+    <ConfirmDialog
       isOpen
       size="lg"
       onClose={onClose}
       title={t('test.title')}
       confirm={t('test.do')}
       run={(idempotencyKey) =>
-        api.post<WebhookDelivery>(`${endpointsAddress}/${endpointId}/test`, {
+        api.post<WebhookDelivery>(`${endpointsUrl}/${endpointId}/test`, {
           body: { type },
           idempotencyKey,
         })
       }
       onDone={({ deliveryId }) => {
-        forgetLists('["deliveries"');
-        notify(t('test.done'));
+        discardLists('["deliveries"');
+        showToast(t('test.done'));
         onClose();
         void navigate({ to: `/webhooks/deliveries/${deliveryId}` });
       }}
@@ -58,6 +58,6 @@ export function TestEvent({
       {example !== undefined && (
         <CodeBlock text={JSON.stringify(example, undefined, 2)} label={t('test.example')} />
       )}
-    </ConfirmAction>
+    </ConfirmDialog>
   );
 }

@@ -1,14 +1,14 @@
-/** Where webhooks are, and the types of events that can be asked for. */
+/** Queries of webhook endpoints and event types. */
 import type { EventTypeList, WebhookEndpoint } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
-import { api, call } from '../../api/client.ts';
+import { api, callApi } from '../../api/client.ts';
 
-export const endpointsAddress = '/webhooks/v1/endpoints';
-export const deliveriesAddress = '/webhooks/v1/deliveries';
-/** An organisation has fifty at most: they fit one page. */
+export const endpointsUrl = '/webhooks/v1/endpoints';
+export const deliveriesUrl = '/webhooks/v1/deliveries';
+/** An organisation has at most fifty endpoints, so one page contains all. */
 const endpointsMost = 200;
 
-/** They change with a release of the platform alone. */
+/** The list changes only with a new release of the platform. */
 export function useEventTypes() {
   return useQuery({
     queryKey: ['event-types'],
@@ -21,22 +21,22 @@ export function useEndpoints() {
   return useQuery({
     queryKey: ['endpoints'],
     queryFn: ({ signal }) =>
-      api.get<{ items: WebhookEndpoint[] }>(endpointsAddress, {
+      api.get<{ items: WebhookEndpoint[] }>(endpointsUrl, {
         query: { limit: endpointsMost },
         signal,
       }),
   });
 }
 
-export type FoundEndpoint = { readonly endpoint: WebhookEndpoint; readonly etag: string };
+export type LoadedEndpoint = { readonly endpoint: WebhookEndpoint; readonly etag: string };
 
 export function useEndpoint(endpointId: string) {
   return useQuery({
     queryKey: ['endpoint', endpointId],
-    queryFn: async ({ signal }): Promise<FoundEndpoint> => {
-      const { body, headers } = await call<WebhookEndpoint>(
+    queryFn: async ({ signal }): Promise<LoadedEndpoint> => {
+      const { body, headers } = await callApi<WebhookEndpoint>(
         'GET',
-        `${endpointsAddress}/${endpointId}`,
+        `${endpointsUrl}/${endpointId}`,
         { signal },
       );
       return { endpoint: body, etag: headers.get('etag') ?? '*' };

@@ -1,9 +1,9 @@
 // Renders the portal pages of the server itself, which are short and have no scripts.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { html, pageHeaders } from '../../http/index.ts';
-import { languageOf, type NoticeName, wordsOf } from './message-texts.ts';
+import { languageOf, type MessageName, textsByLanguage } from './message-texts.ts';
 
-const statuses: Readonly<Record<NoticeName, number>> = {
+const statuses: Readonly<Record<MessageName, number>> = {
   building: 503,
   absent: 503,
   unknownClient: 404,
@@ -16,22 +16,22 @@ const statuses: Readonly<Record<NoticeName, number>> = {
 };
 const retrySeconds = 3;
 
-export type Way = { readonly address: string; readonly text?: string };
+export type PageLink = { readonly address: string; readonly text?: string };
 
-export type NoticeMore = {
+export type MessagePageOptions = {
   /** Omitted if the page has no link. */
-  readonly way?: Way;
+  readonly link?: PageLink;
   readonly retryAfter?: string;
 };
 
-export function sendNotice(
+export function sendMessagePage(
   request: FastifyRequest,
   reply: FastifyReply,
-  name: NoticeName,
-  { way, retryAfter }: NoticeMore = {},
+  name: MessageName,
+  { link, retryAfter }: MessagePageOptions = {},
 ): FastifyReply {
   const language = languageOf(request.headers['accept-language']);
-  const words = wordsOf[language];
+  const words = textsByLanguage[language];
   const { title, text } = words[name];
   const comesByItself = name === 'building';
   if (comesByItself) reply.header('retry-after', String(retrySeconds));
@@ -52,7 +52,7 @@ ${comesByItself ? html`<meta http-equiv="refresh" content="${retrySeconds}">` : 
 <main>
 <h1>${title}</h1>
 <p class="lead">${text}</p>
-${way === undefined ? '' : html`<p><a href="${way.address}">${way.text ?? words.signIn}</a></p>`}
+${link === undefined ? '' : html`<p><a href="${link.address}">${link.text ?? words.signIn}</a></p>`}
 <p><small>${words.request} <code>${request.id}</code></small></p>
 </main>
 </body>

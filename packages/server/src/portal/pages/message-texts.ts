@@ -3,56 +3,59 @@
 export const languages = ['en', 'fr', 'de'] as const;
 export type Language = (typeof languages)[number];
 
-export type Notice = { readonly title: string; readonly text: string };
+export type Message = { readonly title: string; readonly text: string };
 
-export type Words = {
+export type MessageTexts = {
   readonly signIn: string;
   readonly request: string;
-  readonly building: Notice;
-  readonly absent: Notice;
-  readonly unknownClient: Notice;
-  readonly elsewhere: Notice;
-  readonly stale: Notice;
-  readonly denied: Notice;
-  readonly failed: Notice;
-  readonly busy: Notice;
-  readonly broken: Notice;
+  readonly building: Message;
+  readonly absent: Message;
+  readonly unknownClient: Message;
+  readonly elsewhere: Message;
+  readonly stale: Message;
+  readonly denied: Message;
+  readonly failed: Message;
+  readonly busy: Message;
+  readonly broken: Message;
 };
 
-export type NoticeName = Exclude<keyof Words, 'signIn' | 'request'>;
+export type MessageName = Exclude<keyof MessageTexts, 'signIn' | 'request'>;
 
-const en: Words = {
+const en: MessageTexts = {
   signIn: 'Sign in',
   request: 'Request',
   building: {
     title: 'The portal is being built',
-    text: 'This happens once after its sources have changed, and takes a few seconds. The page comes by itself.',
+    text: 'The build takes a few seconds after a change of the sources. This page reloads automatically.',
   },
   absent: {
     title: 'The portal is not built',
-    text: 'Its files are missing on this server: whoever runs the platform builds them with “npm run build-portal”.',
+    text: 'The files of the portal are missing on this server. The operator of the platform builds them with “npm run build-portal”.',
   },
   unknownClient: {
     title: 'No portal here',
-    text: 'No client of the platform has this address. Check how its name is written.',
+    text: 'No client of the platform has this address. Check the spelling of the name.',
   },
   elsewhere: { title: 'No portal here', text: 'The portal has another address.' },
   stale: {
-    title: 'This sign-in is out of date',
-    text: 'It was begun in another browser, or too long ago. Please begin again.',
+    title: 'This sign-in has expired',
+    text: 'The sign-in was started in another browser, or too long ago. Please start again.',
   },
   denied: { title: 'You are not signed in', text: 'The sign-in was cancelled.' },
-  failed: { title: 'The sign-in failed', text: 'Please begin again.' },
+  failed: { title: 'The sign-in failed', text: 'Please start again.' },
   busy: { title: 'Too many requests', text: 'Please wait a moment, then try again.' },
-  broken: { title: 'Something went wrong', text: 'The fault is ours. Please try again later.' },
+  broken: {
+    title: 'Something went wrong',
+    text: 'The platform had an internal error. Please try again later.',
+  },
 };
 
-const fr: Words = {
+const fr: MessageTexts = {
   signIn: 'Se connecter',
   request: 'Requête',
   building: {
     title: 'Le portail est en cours de construction',
-    text: 'Cela arrive une fois après un changement de ses sources et prend quelques secondes. La page viendra d’elle-même.',
+    text: 'La construction prend quelques secondes après un changement des sources. Cette page se recharge automatiquement.',
   },
   absent: {
     title: 'Le portail n’est pas construit',
@@ -76,12 +79,12 @@ const fr: Words = {
   },
 };
 
-const de: Words = {
+const de: MessageTexts = {
   signIn: 'Anmelden',
   request: 'Anfrage',
   building: {
     title: 'Das Portal wird gebaut',
-    text: 'Das geschieht einmal, nachdem sich seine Quellen geändert haben, und dauert einige Sekunden. Die Seite kommt von selbst.',
+    text: 'Nach einer Änderung der Quellen dauert das einige Sekunden. Diese Seite lädt automatisch neu.',
   },
   absent: {
     title: 'Das Portal ist nicht gebaut',
@@ -108,11 +111,11 @@ const de: Words = {
   },
 };
 
-export const wordsOf: Readonly<Record<Language, Words>> = { en, fr, de };
+export const textsByLanguage: Readonly<Record<Language, MessageTexts>> = { en, fr, de };
 
 /** Returns the first available language that the browser prefers, otherwise English. */
 export function languageOf(accepted: string | undefined): Language {
-  const wanted = (accepted ?? '')
+  const preferred = (accepted ?? '')
     .split(',', 32)
     .map((part) => {
       const [tag = '', ...parameters] = part.trim().toLowerCase().split(';');
@@ -124,5 +127,5 @@ export function languageOf(accepted: string | undefined): Language {
     })
     .filter(({ q }) => q > 0)
     .sort((a, b) => b.q - a.q);
-  return wanted.map(({ tag }) => languages.find((one) => one === tag)).find(Boolean) ?? 'en';
+  return preferred.map(({ tag }) => languages.find((one) => one === tag)).find(Boolean) ?? 'en';
 }

@@ -7,9 +7,9 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../platform/index.ts';
 
 /** The placeholder of the build: each response gets its own nonce here. */
-const noncePlace = '__CSP_NONCE__';
+const noncePlaceholder = '__CSP_NONCE__';
 /** A new build may appear at any time; the server shows it within this time. */
-const lookAgainMs = 1_000;
+const recheckMs = 1_000;
 const cachedBytesMax = 16 * 1024 * 1024;
 const lasting = 'public, max-age=31536000, immutable';
 const hourly = 'public, max-age=3600';
@@ -64,10 +64,10 @@ export function createBundle(folder: string, clock: Clock): Bundle {
     sizeCalculation: ({ content }) => content.length + 1,
   });
   const pagePath = join(folder, 'index.html');
-  let page: { readonly parts: readonly string[]; readonly mark: string } | undefined;
-  let lookAt = 0;
+  let page: { readonly parts: readonly string[]; readonly version: string } | undefined;
+  let nextCheckAt = 0;
 
-  async function markOfPage(): Promise<string | undefined> {
+  async function pageVersion(): Promise<string | undefined> {
     try {
       const { mtimeMs, size, ino } = await stat(pagePath);
       return `${mtimeMs} ${size} ${ino}`;
@@ -77,20 +77,20 @@ export function createBundle(folder: string, clock: Clock): Bundle {
     }
   }
 
-  async function look(): Promise<void> {
-    const mark = await markOfPage();
-    if (mark === page?.mark) return;
-    const content = mark === undefined ? undefined : await readIfThere(pagePath);
+  async function loadNewBuild(): Promise<void> {
+    const version = await pageVersion();
+    if (version === page?.version) return;
+    const content = version === undefined ? undefined : await readIfThere(pagePath);
     page =
-      content === undefined || mark === undefined
+      content === undefined || version === undefined
         ? undefined
-        : { parts: content.toString().split(noncePlace), mark };
+        : { parts: content.toString().split(noncePlaceholder), version };
     files.clear();
   }
 
   async function read(name: string): Promise<Read | undefined> {
-    const known = files.get(name);
-    if (known !== undefined) return known;
+    const cached = files.get(name);
+    if (cached !== undefined) return cached;
     const content = await readIfThere(join(folder, name));
     if (content === undefined) return undefined;
     const digest = createHash('sha256').update(content).digest('base64url').slice(0, 16);
@@ -102,8 +102,8 @@ export function createBundle(folder: string, clock: Clock): Bundle {
   async function readBest(name: string, accepted: string) {
     for (const { name: encoding, ending, form } of encodings) {
       if (!form.test(accepted)) continue;
-      const found = await read(name + ending);
-      if (found !== undefined) return { ...found, encoding };
+      const file = await read(name + ending);
+      if (file !== undefined) return { ...file, encoding };
     }
     const plain = await read(name);
     return plain === undefined ? undefined : { ...plain, encoding: undefined };
@@ -119,28 +119,28 @@ export function createBundle(folder: string, clock: Clock): Bundle {
     const type = types[extname(name)];
     if (type === undefined || !nameForm.test(name)) return false;
     const accepted = String(request.headers['accept-encoding'] ?? '');
-    const found = await readBest(under + name, accepted);
-    if (found === undefined) return false;
+    const file = await readBest(under + name, accepted);
+    if (file === undefined) return false;
     reply
       .type(type)
       .header('cache-control', cacheControl)
       .header('vary', 'accept-encoding')
-      .header('etag', found.tag);
-    if (request.headers['if-none-match'] === found.tag) {
+      .header('etag', file.tag);
+    if (request.headers['if-none-match'] === file.tag) {
       await reply.code(304).send();
       return true;
     }
-    if (found.encoding !== undefined) reply.header('content-encoding', found.encoding);
-    await reply.send(found.content);
+    if (file.encoding !== undefined) reply.header('content-encoding', file.encoding);
+    await reply.send(file.content);
     return true;
   }
 
   return {
     async page(nonce) {
       const now = clock.now();
-      if (now >= lookAt || now < lookAt - lookAgainMs) {
-        await look();
-        lookAt = now + lookAgainMs;
+      if (now >= nextCheckAt || now < nextCheckAt - recheckMs) {
+        await loadNewBuild();
+        nextCheckAt = now + recheckMs;
       }
       return page?.parts.join(nonce);
     },

@@ -9,10 +9,10 @@ export const browserCookie = '__Host-switchyard-portal';
 /** Limits the work for cookies of other applications; Node limits the length of the header. */
 const cookieLimit = 100;
 
-export function readCookie({ headers }: IncomingMessage, wanted: string): string | undefined {
+export function readCookie({ headers }: IncomingMessage, name: string): string | undefined {
   for (const pair of (headers.cookie ?? '').split(';', cookieLimit)) {
     const end = pair.indexOf('=');
-    if (end !== -1 && pair.slice(0, end).trim() === wanted) return pair.slice(end + 1).trim();
+    if (end !== -1 && pair.slice(0, end).trim() === name) return pair.slice(end + 1).trim();
   }
   return undefined;
 }
@@ -25,8 +25,8 @@ export function setSession(response: ServerResponse, value: string): void {
 }
 
 export function dropSession(response: ServerResponse): void {
-  const gone = `${sessionCookie}=; ${guard}; SameSite=Strict; Max-Age=0`;
-  response.appendHeader('set-cookie', gone);
+  const expiredCookie = `${sessionCookie}=; ${guard}; SameSite=Strict; Max-Age=0`;
+  response.appendHeader('set-cookie', expiredCookie);
 }
 
 export function setBrowser(response: ServerResponse, value: string): void {

@@ -8,7 +8,7 @@ const runMaxMs = 240_000;
 
 type Deps = { readonly clock: Clock; readonly log: Log; sweep(limit: number): Promise<number> };
 
-export function createSweep({ clock, log, sweep }: Deps) {
+export function createSessionCleanup({ clock, log, sweep }: Deps) {
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<unknown> = Promise.resolve();
   let isStopping = false;
@@ -24,7 +24,10 @@ export function createSweep({ clock, log, sweep }: Deps) {
     start() {
       timer ??= setInterval(() => {
         running = run().catch((error: unknown) => {
-          log.warn({ err: error }, 'the sweep of portal sessions failed and will be tried again');
+          log.warn(
+            { err: error },
+            'the deletion of expired portal sessions failed; the server tries it again',
+          );
         });
       }, everyMs).unref();
     },

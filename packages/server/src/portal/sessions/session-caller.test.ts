@@ -4,8 +4,8 @@ import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../http/index.ts';
 import { languageOf } from '../pages/message-texts.ts';
 import { createSessionCaller } from './session-caller.ts';
-import { entriesOf } from './session-view.ts';
-import type { Manner, PortalSession, Sessions } from './sessions.ts';
+import { portalsOf } from './session-view.ts';
+import type { PortalSession, SessionActivity, Sessions } from './sessions.ts';
 
 const origin = 'https://portal.test';
 const cookie = `__Host-switchyard-session=${'a'.repeat(64)}`;
@@ -15,7 +15,7 @@ function requestWith(headers: Record<string, string>): FastifyRequest {
   return { headers: all, raw: { headers: all }, host: 'portal.test' } as unknown as FastifyRequest;
 }
 
-function callersOf(manners: Manner[]) {
+function callersOf(manners: SessionActivity[]) {
   const session = { origin, tokens: { accessToken: 'token' } } as PortalSession;
   const caller = { organizationId: 'org', subject: 'ada' } as Caller;
   const use: Sessions['use'] = async (_at, manner) => {
@@ -24,27 +24,27 @@ function callersOf(manners: Manner[]) {
   };
   return createSessionCaller({
     sessions: { use } as Sessions,
-    places: { origin, listOrigins: () => [origin], findSite: () => ({ origin }) },
+    portalUrls: { origin, listOrigins: () => [origin], findSite: () => ({ origin }) },
     verifyToken: async () => caller,
   });
 }
 
 describe('the caller behind a cookie', () => {
-  test('is at work once for each request, however often a stream asks for him again', async () => {
-    const manners: Manner[] = [];
+  test('each request counts as activity once, also if a stream checks its caller again', async () => {
+    const manners: SessionActivity[] = [];
     const callers = callersOf(manners);
     const stream = requestWith({ 'x-switchyard-portal': '1' });
-    await callers.of(stream);
-    await callers.of(stream);
-    await callers.of(requestWith({ 'x-switchyard-portal': '1' }));
-    await callers.of(requestWith({ 'x-switchyard-portal': 'background' }));
+    await callers.findCaller(stream);
+    await callers.findCaller(stream);
+    await callers.findCaller(requestWith({ 'x-switchyard-portal': '1' }));
+    await callers.findCaller(requestWith({ 'x-switchyard-portal': 'background' }));
     assert.deepEqual(manners, ['active', 'background', 'active', 'background']);
   });
 
-  test('is counted by himself, and is the same object as long as nothing changes', async () => {
+  test('the rate limit counts each user, and an unchanged caller is the same object', async () => {
     const callers = callersOf([]);
     const [first, second] = await Promise.all(
-      [1, 2].map(() => callers.of(requestWith({ 'x-switchyard-portal': '1' }))),
+      [1, 2].map(() => callers.findCaller(requestWith({ 'x-switchyard-portal': '1' }))),
     );
     assert.equal(first?.limitKey, 'org ada');
     assert.equal(first, second);
@@ -52,7 +52,7 @@ describe('the caller behind a cookie', () => {
 });
 
 describe('small rules of the portal', () => {
-  test('the language is the best that the browser likes, and English else', () => {
+  test('the page language is the preferred available language, otherwise English', () => {
     for (const [accepted, language] of [
       [undefined, 'en'],
       ['de-CH,de;q=0.9,en;q=0.8', 'de'],
@@ -65,17 +65,17 @@ describe('small rules of the portal', () => {
     }
   });
 
-  test('which portal is for whom follows from the organisation and the rights', () => {
+  test('the portals of a user follow from organisation and permissions', () => {
     const may = (entityType: 'tenant' | 'merchant', ...names: 'svc.write'[]) => ({
       entityType,
       permissions: new Set(names),
     });
-    assert.deepEqual(entriesOf('ServiceProvider', may('tenant')), ['provider-portal']);
-    assert.deepEqual(entriesOf('Acquirer', may('tenant')), ['portal']);
-    assert.deepEqual(entriesOf(undefined, may('tenant', 'svc.write')), [
+    assert.deepEqual(portalsOf('ServiceProvider', may('tenant')), ['provider-portal']);
+    assert.deepEqual(portalsOf('Acquirer', may('tenant')), ['portal']);
+    assert.deepEqual(portalsOf(undefined, may('tenant', 'svc.write')), [
       'portal',
       'provider-portal',
     ]);
-    assert.deepEqual(entriesOf(undefined, may('merchant', 'svc.write')), ['portal']);
+    assert.deepEqual(portalsOf(undefined, may('merchant', 'svc.write')), ['portal']);
   });
 });

@@ -11,7 +11,12 @@ import type {
 import { effectivePermissions, type FindDevice, type PortalUrls } from '../../identity/index.ts';
 import { readCookie, sessionCookie } from './cookies.ts';
 import type { SessionKey } from './session-store.ts';
-import { keyOf, type Manner, type PortalSession, type Sessions } from './sessions.ts';
+import {
+  type PortalSession,
+  parseSessionCookie,
+  type SessionActivity,
+  type Sessions,
+} from './sessions.ts';
 
 /** Another site needs a CORS preflight request for this header, and the server never allows it. */
 export const portalHeader = 'x-switchyard-portal';
@@ -21,50 +26,60 @@ export const portalHeader = 'x-switchyard-portal';
  * that no page can set. A route for links changes no data.
  */
 function isLink({ method, headers, routeOptions }: FastifyRequest): boolean {
-  const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, [portalHeader]: said } = headers;
+  const {
+    'sec-fetch-site': site,
+    'sec-fetch-mode': mode,
+    [portalHeader]: portalHeaderValue,
+  } = headers;
   const isDeclared = method === 'GET' && routeOptions.config.facts?.opensByLink === true;
-  return isDeclared && said === undefined && site === 'same-origin' && mode === 'navigate';
+  return (
+    isDeclared && portalHeaderValue === undefined && site === 'same-origin' && mode === 'navigate'
+  );
 }
 
 /** The virtual terminal of the demo: the page acts as this device. */
 const deviceHeader = 'x-switchyard-device';
-/** The same page acts as the till beside this device. */
-const tillHeader = 'x-switchyard-till';
+/** The same page acts as the point of sale of this device's store. */
+const pointOfSaleHeader = 'x-switchyard-till';
 
-const manners: ReadonlyMap<unknown, Manner> = new Map([
+const manners: ReadonlyMap<unknown, SessionActivity> = new Map([
   ['1', 'active'],
   ['background', 'background'],
 ]);
 
 export type SessionCaller = {
   /** Returns undefined if the request is not from a portal page, or has no cookie. */
-  readonly of: FindSessionCaller;
-  /** Returns the session of a request whose caller `of` has found. */
+  readonly findCaller: FindSessionCaller;
+  /** Returns the session of a request whose caller `findCaller` has found. */
   sessionOf(request: FastifyRequest): PortalSession | undefined;
   /**
    * Returns the page of a WebSocket handshake, in which a page cannot set a header.
    *
-   * @throws Refusal for a page that is not of the portal
+   * @throws ProblemError for a page that is not of the portal
    */
-  pageOf(handshake: IncomingMessage): PortalPage;
+  pageOfHandshake(handshake: IncomingMessage): PortalPage;
   /**
    * True if this process has found the session of the handshake valid before; it does not check the
    * page.
    */
-  knowsSessionOf(handshake: IncomingMessage): boolean;
-  /** Returns the current caller at a device in such a page. @throws Refusal if there is none */
-  standingAt(page: PortalPage, device: string): Promise<Caller>;
+  hasKnownSession(handshake: IncomingMessage): boolean;
+  /** Returns the current caller at a device in such a page. @throws ProblemError if there is none */
+  callerAtDevice(page: PortalPage, device: string): Promise<Caller>;
 };
 
 /** A portal page, and the session of its browser. */
 export type PortalPage = SessionKey & { readonly origin: string };
 
 /** The session cookie and the context of a portal page request. */
-type Shown = { readonly cookie: string; readonly origin: string; readonly manner: Manner };
+type PageCredentials = {
+  readonly cookie: string;
+  readonly origin: string;
+  readonly manner: SessionActivity;
+};
 
 type Deps = {
   readonly sessions: Sessions;
-  readonly places: PortalUrls;
+  readonly portalUrls: PortalUrls;
   readonly verifyToken: VerifyToken;
   /** Omitted if a page cannot act as a device. */
   readonly findDevice?: FindDevice | undefined;
@@ -75,28 +90,40 @@ const nothingPresented: PresentedCertificate = { thumbprint: () => undefined };
 
 /** At least one of the two headers must be present, and each present header must match. */
 function isFromOrigin(headers: IncomingHttpHeaders, origin: string): boolean {
-  const { 'sec-fetch-site': site, origin: named } = headers;
-  if (site === undefined && named === undefined) return false;
+  const { 'sec-fetch-site': site, origin: originHeader } = headers;
+  if (site === undefined && originHeader === undefined) return false;
   return (
-    (site === undefined || site === 'same-origin') && (named === undefined || named === origin)
+    (site === undefined || site === 'same-origin') &&
+    (originHeader === undefined || originHeader === origin)
   );
 }
 
-async function deviceOf(findDevice: FindDevice, caller: Caller, named: string) {
+async function requireDevice(findDevice: FindDevice, caller: Caller, requestedDevice: string) {
   const { organizationId, merchantId } = caller;
   if (merchantId === undefined) {
-    return throwProblem('permission_denied', 'Only a user of a merchant can stand at a device.');
+    return throwProblem('permission_denied', 'Only a user of a merchant can act as a device.');
   }
-  const device = await findDevice(organizationId, merchantId, named);
+  const device = await findDevice(organizationId, merchantId, requestedDevice);
   if (device === undefined) {
-    return throwProblem('device_not_found', 'The merchant has no such device in use.');
+    return throwProblem(
+      'device_not_found',
+      'The merchant has no enabled logical device with this ID.',
+    );
   }
   return device;
 }
 
 /** The caller has the permissions that a device token of this user would have. */
-async function atDevice(findDevice: FindDevice, caller: Caller, named: string): Promise<Caller> {
-  const { logicalDeviceId: deviceId, storeId } = await deviceOf(findDevice, caller, named);
+async function callerAtDevice(
+  findDevice: FindDevice,
+  caller: Caller,
+  requestedDevice: string,
+): Promise<Caller> {
+  const { logicalDeviceId: deviceId, storeId } = await requireDevice(
+    findDevice,
+    caller,
+    requestedDevice,
+  );
   return {
     ...caller,
     deviceId,
@@ -105,24 +132,31 @@ async function atDevice(findDevice: FindDevice, caller: Caller, named: string): 
   };
 }
 
-/** The till of a store may talk to the terminals of that store, if the user may sell. */
-async function atTill(findDevice: FindDevice, caller: Caller, named: string): Promise<Caller> {
+/** The point of sale of a store may talk to the terminals of that store, if the user may sell. */
+async function callerAtPointOfSale(
+  findDevice: FindDevice,
+  caller: Caller,
+  requestedDevice: string,
+): Promise<Caller> {
   if (!caller.permissions.has('pay.sale')) {
-    return throwProblem('permission_denied', 'Only who may sell can stand at a till.');
+    return throwProblem(
+      'permission_denied',
+      'Only a user with the permission pay.sale can act as a point of sale.',
+    );
   }
-  const { storeId } = await deviceOf(findDevice, caller, named);
+  const { storeId } = await requireDevice(findDevice, caller, requestedDevice);
   return { ...caller, storeId, permissions: new Set(['cc.pos']) };
 }
 
 export function createSessionCaller(deps: Deps): SessionCaller {
-  const { sessions, places, verifyToken, findDevice } = deps;
+  const { sessions, portalUrls, verifyToken, findDevice } = deps;
   const used = new WeakMap<FastifyRequest, PortalSession>();
   /** A caller is the same object as long as its data does not change. */
   const limited = new WeakMap<Caller, Caller>();
 
-  function counted(caller: Caller): Caller {
-    const known = limited.get(caller);
-    if (known !== undefined) return known;
+  function withLimitKey(caller: Caller): Caller {
+    const cached = limited.get(caller);
+    if (cached !== undefined) return cached;
     // All portal users share one client, so the server counts requests for each user.
     const made = { ...caller, limitKey: `${caller.organizationId} ${caller.subject}` };
     limited.set(caller, made);
@@ -132,7 +166,7 @@ export function createSessionCaller(deps: Deps): SessionCaller {
   async function sessionAt(
     at: SessionKey | undefined,
     origin: string,
-    manner: Manner,
+    manner: SessionActivity,
   ): Promise<PortalSession> {
     const session = at && (await sessions.use(at, manner));
     // The cookie of one client's host is not valid on the host of another client.
@@ -141,72 +175,75 @@ export function createSessionCaller(deps: Deps): SessionCaller {
   }
 
   const callerIn = async ({ tokens }: PortalSession): Promise<Caller> =>
-    counted(await verifyToken(tokens.accessToken, nothingPresented));
+    withLimitKey(await verifyToken(tokens.accessToken, nothingPresented));
 
   async function callerOf(
     request: FastifyRequest,
-    { cookie, origin, manner }: Shown,
+    { cookie, origin, manner }: PageCredentials,
   ): Promise<Caller> {
-    const session = await sessionAt(keyOf(cookie), origin, manner);
+    const session = await sessionAt(parseSessionCookie(cookie), origin, manner);
     used.set(request, session);
     const caller = await callerIn(session);
-    const { [deviceHeader]: device, [tillHeader]: till } = request.headers;
+    const { [deviceHeader]: device, [pointOfSaleHeader]: till } = request.headers;
     if (findDevice === undefined) return caller;
-    if (typeof device === 'string') return atDevice(findDevice, caller, device);
-    return typeof till === 'string' ? atTill(findDevice, caller, till) : caller;
+    if (typeof device === 'string') return callerAtDevice(findDevice, caller, device);
+    return typeof till === 'string' ? callerAtPointOfSale(findDevice, caller, till) : caller;
   }
 
-  function shownBy(request: FastifyRequest): Shown | undefined {
+  function pageCredentials(request: FastifyRequest): PageCredentials | undefined {
     const manner = isLink(request) ? 'active' : manners.get(request.headers[portalHeader]);
     if (manner === undefined) return undefined;
     const cookie = readCookie(request.raw, sessionCookie);
-    const origin = cookie === undefined ? undefined : places.findSite(request.host)?.origin;
+    const origin = cookie === undefined ? undefined : portalUrls.findSite(request.host)?.origin;
     if (cookie === undefined || origin === undefined) return undefined;
     return isFromOrigin(request.headers, origin) ? { cookie, origin, manner } : undefined;
   }
 
-  function of(request: FastifyRequest): Promise<Caller> | undefined {
-    const shown = shownBy(request);
-    if (shown === undefined) return undefined;
+  function findCaller(request: FastifyRequest): Promise<Caller> | undefined {
+    const credentials = pageCredentials(request);
+    if (credentials === undefined) return undefined;
     // A stream checks its caller again while it runs, which is no activity of the user.
-    const manner = used.has(request) ? 'background' : shown.manner;
-    return callerOf(request, { ...shown, manner });
+    const manner = used.has(request) ? 'background' : credentials.manner;
+    return callerOf(request, { ...credentials, manner });
   }
 
-  function knows(request: FastifyRequest): boolean {
-    const at = keyOf(shownBy(request)?.cookie ?? '');
-    return at !== undefined && sessions.knows(at);
+  function isKnown(request: FastifyRequest): boolean {
+    const at = parseSessionCookie(pageCredentials(request)?.cookie ?? '');
+    return at !== undefined && sessions.isKnown(at);
   }
 
   return {
-    of: Object.assign(of, { isVerified: knows }),
+    findCaller: Object.assign(findCaller, { isVerified: isKnown }),
     sessionOf: (request) => used.get(request),
 
-    pageOf(handshake) {
+    pageOfHandshake(handshake) {
       const { headers } = handshake;
-      const place = places.findSite(headers.host ?? '');
+      const site = portalUrls.findSite(headers.host ?? '');
       // A browser always sends the origin of a page that opens a WebSocket, so the server requires
       // it.
-      if (place === undefined || headers.origin !== place.origin) {
-        return throwProblem('origin_not_allowed', 'The page is none of ours.');
+      if (site === undefined || headers.origin !== site.origin) {
+        return throwProblem(
+          'origin_not_allowed',
+          'The origin of the page is not a portal address.',
+        );
       }
-      const at = keyOf(readCookie(handshake, sessionCookie) ?? '');
-      if (at === undefined || !isFromOrigin(headers, place.origin)) {
+      const at = parseSessionCookie(readCookie(handshake, sessionCookie) ?? '');
+      if (at === undefined || !isFromOrigin(headers, site.origin)) {
         return throwProblem('origin_not_allowed', 'The page has no session.');
       }
-      return { ...at, origin: place.origin };
+      return { ...at, origin: site.origin };
     },
 
-    knowsSessionOf(handshake) {
-      const at = keyOf(readCookie(handshake, sessionCookie) ?? '');
-      return at !== undefined && sessions.knows(at);
+    hasKnownSession(handshake) {
+      const at = parseSessionCookie(readCookie(handshake, sessionCookie) ?? '');
+      return at !== undefined && sessions.isKnown(at);
     },
 
-    async standingAt({ origin, ...at }, device) {
+    async callerAtDevice({ origin, ...at }, device) {
       const caller = await callerIn(await sessionAt(at, origin, 'background'));
       if (findDevice === undefined)
-        return throwProblem('route_not_found', 'Nobody stands at devices.');
-      return atDevice(findDevice, caller, device);
+        return throwProblem('route_not_found', 'A page can act as a device only in the demo.');
+      return callerAtDevice(findDevice, caller, device);
     },
   };
 }

@@ -112,15 +112,15 @@ export function createSessionStore(database: Database) {
      */
     renew(
       { organizationId, sessionHash }: SessionKey,
-      renew: (trx: Kysely<unknown>, standing: StoredSession) => Promise<Renewed | undefined>,
+      renew: (trx: Kysely<unknown>, stored: StoredSession) => Promise<Renewed | undefined>,
     ): Promise<StoredSession | undefined> {
       const key = [organizationId, sessionHash];
       return database.transaction(async (trx) => {
         const [row] = await runIn<SessionRow>(trx, `${findText} FOR UPDATE`, key);
         if (row === undefined) return undefined;
-        const standing = sessionOf(row);
-        const renewed = await renew(trx, standing);
-        if (renewed === undefined) return standing;
+        const stored = sessionOf(row);
+        const renewed = await renew(trx, stored);
+        if (renewed === undefined) return stored;
         const [changed] = await runIn<SessionRow>(
           trx,
           `UPDATE portal_sessions SET tokens_sealed = $3, renewed_at = $4, expires_at = $5,
@@ -134,14 +134,14 @@ export function createSessionStore(database: Database) {
     /** Returns the deleted session; undefined if another request deleted it first. */
     async remove(
       { organizationId, sessionHash }: SessionKey,
-      tell: (trx: Kysely<unknown>) => Promise<void>,
+      recordAudit: (trx: Kysely<unknown>) => Promise<void>,
     ): Promise<StoredSession | undefined> {
       const key = [organizationId, sessionHash];
       return database.transaction(async (trx) => {
         const text = `DELETE FROM portal_sessions ${byKey} RETURNING ${columns}`;
         const [row] = await runIn<SessionRow>(trx, text, key);
         if (row === undefined) return undefined;
-        await tell(trx);
+        await recordAudit(trx);
         return sessionOf(row);
       });
     },

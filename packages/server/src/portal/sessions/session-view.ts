@@ -11,7 +11,7 @@ import { isoTime, type Settings } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import { idleMs, type PortalSession } from './sessions.ts';
 
-export type ViewDeps = {
+export type SessionViewDeps = {
   readonly settings: Pick<Settings, 'environment' | 'region' | 'authUrl'>;
   readonly identity: Pick<Identity, 'isOperator'> & {
     readonly accounts: Pick<Identity['accounts'], 'find'>;
@@ -23,7 +23,7 @@ export type ViewDeps = {
  * Returns the portals of a user: users of a service provider have their own, and users that declare
  * services have both.
  */
-export function entriesOf(
+export function portalsOf(
   persona: string | undefined,
   { entityType, permissions }: Pick<Caller, 'entityType' | 'permissions'>,
 ): PortalEntry[] {
@@ -38,7 +38,7 @@ function nameOf({ givenName, familyName, username }: User): string {
 }
 
 /** Omits the members without a value. */
-const known = <Facts extends object>(facts: Facts) =>
+const withoutUndefined = <Facts extends object>(facts: Facts) =>
   Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
 
 function userView(user: User): View['user'] {
@@ -49,13 +49,17 @@ function userView(user: User): View['user'] {
     username,
     email,
     name: nameOf(user),
-    ...known({ givenName, familyName, locale, zoneinfo, datetimeFormat }),
+    ...withoutUndefined({ givenName, familyName, locale, zoneinfo, datetimeFormat }),
   };
 }
 
-export type ShowSession = (session: PortalSession, caller: Caller) => Promise<View>;
+export type BuildSessionView = (session: PortalSession, caller: Caller) => Promise<View>;
 
-export function createView({ settings, identity, provisioning }: ViewDeps): ShowSession {
+export function createSessionView({
+  settings,
+  identity,
+  provisioning,
+}: SessionViewDeps): BuildSessionView {
   const { environment, region, authUrl } = settings;
 
   async function merchantOf({ organizationId, merchantId }: Caller) {
@@ -83,7 +87,7 @@ export function createView({ settings, identity, provisioning }: ViewDeps): Show
       entityType,
       permissions: [...permissions] satisfies Permission[],
       groups: [...user.groups],
-      entries: entriesOf(organization.labels?.['persona'], caller),
+      entries: portalsOf(organization.labels?.['persona'], caller),
       ...(isOperator && entityType === 'tenant' ? { isOperator } : {}),
       environment,
       region,

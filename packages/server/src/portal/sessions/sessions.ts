@@ -41,7 +41,7 @@ export const idleMs = browserSessionLifetime.idleMs;
 export type PortalSession = Omit<StoredSession, 'tokensSealed'> & { readonly tokens: PortalTokens };
 
 /** `background`: the page polls by itself, which is no activity of the user. */
-export type Manner = 'active' | 'background';
+export type SessionActivity = 'active' | 'background';
 
 export type Sessions = ReturnType<typeof createSessions>;
 
@@ -54,7 +54,7 @@ type Deps = {
   readonly identity: { readonly portalAuthorization: PortalAuthorization };
 };
 
-type Begun = { readonly cookie: string; readonly session: PortalSession };
+type StartedSession = { readonly cookie: string; readonly session: PortalSession };
 
 /** Every key begins with the organisation, so the cookie names it before the 256 random bits. */
 function cookieOf(organizationId: string, secret: Buffer): string {
@@ -63,7 +63,7 @@ function cookieOf(organizationId: string, secret: Buffer): string {
 }
 
 /** Returns undefined if the text is not a portal cookie. */
-export function keyOf(cookie: string): SessionKey | undefined {
+export function parseSessionCookie(cookie: string): SessionKey | undefined {
   if (!cookieForm.test(cookie)) return undefined;
   const bytes = Buffer.from(cookie, 'base64url');
   const hex = bytes.subarray(0, organizationBytes).toString('hex');
@@ -71,13 +71,13 @@ export function keyOf(cookie: string): SessionKey | undefined {
   return { organizationId, sessionHash: hash('sha256', bytes, 'buffer') };
 }
 
-const nameOf = ({ organizationId, sessionHash }: SessionKey): string =>
+const cacheKey = ({ organizationId, sessionHash }: SessionKey): string =>
   `${organizationId} ${sessionHash.toString('base64url')}`;
 
-const placeOf = ({ organizationId, sessionHash }: SessionKey): string =>
-  `portal_sessions ${nameOf({ organizationId, sessionHash })}`;
+const encryptionContext = ({ organizationId, sessionHash }: SessionKey): string =>
+  `portal_sessions ${cacheKey({ organizationId, sessionHash })}`;
 
-const refuseEnded = (): never =>
+const throwSessionEnded = (): never =>
   throwProblem('token_expired', 'The session has ended: sign in again.');
 
 export function createSessions({ database, clock, ids, masterKey, identity }: Deps) {
@@ -90,7 +90,7 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
     perf: clock,
   });
   /** The names of the sessions that this process has found, for the idle time of a session. */
-  const found = new LRUCache<string, true>({
+  const foundSessions = new LRUCache<string, true>({
     ...lruCacheOptions(rememberedMax),
     ttl: idleMs,
     ttlResolution: 0,
@@ -100,37 +100,37 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
   const renewing = new Map<string, Promise<PortalSession>>();
 
   const sealedOf = (at: SessionKey, tokens: PortalTokens): Buffer =>
-    encryptBytes(key, Buffer.from(JSON.stringify(tokens)), placeOf(at));
+    encryptBytes(key, Buffer.from(JSON.stringify(tokens)), encryptionContext(at));
 
   function opened({ tokensSealed, ...session }: StoredSession): PortalSession {
-    const text = decryptBytes(key, tokensSealed, placeOf(session)).toString();
+    const text = decryptBytes(key, tokensSealed, encryptionContext(session)).toString();
     return { ...session, tokens: JSON.parse(text) as PortalTokens };
   }
 
   function remember(stored: StoredSession): PortalSession {
     const session = opened(stored);
-    remembered.set(nameOf(session), session);
-    found.set(nameOf(session), true);
+    remembered.set(cacheKey(session), session);
+    foundSessions.set(cacheKey(session), true);
     return session;
   }
 
   function drop(at: SessionKey): void {
-    remembered.delete(nameOf(at));
-    found.delete(nameOf(at));
+    remembered.delete(cacheKey(at));
+    foundSessions.delete(cacheKey(at));
   }
 
   async function find(at: SessionKey): Promise<PortalSession | undefined> {
-    const known = remembered.get(nameOf(at));
-    if (known !== undefined) return known;
+    const cached = remembered.get(cacheKey(at));
+    if (cached !== undefined) return cached;
     const stored = await store.find(at);
     if (stored !== undefined) return remember(stored);
     drop(at);
     return undefined;
   }
 
-  async function end(at: SessionKey, tell: (trx: Kysely<unknown>) => Promise<void>) {
+  async function end(at: SessionKey, recordAudit: (trx: Kysely<unknown>) => Promise<void>) {
     drop(at);
-    const stored = await store.remove(at, tell);
+    const stored = await store.remove(at, recordAudit);
     if (stored === undefined) return;
     const { userDomainId, tokens } = opened(stored);
     await identity.portalAuthorization.signOut(userDomainId, tokens.refreshToken);
@@ -138,36 +138,36 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
 
   const endQuietly = (at: SessionKey) => end(at, async () => {});
 
-  async function renewOnce(session: PortalSession, manner: Manner): Promise<PortalSession> {
+  async function renewOnce(
+    session: PortalSession,
+    manner: SessionActivity,
+  ): Promise<PortalSession> {
     const { userDomainId, tokens, generation } = session;
     const renewTokens = await identity.portalAuthorization.prepareRefresh(
       userDomainId,
       tokens.refreshToken,
     );
     let isOver = false;
-    const stored = await store.renew(
-      session,
-      async (trx, standing): Promise<Renewed | undefined> => {
-        isOver = false;
-        // Another process renewed the session first, so this process uses that result.
-        if (standing.generation !== generation) return undefined;
-        const next = await renewTokens?.(trx);
-        isOver = next === undefined;
-        if (next === undefined) return undefined;
-        const now = clock.now();
-        const expiresAt =
-          manner === 'active' ? Math.min(now + idleMs, standing.endsAt) : standing.expiresAt;
-        return { tokensSealed: sealedOf(session, next), renewedAt: now, expiresAt };
-      },
-    );
+    const stored = await store.renew(session, async (trx, stored): Promise<Renewed | undefined> => {
+      isOver = false;
+      // Another process renewed the session first, so this process uses that result.
+      if (stored.generation !== generation) return undefined;
+      const next = await renewTokens?.(trx);
+      isOver = next === undefined;
+      if (next === undefined) return undefined;
+      const now = clock.now();
+      const expiresAt =
+        manner === 'active' ? Math.min(now + idleMs, stored.endsAt) : stored.expiresAt;
+      return { tokensSealed: sealedOf(session, next), renewedAt: now, expiresAt };
+    });
     if (stored !== undefined && !isOver) return remember(stored);
     await endQuietly(session);
-    return refuseEnded();
+    return throwSessionEnded();
   }
 
   /** Parallel requests share one renewal; between processes, the row lock decides. */
-  function renew(session: PortalSession, manner: Manner): Promise<PortalSession> {
-    const name = nameOf(session);
+  function renew(session: PortalSession, manner: SessionActivity): Promise<PortalSession> {
+    const name = cacheKey(session);
     const running = renewing.get(name);
     if (running !== undefined) return running;
     const started = renewOnce(session, manner).finally(() => renewing.delete(name));
@@ -184,16 +184,16 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
       await store.remove(at, async () => {});
     },
 
-    /** Returns the session and its cookie; `tell` is the last statement of the transaction. */
+    /** Returns the session and its cookie; `recordAudit` is the last statement of the transaction. */
     async begin(
       { tokens, signInId, ...signIn }: PortalSignIn,
       origin: string,
-      tell: (trx: Kysely<unknown>, session: PortalSession) => Promise<void>,
-    ): Promise<Begun> {
+      recordAudit: (trx: Kysely<unknown>, session: PortalSession) => Promise<void>,
+    ): Promise<StartedSession> {
       const { organizationId } = signIn;
       const secret = Buffer.from(ids.secret(secretBytes), 'base64url');
       const cookie = cookieOf(organizationId, secret);
-      const at = keyOf(cookie) ?? refuseEnded();
+      const at = parseSessionCookie(cookie) ?? throwSessionEnded();
       const now = clock.now();
       const session = {
         ...signIn,
@@ -209,31 +209,31 @@ export function createSessions({ database, clock, ids, masterKey, identity }: De
       };
       await database.transaction(async (trx) => {
         await store.insert(trx, { ...session, tokensSealed: sealedOf(at, tokens) });
-        await tell(trx, session);
+        await recordAudit(trx, session);
       });
-      found.set(nameOf(at), true);
+      foundSessions.set(cacheKey(at), true);
       return { cookie, session };
     },
 
     /** True if this process has found the session and knows of no end; `use` is then cheap. */
-    knows: (at: SessionKey): boolean => found.has(nameOf(at)),
+    isKnown: (at: SessionKey): boolean => foundSessions.has(cacheKey(at)),
 
     /**
      * Returns an active session with tokens that stay valid for a while. Activity of the user
      * extends the session, at most once a minute.
      *
-     * @throws Refusal `token_expired` if the session has ended
+     * @throws ProblemError `token_expired` if the session has ended
      */
-    async use(at: SessionKey, manner: Manner): Promise<PortalSession> {
-      const session = (await find(at)) ?? refuseEnded();
+    async use(at: SessionKey, manner: SessionActivity): Promise<PortalSession> {
+      const session = (await find(at)) ?? throwSessionEnded();
       const now = clock.now();
       if (now >= session.expiresAt || now >= session.endsAt) {
         // The cache may lack a renewal by another process.
-        remembered.delete(nameOf(at));
+        remembered.delete(cacheKey(at));
         const fresh = await find(at);
         if (fresh !== undefined && now < fresh.expiresAt && now < fresh.endsAt) return fresh;
         await endQuietly(at);
-        return refuseEnded();
+        return throwSessionEnded();
       }
       const wouldEndAt = Math.min(now + idleMs, session.endsAt);
       const isTouched = manner === 'active' && wouldEndAt - session.expiresAt >= touchMs;

@@ -22,34 +22,34 @@ type State = {
   readonly goodUntil: number;
 };
 
-export type Flow = Pick<State, 'userDomainId' | 'to'> & {
+export type SignInProgress = Pick<State, 'userDomainId' | 'to'> & {
   readonly nonce: string;
   /** PKCE (RFC 7636). */
   readonly verifier: string;
 };
 
-export type BegunFlow = {
+export type AuthorizationState = {
   readonly state: string;
   readonly nonce: string;
   readonly challenge: string;
 };
 
-export type Flows = ReturnType<typeof createFlows>;
+export type SignInStates = ReturnType<typeof createSignInStates>;
 
 /**
  * Returns the wanted address if it belongs to one of the portals, otherwise the first page of the
  * portal. It never leads to another origin.
  */
-export function ownAddress(wanted: string | undefined, origin: string): string {
-  const text = wanted ?? '';
+export function portalPathOf(requested: string | undefined, origin: string): string {
+  const text = requested ?? '';
   if (text.length > addressCharsMax || !URL.canParse(text, origin)) return portalPath;
-  const { origin: of, pathname, search, hash: part } = new URL(text, origin);
+  const { origin: targetOrigin, pathname, search, hash: part } = new URL(text, origin);
   const isOurs = [portalPath, providerPortalPath].some(
     (path) => pathname === path || pathname.startsWith(`${path}/`),
   );
   // These two paths begin or complete a sign-in, so a redirect to them would cause a loop.
   const isSignIn = /^\/portal\/(?:sign-in|callback)(?:\/|$)/.test(pathname);
-  return of === origin && isOurs && !isSignIn ? pathname + search + part : portalPath;
+  return targetOrigin === origin && isOurs && !isSignIn ? pathname + search + part : portalPath;
 }
 
 /**
@@ -57,7 +57,7 @@ export function ownAddress(wanted: string | undefined, origin: string): string {
  * from the browser and the state, so the server stores nothing. Parallel tabs do not conflict, and
  * a state is of no use in another browser.
  */
-export function createFlows({
+export function createSignInStates({
   clock,
   ids,
   masterKey,
@@ -68,7 +68,7 @@ export function createFlows({
 }) {
   const sealKey = deriveKey(masterKey, 'portal-sign-in');
   const proofKey = deriveKey(masterKey, 'portal-sign-in-proofs');
-  const placeOf = (browser: string, origin: string) =>
+  const encryptionContext = (browser: string, origin: string) =>
     `${hash('sha256', browser, 'base64url')} ${origin}`;
   const derived = (purpose: string, browser: string, flowId: string) =>
     createHmac('sha256', proofKey).update(`${purpose} ${browser} ${flowId}`).digest('base64url');
@@ -78,13 +78,13 @@ export function createFlows({
       browser: string,
       origin: string,
       { userDomainId, to }: Pick<State, 'userDomainId' | 'to'>,
-    ): BegunFlow {
+    ): AuthorizationState {
       const flowId = ids.secret();
       const state: State = { flowId, userDomainId, to, goodUntil: clock.now() + flowMs };
       const sealed = encryptBytes(
         sealKey,
         Buffer.from(JSON.stringify(state)),
-        placeOf(browser, origin),
+        encryptionContext(browser, origin),
       );
       return {
         state: sealed.toString('base64url'),
@@ -96,12 +96,12 @@ export function createFlows({
     /**
      * Returns undefined if this browser began no such sign-in here, or if the state has expired.
      */
-    read(browser: string, origin: string, given: string): Flow | undefined {
-      if (given.length > stateCharsMax || !/^[\w-]+$/.test(given)) return undefined;
+    read(browser: string, origin: string, state: string): SignInProgress | undefined {
+      if (state.length > stateCharsMax || !/^[\w-]+$/.test(state)) return undefined;
       let text: string;
       try {
-        const bytes = Buffer.from(given, 'base64url');
-        text = decryptBytes(sealKey, bytes, placeOf(browser, origin)).toString();
+        const bytes = Buffer.from(state, 'base64url');
+        text = decryptBytes(sealKey, bytes, encryptionContext(browser, origin)).toString();
       } catch {
         return undefined;
       }

@@ -12,8 +12,8 @@ import {
   portalPath,
 } from '../../identity/index.ts';
 import type { Ids } from '../../platform/index.ts';
-import { sendNotice } from '../pages/message-page.ts';
-import type { NoticeName } from '../pages/message-texts.ts';
+import { sendMessagePage } from '../pages/message-page.ts';
+import type { MessageName } from '../pages/message-texts.ts';
 import {
   browserCookie,
   dropSession,
@@ -22,8 +22,8 @@ import {
   setBrowser,
   setSession,
 } from '../sessions/cookies.ts';
-import { keyOf, type PortalSession, type Sessions } from '../sessions/sessions.ts';
-import { type Flows, ownAddress } from './sign-in-state.ts';
+import { type PortalSession, parseSessionCookie, type Sessions } from '../sessions/sessions.ts';
+import { portalPathOf, type SignInStates } from './sign-in-state.ts';
 
 export const signInPath = `${portalPath}/sign-in`;
 /** The sign-in page that asks for the user domain, if the address does not name it. */
@@ -47,34 +47,37 @@ type Deps = {
   readonly identity: Pick<Identity, 'portalAuthorization'>;
   readonly audit: Pick<AuditRecorder, 'record'>;
   readonly sessions: Sessions;
-  readonly flows: Flows;
+  readonly signInStates: SignInStates;
   readonly ids: Ids;
   readonly authUrl: string;
 };
 
-type Told = Pick<PortalSession, 'organizationId' | 'sessionId' | 'userId' | 'signInId' | 'origin'>;
+type AuditedSession = Pick<
+  PortalSession,
+  'organizationId' | 'sessionId' | 'userId' | 'signInId' | 'origin'
+>;
 
-export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }: Deps) {
+export function createSignIn({ identity, audit, sessions, signInStates, ids, authUrl }: Deps) {
   const { portalAuthorization: portal } = identity;
 
   /** Returns the browser of the cookie, or sets the cookie of a new browser. */
   function browserOf({ raw }: FastifyRequest, reply: FastifyReply): string {
-    const known = readCookie(raw, browserCookie);
-    if (known !== undefined && browserForm.test(known)) return known;
+    const cookie = readCookie(raw, browserCookie);
+    if (cookie !== undefined && browserForm.test(cookie)) return cookie;
     const browser = ids.secret();
     setBrowser(reply.raw, browser);
     return browser;
   }
 
-  const goTo = (reply: FastifyReply, address: string): FastifyReply =>
+  const redirectTo = (reply: FastifyReply, address: string): FastifyReply =>
     reply.headers(noStore).redirect(address, 303);
 
-  const askDomain = (reply: FastifyReply, to: string): FastifyReply =>
-    goTo(reply, `${authUrl}${entryPath}/${Buffer.from(to).toString('base64url')}`);
+  const redirectToDomainForm = (reply: FastifyReply, to: string): FastifyReply =>
+    redirectTo(reply, `${authUrl}${entryPath}/${Buffer.from(to).toString('base64url')}`);
 
-  const telling =
+  const auditRecorder =
     (action: string, requestId: string) =>
-    (trx: Kysely<unknown>, session: Told): Promise<void> =>
+    (trx: Kysely<unknown>, session: AuditedSession): Promise<void> =>
       audit.record(trx, {
         actor: { subject: session.userId, clientId: portalClientId, kind: 'User' },
         requestId,
@@ -85,21 +88,21 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
       });
 
   /** A new sign-in replaces the previous session of this browser. */
-  async function endFormer(request: FastifyRequest): Promise<void> {
+  async function endPreviousSession(request: FastifyRequest): Promise<void> {
     const former = readCookie(request.raw, sessionCookie);
-    const at = former === undefined ? undefined : keyOf(former);
+    const at = former === undefined ? undefined : parseSessionCookie(former);
     if (at !== undefined) await sessions.forget(at);
   }
 
-  async function letIn(
+  async function startSession(
     request: FastifyRequest,
     reply: FastifyReply,
-    place: PortalSite,
+    site: PortalSite,
     signIn: PortalSignIn,
   ): Promise<void> {
-    await endFormer(request);
-    const tell = telling('signedIn', request.id);
-    const { cookie } = await sessions.begin(signIn, place.origin, tell);
+    await endPreviousSession(request);
+    const recordAudit = auditRecorder('signedIn', request.id);
+    const { cookie } = await sessions.begin(signIn, site.origin, recordAudit);
     setSession(reply.raw, cookie);
   }
 
@@ -107,41 +110,41 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
     async begin(
       request: FastifyRequest,
       reply: FastifyReply,
-      place: PortalSite,
+      site: PortalSite,
       query: SignInQuery,
     ): Promise<FastifyReply> {
-      const { origin } = place;
-      const to = ownAddress(query.to, origin);
-      const userDomainId = place.userDomainId ?? query.domain?.toLowerCase();
-      if (userDomainId === undefined) return askDomain(reply, to);
+      const { origin } = site;
+      const to = portalPathOf(query.to, origin);
+      const userDomainId = site.userDomainId ?? query.domain?.toLowerCase();
+      if (userDomainId === undefined) return redirectToDomainForm(reply, to);
       const browser = browserOf(request, reply);
-      const begun = flows.begin(browser, origin, { userDomainId, to });
+      const begun = signInStates.begin(browser, origin, { userDomainId, to });
       const address = await portal.signInUrl(userDomainId, {
         ...begun,
         redirectUri: origin + portalCallbackPath,
         loginHint: query.login_hint,
       });
-      if (address !== undefined) return goTo(reply, address);
-      if (place.userDomainId !== undefined) return sendNotice(request, reply, 'unknownClient');
-      return askDomain(reply, to);
+      if (address !== undefined) return redirectTo(reply, address);
+      if (site.userDomainId !== undefined) return sendMessagePage(request, reply, 'unknownClient');
+      return redirectToDomainForm(reply, to);
     },
 
     async callback(
       request: FastifyRequest,
       reply: FastifyReply,
-      { origin, ...place }: PortalSite,
+      { origin, ...site }: PortalSite,
       query: CallbackQuery,
     ): Promise<FastifyReply> {
-      const refuseWith = (name: NoticeName, to = portalPath) =>
-        sendNotice(request, reply, name, {
-          way: { address: `${signInPath}?${new URLSearchParams({ to })}` },
+      const sendFailure = (name: MessageName, to = portalPath) =>
+        sendMessagePage(request, reply, name, {
+          link: { address: `${signInPath}?${new URLSearchParams({ to })}` },
         });
       const browser = readCookie(request.raw, browserCookie) ?? '';
-      const flow = flows.read(browser, origin, query.state ?? '');
-      if (flow === undefined) return refuseWith('stale');
+      const flow = signInStates.read(browser, origin, query.state ?? '');
+      if (flow === undefined) return sendFailure('stale');
       const { to, userDomainId, verifier, nonce } = flow;
       if (query.error !== undefined) {
-        return refuseWith(query.error === 'access_denied' ? 'denied' : 'failed', to);
+        return sendFailure(query.error === 'access_denied' ? 'denied' : 'failed', to);
       }
       const signIn = await portal.redeemCode(userDomainId, {
         code: query.code ?? '',
@@ -150,9 +153,9 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
         issuer: query.iss,
         redirectUri: origin + portalCallbackPath,
       });
-      if (signIn === undefined) return refuseWith('failed', to);
-      await letIn(request, reply, { origin, ...place }, signIn);
-      return goTo(reply, to);
+      if (signIn === undefined) return sendFailure('failed', to);
+      await startSession(request, reply, { origin, ...site }, signIn);
+      return redirectTo(reply, to);
     },
 
     /** Ends the session here and at the realm, so that the next user must sign in. */
@@ -161,8 +164,8 @@ export function createSignIn({ identity, audit, sessions, flows, ids, authUrl }:
       reply: FastifyReply,
       session: PortalSession,
     ): Promise<PortalSignedOut> {
-      const tell = telling('signedOut', request.id);
-      await sessions.end(session, (trx) => tell(trx, session));
+      const recordAudit = auditRecorder('signedOut', request.id);
+      await sessions.end(session, (trx) => recordAudit(trx, session));
       dropSession(reply.raw);
       const location = await portal.signedOutUrl(session.userDomainId);
       return { location: location ?? signInPath };

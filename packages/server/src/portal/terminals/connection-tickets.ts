@@ -6,7 +6,7 @@ const goodMs = 120_000;
 const charsMax = 1024;
 
 /** The encrypted content of a ticket. */
-export type Ticket = {
+export type ConnectionTicket = {
   /** Also the last part of the connection address. */
   readonly connectionId: string;
   /** The number of this registration among all registrations of the device. */
@@ -16,33 +16,39 @@ export type Ticket = {
   readonly physicalDeviceId: string;
 };
 
-type Sealed = Ticket & { readonly goodUntil: number };
+type Sealed = ConnectionTicket & { readonly goodUntil: number };
 
-export type Tickets = ReturnType<typeof createTickets>;
+export type ConnectionTickets = ReturnType<typeof createConnectionTickets>;
 
 /** A ticket is bound to one session and one origin, so it is of no use with any other. */
-export function createTickets({ clock, masterKey }: { clock: Clock; masterKey: Buffer }) {
+export function createConnectionTickets({ clock, masterKey }: { clock: Clock; masterKey: Buffer }) {
   const key = deriveKey(masterKey, 'portal-terminals');
-  const placeOf = ({ organizationId, sessionHash, origin }: PortalPage) =>
+  const encryptionContext = ({ organizationId, sessionHash, origin }: PortalPage) =>
     `${organizationId} ${sessionHash.toString('base64url')} ${origin}`;
 
   return {
     goodSeconds: goodMs / 1000,
 
     /** Returns text that a header of the handshake may contain. */
-    issue(page: PortalPage, ticket: Ticket): string {
+    issue(page: PortalPage, ticket: ConnectionTicket): string {
       const sealed: Sealed = { ...ticket, goodUntil: clock.now() + goodMs };
-      return encryptBytes(key, Buffer.from(JSON.stringify(sealed)), placeOf(page)).toString(
-        'base64url',
-      );
+      return encryptBytes(
+        key,
+        Buffer.from(JSON.stringify(sealed)),
+        encryptionContext(page),
+      ).toString('base64url');
     },
 
     /** Returns undefined if the ticket is not valid, has expired, or belongs to another session. */
-    read(page: PortalPage, given: string): Ticket | undefined {
-      if (given.length > charsMax || !/^[\w-]+$/.test(given)) return undefined;
+    read(page: PortalPage, ticketText: string): ConnectionTicket | undefined {
+      if (ticketText.length > charsMax || !/^[\w-]+$/.test(ticketText)) return undefined;
       let text: string;
       try {
-        text = decryptBytes(key, Buffer.from(given, 'base64url'), placeOf(page)).toString();
+        text = decryptBytes(
+          key,
+          Buffer.from(ticketText, 'base64url'),
+          encryptionContext(page),
+        ).toString();
       } catch {
         return undefined;
       }

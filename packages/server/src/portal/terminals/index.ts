@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { WebSocketUpgrades } from '../../http/index.ts';
 import type { Clock, Log } from '../../platform/index.ts';
 import type { SessionCaller } from '../sessions/session-caller.ts';
-import { createTickets } from './connection-tickets.ts';
+import { createConnectionTickets } from './connection-tickets.ts';
 import { createTerminalConnections } from './terminal-connections.ts';
 import {
   connectionsPath,
@@ -22,7 +22,7 @@ type Deps = Omit<TerminalRouteDeps, 'callers' | 'tickets'> & {
 
 /** @example const terminals = createPortalTerminals(deps); terminals.register(app, upgrades); */
 export function createPortalTerminals(deps: Deps) {
-  const tickets = createTickets(deps);
+  const tickets = createConnectionTickets(deps);
   const connections = createTerminalConnections({ ...deps, tickets });
   return {
     register(app: FastifyInstance, upgrades: Pick<WebSocketUpgrades, 'add'>): void {
@@ -30,7 +30,7 @@ export function createPortalTerminals(deps: Deps) {
       upgrades.add(connections.route(connectionsPath));
     },
     start: connections.start,
-    lookNow: connections.lookNow,
+    recheckNow: connections.recheckNow,
     stop: connections.stop,
   };
 }

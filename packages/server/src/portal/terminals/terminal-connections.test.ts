@@ -7,7 +7,7 @@ import type { WebSocket } from 'ws';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import type { Caller, Handshake } from '../../http/index.ts';
 import type { PortalPage } from '../sessions/session-caller.ts';
-import { createTickets } from './connection-tickets.ts';
+import { createConnectionTickets } from './connection-tickets.ts';
 import { createTerminalConnections } from './terminal-connections.ts';
 
 const page: PortalPage = {
@@ -18,7 +18,7 @@ const page: PortalPage = {
 
 function stage() {
   const clock = { now: () => Date.parse('2026-03-01T10:00:00Z') };
-  const tickets = createTickets({ clock, masterKey: Buffer.alloc(32, 1) });
+  const tickets = createConnectionTickets({ clock, masterKey: Buffer.alloc(32, 1) });
   let fault: ErrorCode | undefined;
   let permissions = new Set(['pay.sale']);
   const logged: unknown[] = [];
@@ -27,9 +27,9 @@ function stage() {
   let answer = () => {};
   const connections = createTerminalConnections({
     callers: {
-      pageOf: () => page,
-      knowsSessionOf: () => true,
-      async standingAt() {
+      pageOfHandshake: () => page,
+      hasKnownSession: () => true,
+      async callerAtDevice() {
         looks += 1;
         answer();
         if (fault !== undefined) throw new ProblemError(fault, 'no');
@@ -44,7 +44,7 @@ function stage() {
       connect: async () => ({ onOpen() {}, onAbort() {} }),
     },
     log: { error: (facts: unknown) => logged.push(facts) } as never,
-    lookAgainMs: 1,
+    recheckMs: 1,
   });
   const [connectionId, deviceId, physicalDeviceId] = ['c', 'd', 'h'];
   const sealed = tickets.issue(page, { connectionId, deviceId, physicalDeviceId, order: 1 });
@@ -91,7 +91,7 @@ test('a session that has ended ends its terminals', async (t) => {
   assert.equal(closed[0], 4401);
 });
 
-test('who may not sell any more has no terminal', async (t) => {
+test('a removed pay.sale permission closes the terminal', async (t) => {
   const on = stage();
   const { closed } = await on.open();
   on.connections.start();
@@ -101,7 +101,7 @@ test('who may not sell any more has no terminal', async (t) => {
   assert.equal(closed[0], 4401);
 });
 
-test('a database that is away sends nobody away', async (t) => {
+test('a database failure closes no terminal', async (t) => {
   const on = stage();
   const { closed, socket } = await on.open();
   on.refuse('database_unavailable');
@@ -118,7 +118,7 @@ test('a database that is away sends nobody away', async (t) => {
   assert.deepEqual(closed, []);
 });
 
-test('one that cannot be looked at keeps nobody else from being looked at', async (t) => {
+test('a failed check of one terminal does not stop the checks of others', async (t) => {
   const on = stage();
   const [first, second] = [await on.open(), await on.open()];
   let turn = 0;
@@ -134,10 +134,10 @@ test('one that cannot be looked at keeps nobody else from being looked at', asyn
   assert.ok(on.logged.length > 0);
 });
 
-test('a ticket is good in its own session, at its own address, and for its time', () => {
+test('a ticket is valid only in its session, at its origin, and for its lifetime', () => {
   let at = Date.parse('2026-03-01T10:00:00Z');
   const masterKey = Buffer.alloc(32, 1);
-  const { issue, read } = createTickets({ clock: { now: () => at }, masterKey });
+  const { issue, read } = createConnectionTickets({ clock: { now: () => at }, masterKey });
   const ticket = { connectionId: 'c', deviceId: 'd', physicalDeviceId: 'h', order: 3 };
   const sealed = issue(page, ticket);
   assert.match(sealed, /^[\w-]+$/, 'it may stand in a header');

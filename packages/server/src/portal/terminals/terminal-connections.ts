@@ -5,25 +5,25 @@ import type { WebPageTerminals } from '../../connector/index.ts';
 import { type Handshake, toProblemError, type WebSocketRoute } from '../../http/index.ts';
 import { createPoller, type Log } from '../../platform/index.ts';
 import type { PortalPage, SessionCaller } from '../sessions/session-caller.ts';
-import type { Ticket, Tickets } from './connection-tickets.ts';
+import type { ConnectionTicket, ConnectionTickets } from './connection-tickets.ts';
 
 /**
  * The page offers this subprotocol and then its ticket, so the ticket is in no URL and in no log.
  */
 export const terminalProtocol = 'switchyard-terminal';
 
-const standingMost = 500;
-const lookAgainMs = 15_000;
+const maxTerminals = 500;
+const recheckMs = 15_000;
 
-type Standing = { readonly page: PortalPage; readonly deviceId: string };
+type ConnectedTerminal = { readonly page: PortalPage; readonly deviceId: string };
 
 type Deps = {
-  readonly callers: Pick<SessionCaller, 'pageOf' | 'knowsSessionOf' | 'standingAt'>;
-  readonly tickets: Pick<Tickets, 'read'>;
+  readonly callers: Pick<SessionCaller, 'pageOfHandshake' | 'hasKnownSession' | 'callerAtDevice'>;
+  readonly tickets: Pick<ConnectionTickets, 'read'>;
   readonly pages: WebPageTerminals;
   readonly log: Log;
   /** The default is 15 s. */
-  readonly lookAgainMs?: number | undefined;
+  readonly recheckMs?: number | undefined;
 };
 
 function ticketIn({ request }: Handshake): string {
@@ -35,20 +35,21 @@ function ticketIn({ request }: Handshake): string {
 /** @example const connections = createTerminalConnections(deps); upgrades.add(connections.route(path)); */
 export function createTerminalConnections(deps: Deps) {
   const { callers, tickets, pages, log } = deps;
-  const standing = new Map<WebSocket, Standing>();
+  const connectedTerminals = new Map<WebSocket, ConnectedTerminal>();
 
-  async function demand({ page, deviceId }: Standing): Promise<string> {
-    const { permissions, organizationId } = await callers.standingAt(page, deviceId);
-    if (!permissions.has('pay.sale')) throwProblem('permission_denied', 'A terminal sells.');
+  async function requireSeller({ page, deviceId }: ConnectedTerminal): Promise<string> {
+    const { permissions, organizationId } = await callers.callerAtDevice(page, deviceId);
+    if (!permissions.has('pay.sale'))
+      throwProblem('permission_denied', 'A terminal requires the permission pay.sale.');
     return organizationId;
   }
 
   /**
    * The server repeats a check that failed by an internal fault; such a fault closes no connection.
    */
-  async function look(socket: WebSocket, stands: Standing): Promise<void> {
+  async function recheck(socket: WebSocket, terminal: ConnectedTerminal): Promise<void> {
     try {
-      await demand(stands);
+      await requireSeller(terminal);
     } catch (error) {
       const refusal = toProblemError(error);
       if (refusal !== undefined && errorCodes[refusal.code].status < 500) {
@@ -58,23 +59,23 @@ export function createTerminalConnections(deps: Deps) {
   }
 
   const onError = (error: unknown) =>
-    log.error({ err: error }, 'a terminal in a page could not be looked at');
+    log.error({ err: error }, 'the check of a terminal in a page failed; the server repeats it');
 
   const poller = createPoller({
-    pollMs: deps.lookAgainMs ?? lookAgainMs,
+    pollMs: deps.recheckMs ?? recheckMs,
     async poll() {
-      for (const [socket, stands] of [...standing]) await look(socket, stands);
+      for (const [socket, terminal] of [...connectedTerminals]) await recheck(socket, terminal);
       return false;
     },
     onError,
   });
 
-  async function connect(page: PortalPage, { deviceId, ...ticket }: Ticket, id: string) {
-    const organizationId = await demand({ page, deviceId });
+  async function connect(page: PortalPage, { deviceId, ...ticket }: ConnectionTicket, id: string) {
+    const organizationId = await requireSeller({ page, deviceId });
     const device = await pages.requireUsableDevice(organizationId, ticket.physicalDeviceId);
     // The assignment of the device may have changed since the ticket was issued.
     if (device.logicalDeviceId !== deviceId)
-      throwProblem('device_unknown', 'It stands elsewhere now.');
+      throwProblem('device_unknown', 'The device has moved to another logical device.');
     return pages.connect(device, ticket, id);
   }
 
@@ -84,22 +85,26 @@ export function createTerminalConnections(deps: Deps) {
       bearer: 'page',
       maxMessageBytes: pages.maxMessageBytes,
       isOnDeviceListener: false,
-      isVerified: ({ request }) => callers.knowsSessionOf(request),
+      isVerified: ({ request }) => callers.hasKnownSession(request),
       async accept(handshake) {
-        const page = callers.pageOf(handshake.request);
+        const page = callers.pageOfHandshake(handshake.request);
         const ticket = tickets.read(page, ticketIn(handshake));
         if (ticket === undefined || ticket.connectionId !== handshake.key) {
-          return throwProblem('token_invalid', 'The ticket is not good for this connection.');
+          return throwProblem('token_invalid', 'The ticket is not valid for this connection.');
         }
-        if (standing.size >= standingMost) {
-          throw new ProblemError('rate_limited', 'Too many terminals.', { retryAfterMs: 5000 });
+        if (connectedTerminals.size >= maxTerminals) {
+          throw new ProblemError(
+            'rate_limited',
+            'Too many terminals are connected. Try again later.',
+            { retryAfterMs: 5000 },
+          );
         }
         const { onOpen, onAbort } = await connect(page, ticket, handshake.id);
         const { deviceId } = ticket;
         return {
           onOpen(socket) {
-            standing.set(socket, { page, deviceId });
-            socket.once('close', () => standing.delete(socket));
+            connectedTerminals.set(socket, { page, deviceId });
+            socket.once('close', () => connectedTerminals.delete(socket));
             onOpen(socket);
           },
           ...defined({ onAbort }),
@@ -109,7 +114,7 @@ export function createTerminalConnections(deps: Deps) {
 
     start: poller.start,
     /** Checks all terminals immediately, for example after a sign-out. */
-    lookNow: poller.wake,
+    recheckNow: poller.wake,
     stop: poller.stop,
   };
 }

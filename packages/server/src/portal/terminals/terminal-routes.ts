@@ -15,50 +15,62 @@ import type { Ids } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { SessionCaller } from '../sessions/session-caller.ts';
 import type { PortalSession } from '../sessions/sessions.ts';
-import type { Tickets } from './connection-tickets.ts';
+import type { ConnectionTickets } from './connection-tickets.ts';
 import { terminalProtocol } from './terminal-connections.ts';
 
 export const connectionsPath = `${portalPath}/terminal-connections`;
 const listName = 'listPortalTerminals';
 
 export type TerminalRouteDeps = {
-  readonly callers: Pick<SessionCaller, 'of' | 'sessionOf'>;
-  readonly tickets: Pick<Tickets, 'issue' | 'goodSeconds'>;
+  readonly callers: Pick<SessionCaller, 'findCaller' | 'sessionOf'>;
+  readonly tickets: Pick<ConnectionTickets, 'issue' | 'goodSeconds'>;
   readonly pages: WebPageTerminals;
   readonly provisioning: Pick<Provisioning, 'logicalDevices' | 'terminals' | 'findDevice'>;
   readonly ids: Pick<Ids, 'secret'>;
 };
 
-type Asked = { readonly caller: Caller; readonly session: PortalSession };
+type SellerRequest = { readonly caller: Caller; readonly session: PortalSession };
 
 /** Requires a request from a portal page whose user may sell for a merchant. */
-async function demandSeller(
+async function requireSeller(
   { callers }: TerminalRouteDeps,
   request: FastifyRequest,
-): Promise<Asked> {
-  const caller = await callers.of(request);
+): Promise<SellerRequest> {
+  const caller = await callers.findCaller(request);
   const session = callers.sessionOf(request);
   if (caller === undefined || session === undefined) {
-    throw new ProblemError('token_missing', 'The request comes from no session of the portal.');
+    throw new ProblemError(
+      'token_missing',
+      'The request has no portal session. Sign in to the portal.',
+    );
   }
   request.caller = caller;
   if (!caller.permissions.has('pay.sale') || caller.merchantId === undefined) {
-    throwProblem('permission_denied', 'A terminal is for people of a merchant who may sell.');
+    throwProblem(
+      'permission_denied',
+      'Only a user of a merchant with the permission pay.sale can use a terminal.',
+    );
   }
   return { caller, session };
 }
 
-async function connectionFor(deps: TerminalRouteDeps, { caller, session }: Asked) {
+async function createConnection(deps: TerminalRouteDeps, { caller, session }: SellerRequest) {
   const { tickets, pages, provisioning, ids } = deps;
   const { organizationId, merchantId, deviceId } = caller;
   if (deviceId === undefined) {
-    return throwProblem('permission_denied', 'The request names no device.');
+    return throwProblem(
+      'permission_denied',
+      'The request has no header X-Switchyard-Device. Send the ID of a logical device.',
+    );
   }
-  const found = await provisioning.findDevice(organizationId, merchantId, deviceId);
-  if (found?.physicalDeviceId === undefined) {
-    return throwProblem('device_not_active', 'The place has no hardware, and hence no terminal.');
+  const logicalDevice = await provisioning.findDevice(organizationId, merchantId, deviceId);
+  if (logicalDevice?.physicalDeviceId === undefined) {
+    return throwProblem(
+      'device_not_active',
+      'The logical device has no hardware. Assign a physical device first.',
+    );
   }
-  const device = await pages.requireUsableDevice(organizationId, found.physicalDeviceId);
+  const device = await pages.requireUsableDevice(organizationId, logicalDevice.physicalDeviceId);
   const { tsn, physicalDeviceId, storeId } = device;
   const connectionId = ids.secret();
   const order = await pages.register(device);
@@ -74,7 +86,7 @@ async function connectionFor(deps: TerminalRouteDeps, { caller, session }: Asked
   };
 }
 
-/** @example registerTerminalRoutes(app, deps); // in the demo alone */
+/** @example registerTerminalRoutes(app, deps); // only in the demo */
 export function registerTerminalRoutes(app: FastifyInstance, deps: TerminalRouteDeps): void {
   const common = { tags: ['Portal'], isHidden: true, permission: 'public', errors: [] } as const;
   route(app, {
@@ -82,22 +94,22 @@ export function registerTerminalRoutes(app: FastifyInstance, deps: TerminalRoute
     method: 'GET',
     url: `${portalPath}/terminals`,
     operationId: listName,
-    summary: 'Where the page can stand in for a terminal',
+    summary: 'List the logical devices that the page can act as',
     query: Type.Object(pageQuery, { additionalProperties: false }),
     response: { 200: PortalTerminalList },
     async handler(request, reply) {
-      const { caller } = await demandSeller(deps, request);
+      const { caller } = await requireSeller(deps, request);
       reply.header('cache-control', 'no-store');
       const { organizationId, merchantId } = caller;
       const scope = { organizationId, ...defined({ merchantId }) };
       const page = readPageRequest(request.query, listName);
-      const found = await deps.provisioning.logicalDevices.list(scope, {}, page);
-      const items = found.items.map(({ logicalDeviceId: deviceId, storeId, name }) => ({
+      const devices = await deps.provisioning.logicalDevices.list(scope, {}, page);
+      const items = devices.items.map(({ logicalDeviceId: deviceId, storeId, name }) => ({
         deviceId,
         storeId,
         name,
       }));
-      return pageResponse({ items, next: found.next }, request.query, listName);
+      return pageResponse({ items, next: devices.next }, request.query, listName);
     },
   });
   route(app, {
@@ -105,12 +117,12 @@ export function registerTerminalRoutes(app: FastifyInstance, deps: TerminalRoute
     method: 'POST',
     url: connectionsPath,
     operationId: 'connectPortalTerminal',
-    summary: 'A connection of the page as a terminal',
+    summary: 'Create a terminal connection for the page',
     response: { 201: PortalTerminalConnection },
     async handler(request, reply) {
-      const asked = await demandSeller(deps, request);
+      const seller = await requireSeller(deps, request);
       reply.header('cache-control', 'no-store').code(201);
-      return connectionFor(deps, asked);
+      return createConnection(deps, seller);
     },
   });
 }

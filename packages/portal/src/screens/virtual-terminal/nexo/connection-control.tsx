@@ -1,13 +1,13 @@
-/** How the terminal is connected, in words, and the cable that can be pulled. */
+/** Shows the connection status of the terminal, with a button to disconnect. */
 import { Button } from '@mantine/core';
 import { Icon } from '../../../components/icon.tsx';
-import { Problem } from '../../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../../components/layout/error-message.tsx';
 import { useTranslate } from '../../../locales/index.ts';
-import type { UsedStation } from './use-nexo-session.ts';
+import type { OpenNexoSession } from './use-nexo-session.ts';
 
 const connected: readonly string[] = ['Online', 'Connecting', 'Waiting'];
 
-export function Cable({ used: { station, view } }: { readonly used: UsedStation }) {
+export function ConnectionControl({ used: { session, view } }: { readonly used: OpenNexoSession }) {
   const t = useTranslate('virtual-terminal');
   const { link, fault } = view;
   const { state } = link;
@@ -18,20 +18,20 @@ export function Cable({ used: { station, view } }: { readonly used: UsedStation 
         {t(`nexo.link.${state}`)}
       </p>
       {state === 'Elsewhere' ? (
-        <Button variant="default" onClick={station.takeOver}>
+        <Button variant="default" onClick={session.takeOver}>
           {t('nexo.link.takeOver')}
         </Button>
       ) : (
         <Button
           variant="default"
           leftSection={<Icon name={connected.includes(state) ? 'offline' : 'link'} size={15} />}
-          onClick={connected.includes(state) ? station.unplug : station.plugIn}
+          onClick={connected.includes(state) ? session.disconnect : session.connect}
         >
           {t(connected.includes(state) ? 'nexo.link.unplug' : 'nexo.link.plugIn')}
         </Button>
       )}
-      {link.state === 'Refused' && <Problem fault={link.fault} onRetry={station.plugIn} />}
-      {fault !== undefined && <Problem fault={fault} onRetry={station.forgetFault} />}
+      {link.state === 'Refused' && <ErrorMessage fault={link.fault} onRetry={session.connect} />}
+      {fault !== undefined && <ErrorMessage fault={fault} onRetry={session.clearError} />}
     </div>
   );
 }

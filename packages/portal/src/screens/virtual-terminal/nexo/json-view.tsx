@@ -1,29 +1,29 @@
-/** A message as JSON that can be read: indented, and its parts told apart. */
+/** Shows a message as indented, highlighted JSON. */
 import { ActionIcon, Tooltip } from '@mantine/core';
 import { useClipboard } from '@mantine/hooks';
 import { Icon } from '../../../components/icon.tsx';
 import { useTranslate } from '../../../locales/index.ts';
-import { indented, partsOf } from './json-tokens.ts';
+import { indentJson, jsonTokens } from './json-tokens.ts';
 
-/** Longer ones would stall the page; the whole of it is still copied. */
-const shownMost = 40_000;
+/** Longer texts would block the page. Copying still copies the complete text. */
+const maxChars = 40_000;
 
 export function JsonView({ text, label }: { readonly text: string; readonly label: string }) {
   const t = useTranslate('components');
   const { copy, copied } = useClipboard({ timeout: 1_500 });
-  const whole = indented(text);
+  const whole = indentJson(text);
   return (
     <div className="sy-json">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also for who has no mouse */}
       <section tabIndex={0} aria-label={label}>
         <pre>
-          {partsOf(whole.slice(0, shownMost)).map(({ kind, text: part }, at) => (
+          {jsonTokens(whole.slice(0, maxChars)).map(({ kind, text: part }, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text, in their order
             <span key={at} data-kind={kind}>
               {part}
             </span>
           ))}
-          {whole.length > shownMost && '\n…'}
+          {whole.length > maxChars && '\n…'}
         </pre>
       </section>
       <Tooltip label={t(copied ? 'copy.done' : 'copy.do')}>

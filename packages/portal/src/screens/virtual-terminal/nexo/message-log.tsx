@@ -1,31 +1,31 @@
-/** What went over the connector: each message of the till beside the answer of the terminal. */
+/** Lists the Nexo messages of the point of sale with the responses of the terminal. */
 import { UnstyledButton } from '@mantine/core';
 import { useState } from 'react';
-import { Problem } from '../../../components/layout/error-message.tsx';
+import { ErrorMessage } from '../../../components/layout/error-message.tsx';
 import { EmptyState, Panel } from '../../../components/layout/page.tsx';
 import { StateBadge, type Tone } from '../../../components/values/state-badge.tsx';
 import { useTranslate } from '../../../locales/index.ts';
 import { useFormats } from '../../../session/use-session.ts';
 import { JsonView } from './json-view.tsx';
-import type { Exchange } from './point-of-sale/message-exchanges.ts';
+import type { MessageExchange } from './point-of-sale/message-exchanges.ts';
 import './message-log.css';
 
 const oneDigit = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
 
-function toneOf({ status, result }: Exchange): Tone {
+function toneOf({ status, result }: MessageExchange): Tone {
   if (status === 'Waiting') return 'busy';
   if (status === 'Taken') return 'plain';
   if (status === 'Unknown') return 'warn';
   return status === 'Answered' && result !== 'Failure' ? 'good' : 'bad';
 }
 
-export function Messages({ exchanges }: { readonly exchanges: readonly Exchange[] }) {
+export function MessageLog({ exchanges }: { readonly exchanges: readonly MessageExchange[] }) {
   const t = useTranslate('virtual-terminal');
   const [chosen, setChosen] = useState<number | undefined>(undefined);
-  const shown = exchanges.find(({ number }) => number === chosen) ?? exchanges[0];
+  const selected = exchanges.find(({ number }) => number === chosen) ?? exchanges[0];
   return (
     <Panel title={t('nexo.messages.title')}>
-      {shown === undefined ? (
+      {selected === undefined ? (
         <EmptyState icon="columns" title={t('nexo.messages.none')}>
           {t('nexo.messages.noneText')}
         </EmptyState>
@@ -36,7 +36,7 @@ export function Messages({ exchanges }: { readonly exchanges: readonly Exchange[
               <li key={exchange.number}>
                 <UnstyledButton
                   className="sy-nexo-exchange"
-                  aria-pressed={exchange === shown}
+                  aria-pressed={exchange === selected}
                   onClick={() => setChosen(exchange.number)}
                 >
                   <Line exchange={exchange} />
@@ -44,23 +44,23 @@ export function Messages({ exchanges }: { readonly exchanges: readonly Exchange[
               </li>
             ))}
           </ul>
-          <Sides exchange={shown} />
+          <Sides exchange={selected} />
         </div>
       )}
     </Panel>
   );
 }
 
-function Line({ exchange }: { readonly exchange: Exchange }) {
+function Line({ exchange }: { readonly exchange: MessageExchange }) {
   const t = useTranslate('virtual-terminal');
   const { number } = useFormats();
   const { category, status, result, condition, tookMs } = exchange;
-  const said = condition ?? result;
+  const resultText = condition ?? result;
   return (
     <>
       <strong>{category}</strong>
       <StateBadge state={status} tone={toneOf(exchange)}>
-        {said ?? t(`nexo.messages.${status}`)}
+        {resultText ?? t(`nexo.messages.${status}`)}
       </StateBadge>
       {tookMs !== undefined && (
         <small>{t('nexo.messages.took', { seconds: number(tookMs / 1000, oneDigit) })}</small>
@@ -69,7 +69,7 @@ function Line({ exchange }: { readonly exchange: Exchange }) {
   );
 }
 
-function Sides({ exchange }: { readonly exchange: Exchange }) {
+function Sides({ exchange }: { readonly exchange: MessageExchange }) {
   const t = useTranslate('virtual-terminal');
   const { request, response, status, fault } = exchange;
   return (
@@ -84,7 +84,7 @@ function Sides({ exchange }: { readonly exchange: Exchange }) {
         {response === undefined && fault === undefined && (
           <p className="sy-nexo-silence">{t(`nexo.messages.text.${status}`)}</p>
         )}
-        {fault !== undefined && <Problem fault={fault} />}
+        {fault !== undefined && <ErrorMessage fault={fault} />}
       </div>
     </div>
   );

@@ -1,37 +1,40 @@
-/** A till and a terminal in one page, really connected: messages of the Retail API go through the Cloud Connector. */
+/**
+ * A point of sale and a terminal in one page, connected through the Retail API and the Cloud
+ * Connector.
+ */
 import type { ReactNode } from 'react';
 import { Loading } from '../../../components/layout/page.tsx';
-import { Cable } from './connection-control.tsx';
-import { Messages } from './message-log.tsx';
-import type { Sum } from './point-of-sale/point-of-sale.ts';
-import { TillPanel } from './point-of-sale-panel.tsx';
-import { Device } from './terminal-device.tsx';
-import { useStation } from './use-nexo-session.ts';
+import { ConnectionControl } from './connection-control.tsx';
+import { MessageLog } from './message-log.tsx';
+import type { MoneyAmount } from './point-of-sale/point-of-sale.ts';
+import { PointOfSalePanel } from './point-of-sale-panel.tsx';
+import { TerminalDevice } from './terminal-device.tsx';
+import { useNexoSession } from './use-nexo-session.ts';
 import { Wallet } from './wallet.tsx';
 import './nexo.css';
 
-export default function NexoStation({
+export default function NexoDemo({
   deviceId,
-  asked,
+  enteredAmount,
   fields,
 }: {
   readonly deviceId: string;
-  readonly asked: Sum | undefined;
+  readonly enteredAmount: MoneyAmount | undefined;
   readonly fields: ReactNode;
 }) {
-  const used = useStation(deviceId);
+  const used = useNexoSession(deviceId);
   if (used === undefined) return <Loading />;
   return (
     <>
       <div className="sy-nexo">
-        <TillPanel used={used} asked={asked} fields={fields} />
+        <PointOfSalePanel used={used} enteredAmount={enteredAmount} fields={fields} />
         <div className="sy-nexo-terminal">
-          <Device used={used} />
-          <Cable used={used} />
+          <TerminalDevice used={used} />
+          <ConnectionControl used={used} />
         </div>
-        <Wallet screen={used.view.screen} present={used.station.present} />
+        <Wallet screen={used.view.screen} present={used.session.present} />
       </div>
-      <Messages exchanges={used.view.till.exchanges} />
+      <MessageLog exchanges={used.view.pointOfSale.exchanges} />
     </>
   );
 }

@@ -1,31 +1,37 @@
-/** Till and terminal of one device in one page: who has its name, its connection, and what both show. */
+/**
+ * Runs the point of sale and the terminal of one device: page lock, connection and shared state.
+ */
 import { nowMs } from '../../../session/clock.ts';
-import { newId, randomBelow, randomHex } from '../../../session/random-values.ts';
-import { forgetLists } from '../../../table/row-store-cache.ts';
-import { createTill, type Till, type TillView } from './point-of-sale/point-of-sale.ts';
-import { sendTo } from './point-of-sale/send-to-terminal.ts';
-import { type PageLock, pageLock } from './single-page-lock.ts';
+import { newUuid, randomBelow, randomHex } from '../../../session/random-values.ts';
+import { discardLists } from '../../../table/row-store-cache.ts';
 import {
-  askForTicket,
-  createLink,
-  type LinkState,
+  createPointOfSale,
+  type PointOfSale,
+  type PointOfSaleView,
+} from './point-of-sale/point-of-sale.ts';
+import { createTerminalSender } from './point-of-sale/send-to-terminal.ts';
+import { createPageLock, type PageLock } from './single-page-lock.ts';
+import {
+  type ConnectionState,
+  createConnectorConnection,
+  requestConnectionTicket,
   type Socket,
 } from './terminal/connector-connection.ts';
-import { connectPlatform } from './terminal/payment-api.ts';
+import { createPaymentApi } from './terminal/payment-api.ts';
 import { createTerminal, type Terminal } from './terminal/terminal.ts';
-import type { Key, Presented, Screen } from './terminal/terminal-panel.ts';
+import type { PresentedCard, ScreenState, TerminalKey } from './terminal/terminal-panel.ts';
 
-export type StationView = {
-  /** `Elsewhere`: another page of this browser is this terminal. */
-  readonly link: LinkState | { readonly state: 'Elsewhere' };
+export type NexoSessionView = {
+  /** `Elsewhere`: another page of this browser runs this terminal. */
+  readonly link: ConnectionState | { readonly state: 'Elsewhere' };
   readonly tsn?: string;
-  readonly screen: Screen;
-  readonly till: TillView;
-  /** What nobody expected. */
+  readonly screen: ScreenState;
+  readonly pointOfSale: PointOfSaleView;
+  /** An unexpected error. */
   readonly fault?: unknown;
 };
 
-export type Station = ReturnType<typeof openStation>;
+export type NexoSession = ReturnType<typeof openNexoSession>;
 
 const elsewhereAfterMs = 400;
 const settleEveryMs = 10_000;
@@ -38,54 +44,54 @@ const after = (ms: number, then: () => void): (() => void) => {
 };
 const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
-/** Of this tab, over reloads of it. */
+/** The sale ID of this tab, kept across reloads. */
 function ownSaleId(): string {
-  const known = sessionStorage.getItem(saleIdName);
-  if (known !== null) return known;
+  const stored = sessionStorage.getItem(saleIdName);
+  if (stored !== null) return stored;
   const made = `page-${randomHex(saleIdBytes).toLowerCase()}`;
   sessionStorage.setItem(saleIdName, made);
   return made;
 }
 
-/** @example const station = openStation(deviceId); const stop = station.subscribe(draw); */
-export function openStation(deviceId: string) {
+/** @example const session = openNexoSession(deviceId); const stop = session.subscribe(render); */
+export function openNexoSession(deviceId: string) {
   const listeners = new Set<() => void>();
-  let view: StationView = {
+  let view: NexoSessionView = {
     link: { state: 'Connecting' },
     screen: { state: 'Starting' },
-    till: { exchanges: [] },
+    pointOfSale: { exchanges: [] },
   };
   let terminal: Terminal | undefined;
-  let till: Till | undefined;
+  let till: PointOfSale | undefined;
   let isClosed = false;
   let isHeld = false;
   let leaving: Promise<void> = Promise.resolve();
 
-  function change(next: Partial<StationView>): void {
+  function change(next: Partial<NexoSessionView>): void {
     view = { ...view, ...next };
     for (const listener of listeners) listener();
   }
 
   const onFault = (fault: unknown) => change({ fault });
 
-  function tillAt(tsn: string): Till {
+  function tillAt(tsn: string): PointOfSale {
     const saleId = ownSaleId();
-    const made = createTill({
+    const made = createPointOfSale({
       tsn,
       saleId,
       now: nowMs,
       randomBelow,
-      newId,
+      newId: newUuid,
       after,
       onFault,
-      send: sendTo({ tsn, deviceId, posId: saleId }),
-      shelf: sessionStorage,
+      send: createTerminalSender({ tsn, deviceId, posId: saleId }),
+      storage: sessionStorage,
       onChange() {
-        change({ till: made.view() });
-        if (made.view().ended !== undefined) forgetLists('["payments"');
+        change({ pointOfSale: made.view() });
+        if (made.view().ended !== undefined) discardLists('["payments"');
       },
     });
-    change({ till: made.view() });
+    change({ pointOfSale: made.view() });
     return made;
   }
 
@@ -96,8 +102,8 @@ export function openStation(deviceId: string) {
       randomHex,
       pause,
       onFault,
-      platform: connectPlatform(deviceId),
-      shelf: localStorage,
+      platform: createPaymentApi(deviceId),
+      storage: localStorage,
       send: (text) => void link.send(text),
     });
     made.panel.subscribe(() => {
@@ -107,7 +113,7 @@ export function openStation(deviceId: string) {
     return made;
   }
 
-  /** What its name is, the platform says with the first ticket. */
+  /** The first ticket of the platform contains the terminal serial number. */
   function wake(tsn: string): void {
     if (terminal === undefined) {
       terminal = terminalAt(tsn);
@@ -119,25 +125,25 @@ export function openStation(deviceId: string) {
     }
   }
 
-  /** Its memory is read anew by the next one, once this one has written its last. */
+  /** The next terminal reads the storage after this one has written its last state. */
   function switchOff(why: 'Left' | 'Replaced'): Promise<void> {
     leaving = leaving.then(async () => {
-      await terminal?.off(why);
+      await terminal?.switchOff(why);
       terminal = undefined;
       change({ screen: { state: 'Off' } });
     });
     return leaving;
   }
 
-  const link = createLink({
-    async ask() {
-      const told = await askForTicket(deviceId);
-      if (!isClosed && isHeld) wake(told.tsn);
-      return told;
+  const link = createConnectorConnection({
+    async requestTicket() {
+      const ticket = await requestConnectionTicket(deviceId);
+      if (!isClosed && isHeld) wake(ticket.tsn);
+      return ticket;
     },
     open: (url, protocols) => new WebSocket(url, [...protocols]) as Socket,
     after,
-    heard: (text) => terminal?.receive(text),
+    onMessage: (text) => terminal?.receive(text),
     onState(state) {
       if (isClosed) return;
       change({ link: state });
@@ -146,39 +152,42 @@ export function openStation(deviceId: string) {
   });
 
   async function giveWay(): Promise<void> {
-    link.unplug();
+    link.disconnect();
     await switchOff('Left');
     isHeld = false;
     lock.release();
     if (isClosed) return;
     change({ link: { state: 'Elsewhere' } });
-    // It comes back by itself once the other page is closed.
+    // This page continues after the other page is closed.
     lock = newLock();
-    take();
+    acquireLock();
   }
 
   function newLock(): PageLock {
-    return pageLock(`switchyard-terminal ${deviceId}`, () => void giveWay().catch(onFault));
+    return createPageLock(`switchyard-terminal ${deviceId}`, () => void giveWay().catch(onFault));
   }
 
   let lock = newLock();
 
-  /** Until this page has the name; it is told that another one has it. */
-  function take(): void {
+  /** Waits for the lock, and shows that another page has it. */
+  function acquireLock(): void {
     if (isHeld) return;
     const stop = after(elsewhereAfterMs, () => {
       if (!isClosed) change({ link: { state: 'Elsewhere' } });
     });
-    void lock.held.then(() => {
+    void lock.acquired.then(() => {
       stop();
       if (isClosed) return;
       isHeld = true;
-      link.plugIn();
+      link.connect();
     });
   }
 
-  take();
-  const settling = setInterval(() => void terminal?.settle().catch(onFault), settleEveryMs);
+  acquireLock();
+  const settling = setInterval(
+    () => void terminal?.sendUnsentReversals().catch(onFault),
+    settleEveryMs,
+  );
 
   return {
     view: () => view,
@@ -186,26 +195,26 @@ export function openStation(deviceId: string) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    plugIn() {
+    connect() {
       void leaving.then(() => {
-        if (isHeld && !isClosed) link.plugIn();
+        if (isHeld && !isClosed) link.connect();
       });
     },
-    unplug: () => link.unplug(),
-    /** From the other page of this browser. */
-    takeOver: () => lock.demand(),
-    present: (presented: Presented) => terminal?.panel.present(presented),
-    press: (key: Key) => terminal?.panel.press(key),
+    disconnect: () => link.disconnect(),
+    /** Takes the terminal from the other page of this browser. */
+    takeOver: () => lock.requestRelease(),
+    present: (presented: PresentedCard) => terminal?.panel.present(presented),
+    press: (key: TerminalKey) => terminal?.panel.press(key),
     sign: () => terminal?.panel.sign(),
-    till: () => till,
-    forgetFault: () => change({ fault: undefined }),
+    pointOfSale: () => till,
+    clearError: () => change({ fault: undefined }),
 
-    /** The page is left: what is not at the platform yet is not paid here. */
+    /** The page is closed: a payment that the platform has not received is not made. */
     close(): void {
       isClosed = true;
       clearInterval(settling);
       till?.stop();
-      link.unplug();
+      link.disconnect();
       listeners.clear();
       void switchOff('Left').finally(() => lock.release());
     },

@@ -1,4 +1,4 @@
-/** The till: an amount goes to the terminal, and what came back is shown. */
+/** The point of sale: sends an amount to the terminal and shows the result. */
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import type { FormEvent, ReactNode } from 'react';
@@ -6,12 +6,12 @@ import { Icon } from '../../../components/icon.tsx';
 import { Panel } from '../../../components/layout/page.tsx';
 import { useTranslate } from '../../../locales/index.ts';
 import { useFormats } from '../../../session/use-session.ts';
-import type { Ended, Sum } from './point-of-sale/point-of-sale.ts';
-import type { UsedStation } from './use-nexo-session.ts';
+import type { MoneyAmount, ServiceOutcome } from './point-of-sale/point-of-sale.ts';
+import type { OpenNexoSession } from './use-nexo-session.ts';
 
 type Tone = 'good' | 'bad' | 'warn';
 
-const tones: Readonly<Record<Ended['result'], Tone>> = {
+const tones: Readonly<Record<ServiceOutcome['result'], Tone>> = {
   Success: 'good',
   Partial: 'warn',
   Failure: 'bad',
@@ -19,23 +19,23 @@ const tones: Readonly<Record<Ended['result'], Tone>> = {
   Unknown: 'warn',
 };
 
-export function TillPanel({
-  used: { station, view },
-  asked,
+export function PointOfSalePanel({
+  used: { session, view },
+  enteredAmount,
   fields,
 }: {
-  readonly used: UsedStation;
-  /** The amount as it is typed in. */
-  readonly asked: Sum | undefined;
+  readonly used: OpenNexoSession;
+  /** The entered amount. */
+  readonly enteredAmount: MoneyAmount | undefined;
   readonly fields: ReactNode;
 }) {
   const t = useTranslate('virtual-terminal');
-  const { running, ended } = view.till;
-  const till = station.till();
-  const canPay = till !== undefined && running === undefined && asked !== undefined;
+  const { running, ended } = view.pointOfSale;
+  const till = session.pointOfSale();
+  const canPay = till !== undefined && running === undefined && enteredAmount !== undefined;
   function pay(event: FormEvent): void {
     event.preventDefault();
-    if (canPay) till.pay(asked);
+    if (canPay) till.pay(enteredAmount);
   }
   return (
     <Panel title={t('nexo.till.title')}>
@@ -53,7 +53,7 @@ export function TillPanel({
         <div className="sy-nexo-besides">
           <Button
             variant="default"
-            disabled={running?.of !== 'Payment' || running.isAsking}
+            disabled={running?.service !== 'Payment' || running.isAsking}
             onClick={() => till?.abort()}
           >
             {t('nexo.till.abort')}
@@ -69,7 +69,7 @@ export function TillPanel({
       <div aria-live="polite">
         {running !== undefined && (
           <p className="sy-nexo-running">
-            {t(running.isAsking ? 'nexo.till.asking' : `nexo.till.running.${running.of}`)}
+            {t(running.isAsking ? 'nexo.till.asking' : `nexo.till.running.${running.service}`)}
           </p>
         )}
         {ended !== undefined && (
@@ -84,28 +84,28 @@ export function TillPanel({
   );
 }
 
-/** What the customer's goods depend on, in one look. */
+/** Shows if the payment succeeded. */
 function End({
   ended,
   canReverse,
   onReverse,
 }: {
-  readonly ended: Ended;
+  readonly ended: ServiceOutcome;
   readonly canReverse: boolean;
   readonly onReverse: () => void;
 }) {
   const t = useTranslate('virtual-terminal');
   const formats = useFormats();
-  const { of, result, condition, additional, sum, transactionId } = ended;
-  const isPaid = of === 'Payment' && (result === 'Success' || result === 'Partial');
-  // The terminal's own name of a sale that never came to the platform is none of a payment there.
+  const { service, result, condition, additional, sum, transactionId } = ended;
+  const isPaid = service === 'Payment' && (result === 'Success' || result === 'Partial');
+  // A sale that did not reach the platform has only a terminal identifier and no payment page.
   const hasPage = /^[0-9a-f]{8}-/.test(transactionId ?? '');
   return (
     <div className="sy-nexo-end" data-tone={tones[result]}>
       <Icon name={tones[result] === 'good' ? 'check' : 'alert'} size={22} />
       <div>
         <p className="sy-nexo-end-title">
-          {t(`nexo.till.ends.${of}.${result}`)}
+          {t(`nexo.till.ends.${service}.${result}`)}
           {sum !== undefined && ` · ${formats.money(sum.amount, sum.currency)}`}
         </p>
         {condition !== undefined && (

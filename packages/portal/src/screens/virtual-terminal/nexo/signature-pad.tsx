@@ -1,4 +1,4 @@
-/** Where the holder signs, with a finger, a mouse or a key. The stroke stays here: it is nobody's proof. */
+/** The signature field for finger, mouse or keyboard. The signature stays in the page. */
 import { type PointerEvent, useRef, useState } from 'react';
 import { useTranslate } from '../../../locales/index.ts';
 

@@ -1,22 +1,25 @@
-/** One page of a browser is the terminal of a name; another one waits, or asks it to leave. */
+/**
+ * Lets only one page of a browser run a terminal. Another page waits, or asks that page to release
+ * it.
+ */
 
 export type PageLock = {
-  /** Once this page has it. */
-  readonly held: Promise<void>;
-  /** Asks the page that has it to leave. */
-  demand(): void;
+  /** Resolves when this page has the lock. */
+  readonly acquired: Promise<void>;
+  /** Asks the page that has the lock to release it. */
+  requestRelease(): void;
   release(): void;
 };
 
 const leave = 'leave';
 
-/** @param onDemand another page of this browser wants it: finish, then release */
-export function pageLock(name: string, onDemand: () => void): PageLock {
+/** @param onDemand called if another page asks for the lock: finish, then release it */
+export function createPageLock(name: string, onDemand: () => void): PageLock {
   const channel = new BroadcastChannel(name);
   const giveUp = new AbortController();
   let free = () => {};
   let isHeld = false;
-  const held = new Promise<void>((resolve) => {
+  const acquired = new Promise<void>((resolve) => {
     navigator.locks
       .request(name, { signal: giveUp.signal }, () => {
         isHeld = true;
@@ -25,15 +28,15 @@ export function pageLock(name: string, onDemand: () => void): PageLock {
           free = done;
         });
       })
-      // Given up before it was had.
+      // The request was cancelled before the lock was acquired.
       .catch(() => undefined);
   });
   channel.onmessage = ({ data }) => {
     if (data === leave && isHeld) onDemand();
   };
   return {
-    held,
-    demand: () => channel.postMessage(leave),
+    acquired,
+    requestRelease: () => channel.postMessage(leave),
     release() {
       isHeld = false;
       giveUp.abort();

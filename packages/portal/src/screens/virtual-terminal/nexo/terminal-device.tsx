@@ -1,32 +1,32 @@
-/** The terminal itself: its head, screen, keys and slot, and the paper that comes out of it. */
+/** The terminal: screen, keys, card slot and receipt. */
 import { type KeyboardEvent, useEffect, useRef } from 'react';
 import { useTranslate } from '../../../locales/index.ts';
-import { DeviceFrame } from '../terminal-frame.tsx';
-import type { Key, Screen as Shown } from './terminal/terminal-panel.ts';
-import { Screen } from './terminal-screen.tsx';
-import type { UsedStation } from './use-nexo-session.ts';
+import { TerminalFrame } from '../terminal-frame.tsx';
+import type { ScreenState, TerminalKey } from './terminal/terminal-panel.ts';
+import { TerminalScreen } from './terminal-screen.tsx';
+import type { OpenNexoSession } from './use-nexo-session.ts';
 
-const digits: readonly Key[] = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
-const typing: readonly Shown['state'][] = ['Pin', 'Number'];
-const waiting: readonly Shown['state'][] = [...typing, 'Card', 'Signature'];
-const keyOfKeyboard: Readonly<Record<string, Key>> = {
+const digits: readonly TerminalKey[] = ['1', '2', '3', '4', '5', '6', '7', '8', '9'];
+const typing: readonly ScreenState['state'][] = ['Pin', 'Number'];
+const waiting: readonly ScreenState['state'][] = [...typing, 'Card', 'Signature'];
+const keyOfKeyboard: Readonly<Record<string, TerminalKey>> = {
   Enter: 'Ok',
   Backspace: 'Clear',
   Escape: 'Cancel',
 };
 
-/** Whoever is asked for something has it under their hands. */
-function useHands(state: Shown['state'], press: (key: Key) => void) {
+/** Moves the keyboard focus to the terminal when it waits for input. */
+function useHands(state: ScreenState['state'], press: (key: TerminalKey) => void) {
   const device = useRef<HTMLElement>(null);
   useEffect(() => {
     if (typing.includes(state)) device.current?.focus({ preventScroll: true });
   }, [state]);
   function onKeyDown(event: KeyboardEvent): void {
     const isButton = event.target instanceof HTMLButtonElement;
-    // Enter and blank press the button that has the focus.
+    // Enter and Space activate the focused button.
     if (event.ctrlKey || event.metaKey || (isButton && event.key === 'Enter')) return;
     const isDigit = /^\d$/.test(event.key);
-    const key = isDigit ? (event.key as Key) : keyOfKeyboard[event.key];
+    const key = isDigit ? (event.key as TerminalKey) : keyOfKeyboard[event.key];
     if (key === undefined || !waiting.includes(state)) return;
     event.preventDefault();
     press(key);
@@ -34,23 +34,23 @@ function useHands(state: Shown['state'], press: (key: Key) => void) {
   return { device, onKeyDown };
 }
 
-export function Device({ used: { station, view } }: { readonly used: UsedStation }) {
+export function TerminalDevice({ used: { session, view } }: { readonly used: OpenNexoSession }) {
   const t = useTranslate('virtual-terminal');
-  const { screen, tsn, link, till } = view;
-  const { device, onKeyDown } = useHands(screen.state, station.press);
+  const { screen, tsn, link, pointOfSale: till } = view;
+  const { device, onKeyDown } = useHands(screen.state, session.press);
   const receipt = screen.state === 'Approved' ? (till.ended?.receipt ?? []) : [];
   const isOnline = link.state === 'Online';
   return (
     <div className="sy-pos-stand">
-      <DeviceFrame
+      <TerminalFrame
         label={t('nexo.terminal')}
         state={screen.state}
         frame={device}
         onKeyDown={onKeyDown}
         screen={
-          <Screen
+          <TerminalScreen
             screen={screen}
-            onSign={station.sign}
+            onSign={session.sign}
             bar={
               <div className="sy-pos-bar">
                 <span className="sy-cut">{tsn ?? '…'}</span>
@@ -63,7 +63,7 @@ export function Device({ used: { station, view } }: { readonly used: UsedStation
         }
         keys={
           <div className="sy-pos-hands">
-            <Keypad state={screen.state} press={station.press} />
+            <Keypad state={screen.state} press={session.press} />
             <Paper lines={receipt} />
           </div>
         }
@@ -76,14 +76,14 @@ function Keypad({
   state,
   press,
 }: {
-  readonly state: Shown['state'];
-  readonly press: (key: Key) => void;
+  readonly state: ScreenState['state'];
+  readonly press: (key: TerminalKey) => void;
 }) {
   const t = useTranslate('virtual-terminal');
   const isTyping = typing.includes(state);
   return (
     <div className="sy-pos-keys">
-      {[...digits, '0' as Key].map((key) => (
+      {[...digits, '0' as TerminalKey].map((key) => (
         <button
           key={key}
           type="button"
@@ -112,7 +112,7 @@ function Keypad({
   );
 }
 
-/** The customer's copy, in the words of the printer: over the keys, which nobody needs at that moment. */
+/** The customer receipt, shown over the keys. */
 function Paper({ lines }: { readonly lines: readonly string[] }) {
   const t = useTranslate('virtual-terminal');
   if (lines.length === 0) return null;

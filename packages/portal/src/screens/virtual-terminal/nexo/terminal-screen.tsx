@@ -1,14 +1,14 @@
-/** What stands on the screen of the terminal. */
+/** The content of the terminal screen. */
 import type { ReactNode } from 'react';
 import { Icon, type IconName } from '../../../components/icon.tsx';
 import { useTranslate } from '../../../locales/index.ts';
 import { useFormats } from '../../../session/use-session.ts';
-import { spaced } from '../simulated-outcomes.ts';
-import { type Tone, Waves } from '../terminal-frame.tsx';
+import { groupCardDigits } from '../simulated-outcomes.ts';
+import { ContactlessSymbol, type ScreenTone } from '../terminal-frame.tsx';
 import { SignaturePad } from './signature-pad.tsx';
-import { pinTries, type Screen as Shown, type Sum } from './terminal/terminal-panel.ts';
+import { type MoneyAmount, pinTries, type ScreenState } from './terminal/terminal-panel.ts';
 
-const icons: Readonly<Record<Shown['state'], IconName>> = {
+const icons: Readonly<Record<ScreenState['state'], IconName>> = {
   Idle: 'store',
   Starting: 'refresh',
   Off: 'offline',
@@ -21,7 +21,7 @@ const icons: Readonly<Record<Shown['state'], IconName>> = {
   Reversed: 'refund',
   Declined: 'close',
 };
-const tones: Partial<Readonly<Record<Shown['state'], Tone>>> = {
+const tones: Partial<Readonly<Record<ScreenState['state'], ScreenTone>>> = {
   Starting: 'busy',
   Busy: 'busy',
   Approved: 'good',
@@ -29,13 +29,13 @@ const tones: Partial<Readonly<Record<Shown['state'], Tone>>> = {
   Declined: 'bad',
 };
 
-function Amount({ sum }: { readonly sum: Sum | undefined }) {
+function Amount({ sum }: { readonly sum: MoneyAmount | undefined }) {
   const formats = useFormats();
   if (sum === undefined) return null;
   return <p className="sy-pos-amount">{formats.money(sum.amount, sum.currency)}</p>;
 }
 
-function Detail({ screen, onSign }: { readonly screen: Shown; readonly onSign: () => void }) {
+function Detail({ screen, onSign }: { readonly screen: ScreenState; readonly onSign: () => void }) {
   const t = useTranslate('virtual-terminal');
   switch (screen.state) {
     case 'Card':
@@ -47,7 +47,7 @@ function Detail({ screen, onSign }: { readonly screen: Shown; readonly onSign: (
     case 'Number':
       return (
         <>
-          <p className="sy-pos-digits">{spaced(screen.digits) || '–'}</p>
+          <p className="sy-pos-digits">{groupCardDigits(screen.digits) || '–'}</p>
           {screen.isWrong && <p className="sy-pos-warning">{t('nexo.screen.wrongNumber')}</p>}
         </>
       );
@@ -77,17 +77,17 @@ function Detail({ screen, onSign }: { readonly screen: Shown; readonly onSign: (
   }
 }
 
-function titleOf(screen: Shown): string {
+function titleOf(screen: ScreenState): string {
   return screen.state === 'Card' && screen.hint === 'Insert' ? 'Insert' : screen.state;
 }
 
-export function Screen({
+export function TerminalScreen({
   screen,
   bar,
   onSign,
 }: {
-  readonly screen: Shown;
-  /** The line at its top. */
+  readonly screen: ScreenState;
+  /** The top line of the screen. */
   readonly bar: ReactNode;
   readonly onSign: () => void;
 }) {
@@ -101,7 +101,7 @@ export function Screen({
         {state !== 'Signature' && (
           <span className="sy-pos-icon">
             {state === 'Card' && screen.hint === undefined ? (
-              <Waves size={34} />
+              <ContactlessSymbol size={34} />
             ) : (
               <Icon name={icons[state]} size={30} />
             )}

@@ -1,22 +1,22 @@
-/** The station of a device for as long as the screen shows it. */
+/** Runs the Nexo session of a device while the screen is open. */
 import { useEffect, useState, useSyncExternalStore } from 'react';
-import { openStation, type Station, type StationView } from './nexo-session.ts';
+import { type NexoSession, type NexoSessionView, openNexoSession } from './nexo-session.ts';
 
-export type UsedStation = { readonly station: Station; readonly view: StationView };
+export type OpenNexoSession = { readonly session: NexoSession; readonly view: NexoSessionView };
 
 const nothing = () => () => {};
 
-export function useStation(deviceId: string | undefined): UsedStation | undefined {
-  const [station, setStation] = useState<Station | undefined>(undefined);
+export function useNexoSession(deviceId: string | undefined): OpenNexoSession | undefined {
+  const [session, setStation] = useState<NexoSession | undefined>(undefined);
   useEffect(() => {
     if (deviceId === undefined) return undefined;
-    const opened = openStation(deviceId);
+    const opened = openNexoSession(deviceId);
     setStation(opened);
     return () => {
       setStation(undefined);
       opened.close();
     };
   }, [deviceId]);
-  const view = useSyncExternalStore(station?.subscribe ?? nothing, () => station?.view());
-  return station === undefined || view === undefined ? undefined : { station, view };
+  const view = useSyncExternalStore(session?.subscribe ?? nothing, () => session?.view());
+  return session === undefined || view === undefined ? undefined : { session, view };
 }

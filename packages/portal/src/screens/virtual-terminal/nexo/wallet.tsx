@@ -1,11 +1,11 @@
-/** The cards that lie beside the terminal, and what can be done with one of them. */
+/** Selects a test card and how it is read. */
 import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { Panel } from '../../../components/layout/page.tsx';
 import { useTranslate } from '../../../locales/index.ts';
-import { Waves } from '../terminal-frame.tsx';
-import type { Presented, Screen } from './terminal/terminal-panel.ts';
-import { rightPin, type TestCard, walletCards, ways } from './terminal/test-cards.ts';
+import { ContactlessSymbol } from '../terminal-frame.tsx';
+import type { PresentedCard, ScreenState } from './terminal/terminal-panel.ts';
+import { cardEntryMethods, type TestCard, testCardPin, testCards } from './terminal/test-cards.ts';
 import './wallet.css';
 
 const lastDigits = 4;
@@ -14,28 +14,28 @@ export function Wallet({
   screen,
   present,
 }: {
-  readonly screen: Screen;
-  readonly present: (presented: Presented) => void;
+  readonly screen: ScreenState;
+  readonly present: (presented: PresentedCard) => void;
 }) {
   const t = useTranslate('virtual-terminal');
-  const [card, setCard] = useState<TestCard>(walletCards[0] as TestCard);
-  const wanted = screen.state === 'Card' ? screen.ways : [];
+  const [card, setCard] = useState<TestCard>(testCards[0] as TestCard);
+  const acceptedWays = screen.state === 'Card' ? screen.ways : [];
   return (
     <Panel title={t('nexo.wallet.title')}>
       <div className="sy-wallet">
         <fieldset className="sy-wallet-cards">
           <legend className="sy-unseen">{t('nexo.wallet.title')}</legend>
-          {walletCards.map((each) => (
+          {testCards.map((each) => (
             <Card key={each.name} card={each} isChosen={each === card} choose={setCard} />
           ))}
         </fieldset>
         <div className="sy-wallet-ways">
-          {ways.map((way) => (
+          {cardEntryMethods.map((way) => (
             <Button
               key={way}
-              variant={wanted.includes(way) && card.ways.includes(way) ? 'filled' : 'default'}
-              disabled={!wanted.includes(way) || !card.ways.includes(way)}
-              leftSection={way === 'Tap' ? <Waves size={16} /> : undefined}
+              variant={acceptedWays.includes(way) && card.ways.includes(way) ? 'filled' : 'default'}
+              disabled={!acceptedWays.includes(way) || !card.ways.includes(way)}
+              leftSection={way === 'Tap' ? <ContactlessSymbol size={16} /> : undefined}
               onClick={() => present({ card, way })}
             >
               {t(`nexo.wallet.ways.${way}`)}
@@ -73,12 +73,12 @@ function Card({
       <span className="sy-wallet-face">
         <span className="sy-wallet-top">
           {can.includes('Insert') ? <span className="sy-wallet-chip" aria-hidden="true" /> : <i />}
-          {can.includes('Tap') && <Waves size={16} />}
+          {can.includes('Tap') && <ContactlessSymbol size={16} />}
         </span>
         <span className="sy-wallet-number">•••• {number.slice(-lastDigits)}</span>
         <span className="sy-wallet-scheme">{scheme}</span>
       </span>
-      <span className="sy-wallet-name">{t(`nexo.wallet.cards.${name}`, { pin: rightPin })}</span>
+      <span className="sy-wallet-name">{t(`nexo.wallet.cards.${name}`, { pin: testCardPin })}</span>
     </label>
   );
 }

@@ -1,30 +1,33 @@
-/** What went between till and terminal, for people to read: each question with its answer. */
+/** The exchanged messages: each request with its response. */
 import type { Header } from '@switchyard/nexo';
 
-export type Exchange = {
+export type MessageExchange = {
   readonly number: number;
   readonly category: Header['MessageCategory'];
   readonly request: string;
   readonly status: 'Waiting' | 'Answered' | 'Taken' | 'NotSent' | 'Unknown';
   readonly response?: string;
   readonly fault?: unknown;
-  /** Of the answer, in the words of the standard. */
+  /** The result code of the response. */
   readonly result?: string | undefined;
   readonly condition?: string | undefined;
   readonly tookMs?: number;
 };
 
-export const exchangesMost = 30;
+export const maxExchanges = 30;
 
-/** The youngest first; the oldest give way. */
-export function withExchange(all: readonly Exchange[], next: Exchange): readonly Exchange[] {
-  return [next, ...all].slice(0, exchangesMost);
+/** Adds the newest exchange first and drops the oldest. */
+export function addExchange(
+  all: readonly MessageExchange[],
+  next: MessageExchange,
+): readonly MessageExchange[] {
+  return [next, ...all].slice(0, maxExchanges);
 }
 
-export function withEnd(
-  all: readonly Exchange[],
+export function completeExchange(
+  all: readonly MessageExchange[],
   number: number,
-  end: Partial<Exchange>,
-): readonly Exchange[] {
+  end: Partial<MessageExchange>,
+): readonly MessageExchange[] {
   return all.map((each) => (each.number === number ? { ...each, ...end } : each));
 }

@@ -1,4 +1,7 @@
-/** The till of the page: asks the terminal by the Retail API, one service at a time, and never guesses an outcome. */
+/**
+ * The point of sale of the page. It sends one service at a time through the Retail API and queries
+ * a lost outcome.
+ */
 import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
@@ -18,94 +21,96 @@ import {
   toAmount,
   writeMessage,
 } from '@switchyard/nexo';
-import { type Exchange, withEnd, withExchange } from './message-exchanges.ts';
-import type { SendToTerminal, Told } from './send-to-terminal.ts';
+import { addExchange, completeExchange, type MessageExchange } from './message-exchanges.ts';
+import type { DeliveryResult, SendToTerminal } from './send-to-terminal.ts';
 
-export type Sum = { readonly amount: number; readonly currency: string };
+export type MoneyAmount = { readonly amount: number; readonly currency: string };
 
-/** How the last payment or reversal ended. */
-export type Ended = {
-  readonly of: 'Payment' | 'Reversal';
-  readonly sum?: Sum | undefined;
+/** The outcome of the last payment or reversal. */
+export type ServiceOutcome = {
+  readonly service: 'Payment' | 'Reversal';
+  readonly sum?: MoneyAmount | undefined;
   readonly result: 'Success' | 'Partial' | 'Failure' | 'NotProcessed' | 'Unknown';
   readonly condition?: string | undefined;
   readonly additional?: string | undefined;
-  /** The terminal's name of the payment: what a reversal refers to. */
+  /** The terminal's identifier of the payment, for a reversal. */
   readonly transactionId?: string | undefined;
   readonly timeStamp?: string | undefined;
-  /** The customer's copy. */
+  /** The lines of the customer receipt. */
   readonly receipt: readonly string[];
 };
 
-export type TillView = {
-  readonly exchanges: readonly Exchange[];
-  /** The service that runs; `Asking`: its answer was lost, and the till finds out. */
+export type PointOfSaleView = {
+  readonly exchanges: readonly MessageExchange[];
+  /**
+   * The running service; `isAsking` means that its response was lost and the outcome is queried.
+   */
   readonly running?:
-    | { readonly of: 'Payment' | 'Reversal'; readonly isAsking: boolean }
+    | { readonly service: 'Payment' | 'Reversal'; readonly isAsking: boolean }
     | undefined;
-  readonly ended?: Ended | undefined;
+  readonly ended?: ServiceOutcome | undefined;
 };
 
-type Kept = {
+type StoredState = {
   readonly lastServiceId?: string;
-  readonly journal?: (SaleJournal & { readonly sum?: Sum | undefined }) | undefined;
+  readonly journal?: (SaleJournal & { readonly sum?: MoneyAmount | undefined }) | undefined;
 };
 
-export type TillDeps = {
+export type PointOfSaleOptions = {
   readonly tsn: string;
   readonly saleId: string;
   readonly send: SendToTerminal;
-  readonly shelf: Pick<Storage, 'getItem' | 'setItem'>;
+  readonly storage: Pick<Storage, 'getItem' | 'setItem'>;
   readonly now: () => number;
   readonly randomBelow: (limit: number) => number;
   readonly newId: () => string;
-  /** Calls back after a while; @returns ends that. */
+  /** Runs a callback later. @returns a function that cancels it */
   readonly after: (ms: number, then: () => void) => () => void;
   readonly onChange: () => void;
   readonly onFault: (fault: unknown) => void;
   readonly times?: Partial<SaleTimes>;
 };
 
-export type Till = ReturnType<typeof createTill>;
+export type PointOfSale = ReturnType<typeof createPointOfSale>;
 
-type Money = 'Payment' | 'Reversal';
+type MoneyService = 'Payment' | 'Reversal';
 
-/** Of an order: the beginning of an identifier is enough of it. */
+/** The length of an order identifier. */
 const orderLength = 13;
 
-const isMoney = (category: Category): category is Money =>
+const isMoneyService = (category: Category): category is MoneyService =>
   category === 'Payment' || category === 'Reversal';
 
-function keptIn(text: string | null): Kept {
+function parseStoredState(text: string | null): StoredState {
   if (text === null) return {};
   try {
-    return JSON.parse(text) as Kept;
+    return JSON.parse(text) as StoredState;
   } catch {
-    // Somebody else wrote there: it is none of ours.
+    // The stored text is not valid JSON, so it is ignored.
     return {};
   }
 }
 
-/** What outlives the page, and the identifications that come out of it. */
-function openKept({ tsn, shelf, now, randomBelow }: TillDeps) {
+/** The state that survives a reload, and the service IDs derived from it. */
+function openStorage({ tsn, storage, now, randomBelow }: PointOfSaleOptions) {
   const name = `switchyard-till ${tsn}`;
-  let kept = keptIn(shelf.getItem(name));
-  const { lastServiceId: last } = kept;
+  let stored = parseStoredState(storage.getItem(name));
+  const { lastServiceId: last } = stored;
   const nextServiceId = createServiceIds({
     now,
     randomBelow,
     ...defined({ last }),
   });
-  function keep(change: Kept): void {
-    kept = { ...kept, ...change };
-    shelf.setItem(name, JSON.stringify(kept));
+  function save(change: StoredState): void {
+    stored = { ...stored, ...change };
+    storage.setItem(name, JSON.stringify(stored));
   }
   return {
-    keep,
-    journal: kept.journal,
+    save,
+    journal: stored.journal,
     serviceId(): string {
       const lastServiceId = nextServiceId();
-      keep({ lastServiceId });
+      save({ lastServiceId });
       return lastServiceId;
     },
   };
@@ -122,15 +127,19 @@ function receiptIn({ body }: AnyMessage): readonly string[] {
 const additionalOf = (text: string | undefined): string | undefined =>
   text === undefined ? undefined : readAdditionalResponse(text).message;
 
-/** What an answer says of the money. */
-function endOf(of: Money, sum: Sum | undefined, message: AnyMessage): Ended {
+/** Reads the outcome from a response. */
+function endOf(
+  service: MoneyService,
+  sum: MoneyAmount | undefined,
+  message: AnyMessage,
+): ServiceOutcome {
   const { Result = 'Failure', ErrorCondition, AdditionalResponse } = resultOf(message) ?? {};
   const { POIData, OriginalPOITransaction } = message.body as Bodies;
-  // A reversal has an identifier of its own; the payment at the platform is its original.
+  // A reversal has its own identifier; the payment on the platform is its original.
   const poi = (OriginalPOITransaction ?? POIData)?.['POITransactionID'];
   const { TransactionID, TimeStamp } = (poi ?? {}) as Readonly<Record<string, string>>;
   return {
-    of,
+    service,
     sum,
     result: Result,
     condition: ErrorCondition,
@@ -142,7 +151,7 @@ function endOf(of: Money, sum: Sum | undefined, message: AnyMessage): Ended {
 }
 
 function paymentOf(
-  { amount, currency }: Sum,
+  { amount, currency }: MoneyAmount,
   order: string,
   at: string,
 ): Body<'Payment', 'Request'> {
@@ -154,7 +163,7 @@ function paymentOf(
   };
 }
 
-/** All of the payment that the terminal calls so. */
+/** Reverses the complete payment with this terminal identifier. */
 const reversalOf = (
   SaleID: string,
   POIID: string,
@@ -164,12 +173,15 @@ const reversalOf = (
   ReversalReason: 'MerchantCancel',
 });
 
-/** @example const till = createTill(deps); till.pay({ amount: 1250, currency: 'EUR' }); */
-export function createTill(deps: TillDeps) {
+/**
+ * @example const pointOfSale = createPointOfSale(options); pointOfSale.pay({ amount: 1250,
+ * currency: 'EUR' });
+ */
+export function createPointOfSale(deps: PointOfSaleOptions) {
   const { tsn, saleId, now } = deps;
-  const { keep, serviceId, journal } = openKept(deps);
-  let view: TillView = { exchanges: [] };
-  let sum: Sum | undefined = journal?.sum;
+  const { save, serviceId, journal } = openStorage(deps);
+  let view: PointOfSaleView = { exchanges: [] };
+  let sum: MoneyAmount | undefined = journal?.sum;
   let count = 0;
   let stopTimer = () => {};
   let isOver = false;
@@ -184,43 +196,43 @@ export function createTill(deps: TillDeps) {
     }),
   });
 
-  function show(change: Partial<TillView>): void {
+  function show(change: Partial<PointOfSaleView>): void {
     view = { ...view, ...change };
     deps.onChange();
   }
 
-  /** Sends it, and notes for people what came of it. */
-  async function exchange(message: AnyMessage): Promise<Told> {
+  /** Sends a message and records the exchange. */
+  async function exchange(message: AnyMessage): Promise<DeliveryResult> {
     count += 1;
     const number = count;
     const request = writeMessage(message);
     const category = message.header.MessageCategory;
     const begun = now();
-    const exchanged: Exchange = { number, category, request, status: 'Waiting' };
-    show({ exchanges: withExchange(view.exchanges, exchanged) });
-    const told = await deps.send(request);
+    const exchanged: MessageExchange = { number, category, request, status: 'Waiting' };
+    show({ exchanges: addExchange(view.exchanges, exchanged) });
+    const delivery = await deps.send(request);
     const tookMs = now() - begun;
-    const end: Partial<Exchange> = { status: told.kind, tookMs };
-    if (told.kind === 'Answered') {
-      const reading = readMessage(told.text);
-      const found = reading.kind === 'Message' ? resultOf(reading.message) : undefined;
-      const { Result: result, ErrorCondition: condition } = found ?? {};
-      Object.assign(end, { response: told.text, result, condition });
+    const end: Partial<MessageExchange> = { status: delivery.kind, tookMs };
+    if (delivery.kind === 'Answered') {
+      const reading = readMessage(delivery.text);
+      const responseResult = reading.kind === 'Message' ? resultOf(reading.message) : undefined;
+      const { Result: result, ErrorCondition: condition } = responseResult ?? {};
+      Object.assign(end, { response: delivery.text, result, condition });
     }
-    if ('fault' in told) Object.assign(end, { fault: told.fault });
-    show({ exchanges: withEnd(view.exchanges, number, end) });
-    return told;
+    if ('fault' in delivery) Object.assign(end, { fault: delivery.fault });
+    show({ exchanges: completeExchange(view.exchanges, number, end) });
+    return delivery;
   }
 
-  function finish(request: Header, ended: Ended): void {
-    keep({ journal: undefined });
-    if (isMoney(request.MessageCategory)) show({ running: undefined, ended });
+  function finish(request: Header, ended: ServiceOutcome): void {
+    save({ journal: undefined });
+    if (isMoneyService(request.MessageCategory)) show({ running: undefined, ended });
   }
 
   function finished(step: Extract<SaleStep, { do: 'Finish' }>): void {
     const { request } = step;
-    const of = request.MessageCategory as Money;
-    if (step.outcome === 'Answered') finish(request, endOf(of, sum, step.message));
+    const service = request.MessageCategory as MoneyService;
+    if (step.outcome === 'Answered') finish(request, endOf(service, sum, step.message));
     else if (step.outcome === 'Faulty') {
       const { Result, ErrorCondition, AdditionalResponse } = step.response;
       const refusal = {
@@ -228,33 +240,33 @@ export function createTill(deps: TillDeps) {
         condition: ErrorCondition,
         additional: additionalOf(AdditionalResponse),
       };
-      finish(request, { of, sum, ...refusal, receipt: [] });
-    } else finish(request, { of, sum, result: step.outcome, receipt: [] });
+      finish(request, { service, sum, ...refusal, receipt: [] });
+    } else finish(request, { service, sum, result: step.outcome, receipt: [] });
   }
 
-  /** What follows from an answer that did not come. */
-  function withoutAnswer({ header }: AnyMessage, told: Told): SaleStep {
-    if (!isMoney(header.MessageCategory)) return { do: 'Wait' };
-    if (told.kind === 'NotSent') return sale.notSent();
-    show({ running: { of: header.MessageCategory, isAsking: true } });
+  /** Continues after a missing response. */
+  function withoutAnswer({ header }: AnyMessage, delivery: DeliveryResult): SaleStep {
+    if (!isMoneyService(header.MessageCategory)) return { do: 'Wait' };
+    if (delivery.kind === 'NotSent') return sale.notSent();
+    show({ running: { service: header.MessageCategory, isAsking: true } });
     return sale.lost();
   }
 
   async function send(message: AnyMessage): Promise<void> {
     const journaled = sale.journal();
-    keep({ journal: journaled === undefined ? undefined : { ...journaled, sum } });
-    const told = await exchange(message);
+    save({ journal: journaled === undefined ? undefined : { ...journaled, sum } });
+    const delivery = await exchange(message);
     if (isOver) return;
-    if (told.kind === 'Answered') {
-      const reading = readMessage(told.text);
+    if (delivery.kind === 'Answered') {
+      const reading = readMessage(delivery.text);
       if (reading.kind === 'Protected')
         return act(withoutAnswer(message, { kind: 'Unknown', fault: reading }));
       const step = sale.receive(reading);
-      // An answer that cannot be read ends nothing: what became of it is asked for.
-      const isLost = step.do === 'Ignore' && isMoney(message.header.MessageCategory);
+      // An unreadable response ends nothing; the outcome is queried.
+      const isLost = step.do === 'Ignore' && isMoneyService(message.header.MessageCategory);
       return act(isLost && sale.journal() !== undefined ? sale.lost() : step);
     }
-    if (told.kind !== 'Taken') await act(withoutAnswer(message, told));
+    if (delivery.kind !== 'Taken') await act(withoutAnswer(message, delivery));
     else schedule();
   }
 
@@ -274,14 +286,14 @@ export function createTill(deps: TillDeps) {
     );
   }
 
-  function begin(of: Money, step: SaleStep): void {
+  function begin(service: MoneyService, step: SaleStep): void {
     if (step.do !== 'Send') return;
-    show({ running: { of, isAsking: false }, ended: undefined });
+    show({ running: { service, isAsking: false }, ended: undefined });
     act(step).catch(deps.onFault);
   }
 
-  /** Goes besides whatever runs; its answer is for people alone. */
-  function ask<Of extends 'Diagnosis' | 'TransactionStatus'>(
+  /** Runs beside the current service; only the message log shows the response. */
+  function sendInquiry<Of extends 'Diagnosis' | 'TransactionStatus'>(
     category: Of,
     body: Body<Of, 'Request'>,
   ): void {
@@ -295,28 +307,28 @@ export function createTill(deps: TillDeps) {
 
   const at = () => new Date(now()).toISOString();
 
-  if (journal !== undefined && isMoney(journal.header.MessageCategory)) {
-    view = { ...view, running: { of: journal.header.MessageCategory, isAsking: true } };
+  if (journal !== undefined && isMoneyService(journal.header.MessageCategory)) {
+    view = { ...view, running: { service: journal.header.MessageCategory, isAsking: true } };
   }
 
   return {
     view: () => view,
-    /** Goes on with what an earlier page has left open. */
+    /** Continues a service that an earlier page left open. */
     start: () => void act(sale.tick()).catch(deps.onFault),
 
-    pay(wanted: Sum): void {
+    pay(requested: MoneyAmount): void {
       if (sale.journal() !== undefined) return;
-      sum = wanted;
+      sum = requested;
       const order = deps.newId().slice(0, orderLength);
-      begin('Payment', sale.begin('Payment', paymentOf(wanted, order, at())));
+      begin('Payment', sale.begin('Payment', paymentOf(requested, order, at())));
     },
 
-    /** All of a payment, by the terminal's name of it. */
-    reverse({ transactionId, timeStamp, sum: of }: Ended): void {
+    /** Reverses the complete payment by its terminal identifier. */
+    reverse({ transactionId, timeStamp, sum: service }: ServiceOutcome): void {
       if (sale.journal() !== undefined || transactionId === undefined) return;
-      sum = of;
-      const named = { TransactionID: transactionId, TimeStamp: timeStamp ?? at() };
-      begin('Reversal', sale.begin('Reversal', reversalOf(saleId, tsn, named)));
+      sum = service;
+      const original = { TransactionID: transactionId, TimeStamp: timeStamp ?? at() };
+      begin('Reversal', sale.begin('Reversal', reversalOf(saleId, tsn, original)));
     },
 
     abort(): void {
@@ -324,10 +336,10 @@ export function createTill(deps: TillDeps) {
       if (step.do === 'Send') exchange(step.message).catch(deps.onFault);
     },
 
-    /** Of what runs; else of the last one. */
+    /** Queries the running service, otherwise the last one. */
     askStatus(): void {
       const { MessageCategory, ServiceID, SaleID, POIID } = sale.journal()?.header ?? {};
-      ask(
+      sendInquiry(
         'TransactionStatus',
         ServiceID === undefined
           ? {}
@@ -335,7 +347,7 @@ export function createTill(deps: TillDeps) {
       );
     },
 
-    diagnose: () => ask('Diagnosis', { HostDiagnosisFlag: true }),
+    diagnose: () => sendInquiry('Diagnosis', { HostDiagnosisFlag: true }),
 
     stop(): void {
       isOver = true;

@@ -1,31 +1,41 @@
-/** A sale at the platform: with a card that was tapped, inserted, swiped or typed in. */
+/** Authorises a sale with a card that is tapped, inserted, swiped or keyed. */
 
 import { defined, type Transaction } from '@switchyard/contract';
 import { exponentOf, numericOf } from '@switchyard/money';
 import { passOnReason, type Structure } from '@switchyard/nexo';
-import { expiryAt } from '../../card-expiry.ts';
-import { chipObjects, trackOf } from './chip-data.ts';
-import { conditionOf, knownOf, refusalOf, takeBack } from './sale-outcome.ts';
-import type { Inside, Work } from './service-context.ts';
-import { ServiceFault } from './service-error.ts';
-import type { Presented, Sum } from './terminal-panel.ts';
-import { ways as allWays, type TestCard, tapLimit, type Way } from './test-cards.ts';
+import { testCardExpiry } from '../../card-expiry.ts';
+import { chipObjects, track2Data } from './chip-data.ts';
+import {
+  errorConditionOf,
+  refusalConditionOf,
+  resolveSaleOutcome,
+  reverseSale,
+} from './sale-outcome.ts';
+import type { ServiceContext, ServiceRequest } from './service-context.ts';
+import { ServiceError } from './service-error.ts';
+import type { MoneyAmount, PresentedCard } from './terminal-panel.ts';
+import {
+  type CardEntryMethod,
+  cardEntryMethods,
+  contactlessLimit,
+  type TestCard,
+} from './test-cards.ts';
 
-export type Sale = Sum & { readonly saleData: Structure<'SaleData'> };
+export type Sale = MoneyAmount & { readonly saleData: Structure<'SaleData'> };
 
-export type Approval = Presented & {
+export type Approval = PresentedCard & {
   readonly transaction: Transaction;
   readonly isPinVerified: boolean;
 };
 
-type Try = Presented & {
+type CardAttempt = PresentedCard & {
   readonly isPinVerified: boolean;
-  /** The declined tap that this one repeats. */
+  /** The declined contactless attempt that this attempt repeats. */
   readonly stepUpOf: string | undefined;
 };
 
 const triesMost = 3;
-/** Longer than a holder takes to sign. */
+/** Longer than a cardholder needs to sign. */
 const confirmSeconds = 120;
 const unpredictableBytes = 4;
 const cryptogramBytes = 8;
@@ -35,18 +45,25 @@ const entryModes = {
   Insert: 'ContactChip',
   Swipe: 'MagStripe',
   Key: 'Keyed',
-} as const satisfies Record<Way, string>;
+} as const satisfies Record<CardEntryMethod, string>;
 
-/** Whether the holder signs: of a card that is not tapped nor typed in. */
-export const isSigned = (verification: TestCard['verification'], way: Way): boolean =>
-  verification === 'Signature' && (way === 'Insert' || way === 'Swipe');
+/** Whether the cardholder must sign: not for contactless and keyed cards. */
+export const requiresSignature = (
+  verification: TestCard['verification'],
+  way: CardEntryMethod,
+): boolean => verification === 'Signature' && (way === 'Insert' || way === 'Swipe');
 
-function instrumentOf(inside: Inside, sale: Sale, of: Try, number: number): object {
-  const { card, way, isPinVerified } = of;
+function instrumentOf(
+  inside: ServiceContext,
+  sale: Sale,
+  attempt: CardAttempt,
+  number: number,
+): object {
+  const { card, way, isPinVerified } = attempt;
   const { now, randomHex } = inside;
-  if (way === 'Swipe') return { track2: trackOf(card, way, now()) };
+  if (way === 'Swipe') return { track2: track2Data(card, way, now()) };
   if (way === 'Key') {
-    const { month: expiryMonth, year: expiryYear } = expiryAt(now());
+    const { month: expiryMonth, year: expiryYear } = testCardExpiry(now());
     return { card: { number: card.number, expiryMonth, expiryYear } };
   }
   const emvData = chipObjects(card, {
@@ -67,21 +84,21 @@ function orderOf({ saleData }: Sale): object {
   return orderId.length > 0 && orderId.length <= orderMost ? { order: { orderId } } : {};
 }
 
-/** @throws ServiceFault where the sale was surely not approved; what is uncertain is taken back */
+/** @throws ServiceError if the sale was not approved; a sale with unknown outcome is reversed */
 async function send(
-  { header }: Pick<Work, 'header'>,
-  inside: Inside,
+  { header }: Pick<ServiceRequest, 'header'>,
+  inside: ServiceContext,
   sale: Sale,
-  of: Try,
+  attempt: CardAttempt,
 ): Promise<Transaction> {
-  const { keeper, platform, now, times, tsn, panel } = inside;
+  const { storage, platform, now, times, tsn, panel } = inside;
   const { amount, currency, saleData } = sale;
-  const number = keeper.read().transactions + 1;
+  const number = storage.read().transactions + 1;
   const serial = tsn.slice(tsn.lastIndexOf('-') + 1);
   const clientTransactionId = `${serial}-${now().toString(36)}-${number}`;
   const until = now() + times.validMs;
   panel.show({ state: 'Busy', sum: { amount, currency } });
-  keeper.keep({
+  storage.save({
     transactions: number,
     pending: {
       kind: 'Sale',
@@ -89,44 +106,44 @@ async function send(
       saleData,
       clientTransactionId,
       until,
-      isSignatureDue: isSigned(of.card.verification, of.way),
+      isSignatureDue: requiresSignature(attempt.card.verification, attempt.way),
     },
   });
-  const asked = await platform.sell({
+  const response = await platform.sell({
     clientTransactionId,
     amount,
     currency,
-    entryMode: entryModes[of.way],
-    instrument: instrumentOf(inside, sale, of, number),
-    ...defined({ stepUpOf: of.stepUpOf }),
+    entryMode: entryModes[attempt.way],
+    instrument: instrumentOf(inside, sale, attempt, number),
+    ...defined({ stepUpOf: attempt.stepUpOf }),
     ...orderOf(sale),
     notAfter: new Date(until).toISOString(),
     confirmWithinSeconds: confirmSeconds,
   });
-  const known = await knownOf(inside, asked, { clientTransactionId, until });
-  if (known.kind === 'Told') return known.transaction;
-  if (known.kind === 'NotTaken')
-    throw new ServiceFault(refusalOf(known.code), passOnReason(known.code));
-  await takeBack(inside, { clientTransactionId, until, reason: 'Timeout' });
-  throw new ServiceFault('UnreachableHost', 'outcome_unknown_reversed', clientTransactionId);
+  const outcome = await resolveSaleOutcome(inside, response, { clientTransactionId, until });
+  if (outcome.kind === 'Told') return outcome.transaction;
+  if (outcome.kind === 'NotTaken')
+    throw new ServiceError(refusalConditionOf(outcome.code), passOnReason(outcome.code));
+  await reverseSale(inside, { clientTransactionId, until, reason: 'Timeout' });
+  throw new ServiceError('UnreachableHost', 'outcome_unknown_reversed', clientTransactionId);
 }
 
-/** Above the limit a tap is not enough, unless the holder's own device has asked them. */
-function isTapTooMuch({ amount, currency }: Sum, card: TestCard): boolean {
-  return card.verification !== 'Device' && amount > tapLimit(exponentOf(currency));
+/** Above the contactless limit, only a device with its own cardholder verification is enough. */
+function isTapTooMuch({ amount, currency }: MoneyAmount, card: TestCard): boolean {
+  return card.verification !== 'Device' && amount > contactlessLimit(exponentOf(currency));
 }
 
-/** A card in one of these ways, and its holder verified. */
+/** Reads a card and verifies the cardholder. */
 async function read(
-  { signal }: Pick<Work, 'signal'>,
-  { panel }: Inside,
-  sum: Sum,
-  before: Try | undefined,
-): Promise<Try> {
+  { signal }: Pick<ServiceRequest, 'signal'>,
+  { panel }: ServiceContext,
+  sum: MoneyAmount,
+  before: CardAttempt | undefined,
+): Promise<CardAttempt> {
   const isInsertWanted = before !== undefined;
   let presented = isInsertWanted
     ? await panel.waitForCard(sum, ['Insert'], signal, 'Insert')
-    : await panel.waitForCard(sum, allWays, signal);
+    : await panel.waitForCard(sum, cardEntryMethods, signal);
   if (presented.way === 'Tap' && isTapTooMuch(sum, presented.card)) {
     presented = await panel.waitForCard(sum, ['Insert'], signal, 'Insert');
   }
@@ -135,36 +152,40 @@ async function read(
   return { ...presented, isPinVerified: isPinDue, stepUpOf: before?.stepUpOf };
 }
 
-/** The tap that was declined for want of a chip or a PIN; nothing where it is over. */
-function nextTry(of: Try, told: Transaction): Try | undefined {
-  const isAskedFor = told.terminalAction === 'UseChip' || told.terminalAction === 'AskPin';
-  const canInsert = of.way === 'Tap' && of.card.ways.includes('Insert');
-  return isAskedFor && canInsert ? { ...of, stepUpOf: told.transactionId } : undefined;
+/**
+ * The next attempt after a contactless decline that requires chip or PIN; undefined if there is
+ * none.
+ */
+function nextTry(attempt: CardAttempt, transaction: Transaction): CardAttempt | undefined {
+  const isRequested =
+    transaction.terminalAction === 'UseChip' || transaction.terminalAction === 'AskPin';
+  const canInsert = attempt.way === 'Tap' && attempt.card.ways.includes('Insert');
+  return isRequested && canInsert ? { ...attempt, stepUpOf: transaction.transactionId } : undefined;
 }
 
-/**
- * Has a sale approved.
- *
- * @throws ServiceFault where it is not
- */
-export async function authorise(work: Work, inside: Inside, sale: Sale): Promise<Approval> {
-  let before: Try | undefined;
+/** Authorises a sale. @throws ServiceError if it is not approved */
+export async function authorizeSale(
+  work: ServiceRequest,
+  inside: ServiceContext,
+  sale: Sale,
+): Promise<Approval> {
+  let before: CardAttempt | undefined;
   for (let tries = 1; ; tries += 1) {
-    const of: Try = await read(work, inside, sale, before);
+    const attempt: CardAttempt = await read(work, inside, sale, before);
     work.commit();
-    const transaction = await send(work, inside, sale, of);
-    if (transaction.approved) return { ...of, transaction };
-    before = tries < triesMost ? nextTry(of, transaction) : undefined;
+    const transaction = await send(work, inside, sale, attempt);
+    if (transaction.approved) return { ...attempt, transaction };
+    before = tries < triesMost ? nextTry(attempt, transaction) : undefined;
     if (before === undefined) {
       const { response, state, transactionId } = transaction;
-      throw new ServiceFault(
-        conditionOf(transaction),
+      throw new ServiceError(
+        errorConditionOf(transaction),
         passOnReason(response?.reason ?? state),
         transactionId,
       );
     }
-    // Declined is declined: nothing was taken, and the till may still give up.
-    inside.keeper.keep({ pending: undefined });
+    // A decline takes no money, so the point of sale can still abort.
+    inside.storage.save({ pending: undefined });
     work.release();
   }
 }

@@ -1,25 +1,25 @@
-/** What a card says to the terminal: the objects of its chip, or its stripe. */
-import { expiryAt } from '../../card-expiry.ts';
-import type { TestCard, Way } from './test-cards.ts';
+/** Builds the chip data and the track data of a test card. */
+import { testCardExpiry } from '../../card-expiry.ts';
+import type { CardEntryMethod, TestCard } from './test-cards.ts';
 
-/** What the objects depend on. */
+/** The values that the chip data depends on. */
 export type ChipSale = {
   readonly amount: number;
   /** ISO 4217, three digits. */
   readonly currencyNumeric: string;
   /** Epoch milliseconds. */
   readonly at: number;
-  /** Counts the transactions of the terminal. */
+  /** The transaction counter of the terminal. */
   readonly number: number;
-  readonly way: Way;
+  readonly way: CardEntryMethod;
   readonly isPinVerified: boolean;
-  /** Eight hexadecimal digits of the terminal, sixteen of the card. */
+  /** Eight hexadecimal digits from the terminal, sixteen from the card. */
   readonly unpredictable: string;
   readonly cryptogram: string;
 };
 
 const counterMost = 65_535;
-/** France: where the merchant of the demo stands. */
+/** France, the country of the demo merchant. */
 const countryNumeric = '0250';
 
 const hexOf = (value: number, bytes: number) =>
@@ -31,28 +31,32 @@ const hexOf = (value: number, bytes: number) =>
 const hexOfText = (text: string) =>
   [...text].map((character) => hexOf(character.charCodeAt(0), 1)).join('');
 
-/** BER-TLV of objects of less than 128 bytes. */
+/** BER-TLV for objects shorter than 128 bytes. */
 const tlv = (objects: Readonly<Record<string, string>>): string =>
   Object.entries(objects)
     .filter(([, value]) => value !== '')
     .map(([tag, value]) => tag + hexOf(value.length / 2, 1) + value)
     .join('');
 
-/** 2 is a chip that is used abroad too; a stripe without a chip says 1. */
-export function trackOf({ number }: TestCard, way: Way, atMs: number): string {
-  return `${number}=${expiryAt(atMs).yymm}${way === 'Swipe' ? '101' : '201'}0000000000`;
+/** Service code 2 is an international chip card; 1 is a card without chip. */
+export function track2Data({ number }: TestCard, way: CardEntryMethod, atMs: number): string {
+  return `${number}=${testCardExpiry(atMs).yymm}${way === 'Swipe' ? '101' : '201'}0000000000`;
 }
 
-/** Tag 9F34: PIN that the chip has checked, signature, the holder's own device, or nothing. */
-function verificationOf({ verification }: TestCard, way: Way, isPinVerified: boolean): string {
+/** Tag 9F34: PIN verified by the chip, signature, verification on the device, or none. */
+function verificationOf(
+  { verification }: TestCard,
+  way: CardEntryMethod,
+  isPinVerified: boolean,
+): string {
   if (isPinVerified) return '410302';
   if (verification === 'Device') return '010002';
   return way === 'Insert' && verification === 'Signature' ? '1E0300' : '1F0302';
 }
 
-/** The objects of a chip, in hexadecimal. */
+/** The chip data in hexadecimal. */
 export function chipObjects(card: TestCard, sale: ChipSale): string {
-  const track = trackOf(card, sale.way, sale.at).replace('=', 'D');
+  const track = track2Data(card, sale.way, sale.at).replace('=', 'D');
   const day = new Date(sale.at).toISOString().slice(2, 10).replaceAll('-', '');
   return tlv({
     '57': track.length % 2 === 0 ? track : `${track}F`,

@@ -1,11 +1,14 @@
-/** The WebSocket between the terminal and the Cloud Connector: opened with a ticket, and again whenever it breaks. */
+/**
+ * The WebSocket of the terminal to the Cloud Connector. It reconnects with a new ticket after a
+ * loss.
+ */
 import type { PortalTerminalConnection } from '@switchyard/contract';
 import { isProblem, SignedOutError } from '../../../../api/api-errors.ts';
 import { api } from '../../../../api/client.ts';
 
-export type LinkState =
+export type ConnectionState =
   | { readonly state: 'Connecting' | 'Online' | 'Waiting' | 'Unplugged' | 'Replaced' | 'Ended' }
-  /** The platform says why not. */
+  /** The platform rejected the connection. */
   | { readonly state: 'Refused'; readonly fault: unknown };
 
 export type Socket = Pick<WebSocket, 'send' | 'close' | 'readyState'> & {
@@ -14,25 +17,30 @@ export type Socket = Pick<WebSocket, 'send' | 'close' | 'readyState'> & {
   onclose: ((event: { readonly code: number }) => void) | null;
 };
 
-export type LinkDeps = {
-  /** A ticket and where to go with it; each is good once. */
-  readonly ask: () => Promise<Pick<PortalTerminalConnection, 'connectionUrl' | 'protocols'>>;
+export type ConnectionOptions = {
+  /** Requests a connection ticket, which is valid once. */
+  readonly requestTicket: () => Promise<
+    Pick<PortalTerminalConnection, 'connectionUrl' | 'protocols'>
+  >;
   readonly open: (url: string, protocols: readonly string[]) => Socket;
-  /** Calls back after a while; @returns ends that. */
+  /** Runs a callback later. @returns a function that cancels it */
   readonly after: (ms: number, then: () => void) => () => void;
-  readonly heard: (text: string) => void;
-  readonly onState: (state: LinkState) => void;
+  readonly onMessage: (text: string) => void;
+  readonly onState: (state: ConnectionState) => void;
 };
 
-export type Link = {
-  /** False where nobody hears it. */
+export type ConnectorConnection = {
+  /** Returns false if the socket is not open. */
   send(text: string): boolean;
-  plugIn(): void;
-  /** As if the cable were pulled. */
-  unplug(): void;
+  connect(): void;
+  /** Disconnects like an unplugged cable. */
+  disconnect(): void;
 };
 
-/** Of the connector: a newer connection of the same terminal, and a right or a session that is gone. */
+/**
+ * Close codes of the connector: a newer connection of this terminal, and a lost permission or
+ * session.
+ */
 const replaced = 4001;
 const unauthorized = 4401;
 const done = 1000;
@@ -41,20 +49,20 @@ const longestPauseMs = 15_000;
 /** `WebSocket.OPEN`. */
 const isOpen = 1;
 
-/** What is said again by itself may be otherwise then; a refusal of the platform is not. */
-function refusedFor(error: unknown): LinkState | undefined {
+/** Only a rejection by the platform is final; other errors are retried. */
+function refusedFor(error: unknown): ConnectionState | undefined {
   if (error instanceof SignedOutError) return { state: 'Ended' };
   return isProblem(error) && !error.problem.retryable
     ? { state: 'Refused', fault: error }
     : undefined;
 }
 
-/** @example const link = createLink(deps); link.plugIn(); */
-export function createLink(deps: LinkDeps): Link {
-  const { ask, open, after, heard, onState } = deps;
+/** @example const connection = createConnectorConnection(options); connection.connect(); */
+export function createConnectorConnection(deps: ConnectionOptions): ConnectorConnection {
+  const { requestTicket, open, after, onMessage: heard, onState } = deps;
   let socket: Socket | undefined;
-  /** Counts the times that it was plugged in: what belongs to an earlier one is over. */
-  let turn = 0;
+  /** The number of the connection attempt; events of earlier attempts are ignored. */
+  let attempt = 0;
   let pauseMs = firstPauseMs;
   let stopWaiting = () => {};
 
@@ -68,25 +76,25 @@ export function createLink(deps: LinkDeps): Link {
     dropped.close(done);
   }
 
-  function again(mine: number): void {
+  function reconnectLater(ownAttempt: number): void {
     onState({ state: 'Waiting' });
-    stopWaiting = after(pauseMs, () => void connect(mine));
+    stopWaiting = after(pauseMs, () => void connect(ownAttempt));
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
   }
 
-  function closed(mine: number, code: number): void {
-    if (mine !== turn) return;
+  function closed(ownAttempt: number, code: number): void {
+    if (ownAttempt !== attempt) return;
     socket = undefined;
     if (code === replaced) onState({ state: 'Replaced' });
     else if (code === unauthorized) onState({ state: 'Ended' });
-    else again(mine);
+    else reconnectLater(ownAttempt);
   }
 
-  async function connect(mine: number): Promise<void> {
+  async function connect(ownAttempt: number): Promise<void> {
     onState({ state: 'Connecting' });
     try {
-      const { connectionUrl, protocols } = await ask();
-      if (mine !== turn) return;
+      const { connectionUrl, protocols } = await requestTicket();
+      if (ownAttempt !== attempt) return;
       const opened = open(connectionUrl, protocols);
       socket = opened;
       opened.onopen = () => {
@@ -96,17 +104,17 @@ export function createLink(deps: LinkDeps): Link {
       opened.onmessage = ({ data }) => {
         if (typeof data === 'string') heard(data);
       };
-      opened.onclose = ({ code }) => closed(mine, code);
+      opened.onclose = ({ code }) => closed(ownAttempt, code);
     } catch (error) {
-      if (mine !== turn) return;
+      if (ownAttempt !== attempt) return;
       const refused = refusedFor(error);
-      if (refused === undefined) again(mine);
+      if (refused === undefined) reconnectLater(ownAttempt);
       else onState(refused);
     }
   }
 
   function unplug(): void {
-    turn += 1;
+    attempt += 1;
     stopWaiting();
     drop();
   }
@@ -117,20 +125,22 @@ export function createLink(deps: LinkDeps): Link {
       socket.send(text);
       return true;
     },
-    plugIn() {
+    connect() {
       unplug();
       pauseMs = firstPauseMs;
-      void connect(turn);
+      void connect(attempt);
     },
-    unplug() {
+    disconnect() {
       unplug();
       onState({ state: 'Unplugged' });
     },
   };
 }
 
-/** @example createLink({ ask: () => askForTicket(deviceId), … }) */
-export const askForTicket = (deviceId: string): Promise<PortalTerminalConnection> =>
+/**
+ * @example createConnectorConnection({ requestTicket: () => requestConnectionTicket(deviceId), … })
+ */
+export const requestConnectionTicket = (deviceId: string): Promise<PortalTerminalConnection> =>
   api.post('/portal/terminal-connections', {
     headers: { 'x-switchyard-device': deviceId },
     isBackground: true,

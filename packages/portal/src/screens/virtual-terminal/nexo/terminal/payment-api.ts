@@ -1,24 +1,27 @@
-/** The platform as the terminal sees it: the payments API, in the name of the device that the page stands in for. */
+/** The payments API for the terminal; the page acts as the device. */
 import type { AllowedOperations, OperationAnswer, Transaction } from '@switchyard/contract';
 import { isProblem } from '../../../../api/api-errors.ts';
 import { api } from '../../../../api/client.ts';
 
-/** What became of a question. `Unknown`: it may have arrived; `NotSent`: it was surely not taken. */
-export type Asked =
+/**
+ * The answer of the platform. `Unknown`: the request may have arrived. `NotSent`: the platform did
+ * not process it.
+ */
+export type PlatformAnswer =
   | { readonly outcome: 'Answered'; readonly transaction: Transaction & OperationAnswer }
   | { readonly outcome: 'Refused'; readonly status: number; readonly code: string }
   | { readonly outcome: 'Unknown' | 'NotSent' };
 
 type Members = Readonly<Record<string, unknown>>;
 
-export type TerminalPlatform = {
-  sell(body: Members): Promise<Asked>;
-  operate(id: string, verb: 'refund' | 'cancel', body: Members): Promise<Asked>;
-  /** Says that the sale counts: one that nobody confirms goes back by itself. */
-  confirm(id: string): Promise<Asked>;
-  find(id: string): Promise<Asked>;
-  /** Which of refund and cancel takes a sale back now; nothing where neither does. */
-  takesBack(id: string): Promise<'refund' | 'cancel' | undefined>;
+export type PaymentApi = {
+  sell(body: Members): Promise<PlatformAnswer>;
+  operate(id: string, verb: 'refund' | 'cancel', body: Members): Promise<PlatformAnswer>;
+  /** Confirms the sale; the platform reverses an unconfirmed sale. */
+  confirm(id: string): Promise<PlatformAnswer>;
+  find(id: string): Promise<PlatformAnswer>;
+  /** Whether a refund or a cancellation reverses the sale now; undefined if neither is allowed. */
+  reversalOperation(id: string): Promise<'refund' | 'cancel' | undefined>;
   isAvailable(): Promise<boolean>;
 };
 
@@ -27,35 +30,35 @@ const faultsFrom = 500;
 const tooMany = 429;
 const answerLimitMs = 45_000;
 
-/** A fault of the platform says nothing of what was done before it, and a broken line as little. */
-function askedOf(error: unknown): Asked {
+/** After a server error or a lost connection the outcome is unknown. */
+function answerOfError(error: unknown): PlatformAnswer {
   if (!isProblem(error)) return { outcome: 'Unknown' };
   const { status, code } = error.problem;
   if (status >= faultsFrom) return { outcome: 'Unknown' };
   return status === tooMany ? { outcome: 'NotSent' } : { outcome: 'Refused', status, code };
 }
 
-/** @example const platform = connectPlatform(deviceId); */
-export function connectPlatform(deviceId: string): TerminalPlatform {
+/** @example const platform = createPaymentApi(deviceId); */
+export function createPaymentApi(deviceId: string): PaymentApi {
   const headers = { 'x-switchyard-device': deviceId };
   const options = { headers, limitMs: answerLimitMs };
 
-  async function ask(work: Promise<Transaction & OperationAnswer>): Promise<Asked> {
+  async function answerOf(work: Promise<Transaction & OperationAnswer>): Promise<PlatformAnswer> {
     try {
       return { outcome: 'Answered', transaction: await work };
     } catch (error) {
-      return askedOf(error);
+      return answerOfError(error);
     }
   }
 
   return {
-    sell: (body) => ask(api.post(`${base}/process`, { ...options, body })),
+    sell: (body) => answerOf(api.post(`${base}/process`, { ...options, body })),
     operate: (id, verb, body) =>
-      ask(api.post(`${base}/${encodeURIComponent(id)}/${verb}`, { ...options, body })),
-    confirm: (id) => ask(api.post(`${base}/${encodeURIComponent(id)}/confirm`, options)),
+      answerOf(api.post(`${base}/${encodeURIComponent(id)}/${verb}`, { ...options, body })),
+    confirm: (id) => answerOf(api.post(`${base}/${encodeURIComponent(id)}/confirm`, options)),
     find: (id) =>
-      ask(api.get(`${base}/${encodeURIComponent(id)}`, { ...options, isBackground: true })),
-    async takesBack(id) {
+      answerOf(api.get(`${base}/${encodeURIComponent(id)}`, { ...options, isBackground: true })),
+    async reversalOperation(id) {
       try {
         const path = `${base}/${encodeURIComponent(id)}/allowedoperations`;
         const { operation } = await api.get<AllowedOperations>(path, options);
@@ -70,7 +73,7 @@ export function connectPlatform(deviceId: string): TerminalPlatform {
         const path = `${base}/technical/isAvailable`;
         return (await api.get<{ available: boolean }>(path, options)).available;
       } catch {
-        // Whatever the reason, it cannot be reached: that is what was asked.
+        // Any error means that the platform is not available.
         return false;
       }
     },

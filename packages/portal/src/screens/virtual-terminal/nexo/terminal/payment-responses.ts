@@ -1,10 +1,10 @@
-/** The answers of the terminal to payments and reversals that were done. */
+/** Builds the responses to completed payments and reversals. */
 
 import { defined, type OperationAnswer, type Transaction } from '@switchyard/contract';
 import { type Structure, toAmount } from '@switchyard/nexo';
-import { type Approval, isSigned } from './authorize-sale.ts';
+import { type Approval, requiresSignature } from './authorize-sale.ts';
 import { receiptsOf } from './receipts.ts';
-import { succeeded } from './service-context.ts';
+import { successResponse } from './service-context.ts';
 
 const entryModes = {
   Tap: ['Contactless'],
@@ -19,11 +19,11 @@ function verifiedBy({ card, way, isPinVerified }: Approval): Verified {
   if (isPinVerified) return ['OfflinePIN'];
   if (way === 'Key') return ['Bypass'];
   if (card.verification === 'Device') return ['UnknownMethod'];
-  return isSigned(card.verification, way) ? ['SignatureCapture'] : ['Bypass'];
+  return requiresSignature(card.verification, way) ? ['SignatureCapture'] : ['Bypass'];
 }
 
-/** `approval`: left out where a reload came between, and nobody knows how the card was read. */
-export function approvedAnswer(
+/** `approval` is omitted after a reload, because the card data is lost. */
+export function approvedPaymentResponse(
   saleData: Structure<'SaleData'>,
   transaction: Transaction,
   approval?: Approval,
@@ -31,9 +31,9 @@ export function approvedAnswer(
   const { transactionId, createdAt, currency, card, receipt, authorizedAmount } = transaction;
   const { authorizationCode, retrievalReferenceNumber } = transaction;
   const { acquirerMerchantId, terminalId } = receipt?.merchant ?? {};
-  const known = defined({ PaymentBrand: card?.scheme, MaskedPan: card?.maskedNumber });
+  const cardData = defined({ PaymentBrand: card?.scheme, MaskedPan: card?.maskedNumber });
   return {
-    Response: succeeded,
+    Response: successResponse,
     SaleData: saleData,
     POIData: { POITransactionID: { TransactionID: transactionId, TimeStamp: createdAt } },
     PaymentResult: {
@@ -41,7 +41,7 @@ export function approvedAnswer(
       PaymentInstrumentData: {
         PaymentInstrumentType: 'Card',
         CardData: {
-          ...known,
+          ...cardData,
           ...defined({ EntryMode: approval === undefined ? undefined : entryModes[approval.way] }),
         },
       },
@@ -67,7 +67,7 @@ export function approvedAnswer(
   };
 }
 
-export function reversedAnswer(
+export function reversalResponse(
   original: Structure<'OriginalPOITransaction'>,
   { operation, ...transaction }: Transaction & OperationAnswer,
 ): Structure<'ReversalResponse'> {
@@ -75,7 +75,7 @@ export function reversedAnswer(
   const TransactionID = operation?.operationId ?? transaction.transactionId;
   const amount = operation?.amount ?? transaction.amount;
   return {
-    Response: succeeded,
+    Response: successResponse,
     POIData: { POITransactionID: { TransactionID, TimeStamp: operation?.createdAt ?? updatedAt } },
     OriginalPOITransaction: original,
     ReversedAmount: toAmount(amount, currency),

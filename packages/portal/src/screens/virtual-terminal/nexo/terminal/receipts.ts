@@ -1,13 +1,15 @@
-/** Receipts: lines of a narrow printer, made of what the platform says that is printed. */
+/** Formats the receipts of the platform for a narrow printer. */
 import type { ReceiptCopy, Transaction } from '@switchyard/contract';
 import type { Structure } from '@switchyard/nexo';
 
 const columns = 32;
 
-function pair(left: string, right: string | undefined): string[] {
-  if (right === undefined || right === '') return [];
-  const room = columns - right.length;
-  return room > left.length ? [left.padEnd(room) + right] : [left, right.padStart(columns)];
+function pair(label: string, value: string | undefined): string[] {
+  if (value === undefined || value === '') return [];
+  const labelWidth = columns - value.length;
+  return labelWidth > label.length
+    ? [label.padEnd(labelWidth) + value]
+    : [label, value.padStart(columns)];
 }
 
 const centred = (text: string): string =>
@@ -19,7 +21,7 @@ const verifications: Readonly<Record<string, string>> = {
   Signature: 'SIGNED ON SCREEN',
 };
 
-/** The lines of one copy; its words are the trade's, in English, as those of the platform are. */
+/** The lines of one copy, in English like the receipt texts of the platform. */
 export function receiptLines(copy: ReceiptCopy): string[] {
   const { cardholderVerification: verified = '' } = copy;
   return [
@@ -51,7 +53,7 @@ function receiptOf(
   return { DocumentQualifier, OutputContent: { OutputFormat: 'Text', OutputText } };
 }
 
-/** Both copies for the till to print; none where the platform has none. */
+/** Both receipts for the point of sale; empty if the platform sends none. */
 export function receiptsOf({
   receipt,
 }: Pick<Transaction, 'receipt'>): Structure<'PaymentReceipt'>[] {

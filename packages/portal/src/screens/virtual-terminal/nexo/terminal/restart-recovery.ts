@@ -1,4 +1,4 @@
-/** After a reload in the middle of a service: what became of it, and the answer that the till never got. */
+/** Completes a service that a reload interrupted, and builds the missing response. */
 import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
@@ -8,50 +8,51 @@ import {
   passOnReason,
   type ServiceRecord,
 } from '@switchyard/nexo';
-import { approvedAnswer, reversedAnswer } from './payment-responses.ts';
-import { conditionOf, confirmed, findOut, takeBack } from './sale-outcome.ts';
-import type { Inside, Reply } from './service-context.ts';
-import { ServiceFault } from './service-error.ts';
-import { operated } from './services.ts';
-import type { Pending } from './terminal-storage.ts';
+import { approvedPaymentResponse, reversalResponse } from './payment-responses.ts';
+import { confirmSale, errorConditionOf, findSaleOutcome, reverseSale } from './sale-outcome.ts';
+import type { ServiceContext, ServiceResponse } from './service-context.ts';
+import { ServiceError } from './service-error.ts';
+import { performReversal } from './services.ts';
+import type { PendingService } from './terminal-storage.ts';
 
 const nothingTaken = 'terminal_restarted';
 
-async function replyTo(inside: Inside, pending: Pending): Promise<Reply> {
+async function replyTo(inside: ServiceContext, pending: PendingService): Promise<ServiceResponse> {
   if (pending.kind === 'Reversal') {
-    return reversedAnswer(pending.original, await operated(inside, pending));
+    return reversalResponse(pending.original, await performReversal(inside, pending));
   }
   const { clientTransactionId, until, saleData } = pending;
-  const known = await findOut(inside, pending);
-  if (known.kind === 'NotTaken') throw new ServiceFault('Aborted', nothingTaken);
-  if (known.kind === 'Unreachable') {
-    await takeBack(inside, { clientTransactionId, until, reason: 'Timeout' });
-    throw new ServiceFault('UnreachableHost', 'outcome_unknown_reversed', clientTransactionId);
+  const outcome = await findSaleOutcome(inside, pending);
+  if (outcome.kind === 'NotTaken') throw new ServiceError('Aborted', nothingTaken);
+  if (outcome.kind === 'Unreachable') {
+    await reverseSale(inside, { clientTransactionId, until, reason: 'Timeout' });
+    throw new ServiceError('UnreachableHost', 'outcome_unknown_reversed', clientTransactionId);
   }
-  const { transaction } = known;
+  const { transaction } = outcome;
   if (transaction.approved && pending.isSignatureDue) {
-    await takeBack(inside, { clientTransactionId, until, reason: 'CustomerCancel' });
-    throw new ServiceFault('Aborted', 'signature_missing_reversed', transaction.transactionId);
+    await reverseSale(inside, { clientTransactionId, until, reason: 'CustomerCancel' });
+    throw new ServiceError('Aborted', 'signature_missing_reversed', transaction.transactionId);
   }
-  if (transaction.approved) return approvedAnswer(saleData, await confirmed(inside, transaction));
+  if (transaction.approved)
+    return approvedPaymentResponse(saleData, await confirmSale(inside, transaction));
   const { response, state, transactionId } = transaction;
-  throw new ServiceFault(
-    conditionOf(transaction),
+  throw new ServiceError(
+    errorConditionOf(transaction),
     passOnReason(response?.reason ?? state),
     transactionId,
   );
 }
 
-/** The answer to what was pending; the till gets it by TransactionStatus. */
+/** The response to the pending service; the point of sale gets it by TransactionStatus. */
 export async function answerAfterRestart(
-  inside: Inside,
-  pending: Pending,
+  inside: ServiceContext,
+  pending: PendingService,
 ): Promise<AnyMessage | undefined> {
   const { header } = pending;
   try {
     return { header: answerHeader(header), body: await replyTo(inside, pending) };
   } catch (error) {
-    if (!(error instanceof ServiceFault)) throw error;
+    if (!(error instanceof ServiceError)) throw error;
     const body = pending.kind === 'Sale' ? { SaleData: pending.saleData } : {};
     const { condition, additional, transactionId } = error;
     const at = new Date(inside.now()).toISOString();
@@ -63,9 +64,9 @@ export async function answerAfterRestart(
 const isOpen = ({ answer, refused, dropped }: ServiceRecord): boolean =>
   answer === undefined && refused !== true && dropped !== true;
 
-/** Answers to services that a reload has ended before anything was asked of the platform. */
-export function abandoned(inside: Inside): AnyMessage[] {
-  const { dialogue, pending } = inside.keeper.read();
+/** Responses to services that a reload interrupted before the platform got a request. */
+export function abandonedAnswers(inside: ServiceContext): AnyMessage[] {
+  const { dialogue, pending } = inside.storage.read();
   const at = new Date(inside.now()).toISOString();
   return dialogue.services
     .filter((record) => {

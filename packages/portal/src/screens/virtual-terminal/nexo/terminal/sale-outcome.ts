@@ -1,13 +1,13 @@
-/** What became of a sale at the platform, and finding out where it is not known. */
+/** Finds the outcome of a sale, confirms it or reverses it. */
 import type { Transaction } from '@switchyard/contract';
 import { type OpenValue, passOnReason } from '@switchyard/nexo';
-import type { Asked } from './payment-api.ts';
-import type { Inside } from './service-context.ts';
-import { ServiceFault } from './service-error.ts';
-import type { Owed } from './terminal-storage.ts';
+import type { PlatformAnswer } from './payment-api.ts';
+import type { ServiceContext } from './service-context.ts';
+import { ServiceError } from './service-error.ts';
+import type { UnsentReversal } from './terminal-storage.ts';
 
-/** What is known of a sale in the end. `Unreachable`: nobody tells, and it is taken back. */
-export type Known =
+/** The outcome of a sale. `Unreachable`: the platform did not respond, so the sale is reversed. */
+export type SaleOutcome =
   | { readonly kind: 'Told'; readonly transaction: Transaction }
   | { readonly kind: 'NotTaken'; readonly code: string }
   | { readonly kind: 'Unreachable' };
@@ -18,37 +18,41 @@ const notFound = 404;
 const unansweredMost = 60;
 const unfinished: readonly string[] = ['Received', 'Stored'];
 
-/** Asks until the platform tells; a page without a network waits for it a good while. */
-export async function findOut(inside: Inside, sent: Sent): Promise<Known> {
+/** Polls the platform for the outcome, also over a long network failure. */
+export async function findSaleOutcome(inside: ServiceContext, sent: Sent): Promise<SaleOutcome> {
   const { platform, pause, times, now } = inside;
   let silent = 0;
   while (silent < unansweredMost) {
-    const asked = await platform.find(sent.clientTransactionId);
-    if (asked.outcome === 'Answered' && !unfinished.includes(asked.transaction.state)) {
-      return { kind: 'Told', transaction: asked.transaction };
+    const response = await platform.find(sent.clientTransactionId);
+    if (response.outcome === 'Answered' && !unfinished.includes(response.transaction.state)) {
+      return { kind: 'Told', transaction: response.transaction };
     }
-    const isAbsent = asked.outcome === 'Refused' && asked.status === notFound;
-    // It may still be on its way until the platform would not take it any more.
-    if (isAbsent && now() > sent.until) return { kind: 'NotTaken', code: asked.code };
+    const isAbsent = response.outcome === 'Refused' && response.status === notFound;
+    // Until the request expires, the platform may still receive it.
+    if (isAbsent && now() > sent.until) return { kind: 'NotTaken', code: response.code };
     silent += 1;
     await pause(times.enquiryMs);
   }
   return { kind: 'Unreachable' };
 }
 
-export async function knownOf(inside: Inside, asked: Asked, sent: Sent): Promise<Known> {
-  if (asked.outcome === 'NotSent') return { kind: 'NotTaken', code: 'rate_limited' };
-  if (asked.outcome === 'Refused') return { kind: 'NotTaken', code: asked.code };
-  if (asked.outcome !== 'Answered') return findOut(inside, sent);
-  if (unfinished.includes(asked.transaction.state)) return findOut(inside, sent);
-  return { kind: 'Told', transaction: asked.transaction };
+export async function resolveSaleOutcome(
+  inside: ServiceContext,
+  response: PlatformAnswer,
+  sent: Sent,
+): Promise<SaleOutcome> {
+  if (response.outcome === 'NotSent') return { kind: 'NotTaken', code: 'rate_limited' };
+  if (response.outcome === 'Refused') return { kind: 'NotTaken', code: response.code };
+  if (response.outcome !== 'Answered') return findSaleOutcome(inside, sent);
+  if (unfinished.includes(response.transaction.state)) return findSaleOutcome(inside, sent);
+  return { kind: 'Told', transaction: response.transaction };
 }
 
 const cardReasons: readonly string[] = ['InvalidCardNumber', 'ExpiredCard', 'RestrictedCard'];
 const pinReasons: readonly string[] = ['InvalidPin', 'PinTriesExceeded'];
 
-/** Why a sale that was not approved failed. */
-export function conditionOf({
+/** The Nexo error condition of a sale that was not approved. */
+export function errorConditionOf({
   response,
 }: Pick<Transaction, 'response'>): OpenValue<'ErrorCondition'> {
   const reason = response?.reason ?? '';
@@ -61,71 +65,74 @@ export function conditionOf({
   return 'Refusal';
 }
 
-/** Why a sale was not taken. */
-export function refusalOf(code: string): OpenValue<'ErrorCondition'> {
+/** The Nexo error condition of a rejected request. */
+export function refusalConditionOf(code: string): OpenValue<'ErrorCondition'> {
   const isFromOutside = ['rate_limited', 'too_late', 'transaction_not_found'].includes(code);
   return isFromOutside ? 'UnreachableHost' : 'NotAllowed';
 }
 
-/** One that was confirmed before is captured by then: it is given back. */
-async function giveBack({ platform }: Inside, { clientTransactionId }: Owed): Promise<Asked> {
+/** A confirmed sale is captured, so it is refunded. */
+async function refundSale(
+  { platform }: ServiceContext,
+  { clientTransactionId }: UnsentReversal,
+): Promise<PlatformAnswer> {
   const clientOperationId = `${clientTransactionId}-refund`;
   return platform.operate(clientTransactionId, 'refund', { clientOperationId });
 }
 
-/** Whether the platform has dealt with it, one way or another. */
-async function isTakenBack(inside: Inside, owed: Owed): Promise<boolean> {
+/** Whether the platform has completed the reversal. */
+async function isReversed(inside: ServiceContext, owed: UnsentReversal): Promise<boolean> {
   const { clientTransactionId, reason, until } = owed;
-  let asked = await inside.platform.operate(clientTransactionId, 'cancel', {
+  let response = await inside.platform.operate(clientTransactionId, 'cancel', {
     cancelReason: 'Technical',
     reversalReason: reason,
     clientOperationId: `${clientTransactionId}-reversal`,
   });
-  const isCaptured = asked.outcome === 'Refused' && asked.code === 'already_captured';
-  if (isCaptured) asked = await giveBack(inside, owed);
-  if (asked.outcome === 'Answered') return true;
-  if (asked.outcome !== 'Refused') return false;
-  // What is not there may still come, for a while. What is there and was refused took nothing, or goes
-  // back by itself, since nobody confirms it: who may only sell may not take back.
-  return asked.status !== notFound || inside.now() > until;
+  const isCaptured = response.outcome === 'Refused' && response.code === 'already_captured';
+  if (isCaptured) response = await refundSale(inside, owed);
+  if (response.outcome === 'Answered') return true;
+  if (response.outcome !== 'Refused') return false;
+  // A sale that is not found may still arrive until it expires. If the platform rejects the
+  // reversal,
+  // the sale took no money, or the platform reverses the unconfirmed sale itself.
+  return response.status !== notFound || inside.now() > until;
 }
 
 const confirmTriesMost = 90;
 
-/**
- * Confirms a sale that was approved: from then on it counts.
- *
- * @throws ServiceFault where it went back meanwhile
- */
-export async function confirmed(inside: Inside, approved: Transaction): Promise<Transaction> {
+/** Confirms an approved sale. @throws ServiceError if the platform has reversed it */
+export async function confirmSale(
+  inside: ServiceContext,
+  approved: Transaction,
+): Promise<Transaction> {
   const { platform, pause, times, now } = inside;
   const { transactionId, clientTransactionId } = approved;
   for (let tries = 1; tries <= confirmTriesMost; tries += 1) {
-    const asked = await platform.confirm(transactionId);
-    if (asked.outcome === 'Answered') return asked.transaction;
-    if (asked.outcome === 'Refused') {
-      throw new ServiceFault('Aborted', passOnReason(asked.code), transactionId);
+    const response = await platform.confirm(transactionId);
+    if (response.outcome === 'Answered') return response.transaction;
+    if (response.outcome === 'Refused') {
+      throw new ServiceError('Aborted', passOnReason(response.code), transactionId);
     }
     await pause(times.enquiryMs);
   }
-  await takeBack(inside, { clientTransactionId, reason: 'Timeout', until: now() });
-  throw new ServiceFault('UnreachableHost', 'not_confirmed_reversed', transactionId);
+  await reverseSale(inside, { clientTransactionId, reason: 'Timeout', until: now() });
+  throw new ServiceError('UnreachableHost', 'not_confirmed_reversed', transactionId);
 }
 
-/** What is owed and could not be settled stays owed, in the memory. */
-export async function settleOwed(inside: Inside): Promise<void> {
-  const { keeper } = inside;
-  for (const owed of keeper.read().owed) {
-    if (!(await isTakenBack(inside, owed))) return;
+/** A reversal that cannot be sent stays in the storage. */
+export async function sendUnsentReversals(inside: ServiceContext): Promise<void> {
+  const { storage } = inside;
+  for (const owed of storage.read().owed) {
+    if (!(await isReversed(inside, owed))) return;
     const { clientTransactionId: done } = owed;
-    const left = keeper.read().owed.filter((each) => each.clientTransactionId !== done);
-    keeper.keep({ owed: left });
+    const remaining = storage.read().owed.filter((each) => each.clientTransactionId !== done);
+    storage.save({ owed: remaining });
   }
 }
 
-/** Written down first: a reload in the middle forgets nothing. */
-export async function takeBack(inside: Inside, owed: Owed): Promise<void> {
-  const { keeper } = inside;
-  keeper.keep({ owed: [...keeper.read().owed, owed] });
-  await settleOwed(inside);
+/** Stores the reversal first, so that a reload does not lose it. */
+export async function reverseSale(inside: ServiceContext, owed: UnsentReversal): Promise<void> {
+  const { storage } = inside;
+  storage.save({ owed: [...storage.read().owed, owed] });
+  await sendUnsentReversals(inside);
 }

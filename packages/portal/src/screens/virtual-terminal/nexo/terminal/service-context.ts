@@ -1,17 +1,17 @@
-/** What a service of the terminal works with. */
+/** The context of a terminal service. */
 import type { AnyMessage, Header, Structure, StructureName } from '@switchyard/nexo';
-import type { TerminalPlatform } from './payment-api.ts';
-import type { Panel } from './terminal-panel.ts';
-import type { Keeper } from './terminal-storage.ts';
+import type { PaymentApi } from './payment-api.ts';
+import type { TerminalPanel } from './terminal-panel.ts';
+import type { TerminalStorage } from './terminal-storage.ts';
 
 export type TerminalTimes = {
-  /** Until nobody is waited for any more. */
+  /** The time limit for the cardholder. */
   readonly cardMs: number;
-  /** How long the platform may take a sale after it was sent. */
+  /** The validity of a sale request after it was sent. */
   readonly validMs: number;
-  /** Between two questions what became of a sale. */
+  /** The pause between two queries of an outcome. */
   readonly enquiryMs: number;
-  /** How long an end is shown. */
+  /** How long the result stays on the screen. */
   readonly endMs: number;
 };
 
@@ -22,31 +22,31 @@ export const usualTimes: TerminalTimes = {
   endMs: 6_000,
 };
 
-export type Inside = {
+export type ServiceContext = {
   readonly tsn: string;
   readonly now: () => number;
   readonly randomHex: (bytes: number) => string;
   readonly pause: (ms: number) => Promise<void>;
-  readonly platform: TerminalPlatform;
-  readonly keeper: Keeper;
-  readonly panel: Panel;
+  readonly platform: PaymentApi;
+  readonly storage: TerminalStorage;
+  readonly panel: TerminalPanel;
   readonly times: TerminalTimes;
-  /** Whether this is the terminal still: another one may have taken its name. */
+  /** Whether another terminal has replaced this one. */
   readonly isReplaced: () => boolean;
 };
 
-/** One request that is worked on. */
-export type Work<Name extends StructureName = StructureName> = {
+/** A service request in progress. */
+export type ServiceRequest<Name extends StructureName = StructureName> = {
   readonly header: Header;
   readonly body: Structure<Name>;
-  /** The till has aborted it. */
+  /** Aborted by the point of sale. */
   readonly signal: AbortSignal;
-  /** From here on nothing aborts it. @throws where somebody has done so already */
+  /** Makes the request uninterruptible. @throws if it is already aborted */
   readonly commit: () => void;
-  /** Nothing was taken, and it may be aborted again. */
+  /** Makes the request abortable again; no money was taken. */
   readonly release: () => void;
 };
 
-export type Reply = AnyMessage['body'];
+export type ServiceResponse = AnyMessage['body'];
 
-export const succeeded: Structure<'Response'> = { Result: 'Success' };
+export const successResponse: Structure<'Response'> = { Result: 'Success' };

@@ -1,7 +1,7 @@
-/** Why a service of the terminal did not succeed: the error condition of its response. */
+/** The error of a terminal service, with the error condition of its response. */
 import type { OpenValue, RefusalReason } from '@switchyard/nexo';
 
-export class ServiceFault extends Error {
+export class ServiceError extends Error {
   readonly condition: OpenValue<'ErrorCondition'>;
   /** The `refusalReason` of `AdditionalResponse`. */
   readonly additional: RefusalReason | undefined;

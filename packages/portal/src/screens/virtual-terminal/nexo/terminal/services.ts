@@ -1,4 +1,4 @@
-/** The services of the terminal, by category: payments, reversals, and what it tells of itself. */
+/** The terminal services by category: payment, reversal, diagnosis, login and logout. */
 import type { OperationAnswer, Transaction } from '@switchyard/contract';
 import {
   amountReason,
@@ -10,11 +10,16 @@ import {
   type StructureName,
   toMinorUnits,
 } from '@switchyard/nexo';
-import { type Approval, authorise, isSigned, type Sale } from './authorize-sale.ts';
-import { approvedAnswer, reversedAnswer } from './payment-responses.ts';
-import { confirmed, takeBack } from './sale-outcome.ts';
-import { type Inside, type Reply, succeeded, type Work } from './service-context.ts';
-import { ServiceFault } from './service-error.ts';
+import { type Approval, authorizeSale, requiresSignature, type Sale } from './authorize-sale.ts';
+import { approvedPaymentResponse, reversalResponse } from './payment-responses.ts';
+import { confirmSale, reverseSale } from './sale-outcome.ts';
+import {
+  type ServiceContext,
+  type ServiceRequest,
+  type ServiceResponse,
+  successResponse,
+} from './service-context.ts';
+import { ServiceError } from './service-error.ts';
 import type { PendingReversal } from './terminal-storage.ts';
 
 function minor(amount: number, currency: string): number {
@@ -22,60 +27,65 @@ function minor(amount: number, currency: string): number {
     return toMinorUnits(amount, currency);
   } catch (error) {
     if (!(error instanceof NexoError)) throw error;
-    throw new ServiceFault('NotAllowed', amountReason(error));
+    throw new ServiceError('NotAllowed', amountReason(error));
   }
 }
 
-function saleOf({ body }: Work<'PaymentRequest'>): Sale {
+function saleOf({ body }: ServiceRequest<'PaymentRequest'>): Sale {
   const { Currency: currency, RequestedAmount } = body.PaymentTransaction.AmountsReq;
   const type = body.PaymentData?.PaymentType ?? 'Normal';
   const { OriginalPOITransaction: original } = body.PaymentTransaction;
   if (type === 'Refund' && original?.POITransactionID === undefined) {
-    throw new ServiceFault('NotAllowed', 'unreferenced_refund_not_supported');
+    throw new ServiceError('NotAllowed', 'unreferenced_refund_not_supported');
   }
-  if (type !== 'Normal') throw new ServiceFault('UnavailableService', 'payment_type_not_supported');
+  if (type !== 'Normal') throw new ServiceError('UnavailableService', 'payment_type_not_supported');
   const amount = minor(RequestedAmount ?? 0, currency);
-  if (amount <= 0) throw new ServiceFault('NotAllowed', 'amount_missing');
+  if (amount <= 0) throw new ServiceError('NotAllowed', 'amount_missing');
   return { amount, currency, saleData: body.SaleData };
 }
 
-/** Who does not sign has not paid; and a terminal that was replaced cannot tell the till that somebody has. */
-async function endWith(
-  { signal }: Pick<Work, 'signal'>,
-  inside: Inside,
+/**
+ * Reverses the sale if the cardholder does not sign, or if another terminal has replaced this one.
+ */
+async function collectSignature(
+  { signal }: Pick<ServiceRequest, 'signal'>,
+  inside: ServiceContext,
   sale: Sale,
   { card, way, transaction }: Approval,
 ): Promise<void> {
-  const { panel, keeper, now } = inside;
+  const { panel, storage, now } = inside;
   const { clientTransactionId, transactionId } = transaction;
   const undo = () =>
-    takeBack(inside, { clientTransactionId, reason: 'CustomerCancel', until: now() });
-  if (isSigned(card.verification, way)) {
+    reverseSale(inside, { clientTransactionId, reason: 'CustomerCancel', until: now() });
+  if (requiresSignature(card.verification, way)) {
     try {
       await panel.waitForSignature(sale, signal);
     } catch (error) {
       panel.show({ state: 'Busy', sum: sale });
       await undo();
-      if (!(error instanceof ServiceFault)) throw error;
-      throw new ServiceFault(error.condition, 'signature_missing_reversed', transactionId);
+      if (!(error instanceof ServiceError)) throw error;
+      throw new ServiceError(error.condition, 'signature_missing_reversed', transactionId);
     }
     panel.show({ state: 'Busy', sum: sale });
-    const { pending } = keeper.read();
-    if (pending?.kind === 'Sale') keeper.keep({ pending: { ...pending, isSignatureDue: false } });
+    const { pending } = storage.read();
+    if (pending?.kind === 'Sale') storage.save({ pending: { ...pending, isSignatureDue: false } });
   }
   if (!inside.isReplaced()) return;
   await undo();
-  throw new ServiceFault('Aborted', 'terminal_replaced_reversed', transactionId);
+  throw new ServiceError('Aborted', 'terminal_replaced_reversed', transactionId);
 }
 
-async function payment(work: Work<'PaymentRequest'>, inside: Inside): Promise<Reply> {
+async function payment(
+  work: ServiceRequest<'PaymentRequest'>,
+  inside: ServiceContext,
+): Promise<ServiceResponse> {
   const sale = saleOf(work);
-  const approval = await authorise(work, inside, sale);
-  await endWith(work, inside, sale, approval);
-  const transaction = await confirmed(inside, approval.transaction);
+  const approval = await authorizeSale(work, inside, sale);
+  await collectSignature(work, inside, sale, approval);
+  const transaction = await confirmSale(inside, approval.transaction);
   const { amount, currency } = sale;
   inside.panel.show({ state: 'Approved', sum: { amount, currency } });
-  return approvedAnswer(sale.saleData, transaction, { ...approval, transaction });
+  return approvedPaymentResponse(sale.saleData, transaction, { ...approval, transaction });
 }
 
 const refusals: Readonly<Record<string, OpenValue<'ErrorCondition'>>> = {
@@ -84,65 +94,70 @@ const refusals: Readonly<Record<string, OpenValue<'ErrorCondition'>>> = {
 };
 const enquiriesMost = 60;
 
-/** A try whose answer was lost is made again: under the same identifier it is the same operation. */
-export async function operated(
-  { platform, pause, times }: Inside,
+/** Repeats the request after a lost response; the same identifier makes it the same operation. */
+export async function performReversal(
+  { platform, pause, times }: ServiceContext,
   { transactionId, verb, body }: PendingReversal,
 ): Promise<Transaction & OperationAnswer> {
   for (let tries = 1; ; tries += 1) {
-    const asked = await platform.operate(transactionId, verb, body);
-    if (asked.outcome === 'Answered') return doneOf(asked.transaction);
-    if (asked.outcome === 'Refused') {
-      throw new ServiceFault(
-        refusals[asked.code] ?? 'NotAllowed',
-        passOnReason(asked.code),
+    const response = await platform.operate(transactionId, verb, body);
+    if (response.outcome === 'Answered') return requireSuccess(response.transaction);
+    if (response.outcome === 'Refused') {
+      throw new ServiceError(
+        refusals[response.code] ?? 'NotAllowed',
+        passOnReason(response.code),
         transactionId,
       );
     }
     if (tries === enquiriesMost) {
-      throw new ServiceFault('UnreachableHost', 'outcome_unknown', transactionId);
+      throw new ServiceError('UnreachableHost', 'outcome_unknown', transactionId);
     }
     await pause(times.enquiryMs);
   }
 }
 
-/** What is pending is the platform's to bring to its end: it was taken on for good. */
-function doneOf(answer: Transaction & OperationAnswer): Transaction & OperationAnswer {
+/** A pending operation counts as success, because the platform completes it. */
+function requireSuccess(answer: Transaction & OperationAnswer): Transaction & OperationAnswer {
   const { operation, transactionId } = answer;
   const status = operation?.status ?? 'Succeeded';
   if (status !== 'Declined' && status !== 'Failed') return answer;
-  throw new ServiceFault(
+  throw new ServiceError(
     'Refusal',
     passOnReason(operation?.response?.reason ?? status),
     transactionId,
   );
 }
 
-/** States in which all of a sale went back. */
+/** The states of a completely reversed sale. */
 const takenBack: readonly string[] = ['Refunded', 'Cancelled', 'Reversed'];
 
-async function currencyOf({ platform }: Inside, id: string): Promise<string> {
-  const found = await platform.find(id);
-  if (found.outcome === 'Answered') {
-    const { state, currency } = found.transaction;
-    if (takenBack.includes(state)) throw new ServiceFault('NotAllowed', 'already_refunded', id);
+async function currencyOf({ platform }: ServiceContext, id: string): Promise<string> {
+  const response = await platform.find(id);
+  if (response.outcome === 'Answered') {
+    const { state, currency } = response.transaction;
+    if (takenBack.includes(state)) throw new ServiceError('NotAllowed', 'already_refunded', id);
     return currency;
   }
-  if (found.outcome === 'Refused') throw new ServiceFault('NotFound', passOnReason(found.code));
-  throw new ServiceFault('UnreachableHost', 'original_lookup_failed');
+  if (response.outcome === 'Refused')
+    throw new ServiceError('NotFound', passOnReason(response.code));
+  throw new ServiceError('UnreachableHost', 'original_lookup_failed');
 }
 
-async function reversal(work: Work<'ReversalRequest'>, inside: Inside): Promise<Reply> {
-  const { keeper, platform, panel, now } = inside;
-  const { OriginalPOITransaction: original, ReversedAmount: wanted } = work.body;
+async function reversal(
+  work: ServiceRequest<'ReversalRequest'>,
+  inside: ServiceContext,
+): Promise<ServiceResponse> {
+  const { storage, platform, panel, now } = inside;
+  const { OriginalPOITransaction: original, ReversedAmount: requestedAmount } = work.body;
   const transactionId = original.POITransactionID?.TransactionID;
-  if (transactionId === undefined) throw new ServiceFault('NotAllowed', 'original_missing');
+  if (transactionId === undefined) throw new ServiceError('NotAllowed', 'original_missing');
   work.commit();
   panel.show({ state: 'Busy' });
   const currency = await currencyOf(inside, transactionId);
-  const amount = wanted === undefined ? {} : { amount: minor(wanted, currency), currency };
-  const verb = (await platform.takesBack(transactionId)) ?? 'cancel';
-  const number = keeper.read().transactions + 1;
+  const amount =
+    requestedAmount === undefined ? {} : { amount: minor(requestedAmount, currency), currency };
+  const verb = (await platform.reversalOperation(transactionId)) ?? 'cancel';
+  const number = storage.read().transactions + 1;
   const clientOperationId = `${work.header.ServiceID}-${now().toString(36)}-${number}`;
   const reason = verb === 'cancel' ? { cancelReason: 'Functional' } : {};
   const pending: PendingReversal = {
@@ -153,11 +168,11 @@ async function reversal(work: Work<'ReversalRequest'>, inside: Inside): Promise<
     verb,
     body: { ...amount, ...reason, clientOperationId },
   };
-  keeper.keep({ transactions: number, pending });
-  const done = await operated(inside, pending);
-  const taken = done.operation?.amount ?? done.amount;
-  panel.show({ state: 'Reversed', sum: { amount: taken, currency } });
-  return reversedAnswer(original, done);
+  storage.save({ transactions: number, pending });
+  const done = await performReversal(inside, pending);
+  const reversedAmount = done.operation?.amount ?? done.amount;
+  panel.show({ state: 'Reversed', sum: { amount: reversedAmount, currency } });
+  return reversalResponse(original, done);
 }
 
 function statusOf(isReachable: boolean): Structure<'POIStatus'> {
@@ -171,24 +186,30 @@ function statusOf(isReachable: boolean): Structure<'POIStatus'> {
   };
 }
 
-async function diagnosis({ header, body }: Work<'DiagnosisRequest'>, inside: Inside) {
-  const isAsked = body.HostDiagnosisFlag === true;
-  const isReachable = !isAsked || (await inside.platform.isAvailable());
-  const { loggedIn } = inside.keeper.read().dialogue;
+async function diagnosis(
+  { header, body }: ServiceRequest<'DiagnosisRequest'>,
+  inside: ServiceContext,
+) {
+  const isRequested = body.HostDiagnosisFlag === true;
+  const isReachable = !isRequested || (await inside.platform.isAvailable());
+  const { loggedIn } = inside.storage.read().dialogue;
   const answer: Structure<'DiagnosisResponse'> = {
-    Response: succeeded,
+    Response: successResponse,
     LoggedSaleID: loggedIn.includes(header.SaleID) ? [header.SaleID] : [],
     POIStatus: statusOf(isReachable),
-    ...(isAsked
+    ...(isRequested
       ? { HostStatus: [{ AcquirerID: 'Switchyard', IsReachableFlag: isReachable }] }
       : {}),
   };
   return answer;
 }
 
-function login(_work: Work<'LoginRequest'>, { tsn, now }: Inside): Structure<'LoginResponse'> {
+function login(
+  _work: ServiceRequest<'LoginRequest'>,
+  { tsn, now }: ServiceContext,
+): Structure<'LoginResponse'> {
   return {
-    Response: succeeded,
+    Response: successResponse,
     POISystemData: {
       DateTime: new Date(now()).toISOString(),
       POISoftware: {
@@ -207,9 +228,9 @@ function login(_work: Work<'LoginRequest'>, { tsn, now }: Inside): Structure<'Lo
 }
 
 type Service<Name extends StructureName> = (
-  work: Work<Name>,
-  inside: Inside,
-) => Promise<Reply> | Reply;
+  work: ServiceRequest<Name>,
+  inside: ServiceContext,
+) => Promise<ServiceResponse> | ServiceResponse;
 
 type Services = {
   readonly Payment: Service<'PaymentRequest'>;
@@ -224,11 +245,11 @@ const services: Services = {
   Reversal: reversal,
   Diagnosis: diagnosis,
   Login: login,
-  Logout: () => ({ Response: succeeded }),
+  Logout: () => ({ Response: successResponse }),
 };
 
-/** A reading has found the body to be one of the category. @throws ServiceFault for what this terminal does not do */
-export function serviceOf(category: Category): Service<never> {
-  if (!Object.hasOwn(services, category)) throw new ServiceFault('UnavailableService');
+/** @throws ServiceError if this terminal does not support the category */
+export function serviceForCategory(category: Category): Service<never> {
+  if (!Object.hasOwn(services, category)) throw new ServiceError('UnavailableService');
   return services[category as keyof Services] as Service<never>;
 }

@@ -1,42 +1,42 @@
-/** The front of the terminal: what its screen shows, and what hands do to it. */
+/** The terminal panel: screen state and user input. */
 
-import { ServiceFault } from './service-error.ts';
-import { passesLuhn, rightPin, type TestCard, type Way } from './test-cards.ts';
+import { ServiceError } from './service-error.ts';
+import { type CardEntryMethod, passesLuhn, type TestCard, testCardPin } from './test-cards.ts';
 
-export type Sum = { readonly amount: number; readonly currency: string };
+export type MoneyAmount = { readonly amount: number; readonly currency: string };
 
-export type Screen =
+export type ScreenState =
   | { readonly state: 'Idle' | 'Starting' | 'Off' }
   | {
       readonly state: 'Card';
-      readonly sum: Sum;
-      readonly ways: readonly Way[];
-      /** Why it is asked again. */
+      readonly sum: MoneyAmount;
+      readonly ways: readonly CardEntryMethod[];
+      /** The reason for the second request. */
       readonly hint?: 'Insert' | undefined;
     }
   | {
       readonly state: 'Number';
-      readonly sum: Sum;
+      readonly sum: MoneyAmount;
       readonly digits: string;
       readonly isWrong: boolean;
     }
   | {
       readonly state: 'Pin';
-      readonly sum: Sum;
+      readonly sum: MoneyAmount;
       readonly typed: number;
       readonly triesLeft: number;
     }
-  | { readonly state: 'Signature'; readonly sum: Sum }
-  | { readonly state: 'Busy'; readonly sum?: Sum | undefined }
-  | { readonly state: 'Approved' | 'Reversed'; readonly sum: Sum }
+  | { readonly state: 'Signature'; readonly sum: MoneyAmount }
+  | { readonly state: 'Busy'; readonly sum?: MoneyAmount | undefined }
+  | { readonly state: 'Approved' | 'Reversed'; readonly sum: MoneyAmount }
   | {
       readonly state: 'Declined';
-      readonly sum?: Sum | undefined;
+      readonly sum?: MoneyAmount | undefined;
       readonly condition: string;
       readonly text?: string | undefined;
     };
 
-export type Key =
+export type TerminalKey =
   | '0'
   | '1'
   | '2'
@@ -51,13 +51,13 @@ export type Key =
   | 'Ok'
   | 'Cancel';
 
-export type Presented = { readonly card: TestCard; readonly way: Way };
+export type PresentedCard = { readonly card: TestCard; readonly way: CardEntryMethod };
 
-export type Panel = ReturnType<typeof createPanel>;
+export type TerminalPanel = ReturnType<typeof createTerminalPanel>;
 
-type Hands = {
-  readonly present?: (presented: Presented) => void;
-  readonly key?: (key: Exclude<Key, 'Cancel'>) => void;
+type PanelHandlers = {
+  readonly present?: (presented: PresentedCard) => void;
+  readonly key?: (key: Exclude<TerminalKey, 'Cancel'>) => void;
   readonly sign?: () => void;
 };
 
@@ -65,35 +65,35 @@ const digitsMost = 19;
 const pinLength = { least: 4, most: 12 };
 export const pinTries = 3;
 
-const isDigit = (key: Key): boolean => key.length === 1;
+const isDigit = (key: TerminalKey): boolean => key.length === 1;
 
-/** What is left of a text after a key. */
-function typed(text: string, key: Key, most: number): string {
+/** The text after a key press. */
+function typed(text: string, key: TerminalKey, most: number): string {
   if (key === 'Clear') return text.slice(0, -1);
   return isDigit(key) && text.length < most ? text + key : text;
 }
 
-/** @example const { card, way } = await panel.waitForCard(sum, ['Tap', 'Insert'], signal); */
-export function createPanel({ cardMs }: { readonly cardMs: number }) {
+/** @example const { card, way } = await panel.waitForCard(amount, ['Tap', 'Insert'], signal); */
+export function createTerminalPanel({ cardMs }: { readonly cardMs: number }) {
   const listeners = new Set<() => void>();
-  let screen: Screen = { state: 'Starting' };
-  let hands: Hands & { readonly end?: (fault: ServiceFault) => void } = {};
+  let screen: ScreenState = { state: 'Starting' };
+  let handlers: PanelHandlers & { readonly end?: (fault: ServiceError) => void } = {};
 
-  function show(next: Screen): void {
+  function show(next: ScreenState): void {
     screen = next;
     for (const listener of listeners) listener();
   }
 
-  /** Until hands have done it, the holder stops, the till aborts, or nobody is there. */
+  /** Waits for user input, cancellation, an abort or the time limit. */
   function wait<Answer>(
     signal: AbortSignal,
-    use: (done: (answer: Answer) => void, fail: (fault: ServiceFault) => void) => Hands,
+    use: (done: (answer: Answer) => void, fail: (fault: ServiceError) => void) => PanelHandlers,
   ): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
       const over = () => {
         clearTimeout(timer);
         signal.removeEventListener('abort', aborted);
-        hands = {};
+        handlers = {};
       };
       const fail = (fault: unknown) => {
         over();
@@ -101,7 +101,7 @@ export function createPanel({ cardMs }: { readonly cardMs: number }) {
       };
       const aborted = () => fail(signal.reason);
       const timer = setTimeout(
-        () => fail(new ServiceFault('Cancel', 'card_not_presented')),
+        () => fail(new ServiceError('Cancel', 'card_not_presented')),
         cardMs,
       );
       if (signal.aborted) {
@@ -113,15 +113,19 @@ export function createPanel({ cardMs }: { readonly cardMs: number }) {
         over();
         resolve(answer);
       };
-      hands = { ...use(done, fail), end: fail };
+      handlers = { ...use(done, fail), end: fail };
     });
   }
 
-  /** The number is typed by its holder: the terminal shows it, as it has no other way to be checked. */
-  async function waitForNumber(sum: Sum, card: TestCard, signal: AbortSignal): Promise<TestCard> {
+  /** The terminal displays the keyed number, so that the cardholder can check it. */
+  async function waitForNumber(
+    sum: MoneyAmount,
+    card: TestCard,
+    signal: AbortSignal,
+  ): Promise<TestCard> {
     let digits = card.number;
-    const shown = (isWrong: boolean) => show({ state: 'Number', sum, digits, isWrong });
-    shown(false);
+    const showNumber = (isWrong: boolean) => show({ state: 'Number', sum, digits, isWrong });
+    showNumber(false);
     return wait<TestCard>(signal, (done) => ({
       key(key) {
         if (key === 'Ok' && passesLuhn(digits)) {
@@ -129,7 +133,7 @@ export function createPanel({ cardMs }: { readonly cardMs: number }) {
           return;
         }
         digits = typed(digits, key, digitsMost);
-        shown(key === 'Ok');
+        showNumber(key === 'Ok');
       },
     }));
   }
@@ -143,59 +147,63 @@ export function createPanel({ cardMs }: { readonly cardMs: number }) {
     },
 
     async waitForCard(
-      sum: Sum,
-      ways: readonly Way[],
+      sum: MoneyAmount,
+      ways: readonly CardEntryMethod[],
       signal: AbortSignal,
       hint?: 'Insert',
-    ): Promise<Presented> {
+    ): Promise<PresentedCard> {
       show({ state: 'Card', sum, ways, hint });
-      const presented = await wait<Presented>(signal, (done) => ({
-        present(found) {
-          if (ways.includes(found.way) && found.card.ways.includes(found.way)) done(found);
+      const presented = await wait<PresentedCard>(signal, (done) => ({
+        present(presented) {
+          if (ways.includes(presented.way) && presented.card.ways.includes(presented.way))
+            done(presented);
         },
       }));
       if (presented.way !== 'Key') return presented;
       return { way: 'Key', card: await waitForNumber(sum, presented.card, signal) };
     },
 
-    /** Until it is right: the chip compares it, and it stays between the two. @throws ServiceFault */
-    async waitForPin(sum: Sum, signal: AbortSignal): Promise<void> {
+    /**
+     * Waits for the correct PIN; only the chip compares it. @throws ServiceError after too many
+     * attempts
+     */
+    async waitForPin(sum: MoneyAmount, signal: AbortSignal): Promise<void> {
       let triesLeft = pinTries;
       let pin = '';
-      const shown = () => show({ state: 'Pin', sum, typed: pin.length, triesLeft });
-      shown();
+      const showPin = () => show({ state: 'Pin', sum, typed: pin.length, triesLeft });
+      showPin();
       await wait<true>(signal, (done, fail) => ({
         key(key) {
           if (key === 'Ok' && pin.length >= pinLength.least) {
-            if (pin === rightPin) {
+            if (pin === testCardPin) {
               done(true);
               return;
             }
             triesLeft -= 1;
             pin = '';
             if (triesLeft === 0) {
-              fail(new ServiceFault('WrongPIN', 'pin_wrong'));
+              fail(new ServiceError('WrongPIN', 'pin_wrong'));
               return;
             }
           } else pin = typed(pin, key, pinLength.most);
-          shown();
+          showPin();
         },
       }));
     },
 
-    async waitForSignature(sum: Sum, signal: AbortSignal): Promise<void> {
+    async waitForSignature(sum: MoneyAmount, signal: AbortSignal): Promise<void> {
       show({ state: 'Signature', sum });
       await wait<true>(signal, (done) => ({ sign: () => done(true) }));
     },
 
-    /** What hands do; where nothing waits for it, nothing happens. */
-    present: (presented: Presented) => hands.present?.(presented),
-    press(key: Key): void {
-      if (key === 'Cancel') hands.end?.(new ServiceFault('Cancel', 'cancelled_by_cardholder'));
-      else hands.key?.(key);
+    /** User input; ignored if the panel waits for nothing. */
+    present: (presented: PresentedCard) => handlers.present?.(presented),
+    press(key: TerminalKey): void {
+      if (key === 'Cancel') handlers.end?.(new ServiceError('Cancel', 'cancelled_by_cardholder'));
+      else handlers.key?.(key);
     },
-    sign: () => hands.sign?.(),
-    /** Nobody stands before it any more. */
-    leave: () => hands.end?.(new ServiceFault('Aborted', 'terminal_closed')),
+    sign: () => handlers.sign?.(),
+    /** The page is closed. */
+    leave: () => handlers.end?.(new ServiceError('Aborted', 'terminal_closed')),
   };
 }

@@ -1,15 +1,18 @@
-/** What the terminal keeps over a reload of its page: each change before anything is told. No card number is in it. */
+/**
+ * The terminal state that survives a reload. Each change is stored before a message is sent. It
+ * contains no card number.
+ */
 import type { Header, PoiMemory, ServiceRecord, Structure } from '@switchyard/nexo';
 
-/** What was begun at the platform and has no answer to the till yet. */
+/** A request to the platform without a response to the point of sale. */
 export type PendingSale = {
   readonly kind: 'Sale';
   readonly header: Header;
   readonly saleData: Structure<'SaleData'>;
   readonly clientTransactionId: string;
-  /** The platform takes it until then and no longer, epoch milliseconds. */
+  /** The expiry of the request, in epoch milliseconds. */
   readonly until: number;
-  /** Its holder has not signed yet. */
+  /** The cardholder has not signed yet. */
   readonly isSignatureDue: boolean;
 };
 export type PendingReversal = {
@@ -18,46 +21,50 @@ export type PendingReversal = {
   readonly original: Structure<'OriginalPOITransaction'>;
   readonly transactionId: string;
   readonly verb: 'refund' | 'cancel';
-  /** With an identifier of its own: asked again, it is the same operation. */
+  /** The request body with its operation identifier; a repetition is the same operation. */
   readonly body: Readonly<Record<string, unknown>>;
 };
-export type Pending = PendingSale | PendingReversal;
+export type PendingService = PendingSale | PendingReversal;
 
-/** A sale that nobody may pay for: taken back as soon as the platform can be reached. */
-export type Owed = {
+/** A sale that must be reversed when the platform is available. */
+export type UnsentReversal = {
   readonly clientTransactionId: string;
   readonly reason: 'Timeout' | 'CustomerCancel';
   readonly until: number;
 };
 
-export type Memory = {
+export type TerminalState = {
   readonly dialogue: PoiMemory;
-  /** How many transactions there were. */
+  /** The transaction counter. */
   readonly transactions: number;
-  readonly pending?: Pending | undefined;
-  readonly owed: readonly Owed[];
+  readonly pending?: PendingService | undefined;
+  readonly owed: readonly UnsentReversal[];
 };
 
-export type Keeper = {
-  read(): Memory;
-  /** @throws where the browser keeps nothing more: then nothing was done */
-  keep(changes: Partial<Memory>): void;
+export type TerminalStorage = {
+  read(): TerminalState;
+  /** @throws if the browser storage is full; then nothing was done */
+  save(changes: Partial<TerminalState>): void;
 };
 
-export type Shelf = Pick<Storage, 'getItem' | 'setItem'>;
+export type KeyValueStorage = Pick<Storage, 'getItem' | 'setItem'>;
 
 const servicesMost = 300;
 const answersMost = 20;
-const fresh: Memory = { dialogue: { services: [], loggedIn: [] }, transactions: 0, owed: [] };
+const fresh: TerminalState = {
+  dialogue: { services: [], loggedIn: [] },
+  transactions: 0,
+  owed: [],
+};
 
-/** The browser has little room: the youngest services, and the answers of the youngest of these. */
+/** Limits the stored data: the latest services, and the responses of the latest of these. */
 function shortened({ services, loggedIn }: PoiMemory): PoiMemory {
-  const kept = services.slice(-servicesMost);
-  const answered = kept.filter(({ answer }) => answer !== undefined);
+  const latest = services.slice(-servicesMost);
+  const answered = latest.filter(({ answer }) => answer !== undefined);
   const dropped = new Set<ServiceRecord>(answered.slice(0, -answersMost));
   return {
     loggedIn,
-    services: kept.map((record) => {
+    services: latest.map((record) => {
       if (!dropped.has(record)) return record;
       const { answer: _answer, ...rest } = record;
       return { ...rest, dropped: true };
@@ -65,23 +72,23 @@ function shortened({ services, loggedIn }: PoiMemory): PoiMemory {
   };
 }
 
-function readFrom(text: string | null): Memory {
+function readFrom(text: string | null): TerminalState {
   if (text === null) return fresh;
   try {
-    return { ...fresh, ...(JSON.parse(text) as Partial<Memory>) };
+    return { ...fresh, ...(JSON.parse(text) as Partial<TerminalState>) };
   } catch {
-    // Somebody else wrote there: it is none of ours.
+    // The stored text is not valid JSON, so it is ignored.
     return fresh;
   }
 }
 
-/** @example const keeper = openMemory(localStorage, tsn); keeper.keep({ transactions: 1 }); */
-export function openMemory(shelf: Shelf, tsn: string): Keeper {
+/** @example const storage = openTerminalStorage(localStorage, tsn); storage.save({ transactions: 1 }); */
+export function openTerminalStorage(shelf: KeyValueStorage, tsn: string): TerminalStorage {
   const name = `switchyard-terminal ${tsn}`;
   let memory = readFrom(shelf.getItem(name));
   return {
     read: () => memory,
-    keep(changes) {
+    save(changes) {
       const next = { ...memory, ...changes };
       const written = { ...next, dialogue: shortened(next.dialogue) };
       shelf.setItem(name, JSON.stringify(written));

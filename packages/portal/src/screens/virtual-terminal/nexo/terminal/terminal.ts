@@ -1,4 +1,4 @@
-/** The simulated terminal of the page: a machine over the dialogue, whose services pay at the platform. */
+/** The simulated terminal of the page. It runs Nexo services and pays through the platform. */
 import { defined } from '@switchyard/contract';
 import {
   type AnyMessage,
@@ -10,68 +10,78 @@ import {
   readMessage,
   writeMessage,
 } from '@switchyard/nexo';
-import type { TerminalPlatform } from './payment-api.ts';
-import { abandoned, answerAfterRestart } from './restart-recovery.ts';
-import { settleOwed } from './sale-outcome.ts';
-import { type Inside, type TerminalTimes, usualTimes, type Work } from './service-context.ts';
-import { ServiceFault } from './service-error.ts';
-import { serviceOf } from './services.ts';
-import { createPanel, type Panel } from './terminal-panel.ts';
-import { openMemory, type Shelf } from './terminal-storage.ts';
+import type { PaymentApi } from './payment-api.ts';
+import { abandonedAnswers, answerAfterRestart } from './restart-recovery.ts';
+import { sendUnsentReversals } from './sale-outcome.ts';
+import {
+  type ServiceContext,
+  type ServiceRequest,
+  type TerminalTimes,
+  usualTimes,
+} from './service-context.ts';
+import { ServiceError } from './service-error.ts';
+import { serviceForCategory } from './services.ts';
+import { createTerminalPanel, type TerminalPanel } from './terminal-panel.ts';
+import { type KeyValueStorage, openTerminalStorage } from './terminal-storage.ts';
 
-export type TerminalDeps = {
+export type TerminalOptions = {
   readonly tsn: string;
-  readonly platform: TerminalPlatform;
-  readonly shelf: Shelf;
+  readonly platform: PaymentApi;
+  readonly storage: KeyValueStorage;
   readonly now: () => number;
   readonly randomHex: (bytes: number) => string;
   readonly pause: (ms: number) => Promise<void>;
-  /** To the till; what cannot be sent is asked for by it. */
+  /**
+   * Sends a message to the point of sale. If this fails, the point of sale queries the response.
+   */
   readonly send: (text: string) => void;
-  /** What nobody expected: for people to see. */
+  /** Called with unexpected errors. */
   readonly onFault: (fault: unknown) => void;
   readonly times?: Partial<TerminalTimes>;
 };
 
 export type Terminal = {
-  readonly panel: Panel;
-  /** What came from the till. */
+  readonly panel: TerminalPanel;
+  /** Receives a message of the point of sale. */
   receive(text: string): void;
-  /** Once what an earlier page has left open has its answer. */
+  /** Resolves when an interrupted service of an earlier page is completed. */
   readonly ready: Promise<void>;
   /**
-   * Switches it off: what is not at the platform yet is not paid here; resolves once the rest has its end.
-   * `Replaced`: another terminal has its name, and what is approved now is taken back, since nobody could
-   * ask here for it.
+   * Switches the terminal off. A payment that the platform has not received is not made; the
+   * promise resolves when all others are completed. `Replaced`: another terminal uses this
+   * identity, so a sale approved now is reversed, because the point of sale cannot query it here.
    */
-  off(why: 'Left' | 'Replaced'): Promise<void>;
-  /** Tries again to take back what is owed. */
-  settle(): Promise<void>;
+  switchOff(why: 'Left' | 'Replaced'): Promise<void>;
+  /** Sends waiting reversals again. */
+  sendUnsentReversals(): Promise<void>;
 };
 
 type Task = { readonly controller: AbortController; isCommitted: boolean };
 
 const taskKey = ({ SaleID, ServiceID }: Header): string => `${SaleID}\n${ServiceID}`;
-/** Those that go while the terminal finds out what an earlier page has left. */
+/** Services that are available during the recovery. */
 const always: readonly string[] = ['Login', 'Logout', 'Diagnosis'];
 
-/** @example const terminal = createTerminal(deps); socket.onmessage = ({ data }) => terminal.receive(data); */
-export function createTerminal(deps: TerminalDeps): Terminal {
+/**
+ * @example const terminal = createTerminal(options); socket.onmessage = ({ data }) =>
+ * terminal.receive(data);
+ */
+export function createTerminal(deps: TerminalOptions): Terminal {
   const { tsn, now, send, onFault } = deps;
   const times = { ...usualTimes, ...deps.times };
-  const keeper = openMemory(deps.shelf, tsn);
-  const panel = createPanel(times);
-  const poi = createPoiDialogue({ poiId: tsn, now, memory: keeper.read().dialogue });
+  const storage = openTerminalStorage(deps.storage, tsn);
+  const panel = createTerminalPanel(times);
+  const poi = createPoiDialogue({ poiId: tsn, now, memory: storage.read().dialogue });
   const tasks = new Map<string, Task>();
   const running = new Set<Promise<void>>();
   let isOff = false;
   let isReplaced = false;
   let isReady = false;
-  let shown = 0;
-  const inside: Inside = {
+  let displayCount = 0;
+  const inside: ServiceContext = {
     tsn,
     now,
-    keeper,
+    storage,
     panel,
     times,
     platform: deps.platform,
@@ -80,50 +90,57 @@ export function createTerminal(deps: TerminalDeps): Terminal {
     isReplaced: () => isReplaced,
   };
   const at = () => new Date(now()).toISOString();
-  const say = (message: AnyMessage): void => send(writeMessage(message));
+  const sendMessage = (message: AnyMessage): void => send(writeMessage(message));
 
-  /** The end of a service stands on the screen for a while. */
+  /** Shows the result for a while before the idle screen. */
   async function idleSoon(): Promise<void> {
-    shown += 1;
-    const mine = shown;
+    displayCount += 1;
+    const ownCount = displayCount;
     await deps.pause(times.endMs);
-    if (mine === shown && poi.running() === undefined && !isOff) panel.show({ state: 'Idle' });
+    if (ownCount === displayCount && poi.running() === undefined && !isOff)
+      panel.show({ state: 'Idle' });
   }
 
   function failureOf(message: AnyMessage, error: unknown): AnyMessage | undefined {
-    if (!(error instanceof ServiceFault)) onFault(error);
+    if (!(error instanceof ServiceError)) onFault(error);
     const fault =
-      error instanceof ServiceFault
+      error instanceof ServiceError
         ? error
-        : new ServiceFault('UnavailableService', 'terminal_fault');
+        : new ServiceError('UnavailableService', 'terminal_fault');
     const { condition, additional, transactionId } = fault;
-    const isShown = ['Payment', 'Reversal'].includes(message.header.MessageCategory);
-    if (isShown) panel.show({ state: 'Declined', condition, text: additional });
+    const isOnScreen = ['Payment', 'Reversal'].includes(message.header.MessageCategory);
+    if (isOnScreen) panel.show({ state: 'Declined', condition, text: additional });
     return failureTo(message, condition, {
       at: at(),
       ...defined({ additional, transactionId }),
     });
   }
 
-  async function answerOf(message: AnyMessage, work: Work): Promise<AnyMessage | undefined> {
+  async function answerOf(
+    message: AnyMessage,
+    work: ServiceRequest,
+  ): Promise<AnyMessage | undefined> {
     const { header } = message;
     try {
       if (!isReady && !always.includes(header.MessageCategory)) {
-        throw new ServiceFault('Busy', 'terminal_starting');
+        throw new ServiceError('Busy', 'terminal_starting');
       }
-      const service = serviceOf(header.MessageCategory);
-      return { header: answerHeader(header), body: await service(work as Work<never>, inside) };
+      const service = serviceForCategory(header.MessageCategory);
+      return {
+        header: answerHeader(header),
+        body: await service(work as ServiceRequest<never>, inside),
+      };
     } catch (error) {
       return failureOf(message, error);
     }
   }
 
-  function workOf({ header, body }: AnyMessage, task: Task): Work {
+  function workOf({ header, body }: AnyMessage, task: Task): ServiceRequest {
     const { signal } = task.controller;
     return {
       header,
       signal,
-      body: body as Work['body'],
+      body: body as ServiceRequest['body'],
       commit() {
         signal.throwIfAborted();
         task.isCommitted = true;
@@ -143,8 +160,11 @@ export function createTerminal(deps: TerminalDeps): Terminal {
     tasks.delete(taskKey(header));
     if (answer !== undefined) {
       poi.finish(answer);
-      keeper.keep({ dialogue: poi.memory(), ...(isMain && isReady ? { pending: undefined } : {}) });
-      say(answer);
+      storage.save({
+        dialogue: poi.memory(),
+        ...(isMain && isReady ? { pending: undefined } : {}),
+      });
+      sendMessage(answer);
     }
     if (isMain) idleSoon().catch(onFault);
   }
@@ -157,46 +177,46 @@ export function createTerminal(deps: TerminalDeps): Terminal {
 
   function abort(running: Header, message: AnyMessage): void {
     const task = tasks.get(taskKey(running));
-    if (task === undefined || task.isCommitted) say(poi.cannotAbort(message));
-    else task.controller.abort(new ServiceFault('Aborted', 'aborted'));
+    if (task === undefined || task.isCommitted) sendMessage(poi.cannotAbort(message));
+    else task.controller.abort(new ServiceError('Aborted', 'aborted'));
   }
 
   function act(decision: PoiDecision): void {
-    if (decision.do === 'Answer' || decision.do === 'Notify') say(decision.message);
+    if (decision.do === 'Answer' || decision.do === 'Notify') sendMessage(decision.message);
     if (decision.do === 'Abort') abort(decision.running, decision.message);
     if (decision.do === 'Run') begin(decision.message);
   }
 
   async function recover(): Promise<void> {
-    for (const answer of abandoned(inside)) poi.finish(answer);
-    const { pending } = keeper.read();
+    for (const answer of abandonedAnswers(inside)) poi.finish(answer);
+    const { pending } = storage.read();
     if (pending !== undefined) {
       const answer = await answerAfterRestart(inside, pending);
       if (answer !== undefined) poi.finish(answer);
     }
-    keeper.keep({ dialogue: poi.memory(), pending: undefined });
+    storage.save({ dialogue: poi.memory(), pending: undefined });
     isReady = true;
     if (!isOff) panel.show({ state: 'Idle' });
-    await settleOwed(inside);
+    await sendUnsentReversals(inside);
   }
 
   return {
     panel,
     ready: recover(),
-    settle: () => settleOwed(inside),
+    sendUnsentReversals: () => sendUnsentReversals(inside),
     receive(text) {
       if (isOff) return;
       const reading = readMessage(text);
       // A page has no key: the dialogue rejects a protected message.
       const decision = poi.receive(reading, text);
-      keeper.keep({ dialogue: poi.memory() });
+      storage.save({ dialogue: poi.memory() });
       act(decision);
     },
-    async off(why) {
+    async switchOff(why) {
       isOff = true;
       isReplaced ||= why === 'Replaced';
       for (const { controller, isCommitted } of tasks.values()) {
-        if (!isCommitted) controller.abort(new ServiceFault('Aborted', 'terminal_closed'));
+        if (!isCommitted) controller.abort(new ServiceError('Aborted', 'terminal_closed'));
       }
       panel.leave();
       await Promise.all(running);

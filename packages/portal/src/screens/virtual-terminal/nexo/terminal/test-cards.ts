@@ -1,28 +1,28 @@
-/** The cards in the wallet beside the simulated terminal: what they are, and what they can do. */
+/** The test cards of the simulated terminal and their capabilities. */
 
-/** How a card meets the terminal. */
-export const ways = ['Tap', 'Insert', 'Swipe', 'Key'] as const;
-export type Way = (typeof ways)[number];
+/** How a card is read. */
+export const cardEntryMethods = ['Tap', 'Insert', 'Swipe', 'Key'] as const;
+export type CardEntryMethod = (typeof cardEntryMethods)[number];
 
 export type TestCard = {
   readonly name: 'mastercard' | 'visa' | 'phone' | 'signature' | 'stripe';
   readonly scheme: string;
   /** Published by the schemes for tests. */
   readonly number: string;
-  /** Of its application; a stripe has none. */
+  /** The application identifier (AID); a magnetic stripe has none. */
   readonly applicationId: string;
-  readonly ways: readonly Way[];
-  /** How its holder is verified where the card is inserted or swiped. */
+  readonly ways: readonly CardEntryMethod[];
+  /** The cardholder verification for inserted or swiped cards. */
   readonly verification: 'Pin' | 'Signature' | 'Device';
 };
 
-/** The right PIN of all of them. */
-export const rightPin = '1234';
+/** The PIN of all test cards. */
+export const testCardPin = '1234';
 
 const visa = 'A0000000031010';
 const mastercard = 'A0000000041010';
 
-export const walletCards: readonly TestCard[] = [
+export const testCards: readonly TestCard[] = [
   {
     name: 'mastercard',
     scheme: 'Mastercard',
@@ -65,7 +65,7 @@ export const walletCards: readonly TestCard[] = [
   },
 ];
 
-/** Whether the last digit is the one that the others ask for. */
+/** Whether the check digit is correct (Luhn). */
 export function passesLuhn(digits: string): boolean {
   const sum = [...digits].reverse().reduce((total, digit, at) => {
     const value = Number(digit) * (at % 2 === 0 ? 1 : 2);
@@ -74,7 +74,7 @@ export function passesLuhn(digits: string): boolean {
   return digits.length >= 12 && sum % 10 === 0;
 }
 
-/** Above it a tapped card is inserted, and its holder verified: 50 of what most currencies count in. */
-export function tapLimit(exponent: number): number {
+/** The contactless limit without cardholder verification: 50 major units. */
+export function contactlessLimit(exponent: number): number {
   return exponent === 0 ? 5_000 : 50 * 10 ** exponent;
 }
