@@ -140,10 +140,10 @@ describe('acquirer links in production', () => {
 
   test('a tenant can neither read pending links nor approve its own, in any way', async () => {
     const acquirerLinkId = await made({ name: 'own' });
-    const place = { host: 'acquirer.example', port: 8583 };
+    const address = { host: 'acquirer.example', port: 8583 };
     const listed = await scene.api(approvals, { token: tenant.token });
     assert.deepEqual(refusalOf(listed), [403, 'permission_denied', undefined]);
-    const refused = await approve(acquirerLinkId, place, tenant.token);
+    const refused = await approve(acquirerLinkId, address, tenant.token);
     assert.deepEqual(refusalOf(refused), [403, 'permission_denied', undefined]);
     const written = await replace(acquirerLinkId, { name: 'own', approval: 'Approved' });
     assert.deepEqual(refusalOf(written), [422, 'field_read_only', '/approval']);
@@ -170,14 +170,14 @@ describe('acquirer links in production', () => {
 
   test('another adapter needs another approval, in both directions', async () => {
     const acquirerLinkId = await made({ name: 'speaks both' });
-    const place = { host: 'acquirer.example', port: 8583 };
-    assert.equal((await approve(acquirerLinkId, place)).status, 200);
+    const address = { host: 'acquirer.example', port: 8583 };
+    assert.equal((await approve(acquirerLinkId, address)).status, 200);
     const overHttp = { adapter: 'HttpJson', httpJson: { acquirerKeys: ['Q'.repeat(43)] } };
     for (const adapter of [overHttp, { adapter: 'Iso8583Host' }]) {
       const changed = await replace(acquirerLinkId, { name: 'speaks both', ...adapter });
       assert.deepEqual([changed.status, changed.body.approval], [200, 'PendingApproval']);
       assert.equal(await isOpened(acquirerLinkId), false);
-      assert.equal((await approve(acquirerLinkId, place)).status, 200);
+      assert.equal((await approve(acquirerLinkId, address)).status, 200);
       assert.equal(await isOpened(acquirerLinkId), true);
     }
     // Without the member the link has the default adapter, so nothing changes.
@@ -192,16 +192,16 @@ describe('acquirer links in production', () => {
   });
 
   test('an unknown link and a wrong body approve nothing', async () => {
-    const place = { host: 'acquirer.example', port: 8583 };
+    const address = { host: 'acquirer.example', port: 8583 };
     for (const id of [systemIds.uuid(), 'none', "' OR true --"]) {
-      assert.equal((await approve(encodeURIComponent(id), place)).status, 404, id);
+      assert.equal((await approve(encodeURIComponent(id), address)).status, 404, id);
     }
     const acquirerLinkId = await made({ name: 'wrong bodies' });
     for (const json of [
       {},
       { host: 'acquirer.example' },
-      { ...place, port: 0 },
-      { ...place, x: 1 },
+      { ...address, port: 0 },
+      { ...address, x: 1 },
     ]) {
       assert.equal((await approve(acquirerLinkId, json)).status, 422, JSON.stringify(json));
     }
@@ -225,8 +225,8 @@ describe('acquirer links in production', () => {
     ] as Caller[];
     for (const caller of outsiders) {
       assert.deepEqual((await records.list(caller, { limit: 10 })).items, []);
-      const place = { host: 'acquirer.example', port: 8583 };
-      const attempt = records.approve({ caller, id: 'request' }, acquirerLinkId, place);
+      const address = { host: 'acquirer.example', port: 8583 };
+      const attempt = records.approve({ caller, id: 'request' }, acquirerLinkId, address);
       await assert.rejects(attempt, { code: 'resource_not_found' });
     }
     assert.equal((await read(acquirerLinkId)).approval, 'PendingApproval');

@@ -12,36 +12,36 @@ import { createTestUser, passwordForm } from '../support/test-users.ts';
 const base = '/application-management/v1/user-domains';
 
 describe('the approval of applications', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let signInClient: string;
   let developer: string;
   let administrator: string;
   let manager: string;
   before(async () => {
-    on = await createTestOrganization();
-    const { clientId } = await on.platform.identity.createPublicApplication({
-      organizationId: on.organizationId,
-      userDomainId: on.realm,
+    setup = await createTestOrganization();
+    const { clientId } = await setup.platform.identity.createPublicApplication({
+      organizationId: setup.organizationId,
+      userDomainId: setup.realm,
       name: 'Sign-in',
       roles: [],
       entityType: 'tenant',
-      entityId: on.organizationId,
+      entityId: setup.organizationId,
       securityFlows: ['Password'],
     });
     signInClient = clientId;
     developer = await userToken('org_dev');
     administrator = await userToken('org_admin');
-    manager = await userToken('merchant_manager', on.merchant.merchantId);
+    manager = await userToken('merchant_manager', setup.merchant.merchantId);
   });
 
   const form = (fields: Record<string, string>) =>
-    on.client.call('POST', `/oauth2/v1/${on.realm}/token`, {
+    setup.client.call('POST', `/oauth2/v1/${setup.realm}/token`, {
       raw: new URLSearchParams(fields).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
 
   async function userToken(group: GroupName, merchantId?: string): Promise<string> {
-    const { platform, organizationId, realm } = on;
+    const { platform, organizationId, realm } = setup;
     const where = { identity: platform.identity, organizationId, userDomainId: realm };
     const person = await createTestUser(where, { group, ...defined({ merchantId }) });
     const { body, text } = await form(passwordForm(person, signInClient));
@@ -50,14 +50,14 @@ describe('the approval of applications', () => {
   }
 
   const call = (method: string, path: string, token: string, options: RequestOptions = {}) =>
-    on.client.call(method, `${base}/${on.realm}/applications${path}`, { token, ...options });
+    setup.client.call(method, `${base}/${setup.realm}/applications${path}`, { token, ...options });
 
   const register = (token: string, members: object = {}) =>
     call('POST', '', token, {
       body: {
         name: 'Shop server',
         roles: ['Merchant'],
-        entityId: on.merchant.merchantId,
+        entityId: setup.merchant.merchantId,
         ...members,
       },
     });
@@ -103,12 +103,12 @@ describe('the approval of applications', () => {
     }
     const made = await registered(developer);
     const listed = await call('GET', '?status=PendingApproval&limit=200', administrator);
-    const found = listed.body.items.map(({ clientId }: { clientId: string }) => clientId);
-    assert.ok(found.includes(made.clientId));
+    const clientIds = listed.body.items.map(({ clientId }: { clientId: string }) => clientId);
+    assert.ok(clientIds.includes(made.clientId));
     const approved = await approve(administrator, made.clientId);
     assert.deepEqual([approved.status, approved.body.status], [200, 'Enabled'], approved.text);
     const token = (await askToken(made)).body.access_token;
-    const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
+    const sale = await setup.client.call('POST', '/payment/v1/transactions/process', {
       token,
       body: keyedSale(),
     });
@@ -121,21 +121,21 @@ describe('the approval of applications', () => {
     assert.equal((await registered(developer, { roles: [] })).status, 'Enabled');
     assert.equal((await registered(developer, { roles: ['ServiceProvider'] })).status, 'Enabled');
     assert.equal((await registered(administrator)).status, 'Enabled');
-    assert.equal((await registered(on.acquirerToken)).status, 'Enabled');
+    assert.equal((await registered(setup.acquirerToken)).status, 'Enabled');
   });
 
   test('a manager approves the applications of the merchant and finds no others', async () => {
-    const own = await registered(developer);
-    const seen = await call('GET', `/${own.clientId}`, manager);
-    assert.equal(seen.body.status, 'PendingApproval', seen.text);
-    const neighbour = await registered(developer, { entityId: on.otherMerchant.merchantId });
-    const ofTenant = await registered(developer, { entityId: on.organizationId });
+    const ownApplication = await registered(developer);
+    const readApplication = await call('GET', `/${ownApplication.clientId}`, manager);
+    assert.equal(readApplication.body.status, 'PendingApproval', readApplication.text);
+    const neighbour = await registered(developer, { entityId: setup.otherMerchant.merchantId });
+    const ofTenant = await registered(developer, { entityId: setup.organizationId });
     for (const { clientId } of [neighbour, ofTenant]) {
       assertProblem(await approve(manager, clientId), { code: 'resource_not_found' });
       assertProblem(await call('GET', `/${clientId}`, manager), { code: 'resource_not_found' });
     }
-    assert.equal((await approve(manager, own.clientId)).body.status, 'Enabled');
-    assert.equal((await askToken(own)).status, 200);
+    assert.equal((await approve(manager, ownApplication.clientId)).body.status, 'Enabled');
+    assert.equal((await askToken(ownApplication)).status, 200);
     const byMerchant = await registered(developer, { roles: ['MerchantDeveloper'] });
     const merchantToken = async () => (await askToken(byMerchant)).body.access_token;
     assert.equal((await approve(manager, byMerchant.clientId)).status, 200);
@@ -230,10 +230,10 @@ describe('the approval of applications', () => {
   test('the audit has who registered and who approved', async () => {
     const made = await registered(developer);
     await approve(administrator, made.clientId);
-    const { body } = await on.client.call(
+    const { body } = await setup.client.call(
       'GET',
       `/audit/v1/records?entityType=application&entityId=${made.clientId}`,
-      { token: on.acquirerToken },
+      { token: setup.acquirerToken },
     );
     type Entry = { action: string; actor: { subject: string }; after: { status: string } };
     const entries = (body.items as Entry[])

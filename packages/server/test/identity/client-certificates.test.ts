@@ -53,10 +53,10 @@ describe('client certificates', () => {
     assert.equal(certificates.find(organizationId, 'north').tlsIdentity.cert, one.cert);
     put('north', other, join(directory, organizationId));
     assert.equal(certificates.find(organizationId, 'north').tlsIdentity.cert, other.cert);
-    const stranger = organizationId.replace('a', 'b');
-    assert.equal(certificates.find(stranger, 'north').tlsIdentity.cert, one.cert);
+    const otherOrganizationId = organizationId.replace('a', 'b');
+    assert.equal(certificates.find(otherOrganizationId, 'north').tlsIdentity.cert, one.cert);
     put('own', other, join(directory, organizationId));
-    assert.throws(() => certificates.find(stranger, 'own'), refused(/does not exist/));
+    assert.throws(() => certificates.find(otherOrganizationId, 'own'), refused(/does not exist/));
     assert.equal(certificates.find(organizationId, 'own').expiresAt, Date.UTC(2120, 0, 1));
   });
 

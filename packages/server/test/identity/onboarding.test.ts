@@ -15,20 +15,20 @@ const base = '/onboarding/v1';
 const password = 'nine tills under one long roof';
 
 describe('onboarding', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let operator: string;
   before(async () => {
-    on = await createTestOrganization();
-    operator = await on.tokenFor({
+    setup = await createTestOrganization();
+    operator = await setup.tokenFor({
       name: 'operator',
       entityType: 'tenant',
-      entityId: on.organizationId,
+      entityId: setup.organizationId,
       roles: ['PlatformOperator'],
     });
   });
 
   const call = (method: string, path: string, options: RequestOptions = {}) =>
-    on.client.call(method, `${base}${path}`, options);
+    setup.client.call(method, `${base}${path}`, options);
 
   const inputOf = (members: object = {}) => ({
     organizationName: `Crédit ${randomUUID()}`,
@@ -61,12 +61,12 @@ describe('onboarding', () => {
 
   /** Waits for a mail to the address, by default a mail with a link. */
   function mailTo(address: string, holds = /\/links\//): Promise<string> {
-    const directory = join(on.settings.dataDir, 'mail');
+    const directory = join(setup.settings.dataDir, 'mail');
     return until(async () => {
       const names = (await readdir(directory)).filter((name) => name.endsWith('.eml'));
       const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')));
-      const found = texts.filter((text) => text.includes(`To: ${address}`));
-      return found.find((text) => holds.test(text.replaceAll(/=\r?\n/g, '')));
+      const mails = texts.filter((text) => text.includes(`To: ${address}`));
+      return mails.find((text) => holds.test(text.replaceAll(/=\r?\n/g, '')));
     }, `mail to ${address}`);
   }
 
@@ -84,8 +84,10 @@ describe('onboarding', () => {
     const mail = await mailTo(email);
     assert.match(mail, /Content-Language: fr/i);
     const token = linkIn(mail);
-    const short = await call('POST', `/activations/${token}`, { body: { password: 'short' } });
-    assertProblem(short, { code: 'field_invalid', pointer: '/password' });
+    const shortPassword = await call('POST', `/activations/${token}`, {
+      body: { password: 'short' },
+    });
+    assertProblem(shortPassword, { code: 'field_invalid', pointer: '/password' });
     const { status, body } = await call('POST', `/activations/${token}`, { body: { password } });
     assert.equal(status, 200, JSON.stringify(body));
     assert.deepEqual([body.organizationId, body.username], [signUpId, email]);
@@ -99,7 +101,7 @@ describe('onboarding', () => {
     assertProblem(again, { code: 'resource_not_found' });
     const twice = await call('POST', `/activations/${token}/otp`, { body: { code } });
     assertProblem(twice, { code: 'resource_not_found' });
-    const user = await on.platform.identity.accounts.find(body.organizationId, body.userId);
+    const user = await setup.platform.identity.accounts.find(body.organizationId, body.userId);
     assert.deepEqual(user?.groups, [`${body.organizationId}_org_admin`]);
     assert.deepEqual([user?.secondFactor, user?.emailVerified], ['On', true]);
     const records = await (await testDatabase()).query<{ action: string }>(
@@ -175,7 +177,7 @@ describe('onboarding', () => {
     const note = await mailTo(email, /Thank you for your interest/);
     assert.match(note, /Content-Type: text\/plain[\s\S]*Content-Type: text\/html/i);
     assertProblem(await approve(signUpId), { code: 'concurrent_modification' });
-    assert.equal(await on.platform.identity.findUserDomain(signUpId), undefined);
+    assert.equal(await setup.platform.identity.findUserDomain(signUpId), undefined);
   });
 
   test('sign-ups belong to the operator alone', async () => {
@@ -199,7 +201,7 @@ describe('onboarding', () => {
       securityFlows: ['Password'],
     });
     const form = { grant_type: 'password', client_id: clientId, username: user.username, password };
-    const { body } = await on.client.call('POST', `/oauth2/v1/${elsewhere.realm}/token`, {
+    const { body } = await setup.client.call('POST', `/oauth2/v1/${elsewhere.realm}/token`, {
       raw: new URLSearchParams(form).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });

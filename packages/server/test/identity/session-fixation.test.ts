@@ -19,16 +19,16 @@ const isPortalCallback = ({ pathname }: URL) => pathname === '/portal/callback';
 const isShop = ({ hostname }: URL) => hostname === 'shop.example';
 
 describe('a browser that an attacker has prepared', () => {
-  let on: PortalHouse;
+  let portal: PortalHouse;
   let realm: PortalRealm;
   let victim: TestUser;
   let attacker: TestUser;
   let application: { clientId: string; clientSecret: string };
   before(async () => {
-    on = await openPortalHouse();
-    realm = await on.newRealm();
+    portal = await openPortalHouse();
+    realm = await portal.newRealm();
     [victim, attacker] = [await createTestUser(realm), await createTestUser(realm)];
-    application = await on.house.identity.createApplication({
+    application = await portal.house.identity.createApplication({
       organizationId: realm.organizationId,
       userDomainId: realm.userDomainId,
       name: 'Shop',
@@ -39,9 +39,9 @@ describe('a browser that an attacker has prepared', () => {
       redirectUris: [redirectUri],
     });
   });
-  after(() => on.close());
+  after(() => portal.close());
 
-  const visitor = () => openVisitor(on, realm.userDomainId);
+  const visitor = () => openVisitor(portal, realm.userDomainId);
   const plantAll = (from: Visitor, into: Visitor) => {
     for (const cookie of from.browser.cookies) into.browser.setCookie(cookie);
   };
@@ -57,10 +57,10 @@ describe('a browser that an attacker has prepared', () => {
 
   /** The user of the tokens that a browser gets without a sign-in; undefined if it must sign in. */
   async function userOf({ browser }: Visitor): Promise<unknown> {
-    const seen = await follow(browser, await browser.visit(address({ prompt: 'none' })), isShop);
-    const code = seen.location?.searchParams.get('code');
+    const page = await follow(browser, await browser.visit(address({ prompt: 'none' })), isShop);
+    const code = page.location?.searchParams.get('code');
     if (code == null) {
-      assert.equal(seen.location?.searchParams.get('error'), 'login_required', seen.text);
+      assert.equal(page.location?.searchParams.get('error'), 'login_required', page.text);
       return undefined;
     }
     const { clientId, clientSecret } = application;
@@ -79,9 +79,9 @@ describe('a browser that an attacker has prepared', () => {
     return Promise.all([...paths].map((path) => from.browser.visit(path)));
   }
 
-  function assertOutside(seen: BrowserResponse): void {
-    const details = `${seen.url} ${seen.status} ${seen.location}`;
-    assert.equal(seen.location?.searchParams.get('code') ?? null, null, details);
+  function assertOutside(page: BrowserResponse): void {
+    const details = `${page.url} ${page.status} ${page.location}`;
+    assert.equal(page.location?.searchParams.get('code') ?? null, null, details);
   }
 
   test('does not sign the attacker in, before and after the victim goes on', async () => {
@@ -94,12 +94,12 @@ describe('a browser that an attacker has prepared', () => {
       assert.equal(entered.status, 303, entered.text);
       assert.ok(entered.location !== undefined);
       const goOn = async () => {
-        const back = await follow(good.browser, entered, isPortalCallback);
-        return good.browser.visit(back.location as URL);
+        const callbackPage = await follow(good.browser, entered, isPortalCallback);
+        return good.browser.visit(callbackPage.location as URL);
       };
       const result = isFirst ? undefined : await goOn();
       assertOutside(await evil.browser.visit(entered.location));
-      for (const seen of await visitOwnPaths(evil)) assertOutside(seen);
+      for (const session of await visitOwnPaths(evil)) assertOutside(session);
       assert.equal((result ?? (await goOn())).status, 303);
       assert.equal((await good.ask('/portal/session')).status, 200);
       assert.equal((await evil.ask('/portal/session')).status, 401);
@@ -117,8 +117,8 @@ describe('a browser that an attacker has prepared', () => {
     plantAll(evil, good);
     const page = await good.browser.visit(prepared.url);
     const entered = await enter(good, page, victim);
-    const back = await follow(good.browser, entered, isShop);
-    assert.ok(back.location?.searchParams.has('code'), back.text);
+    const callbackPage = await follow(good.browser, entered, isShop);
+    assert.ok(callbackPage.location?.searchParams.has('code'), callbackPage.text);
     const before = new Set(sessionsOf(evil));
     assert.ok(sessionsOf(good).length > 0);
     for (const session of sessionsOf(good)) assert.ok(!before.has(session));
@@ -130,14 +130,14 @@ describe('a browser that an attacker has prepared', () => {
     await evil.signIn(attacker);
     assert.equal(await userOf(evil), attacker.user.userId);
     plantAll(evil, good);
-    const asked = await good.browser.visit(address({ prompt: 'login' }));
-    const page = await follow(good.browser, asked);
+    const signInRedirect = await good.browser.visit(address({ prompt: 'login' }));
+    const page = await follow(good.browser, signInRedirect);
     const entered = await enter(good, page, victim);
     assert.equal(entered.status, 303, entered.text);
     await follow(good.browser, entered, isShop);
     assert.notEqual(await userOf(evil), victim.user.userId);
-    const seen = (await evil.ask('/portal/session')).json();
-    assert.doesNotMatch(JSON.stringify(seen), new RegExp(victim.user.userId));
+    const session = (await evil.ask('/portal/session')).json();
+    assert.doesNotMatch(JSON.stringify(session), new RegExp(victim.user.userId));
   });
 
   test('gets another session of the portal at each sign-in, in place of a planted one', async () => {

@@ -16,7 +16,7 @@ import { createLog, type Database, openDatabase, readSettings } from '../../src/
 
 describe('the reference of the house', () => {
   let database: Database;
-  let house: Application;
+  let application: Application;
   let document: OpenApiDocument;
 
   before(async () => {
@@ -28,11 +28,11 @@ describe('the reference of the house', () => {
     const log = createLog(settings);
     // Describing the routes needs no database query.
     database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none', log });
-    house = await createApplication({ settings, database, log, exampleUserDomain: 'demo' });
-    document = (await house.http.app.inject('/openapi.json')).json();
+    application = await createApplication({ settings, database, log, exampleUserDomain: 'demo' });
+    document = (await application.http.app.inject('/openapi.json')).json();
   });
   after(async () => {
-    await house.stop();
+    await application.stop();
     await database.close();
   });
 
@@ -58,9 +58,9 @@ describe('the reference of the house', () => {
     const described: Record<string, string[]> = {};
     for (const [path, verbs] of Object.entries(document.paths)) {
       for (const operation of Object.values(verbs)) {
-        const own = operation.parameters.filter(({ $ref }) => $ref === undefined);
-        const key = own.find(({ name }) => name.toLowerCase() === 'idempotency-key');
-        const named = String(key?.description).match(/\b(client\w+|bulk)Id\b/g) ?? [];
+        const ownParameters = operation.parameters.filter(({ $ref }) => $ref === undefined);
+        const key = ownParameters.find(({ name }) => name.toLowerCase() === 'idempotency-key');
+        const identifierNames = String(key?.description).match(/\b(client\w+|bulk)Id\b/g) ?? [];
         const body = operation.requestBody?.content['application/json']?.schema ?? {};
         const ref =
           String((body as { $ref?: string }).$ref)
@@ -68,11 +68,11 @@ describe('the reference of the house', () => {
             .at(-1) ?? '';
         const schema = document.components['schemas']?.[ref] ?? body;
         const members = Object.keys((schema as { properties?: object }).properties ?? {});
-        const asked = own.map(({ name }) => name);
-        for (const name of named) {
-          assert.ok([...members, ...asked].includes(name), `${path} has no ${name}`);
+        const parameterNames = ownParameters.map(({ name }) => name);
+        for (const name of identifierNames) {
+          assert.ok([...members, ...parameterNames].includes(name), `${path} has no ${name}`);
         }
-        if (named.length > 0) described[path] = named;
+        if (identifierNames.length > 0) described[path] = identifierNames;
       }
     }
     const base = '/payment/v1/transactions';
@@ -82,8 +82,8 @@ describe('the reference of the house', () => {
 
   test('shows a sale by chip whose data says the same as the sale', () => {
     const sale = document.paths['/payment/v1/transactions/process']?.['post'];
-    const shown = sale?.requestBody?.content['application/json']?.examples?.['Chip'];
-    const { value } = shown as { value: { amount: number; instrument: { emvData: string } } };
+    const example = sale?.requestBody?.content['application/json']?.examples?.['Chip'];
+    const { value } = example as { value: { amount: number; instrument: { emvData: string } } };
     const chip = parseChipData(value.instrument.emvData);
     assert.deepEqual(chip.missing, []);
     assert.deepEqual(checkChipData(chip, { amount: value.amount, currencyNumeric: '978' }), []);

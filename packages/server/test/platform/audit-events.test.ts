@@ -21,7 +21,7 @@ import { testAudit } from '../support/test-audit.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-const named = 'Nobody else’s name';
+const foreignName = 'Nobody else’s name';
 
 async function setUp() {
   const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
@@ -107,14 +107,20 @@ describe('events of the audit', () => {
     await record([
       entryOf(organizationId, {
         before: { name: 'Old', password: 'p-before', status: 'Enabled', labels: { a: 1 }, gone: 1 },
-        after: { name: named, password: 'p-after', status: 'Enabled', labels: { a: 2 }, came: 'x' },
+        after: {
+          name: foreignName,
+          password: 'p-after',
+          status: 'Enabled',
+          labels: { a: 2 },
+          came: 'x',
+        },
         requestId: 'req-7',
       }),
     ]);
     const [event] = await published(organizationId);
     assert.deepEqual(event?.data.changed, ['came', 'gone', 'labels', 'name']);
     assert.equal(event?.data.requestId, 'req-7');
-    for (const value of [named, 'Old', 'p-before', 'p-after']) {
+    for (const value of [foreignName, 'Old', 'p-before', 'p-after']) {
       assert.ok(!event?.body.includes(value), value);
     }
     await close();

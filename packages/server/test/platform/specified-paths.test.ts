@@ -53,20 +53,21 @@ const ofTheIssuer = [
 type Operation = OpenApiDocument['paths'][string][string];
 
 /** Removes the names of path parameters, because they differ. */
-const bare = (path: string) => path.replace(/\{\w+\}/g, '{}');
+const withoutParameterNames = (path: string) => path.replace(/\{\w+\}/g, '{}');
 
 const operations: ReadonlyMap<string, Operation> = new Map(
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
-      ([method, operation]) => [`${method.toUpperCase()} ${bare(path)}`, operation] as const,
+      ([method, operation]) =>
+        [`${method.toUpperCase()} ${withoutParameterNames(path)}`, operation] as const,
     ),
   ),
 );
 
 const operation = (name: string) => {
-  const found = operations.get(bare(name));
-  assert.ok(found, `${name} is not in the document`);
-  return found;
+  const documentedOperation = operations.get(withoutParameterNames(name));
+  assert.ok(documentedOperation, `${name} is not in the document`);
+  return documentedOperation;
 };
 
 type Schema = { properties?: Record<string, unknown>; required?: string[] };
@@ -77,7 +78,7 @@ test('each address of the specification is described', () => {
 });
 
 test('each token endpoint takes and gives the members of the specification', () => {
-  const taken: Record<string, string[]> = {
+  const acceptedFields: Record<string, string[]> = {
     'POST /oauth2/v1/{}/token': [
       'client_id',
       'client_secret',
@@ -99,7 +100,7 @@ test('each token endpoint takes and gives the members of the specification', () 
     ],
     'POST /auth/realms/{}/custom-token': ['device_model', 'device_id', 'method'],
   };
-  const given = [
+  const responseFields = [
     'access_token',
     'expires_in',
     'refresh_expires_in',
@@ -110,12 +111,13 @@ test('each token endpoint takes and gives the members of the specification', () 
     'session_state',
     'scope',
   ];
-  for (const [name, members] of Object.entries(taken)) {
+  for (const [name, members] of Object.entries(acceptedFields)) {
     const { requestBody, responses } = operation(name);
-    const asked = requestBody?.content[form]?.schema as Schema;
-    for (const member of members) assert.ok(asked.properties?.[member], `${name} takes ${member}`);
+    const formSchema = requestBody?.content[form]?.schema as Schema;
+    for (const member of members)
+      assert.ok(formSchema.properties?.[member], `${name} takes ${member}`);
     const json = responses['200']?.content?.['application/json'] as { schema: Schema };
-    for (const member of given) {
+    for (const member of responseFields) {
       assert.ok(json.schema.properties?.[member], `${name} gives ${member}`);
     }
   }
@@ -139,7 +141,7 @@ test('the tokens of devices are had where devices show their certificates', () =
 test('payments say how they are answered again, and where to look for what is under way', () => {
   for (const verb of ['process', '{}/capture', '{}/refund', '{}/cancel', '{}/refundbyweb']) {
     const { responses } = operation(`POST ${payments}/${verb}`);
-    const told = (status: number) => Object.keys(responses[status]?.headers ?? {});
+    const headerNames = (status: number) => Object.keys(responses[status]?.headers ?? {});
     const later = [
       'Idempotent-Replayed',
       'Location',
@@ -147,8 +149,8 @@ test('payments say how they are answered again, and where to look for what is un
       'RateLimit-Policy',
       'Retry-After',
     ];
-    for (const name of later) assert.ok(told(202).includes(name), `${verb} ${name}`);
-    assert.ok(told(200).includes('Idempotent-Replayed'), verb);
+    for (const name of later) assert.ok(headerNames(202).includes(name), `${verb} ${name}`);
+    assert.ok(headerNames(200).includes('Idempotent-Replayed'), verb);
   }
   const schemas = document.components['schemas'] as Record<string, Schema>;
   const { properties = {} } = schemas['Problem'] ?? {};

@@ -16,7 +16,7 @@ test('nobody is given a port that another was given and has not taken yet', asyn
 });
 
 test('processes side by side have ports of their own', async () => {
-  const [own = 0] = await freePorts(1);
+  const [ownPort = 0] = await freePorts(1);
   // The other process gets the same process id, so it tries the port range of this process first.
   const script = `
     const { freePorts } = await import(${JSON.stringify(file)});
@@ -24,8 +24,8 @@ test('processes side by side have ports of their own', async () => {
     console.log(JSON.stringify(await freePorts(20)));`;
   const args = ['--input-type=module', '--eval', script];
   const { stdout } = await promisify(execFile)(process.execPath, args);
-  const theirs = JSON.parse(stdout) as number[];
-  assert.equal(theirs.length, 20);
+  const otherPorts = JSON.parse(stdout) as number[];
+  assert.equal(otherPorts.length, 20);
   const shareOf = (port: number) => Math.floor((port - 12_000) / 400);
-  assert.ok(theirs.every((port) => shareOf(port) !== shareOf(own)));
+  assert.ok(otherPorts.every((port) => shareOf(port) !== shareOf(ownPort)));
 });

@@ -9,9 +9,9 @@ import {
 import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 const path = '/payment/v1/transactions/process';
 
 const number = '4761739001010119';
@@ -20,18 +20,21 @@ const typed = { number, expiryMonth: 12, expiryYear: 2030, securityCode: '737' }
 const ofCard = { instrument: { card: typed } };
 
 describe('encrypted card data', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let tdes: EncryptingDevice;
   let aes: EncryptingDevice;
 
   before(async () => {
-    on = await scene({ clearCardData: 'Refused', captureModes: ['Immediate', 'Deferred'] });
-    tdes = createEncryptingDevice(on.settings.dataDir, 'DukptTdes');
-    aes = createEncryptingDevice(on.settings.dataDir, 'DukptAes');
+    setup = await createOrganization({
+      clearCardData: 'Refused',
+      captureModes: ['Immediate', 'Deferred'],
+    });
+    tdes = createEncryptingDevice(setup.settings.dataDir, 'DukptTdes');
+    aes = createEncryptingDevice(setup.settings.dataDir, 'DukptAes');
   });
 
   const send = (members: Record<string, unknown>): Promise<HttpResponse> =>
-    on.client.call('POST', path, { token: on.merchant.token, body: keyedSale(members) });
+    setup.client.call('POST', path, { token: setup.merchant.token, body: keyedSale(members) });
 
   async function refused(members: Record<string, unknown>, code: string): Promise<HttpResponse> {
     const answer = await send(members);
@@ -92,7 +95,7 @@ describe('encrypted card data', () => {
       instrument: tdes.encrypted('Track2', Buffer.from(track)),
     });
     const call = (each: Record<string, unknown>) =>
-      on.client.call('POST', path, { token: on.merchant.token, body: each });
+      setup.client.call('POST', path, { token: setup.merchant.token, body: each });
     const first = await call(swipe(track2));
     const second = await call(swipe(track2));
     assert.equal(second.body.transactionId, first.body.transactionId, second.text);
@@ -105,8 +108,8 @@ describe('encrypted card data', () => {
     for (const entryMode of ['Keyed', 'ContactChip', 'ContactlessChip']) {
       await refused({ entryMode, instrument: stripe() }, 'entry_mode_invalid');
     }
-    const both = { ...stripe(), ...ofCard.instrument };
-    await refused({ entryMode: 'MagStripe', instrument: both }, 'instrument_invalid');
+    const bothInstruments = { ...stripe(), ...ofCard.instrument };
+    await refused({ entryMode: 'MagStripe', instrument: bothInstruments }, 'instrument_invalid');
     const chipCard = tdes.encrypted('Track2', Buffer.from(track2.replace('=30121', '=30122')));
     await refused({ entryMode: 'MagStripe', instrument: chipCard }, 'entry_mode_invalid');
   });
@@ -148,4 +151,4 @@ describe('encrypted card data', () => {
   });
 });
 
-test('the books of both sides agree', agree);
+test('the books of both sides agree', assertLedgersAgree);

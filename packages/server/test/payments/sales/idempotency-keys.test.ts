@@ -39,22 +39,26 @@ const withoutKey: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('idempotency keys', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
 
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
   const stores = '/provisioning/v2/stores';
-  const post = (path: string, key: string, body: unknown, token = on.acquirerToken) =>
-    on.client.call('POST', path, { token, body, headers: { 'idempotency-key': key } });
+  const post = (path: string, key: string, body: unknown, token = setup.acquirerToken) =>
+    setup.client.call('POST', path, { token, body, headers: { 'idempotency-key': key } });
   const storesCalled = async (name: string) => {
-    const { body } = await on.client.call('GET', `${stores}?merchantId=${on.merchant.merchantId}`, {
-      token: on.acquirerToken,
-    });
+    const { body } = await setup.client.call(
+      'GET',
+      `${stores}?merchantId=${setup.merchant.merchantId}`,
+      {
+        token: setup.acquirerToken,
+      },
+    );
     return (body.items as { name: string }[]).filter((each) => each.name === name).length;
   };
-  const storeOf = (name: string) => ({ merchantId: on.merchant.merchantId, name });
+  const storeOf = (name: string) => ({ merchantId: setup.merchant.merchantId, name });
 
   test('the same again is the same answer, and nothing more', async () => {
     const key = randomUUID();
@@ -77,7 +81,7 @@ describe('idempotency keys', () => {
     assertProblem(await post(stores, key, storeOf('Second')), reused);
     assertProblem(
       await post('/provisioning/v2/logical-devices', key, {
-        storeId: on.merchant.storeId,
+        storeId: setup.merchant.storeId,
         name: 'First',
       }),
       reused,
@@ -122,22 +126,22 @@ describe('idempotency keys', () => {
 
   test('somebody else with the same key, here or elsewhere, asks for something else', async () => {
     const key = randomUUID();
-    const [mine, theirs] = [
+    const [ownResponse, otherResponse] = [
       await post(stores, key, storeOf('Shared')),
       await createTestOrganization(),
     ];
-    const colleague = await on.tokenFor({
+    const colleague = await setup.tokenFor({
       name: 'colleague',
       entityType: 'tenant',
-      entityId: on.organizationId,
+      entityId: setup.organizationId,
       roles: ['AcquirerAdministrator'],
     });
     const second = await post(stores, key, storeOf('Shared'), colleague);
     assert.equal(second.status, 201);
-    assert.notEqual(second.body.storeId, mine.body.storeId);
-    const foreign = { merchantId: theirs.merchant.merchantId, name: 'Shared' };
-    const elsewhere = await theirs.client.call('POST', stores, {
-      token: theirs.acquirerToken,
+    assert.notEqual(second.body.storeId, ownResponse.body.storeId);
+    const foreign = { merchantId: otherResponse.merchant.merchantId, name: 'Shared' };
+    const elsewhere = await otherResponse.client.call('POST', stores, {
+      token: otherResponse.acquirerToken,
       body: foreign,
       headers: { 'idempotency-key': key },
     });
@@ -158,7 +162,7 @@ describe('idempotency keys', () => {
     const database = await testDatabase();
     const rows = await database.query<{ line: string }>(
       'SELECT k::text AS line FROM idempotency_keys k WHERE organization_id = $1',
-      [on.organizationId],
+      [setup.organizationId],
     );
     const asText = (text: string) => [text, Buffer.from(text).toString('hex')];
     for (const text of [key, first.body.secret as string].flatMap(asText)) {
@@ -171,8 +175,8 @@ describe('idempotency keys', () => {
     const base = '/reporting/v1/reconciliations';
     const head = 'type,acquirerMerchantId,retrievalReferenceNumber,amount,currency,settlementDate';
     const send = (raw: string) =>
-      on.client.call('POST', `${base}?acquirerLinkId=${on.linkId}&from=${day}&to=${day}`, {
-        token: on.acquirerToken,
+      setup.client.call('POST', `${base}?acquirerLinkId=${setup.linkId}&from=${day}&to=${day}`, {
+        token: setup.acquirerToken,
         raw,
         headers: { 'content-type': 'text/csv', 'idempotency-key': key },
       });
@@ -187,7 +191,7 @@ describe('idempotency keys', () => {
       code: 'client_id_reused',
       pointer: null,
     });
-    const { body } = await on.client.call('GET', base, { token: on.acquirerToken });
+    const { body } = await setup.client.call('GET', base, { token: setup.acquirerToken });
     assert.equal(body.items.length, 1);
   });
 
@@ -201,8 +205,9 @@ describe('idempotency keys', () => {
       ids: systemIds,
       masterKey: Buffer.alloc(32, 7),
     });
-    const asked = { callerId: 'me', requestText: '{}', claimMs: 60_000 };
-    const claim = (key: string) => keys.claim({ ...asked, key, organizationId: on.organizationId });
+    const claimRequest = { callerId: 'me', requestText: '{}', claimMs: 60_000 };
+    const claim = (key: string) =>
+      keys.claim({ ...claimRequest, key, organizationId: setup.organizationId });
     const answer = { status: 201, headers: {}, body: { id: 1 } };
 
     const cut = await claim('cut');
@@ -211,9 +216,9 @@ describe('idempotency keys', () => {
     assert.equal((await claim('cut')).state, 'Interrupted');
     assert.ok(cut.state === 'Claimed');
     await cut.key.complete(answer);
-    const told = await claim('cut');
-    assert.ok(told.state === 'Completed');
-    assert.deepEqual(told.response, answer);
+    const claimResult = await claim('cut');
+    assert.ok(claimResult.state === 'Completed');
+    assert.deepEqual(claimResult.response, answer);
 
     const failed = await claim('failed');
     assert.ok(failed.state === 'Claimed');
@@ -235,13 +240,13 @@ describe('idempotency keys', () => {
         ids: systemIds,
         masterKey: Buffer.alloc(32, 7),
       });
-    const asked = { organizationId: on.organizationId, callerId: 'me', key: 'lost' };
+    const claimRequest = { organizationId: setup.organizationId, callerId: 'me', key: 'lost' };
     const claimOver = (over: Partial<typeof store>) =>
-      keysOver(over).claim({ ...asked, requestText: '{}', claimMs: 60_000 });
+      keysOver(over).claim({ ...claimRequest, requestText: '{}', claimMs: 60_000 });
     await assert.rejects(
       claimOver({
-        async claim(...of) {
-          await store.claim(...of);
+        async claim(...claimArguments) {
+          await store.claim(...claimArguments);
           throw new Error('the connection is gone');
         },
       }),
@@ -257,21 +262,21 @@ describe('idempotency keys', () => {
       pointer: null,
     });
     assert.equal(await storesCalled('Card'), 0);
-    for (const { facts } of on.platform.http.routes) {
+    for (const { facts } of setup.platform.http.routes) {
       if (facts?.takesIdempotencyKey === true)
         assert.ok(facts.errors.includes('client_id_invalid'));
     }
   });
 
   test('whatever makes something takes a key, or is named here', () => {
-    const known = new Set(Object.values(withoutKey).flat());
-    const makes = ({ method, response, isHidden }: RouteDeclaration) =>
+    const existingRoutes = new Set(Object.values(withoutKey).flat());
+    const createsSomething = ({ method, response, isHidden }: RouteDeclaration) =>
       method === 'POST' && isHidden !== true && ('201' in response || '202' in response);
-    const lacking = on.platform.http.routes.flatMap(({ facts }) =>
+    const lacking = setup.platform.http.routes.flatMap(({ facts }) =>
       facts !== undefined &&
-      makes(facts) &&
+      createsSomething(facts) &&
       facts.takesIdempotencyKey !== true &&
-      !known.has(facts.operationId)
+      !existingRoutes.has(facts.operationId)
         ? [facts.operationId]
         : [],
     );

@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { until } from '../../support/wait-for-result.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 
 const process = '/payment/v1/transactions/process';
 
@@ -18,7 +18,7 @@ const chipData =
   '9F3704AABBCCDD';
 
 test('an immediate keyed sale is approved by the host and captured', async () => {
-  const { client, merchant } = await scene();
+  const { client, merchant } = await createOrganization();
   const body = keyedSale({ deviceId: merchant.deviceIds[0] });
   const answer = await client.call('POST', process, { token: merchant.token, body });
   assert.equal(answer.status, 200, answer.text);
@@ -46,7 +46,7 @@ test('an immediate keyed sale is approved by the host and captured', async () =>
 });
 
 test('both identifiers lead to the transaction with its events', async () => {
-  const { client, merchant } = await scene();
+  const { client, merchant } = await createOrganization();
   const body = keyedSale({ order: { orderId: 'o-1' }, metadata: { table: '7' } });
   const sale = (await client.call('POST', process, { token: merchant.token, body })).body;
   for (const identifier of [sale.transactionId, body['clientTransactionId']]) {
@@ -69,7 +69,7 @@ test('both identifiers lead to the transaction with its events', async () => {
 
 for (const entryMode of ['ContactChip', 'ContactlessChip']) {
   test(`${entryMode}: chip data goes to the host and its answer comes back`, async () => {
-    const { client, merchant } = await scene();
+    const { client, merchant } = await createOrganization();
     const body = keyedSale({
       entryMode,
       instrument: { emvData: chipData },
@@ -86,7 +86,7 @@ for (const entryMode of ['ContactChip', 'ContactlessChip']) {
 }
 
 test('a decline is an answer, not an error', async () => {
-  const { client, merchant } = await scene();
+  const { client, merchant } = await createOrganization();
   const body = keyedSale({ amount: 9051 });
   const { status, body: sale } = await client.call('POST', process, {
     token: merchant.token,
@@ -106,7 +106,7 @@ test('a decline is an answer, not an error', async () => {
 });
 
 test('a token pays again without the card number', async () => {
-  const { client, merchant } = await scene();
+  const { client, merchant } = await createOrganization();
   const first = await client.call('POST', process, { token: merchant.token, body: keyedSale() });
   const body = keyedSale({ instrument: { token: first.body.card.token } });
   const again = await client.call('POST', process, { token: merchant.token, body });
@@ -119,7 +119,7 @@ test('a token pays again without the card number', async () => {
 });
 
 test('a smaller approval is accepted where the till can take it, else it is reversed', async () => {
-  const { client, merchant } = await scene();
+  const { client, merchant } = await createOrganization();
   const accepted = await client.call('POST', process, {
     token: merchant.token,
     body: keyedSale({ amount: 9010, partialApproval: true }),
@@ -142,7 +142,7 @@ test('a smaller approval is accepted where the till can take it, else it is reve
 });
 
 test('another merchant sees nothing of it, by either identifier', async () => {
-  const { client, merchant, otherMerchant } = await scene();
+  const { client, merchant, otherMerchant } = await createOrganization();
   const body = keyedSale();
   const sale = (await client.call('POST', process, { token: merchant.token, body })).body;
   for (const identifier of [sale.transactionId, sale.clientTransactionId]) {
@@ -168,7 +168,7 @@ test('another merchant sees nothing of it, by either identifier', async () => {
 });
 
 test('availability names the links of the organisation', async () => {
-  const { client, merchant } = await scene();
+  const { client, merchant } = await createOrganization();
   const path = '/payment/v1/transactions/technical/isAvailable';
   const { status, body } = await client.call('GET', path, { token: merchant.token });
   assert.equal(status, 200);
@@ -177,4 +177,4 @@ test('availability names the links of the organisation', async () => {
   assert.equal(body.links.length, 1);
 });
 
-test('all of this ends in agreement with the host', agree);
+test('all of this ends in agreement with the host', assertLedgersAgree);

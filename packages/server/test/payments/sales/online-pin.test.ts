@@ -47,7 +47,13 @@ function bringKey(
   { name, devices }: { name: string; devices: string[] },
 ): void {
   const ceremony = createKeyCeremony(dataDir);
-  const wanted = { name, usage: 'BaseDerivation', algorithm: 'Aes', devices, of: 2 } as const;
+  const keyDescription = {
+    name,
+    usage: 'BaseDerivation',
+    algorithm: 'Aes',
+    devices,
+    of: 2,
+  } as const;
   const first = randomBytes(key.length);
   const second = Buffer.from(key.map((byte, at) => byte ^ (first[at] ?? 0)));
   for (const [custodian, component] of [
@@ -56,12 +62,12 @@ function bringKey(
   ] as const) {
     const passphrase = `a long passphrase of ${custodian}`;
     ceremony.addCustodian(custodian, passphrase);
-    ceremony.addComponent(wanted, { custodian, passphrase, component });
+    ceremony.addComponent(keyDescription, { custodian, passphrase, component });
   }
 }
 
 describe('online PIN', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let host: ScriptedHost;
   let tdes: EncryptingDevice;
   let aes: EncryptingDevice;
@@ -75,27 +81,27 @@ describe('online PIN', () => {
   before(async () => {
     host = await startScriptedHost();
     host.script(answering);
-    on = await createTestOrganization(
+    setup = await createTestOrganization(
       {},
       {
         acquirerPort: host.port,
         link: { zonePinKey: { keyRef: 'demo-zpk', format: 'ISO0', keyIndex: '01' } },
       },
     );
-    tdes = createEncryptingDevice(on.settings.dataDir, 'DukptTdes');
-    aes = createEncryptingDevice(on.settings.dataDir, 'DukptAes');
+    tdes = createEncryptingDevice(setup.settings.dataDir, 'DukptTdes');
+    aes = createEncryptingDevice(setup.settings.dataDir, 'DukptAes');
   });
   after(() => host.stop());
 
   const send = (body: Record<string, unknown>): Promise<HttpResponse> =>
-    on.client.call('POST', path, { token: on.merchant.token, body });
+    setup.client.call('POST', path, { token: setup.merchant.token, body });
 
   const sold = () => host.received.filter(({ message }) => message.mti === '0200');
 
   /** The PIN of the last sale as the acquirer decrypts it. */
   function pinAtHost(): string {
     const { message } = sold().at(-1) ?? assert.fail('no sale came');
-    const zoneKey = demoKeys(on.settings.dataDir).key('demo-zpk');
+    const zoneKey = demoKeys(setup.settings.dataDir).key('demo-zpk');
     const block = Buffer.from(message.fields[52] ?? '', 'hex');
     const opened = openPinBlock('ISO0', zoneKey, block, pan);
     return [...readPinBlock('ISO0', opened, pan)].join('');
@@ -118,15 +124,15 @@ describe('online PIN', () => {
 
   test('an AES-256 base key serves terminals that derive AES-128 PIN keys', async () => {
     const base = Buffer.alloc(32, 'an AES-256 base derivation key!?');
-    bringKey(on.settings.dataDir, base, { name: 'bdk-aes256', devices: ['A5256001'] });
-    const second = await startSecondProcess(on);
+    bringKey(setup.settings.dataDir, base, { name: 'bdk-aes256', devices: ['A5256001'] });
+    const second = await startSecondProcess(setup);
     try {
       const ksn = 'A52560010000000100000001';
       const key = aesWorkingKey(base, readKsn(ksn), 'pin', 'aes128');
       const clear = buildPinBlock('ISO4', [1, 2, 3, 4], pan);
       const pinblock = sealPinBlock('ISO4', key, clear, pan).toString('hex');
       const answer = await second.client.call('POST', path, {
-        token: on.merchant.token,
+        token: setup.merchant.token,
         body: sale({ ksn, pinblock, pinblockFormat: 'ISO4' }),
       });
       assert.equal(answer.status, 200, answer.text);
@@ -157,7 +163,7 @@ describe('online PIN', () => {
     const body = sale(pin);
     const first = await send(body);
     assert.equal(first.body.state, 'Captured', first.text);
-    const asked = sold().length;
+    const requestCount = sold().length;
     const replay = await send(body);
     assert.equal(replay.body.transactionId, first.body.transactionId, 'the same try');
     for (const stale of [pin, early]) {
@@ -165,7 +171,7 @@ describe('online PIN', () => {
       assert.equal(refused.status, 422);
       assert.equal(refused.body.code, 'ksn_reused', refused.text);
     }
-    assert.equal(sold().length, asked, 'nothing was sent');
+    assert.equal(sold().length, requestCount, 'nothing was sent');
     const later = await send(sale(tdes.pin('1234', pan)));
     assert.equal(later.body.state, 'Captured', later.text);
     const old = await send(body);
@@ -191,15 +197,15 @@ describe('online PIN', () => {
 
   test('a merchant that guesses costs no other one its device, nor can it send what was read', async () => {
     const elsewhere = (body: Record<string, unknown>) =>
-      on.client.call('POST', path, { token: on.otherMerchant.token, body });
+      setup.client.call('POST', path, { token: setup.otherMerchant.token, body });
     const pin = tdes.pin('1234', pan);
     const last = { ...pin, ksn: `${pin.ksn.slice(0, -5)}FF800`, pinblock: '9F1C6A27D350B84E' };
     assert.equal((await elsewhere(sale(last))).body.code, 'pin_block_invalid');
-    const mine = await send(sale(pin));
-    assert.equal(mine.body.state, 'Captured', mine.text);
-    const asked = sold().length;
+    const ownSale = await send(sale(pin));
+    assert.equal(ownSale.body.state, 'Captured', ownSale.text);
+    const requestCount = sold().length;
     assert.equal((await elsewhere(sale(pin))).body.code, 'ksn_reused');
-    assert.equal(sold().length, asked, 'nothing was sent');
+    assert.equal(sold().length, requestCount, 'nothing was sent');
   });
 
   test('of many sales with one serial number at once, one goes on', async () => {
@@ -211,7 +217,7 @@ describe('online PIN', () => {
   });
 
   test('whatever is wrong with a block, the answer is one, and nothing is sent', async () => {
-    const asked = sold().length;
+    const requestCount = sold().length;
     const good = () => tdes.pin('1234', pan);
     const wrong = [
       { ...good(), pinblock: '9F1C6A27D350B84E' },
@@ -228,7 +234,7 @@ describe('online PIN', () => {
     }
     assert.equal(answers.size, 1, [...answers].join('\n'));
     assert.match([...answers].join(), /^\["pin_block_invalid"/);
-    assert.equal(sold().length, asked);
+    assert.equal(sold().length, requestCount);
   });
 
   test('the members come together, fit each other, and belong to a card that was read', async () => {
@@ -285,7 +291,7 @@ describe('online PIN', () => {
       for (const field of [35, 45, 48, 52, 53, 55]) assert.equal(fields[field], undefined);
       await until(async () => {
         const path = `/payment/v1/transactions/${body.transactionId}`;
-        const { body: now } = await on.client.call('GET', path, { token: on.merchant.token });
+        const { body: now } = await setup.client.call('GET', path, { token: setup.merchant.token });
         return now.state === 'Reversed' ? now : undefined;
       }, 'the end of it');
     } finally {
@@ -301,7 +307,7 @@ describe('online PIN', () => {
       `SELECT t::text AS row FROM transaction_events t WHERE organization_id = $1 AND transaction_id = $2
         UNION ALL SELECT o::text FROM operations o WHERE organization_id = $1
         UNION ALL SELECT p::text FROM pin_ksn_counters p WHERE organization_id = $1`,
-      [on.organizationId, body.transactionId],
+      [setup.organizationId, body.transactionId],
     );
     assert.ok(rows.length >= 3);
     for (const { row } of rows) {
@@ -311,7 +317,7 @@ describe('online PIN', () => {
 });
 
 describe('online PIN at the acquirer host', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let host: AcquirerHost;
 
   before(async () => {
@@ -326,19 +332,19 @@ describe('online PIN at the acquirer host', () => {
       keys: { zonePin: { algorithm: 'Tdes', key } },
     });
     const link = { zonePinKey: { keyRef: 'demo-zpk', format: 'ISO3' } };
-    on = await createTestOrganization({}, { acquirerPort: host.port, link });
+    setup = await createTestOrganization({}, { acquirerPort: host.port, link });
   });
   after(() => host.stop());
 
   test('1234 is right, and every other is 55', async () => {
     for (const scheme of ['DukptTdes', 'DukptAes'] as const) {
-      const device = createEncryptingDevice(on.settings.dataDir, scheme);
+      const device = createEncryptingDevice(setup.settings.dataDir, scheme);
       for (const [digits, state] of [
         ['1234', 'Captured'],
         ['123456', 'Declined'],
       ] as const) {
         const body = sale(device.pin(digits, pan));
-        const answer = await on.client.call('POST', path, { token: on.merchant.token, body });
+        const answer = await setup.client.call('POST', path, { token: setup.merchant.token, body });
         assert.equal(answer.body.state, state, answer.text);
       }
     }

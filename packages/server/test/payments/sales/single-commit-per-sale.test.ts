@@ -172,8 +172,8 @@ describe('one commit', () => {
       assert.deepEqual(done, [false, true, false]);
     });
     assert.deepEqual(made, { ...nothing, transaction_events: 1, outbox: 1 });
-    const standing = await store.findById(organizationId, row.transactionId);
-    assert.equal(standing?.row.version, 2);
+    const stored = await store.findById(organizationId, row.transactionId);
+    assert.equal(stored?.row.version, 2);
   });
 
   test('an operation whose identifier is taken leaves nothing, and hurts nobody else', async () => {
@@ -181,16 +181,18 @@ describe('one commit', () => {
     await Promise.all([first, second, third].map((row) => store.insert(row, received)));
     assert.equal(await store.update(applyTransition(first, approvedAndCapturing('taken'))), true);
     const made = await written(async () => {
-      const [taken, fine] = await Promise.allSettled([
+      const [conflicting, successful] = await Promise.allSettled([
         store.update(applyTransition(second, approvedAndCapturing('taken'))),
         store.update(applyTransition(third, authorized)),
       ]);
-      assert.ok(taken?.status === 'rejected' && taken.reason instanceof DuplicateOperationId);
-      assert.deepEqual(fine, { status: 'fulfilled', value: true });
+      assert.ok(
+        conflicting?.status === 'rejected' && conflicting.reason instanceof DuplicateOperationId,
+      );
+      assert.deepEqual(successful, { status: 'fulfilled', value: true });
     });
     assert.deepEqual(made, { ...nothing, transaction_events: 1, outbox: 1 });
-    const standing = await store.findById(organizationId, second.transactionId);
-    assert.deepEqual([standing?.row.version, standing?.row.state], [1, 'Received']);
+    const stored = await store.findById(organizationId, second.transactionId);
+    assert.deepEqual([stored?.row.version, stored?.row.state], [1, 'Received']);
   });
 
   test('amounts beyond their bounds are refused by the database itself (I1, I2)', async () => {

@@ -11,12 +11,12 @@ import { createPan } from './card-data-encodings.ts';
 import { findInFile } from './leak-scan.ts';
 
 const pan = createPan('4');
-const short = createPan('37', 15);
+const shortPan = createPan('37', 15);
 const pinBlock = 'C13A9F77D25B804E';
 const search = createByteSearch(
   [
     ['pan', pan],
-    ['short', short],
+    ['short', shortPan],
     ['pin', pinBlock],
   ],
   ['"securityCode":'],
@@ -26,10 +26,10 @@ const shuffled = (hex: string) => Buffer.from(hex, 'hex');
 test('is found as text, hex, base64, packed digits and backwards, wherever it stands', () => {
   const forms: Buffer[] = [
     Buffer.from(pan),
-    Buffer.from(`{"pan":"${short}"}`),
+    Buffer.from(`{"pan":"${shortPan}"}`),
     shuffled(pan),
-    shuffled(`${short}F`),
-    shuffled(`0${short}`),
+    shuffled(`${shortPan}F`),
+    shuffled(`0${shortPan}`),
     shuffled(pinBlock),
     Buffer.from(pinBlock.toLowerCase()),
     Buffer.from(Buffer.from(`x${pan}yz`).toString('base64')),
@@ -62,12 +62,12 @@ test('a packed number that is mostly nothing is no find: the head of any row loo
 });
 
 test('what is none of it is not found', () => {
-  const none = Buffer.concat([
+  const harmlessBytes = Buffer.concat([
     Buffer.from(`${pan.slice(0, 6)}******${pan.slice(-4)} ${pan.slice(0, 15)} `),
     randomBytes(4_000_000),
     Buffer.from('{"pointer":"/instrument/card/securityCode"}'),
   ]);
-  assert.equal(search.find(none), undefined);
+  assert.equal(search.find(harmlessBytes), undefined);
   assert.equal(search.find(Buffer.alloc(0)), undefined);
   assert.equal(search.find(Buffer.alloc(7)), undefined);
 });
