@@ -12,13 +12,13 @@ import { providerSpiDocument } from './provider-spi.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-test('the SPI documents have what linters demand: security, contact, tags and unambiguous paths', () => {
+test('the SPI documents have what linters require: security, contact, tags and unambiguous paths', () => {
   for (const text of [acquirerSpiDocument(), providerSpiDocument()]) {
     checkLintRules(JSON.parse(text));
   }
 });
 
-test('paths are ambiguous where one address matches both and neither is more specific', () => {
+test('paths are ambiguous if one address matches both and neither is more specific', () => {
   const capture = '/transactions/{transactionId}/capture';
   const pairs: [string, string, boolean][] = [
     [capture, '/transactions/captureall/{batchId}', true],
@@ -37,7 +37,7 @@ test('paths are ambiguous where one address matches both and neither is more spe
 /** Its connection ends before the device has registered. */
 const withoutSecurity = ['tellDeviceFault'];
 
-test('the AsyncAPI document has what linters demand', () => {
+test('the AsyncAPI document has what linters require', () => {
   const document = JSON.parse(asyncApiText()) as Record<
     'info' | 'servers' | 'channels' | 'operations' | 'components',
     Json

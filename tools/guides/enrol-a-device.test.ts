@@ -35,7 +35,7 @@ done
 speak -tls1_1 | grep -oE 'alert protocol version' | head -1
 `;
 
-test('every command of “Enrol a device” does what the page shows', {
+test('every command of “Enrol a device” has the output that the page shows', {
   timeout: 300_000,
   skip: absent.length > 0 && `there is no ${absent.join(', no ')}`,
 }, async () => {

@@ -27,7 +27,7 @@ import {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const limitMs = 150_000;
 
-describe('the README at a started platform', { concurrency: false, timeout: 300_000 }, () => {
+describe('the README with a running platform', { concurrency: false, timeout: 300_000 }, () => {
   let directory: string;
   let server: ServerProcess;
   let readme: string;
@@ -69,7 +69,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     return (await client.call('GET', `/payment/v1/transactions/${id}`, { token })).body;
   }
 
-  test('every command of the quickstart does what it shows', async () => {
+  test('every command of the quickstart has the output that it shows', async () => {
     const blocks = shellBlocks(readme);
     assert.ok(blocks.length >= 8, 'the README has its quickstart');
     const script = ['set -euo pipefail', ...blocks].join('\n');
@@ -91,7 +91,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     assert.match(stdout, /72\.50 EUR +25\.00 EUR +47\.50 EUR/);
   });
 
-  test('its two commands are a terminal and a till, and 12.50 are paid', async () => {
+  test('its two commands start a terminal and a point of sale, and 12.50 are paid', async () => {
     const [simulate, sell] = ['terminal', 'till'].map((name) => namedBlock(readme, name).trim());
     assert.equal(simulate, 'npx switchyard terminal simulate');
     assert.equal(sell, 'npx switchyard pos sale 12.50');
@@ -125,7 +125,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     return totals.reduce((sum, each) => sum + each.captured, 0);
   }
 
-  describe('a till of the command line', { concurrency: false }, () => {
+  describe('a point of sale on the command line', { concurrency: false }, () => {
     let terminal: RunningProcess;
     const serial = '10000001';
 
@@ -162,7 +162,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     }
     const waitsForCard = ({ type, screen }: Json) => type === 'Screen' && screen.state === 'Card';
 
-    test('pays, and tells it as one document', async () => {
+    test('a payment prints one JSON document', async () => {
       const before = captured();
       const { code, stdout, stderr } = await sell('7.10', '--json', '--receipt');
       assert.equal(code, 0, stderr);
@@ -182,7 +182,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.equal(captured() - before, 710);
     });
 
-    test('is declined by the issuer or by the chip: nothing is taken, and the exit code says so', async () => {
+    test('a decline of the issuer or the chip takes no money, and has its exit code', async () => {
       const before = captured();
       const issuer = await sell('90.51');
       assert.equal(issuer.code, 6, issuer.stderr);
@@ -197,7 +197,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.equal(captured(), before);
     });
 
-    test('finds out over a break how it ended, and money is taken once', async () => {
+    test('after a broken connection the result is found, and money is taken once', async () => {
       const before = captured();
       const { code, stdout, stderr } = await sell('80.12');
       assert.equal(code, 0, stderr);
@@ -207,7 +207,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.equal(received.at(-1)?.['category'], 'TransactionStatus');
     });
 
-    test('asks in time where no answer comes, and hears the late one no more', async () => {
+    test('a payment without a response is queried in time, and a late response is ignored', async () => {
       const before = captured();
       const { code, stdout, stderr } = await sell('80.13', '--answer-timeout', '1');
       assert.equal(code, 0, stderr);
@@ -215,7 +215,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.equal(captured() - before, 8013);
     });
 
-    test('is aborted by Ctrl+C: the terminal is asked, and its answer waited for', async () => {
+    test('Ctrl+C sends an abort to the terminal, and waits for its response', async () => {
       let running: RunningProcess | undefined;
       await tells(waitsForCard, () => {
         running = till('sale', '80.03');
@@ -229,7 +229,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.match(stderr, /Aborting/);
     });
 
-    test('hears that nothing was taken from a terminal that lost its power in the middle', async () => {
+    test('after a power failure of the terminal the result is that no money was taken', async () => {
       const before = captured();
       let running: RunningProcess | undefined;
       await tells(waitsForCard, () => {
@@ -244,7 +244,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.equal(captured(), before);
     });
 
-    test('that was killed asks first, and sells nothing where it was paid', async () => {
+    test('a killed point of sale asks for the last result first, and does not charge twice', async () => {
       await waitUntilOnline(terminal);
       const before = captured();
       let running: RunningProcess | undefined;
@@ -269,7 +269,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.equal(captured() - before, 8513);
     });
 
-    test('goes by the local network, and tells what is no terminal of its store', async () => {
+    test('payments work over the local network, and a terminal of another store is refused', async () => {
       const { url, certFile } = terminal.told().find(({ type }) => type === 'Started') ?? {};
       const local = await sell('3.00', '--local', url, '--local-ca', certFile);
       assert.equal(local.code, 0, local.stderr);

@@ -44,7 +44,7 @@ describe('the examples of “Receive webhooks”', () => {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  test('the receiver takes what is genuine, once, and nothing else', async () => {
+  test('the receiver accepts genuine events once, and nothing else', async () => {
     const [port = 0] = await freePorts(1);
     const child = spawn(process.execPath, ['receiver.mjs', String(port)], {
       cwd: directory,
@@ -77,7 +77,7 @@ describe('the examples of “Receive webhooks”', () => {
     }
   });
 
-  test('the public key alone verifies too', async () => {
+  test('a signature can be verified with the public key only', async () => {
     const { isGenuineByKey } = await import(
       pathToFileURL(join(directory, 'verify-by-key.mjs')).href
     );
@@ -88,7 +88,9 @@ describe('the examples of “Receive webhooks”', () => {
     assert.equal(isGenuineByKey(other, signed('one'), bytes), false);
   });
 
-  test('and so does Python', { skip: !python && 'there is no python3' }, async () => {
+  test('the Python example verifies signatures', {
+    skip: !python && 'there is no python3',
+  }, async () => {
     const script = `import json, sys
 from verify import is_genuine
 cases = json.loads(sys.argv[1])

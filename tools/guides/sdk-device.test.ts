@@ -48,7 +48,7 @@ const sale = (amount = 1250) => ({
   instrument: { card: { number, expiryMonth: 12, expiryYear: 2030 } },
 });
 
-describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () => {
+describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
   let directory: string;
   let server: ServerProcess;
   /** By which points of sale reach their sessions. */
@@ -112,7 +112,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     };
   }
 
-  test('is reached by a point of sale through the connector, by its properties', async (t) => {
+  test('a point of sale finds the terminal through the connector by its properties', async (t) => {
     const [{ tsn, certFile, keyFile }] = facts.devices as [Facts['devices'][0]];
     const { clientId, clientSecret } = facts.applications['cloud'] as DemoFacts['applications'][''];
     const api = facts.baseUrl.replace('https:', 'wss:');
@@ -169,7 +169,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     http.close();
   });
 
-  test('is got back by a till of the kit after a break, with what it said meanwhile first', async (t) => {
+  test('an SDK point of sale reconnects after a break, and gets the missed messages first', async (t) => {
     const [, { tsn, certFile, keyFile }] = facts.devices as [unknown, Facts['devices'][0]];
     const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
     const listener = facts.deviceAuthUrl.replace('https:', 'wss:');
@@ -229,7 +229,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     assert.equal(breaks.length, 1);
   });
 
-  test('pays with the token of its certificate, and uploads what it sold alone', async (t) => {
+  test('the terminal pays with the token of its certificate, and uploads offline sales', async (t) => {
     const source = tokens();
     const payments = createPaymentClient({ baseUrl: facts.baseUrl, tokens: source, tls });
     const key = Buffer.alloc(32, 3);
@@ -261,7 +261,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     assert.deepEqual(queue.sales, []);
   });
 
-  test('shows a code, and hears that it is paid', async (t) => {
+  test('the terminal shows a QR code, and gets the event of its payment', async (t) => {
     const source = tokens();
     const qr = createQrClient({ baseUrl: facts.baseUrl, tokens: source, tls });
     t.after(() => {

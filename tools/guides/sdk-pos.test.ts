@@ -61,7 +61,7 @@ function approving() {
   return { platform, refunds };
 }
 
-test('a refund that names its original is made, in part', async () => {
+test('a partial refund that names its original is made', async () => {
   const { platform, refunds } = approving();
   const directory = mkdtempSync(join(folder, 'terminal-'));
   const simulated = simulateTerminal({
@@ -100,7 +100,7 @@ test('a refund that names its original is made, in part', async () => {
   }
 });
 
-test('a terminal that lets in nobody without a certificate is shown that of the till', async (t) => {
+test('a terminal that requires client certificates accepts that of the point of sale', async (t) => {
   const { ca, server, device: own } = await testCertificates();
   const poi = testPoi(tsn);
   const listener = await openLocalListener({
@@ -133,7 +133,7 @@ test('a terminal that lets in nobody without a certificate is shown that of the 
   assert.equal(poi.ran.length, 2);
 });
 
-test('what was paid is told as paid though the connector goes away before the end', async () => {
+test('a paid sale is reported as paid although the connector ends before the response', async () => {
   const connector = await testConnector();
   const poi = testPoi(tsn);
   connector.terminal = (text, say) =>

@@ -19,7 +19,7 @@ type Fetch = (address: string, options: object) => Promise<Response>;
 const redirectUri = 'https://shop.example/callback';
 const isShop = ({ hostname }: URL) => hostname === 'shop.example';
 
-describe('client libraries in production', { timeout: 300_000 }, () => {
+describe('OAuth client libraries in production', { timeout: 300_000 }, () => {
   const platforms = createPlatforms();
   let production: Production;
   let user: User;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openTimers } from './open-timers.ts';
 
-test('names what keeps a process alive, and nothing else', () => {
+test('only handles that keep a process alive are listed', () => {
   const kept = setInterval(function ofThisTest() {}, 61_234);
   const free = setTimeout(() => {}, 61_235).unref();
   const over = setTimeout(() => {}, 61_236);

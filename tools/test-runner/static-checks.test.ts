@@ -78,7 +78,7 @@ function gateNamed(name: string): (typeof staticChecks)[number] {
   return gate;
 }
 
-test('the gates pass a house without faults', async () => {
+test('the static checks pass a repository without faults', async () => {
   built.write(clean);
   for (const name of ['biome', 'types', 'promises', 'knip']) {
     const result = await runStaticCheck(gateNamed(name), built.folder, 2);
@@ -87,7 +87,7 @@ test('the gates pass a house without faults', async () => {
 });
 
 for (const { gate, says, text } of planted) {
-  test(`${gate} catches a planted fault: ${says.source}`, async () => {
+  test(`${gate} finds a planted fault: ${says.source}`, async () => {
     built.write(text);
     const result = await runStaticCheck(gateNamed(gate), built.folder, 2);
     assert.equal(result.ok, false);
@@ -95,7 +95,7 @@ for (const { gate, says, text } of planted) {
   });
 }
 
-test('a gate that saw too few files fails, whatever its exit code', async () => {
+test('a check that read too few files fails, whatever its exit code', async () => {
   built.write(clean);
   for (const name of ['biome', 'types', 'promises']) {
     const result = await runStaticCheck(gateNamed(name), built.folder, 1000);

@@ -71,7 +71,7 @@ const sell = (setup: TestOrganization, merchant: TestMerchant = setup.merchant) 
     body: keyedSale(),
   });
 
-describe('an acquirer that wants to see a certificate', () => {
+describe('client certificates of acquirer links', () => {
   let ours: MadeCertificate;
   let renewed: MadeCertificate;
 
@@ -93,7 +93,7 @@ describe('an acquirer that wants to see a certificate', () => {
     ...defined({ clientCertificate }),
   });
 
-  test('is shown it by a link of ISO 8583, and the next one once it is renewed', async (t) => {
+  test('an ISO 8583 link sends its client certificate, and the renewed one at the next connection', async (t) => {
     const { host } = await testPlatform();
     const server = await guarded(t, host.port);
     const name = await placed(ours, server);
@@ -116,7 +116,7 @@ describe('an acquirer that wants to see a certificate', () => {
     await assertAgreement(setup);
   });
 
-  test('lets nobody in without, or with another one, or is not believed itself', async (t) => {
+  test('a missing or unknown client certificate and an untrusted host certificate prevent the connection', async (t) => {
     const { host } = await testPlatform();
     const server = await guarded(t, host.port);
     const another = await startClientCertificateServer(host.port, ours);
@@ -145,7 +145,7 @@ describe('an acquirer that wants to see a certificate', () => {
     );
   });
 
-  test('is shown it by a link of HTTP, with every call', async (t) => {
+  test('an HTTP link sends its client certificate with every call', async (t) => {
     const setup = await createTestOrganization();
     const ledgerDir = mkdtempSync(join(tmpdir(), 'guarded-acquirer-'));
     const body = { name: 'guarded', adapter: 'HttpJson', institutionId: '100001' };
@@ -197,7 +197,7 @@ describe('an acquirer that wants to see a certificate', () => {
   });
 });
 
-test('the conformance run shows a certificate as well', async (t) => {
+test('the conformance run sends a client certificate too', async (t) => {
   const clientCertificate = await makeCertificate('the one who checks');
   const setup = await createTestOrganization();
   const line = await signedInCommandLine(setup);
@@ -256,7 +256,7 @@ test('the conformance run shows a certificate as well', async (t) => {
   }
 });
 
-describe('a link whose settings cannot be used', () => {
+describe('links with unusable settings', () => {
   const body = { name: 'new', host: 'acquirer.example', port: 8583, institutionId: '1' };
   let setup: TestOrganization;
 
@@ -264,7 +264,7 @@ describe('a link whose settings cannot be used', () => {
     setup = await createTestOrganization();
   });
 
-  test('is refused at once, by the member', async () => {
+  test('an enabled link with unusable settings is refused with the pointer of the member', async () => {
     for (const [members, pointer] of [
       [{ clientCertificate: 'never-placed' }, '/clientCertificate'],
       [{ clientCertificate: 'x', host: '127.0.0.1', tls: false }, '/clientCertificate'],
@@ -282,7 +282,7 @@ describe('a link whose settings cannot be used', () => {
     assert.equal(problem.errors.length, 2);
   });
 
-  test('may wait for them while it is disabled, and is looked at when it is enabled', async () => {
+  test('a disabled link is stored without these checks; the checks run when it is enabled', async () => {
     const later = { ...body, name: 'later', macKey: { keyRef: 'not-yet' } };
     const made = await sendRequest(setup, 'POST', links, { ...later, status: 'Disabled' });
     assert.equal(made.status, 201, made.text);
@@ -292,7 +292,7 @@ describe('a link whose settings cannot be used', () => {
     assert.equal((await sendRequest(setup, 'DELETE', path)).status, 204);
   });
 
-  test('says so by its state where it became so later, and can still be renamed', async () => {
+  test('a link whose settings become unusable reports the fault in its state and can be renamed', async () => {
     const { acquirerLinks } = setup.platform.provisioning;
     const scope = { organizationId: setup.organizationId };
     // A stored link whose keys were changed in the HSM afterwards.

@@ -113,11 +113,11 @@ async function abandonedRequests(t: TestContext, how: { tls: boolean; mayLieUnre
   return { taken: receivedMessages, heard: await host.readAll() };
 }
 
-describe('a host that reads again later', () => {
+describe('a host that pauses reading', () => {
   for (const tls of [false, true]) {
     const over = tls ? 'TLS' : 'TCP';
 
-    test(`over ${over} does not hear what was given up`, async (t) => {
+    test(`over ${over}, the host does not receive requests that the platform gave up`, async (t) => {
       const { taken: receivedMessages, heard: receivedTypes } = await abandonedRequests(t, {
         tls,
         mayLieUnread: true,
@@ -130,7 +130,7 @@ describe('a host that reads again later', () => {
       assert.ok(!receivedTypes.includes(last));
     });
 
-    test(`over ${over} hears the rest where all before was answered`, async (t) => {
+    test(`over ${over}, the host receives the remaining requests after it answered the earlier ones`, async (t) => {
       const { taken: receivedMessages, heard: receivedTypes } = await abandonedRequests(t, {
         tls,
         mayLieUnread: false,
@@ -140,7 +140,7 @@ describe('a host that reads again later', () => {
   }
 });
 
-test('a certificate that cannot be used is told at once, and brings nothing down when the host answers', async (t) => {
+test('an invalid certificate is reported at once, and the process survives the response of the host', async (t) => {
   const certificate = await makeCertificate('acquirer');
   const host = await startDeafHost(t, certificate);
   const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';

@@ -177,7 +177,7 @@ describe('every dialect', { concurrency: 4 }, () => {
         await finalCaptureOfRemoteOrder(setup, orderChannel);
     });
 
-    test(`${table.name}: a day at the acquirer`, async (t) => {
+    test(`${table.name}: sales, captures, refunds and cancels agree with the host`, async (t) => {
       await sellRefundAndCapture(await createOrganizationOnHost(t, table));
     });
   }
@@ -192,13 +192,13 @@ describe('every dialect', { concurrency: 4 }, () => {
     return { ...table, responseCodes: { ...responseCodes, financial } };
   };
 
-  test('a host of 1993 that approves with 007, and parts with 006: a day at the acquirer', async (t) => {
+  test('a 1993 host with approval codes 007 and 006 agrees with the platform', async (t) => {
     await sellRefundAndCapture(
       await createOrganizationOnHost(t, dialectThatApproves('007', '006')),
     );
   });
 
-  test('a host of 1993 that approves with a code of its own has sold, and gives back once', async (t) => {
+  test('a 1993 host with an approval code of its own approves a sale and one refund', async (t) => {
     const setup = await createOrganizationOnHost(t, dialectThatApproves('071', '006'));
     const sold = (await sell(setup, { amount: 5000 })).body;
     assert.deepEqual([sold.state, sold.response.code], ['Captured', '071']);
@@ -208,7 +208,7 @@ describe('every dialect', { concurrency: 4 }, () => {
     assert.deepEqual([totals?.captured, totals?.refunded], [5000, 1200]);
   });
 
-  test('messages with authentication: a day at the acquirer', async (t) => {
+  test('messages with a MAC: sales, captures, refunds and cancels agree with the host', async (t) => {
     const { settings } = await testPlatform();
     const key = { algorithm: 'Tdes', key: demoKeys(settings.dataDir).key('demo-mac') } as const;
     const table = await ownTable('coded-1993', 'iso1993-ascii', { mac: mac('Iso9797Alg3') });
@@ -216,7 +216,7 @@ describe('every dialect', { concurrency: 4 }, () => {
     await sellRefundAndCapture(await createOrganizationOnHost(t, table, keys));
   });
 
-  test('an unknown dialect is refused with the names of those that are known', async () => {
+  test('an unknown dialect is refused, and the error lists the known dialects', async () => {
     const setup = await createTestOrganization();
     const link = { name: 'north', host: '127.0.0.1', port: 1, tls: false, institutionId: '1' };
     const refused = await setup.client.call('POST', '/provisioning/v2/acquirer-links', {
@@ -236,10 +236,10 @@ describe('every dialect', { concurrency: 4 }, () => {
   });
 });
 
-describe('a PIN of format 4', () => {
+describe('PIN blocks of format 4', () => {
   const pan = '5413330089010012';
 
-  test('goes to a host whose table has room for it, and to no other', async (t) => {
+  test('a format 4 PIN block is sent only to hosts whose dialect has a field for it', async (t) => {
     const { settings } = await testPlatform();
     const zonePin = {
       algorithm: 'Aes',
@@ -268,10 +268,10 @@ describe('a PIN of format 4', () => {
   });
 });
 
-describe('keys that the acquirer sends', () => {
+describe('keys that the host sends', () => {
   const pan = '5413330089010012';
 
-  test('are asked for, checked, kept, used for PINs and authentication, and changed', async (t) => {
+  test('keys are requested, verified, stored, used for PINs and MACs, and replaced', async (t) => {
     const { settings } = await testPlatform();
     const database = await testDatabase();
     const master = demoKeys(settings.dataDir).key('demo-zmk-aes');

@@ -109,8 +109,8 @@ function assertRepeats(messages: readonly Message[], first: string, count: numbe
   });
 }
 
-describe('a host that fails', { concurrency: 8 }, () => {
-  test('no answer: not approved, the reversal durable before the till is told', async (t) => {
+describe('faults of the host', { concurrency: 8 }, () => {
+  test('no response: the sale is not approved, and its reversal is stored before the merchant gets the response', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const answer = await sell(setup, { amount: 9091, instrument: card(silentCard) });
     assertNotApproved(answer);
@@ -143,7 +143,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     await assertAgreement(setup);
   });
 
-  test('a late approval is told as an event and changes nothing', async () => {
+  test('a late approval is published as an event and changes nothing', async () => {
     const setup = await createTestOrganization();
     const answer = await sell(setup, { amount: 9092 });
     assertNotApproved(answer);
@@ -165,7 +165,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     await assertAgreement(setup);
   });
 
-  test('a link that is cut comes back by itself, and the sale is reversed', async (t) => {
+  test('a broken link reconnects, and the sale is reversed', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     await setup.tap.stopListening();
     const answer = await sell(setup, { amount: 9093 });
@@ -181,7 +181,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     await assertAgreement(setup);
   });
 
-  test('a garbled answer is no answer', async () => {
+  test('an unreadable response counts as no response', async () => {
     const setup = await createTestOrganization();
     const answer = await sell(setup, { amount: 9095, captureMode: 'Deferred' });
     assertNotApproved(answer);
@@ -191,7 +191,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     await assertAgreement(setup);
   });
 
-  test('two answers are one', async () => {
+  test('a duplicate response changes nothing', async () => {
     const setup = await createTestOrganization();
     const { body, text } = await sell(setup, { amount: 9094 });
     assert.equal(body.state, 'Captured', text);
@@ -202,14 +202,14 @@ describe('a host that fails', { concurrency: 8 }, () => {
     await assertAgreement(setup);
   });
 
-  test('a slow answer is waited for', async () => {
+  test('a slow response within the timeout approves the sale', async () => {
     const setup = await createTestOrganization();
     const { body, text } = await sell(setup, { amount: 9098 });
     assert.equal(body.state, 'Captured', text);
     await assertAgreement(setup);
   });
 
-  test('a reversal that is refused is repeated until it is taken', async (t) => {
+  test('a declined reversal is repeated until the host accepts it', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const answer = await sell(setup, { amount: 9091, instrument: card(refusingCard) });
     assertNotApproved(answer);
@@ -220,7 +220,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     await assertAgreement(setup);
   });
 
-  test('a void that is refused is a decline, and one without an answer is repeated', async (t) => {
+  test('a declined void is a decline, and a void without a response is repeated', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const functional = { cancelReason: 'Functional' };
     const refused = await sell(setup, { captureMode: 'Deferred', instrument: card(refusingCard) });
@@ -249,7 +249,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     ['capture', '0220', 'captured'],
     ['refund', '0200', 'refunded'],
   ] as const) {
-    test(`a ${verb} without an answer is pending, and repeated to one effect`, async (t) => {
+    test(`a ${verb} without a response is pending, and its repeats have one effect`, async (t) => {
       const setup = await createOrganizationBehindRelay(t);
       const captureMode = verb === 'capture' ? 'Deferred' : 'Immediate';
       const { body: sold } = await sell(setup, { amount: 50_000, captureMode });
@@ -321,7 +321,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     await assertAgreement(setup);
   });
 
-  test('a till that gives up reverses by its own identifier, while the sale still runs', async (t) => {
+  test('a client can reverse a sale by its own identifier while the sale is in progress', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     setup.tap.holdResponses();
     const clientTransactionId = randomUUID();
@@ -359,7 +359,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     await assertAgreement(setup);
   });
 
-  test('a till whose connection breaks asks again and gets the same answer', async (t) => {
+  test('a repeated request after a broken connection gets the same response', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     setup.tap.holdResponses();
     const sale = keyedSale();
@@ -383,7 +383,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     await assertAgreement(setup);
   });
 
-  test('an acquirer that is down: nothing is stored, and the identifier works once it is back', async (t) => {
+  test('an unavailable acquirer: no row is stored, and the identifier can be used later', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const heldSale = (await sell(setup, { captureMode: 'Deferred' })).body;
     const unanswered = keyedSale({ amount: 9091 });
@@ -420,7 +420,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
     await assertAgreement(setup);
   });
 
-  test('a reversal that is asked for while the acquirer is down waits for it', async (t) => {
+  test('a reversal that is requested while the acquirer is unavailable is sent later', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const { body: heldSale } = await sell(setup, { captureMode: 'Deferred' });
     await setup.tap.close();
@@ -445,7 +445,7 @@ describe('a host that fails', { concurrency: 8 }, () => {
   });
 });
 
-describe('what a process leaves that is no more', { concurrency: 4 }, () => {
+describe('work of an ended process', { concurrency: 4 }, () => {
   const longAgo = () => new Date(Date.now() - 10 * testTimeoutMs - 60_000).toISOString();
 
   /** Deletes the last events, as if their commit had not happened. */
@@ -477,7 +477,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
   }
 
   for (const captureMode of ['Immediate', 'Deferred']) {
-    test(`a sale that was sent and never ended is reversed (${captureMode})`, async () => {
+    test(`a sale that was sent and did not end is reversed (${captureMode})`, async () => {
       const setup = await createTestOrganization();
       const sale = keyedSale({ captureMode });
       const { body: sold } = await call(setup, 'POST', '/process', sale);
@@ -493,7 +493,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
     });
   }
 
-  test('a sale that was never ended is reversed while it is asked for again', async () => {
+  test('a sale that did not end is reversed while the client repeats it', async () => {
     const setup = await createTestOrganization();
     const sale = keyedSale();
     const { body: sold } = await call(setup, 'POST', '/process', sale);
@@ -508,7 +508,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
-  test('a sale that was never sent is reversed, though the host does not know it', async () => {
+  test('a sale that was not sent is reversed, although the host does not know it', async () => {
     const setup = await createTestOrganization();
     const { body: sold } = await sell(setup, {});
     const database = await testDatabase();
@@ -534,7 +534,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
-  test('an operation that was sent and never ended is repeated to one effect', async () => {
+  test('an operation that was sent and did not end is repeated with one effect', async () => {
     const setup = await createTestOrganization();
     const { body: sold } = await sell(setup, { captureMode: 'Deferred' });
     const id = sold.transactionId;

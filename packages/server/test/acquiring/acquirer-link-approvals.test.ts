@@ -101,7 +101,7 @@ describe('acquirer links in production', () => {
     return answer.body.acquirerLinkId;
   };
 
-  test('a host that is or leads to a private address is refused at creation and at a change', async () => {
+  test('a host that is or resolves to a private address is refused at creation and at changes', async () => {
     const acquirerLinkId = await made({ name: 'moves' });
     for (const host of ['127.0.0.1', 'localhost', '169.254.169.254', '::1', '127.1', privateName]) {
       const created = await create({ name: host, host });
@@ -112,7 +112,7 @@ describe('acquirer links in production', () => {
     assert.equal((await read(acquirerLinkId)).host, 'acquirer.example');
   });
 
-  test('a link of a tenant is not opened until the operator approves it', async () => {
+  test('a link of a tenant opens only after the operator approved it', async () => {
     const acquirerLinkId = await made({ name: 'waits' });
     assert.equal((await read(acquirerLinkId)).approval, 'PendingApproval');
     assert.equal(await isOpened(acquirerLinkId), false);
@@ -138,7 +138,7 @@ describe('acquirer links in production', () => {
     );
   });
 
-  test('a tenant can neither read pending links nor approve its own, in any way', async () => {
+  test('a tenant can neither list pending links nor approve its own link', async () => {
     const acquirerLinkId = await made({ name: 'own' });
     const address = { host: 'acquirer.example', port: 8583 };
     const listed = await scene.api(approvals, { token: tenant.token });
@@ -152,7 +152,7 @@ describe('acquirer links in production', () => {
     assert.equal((await read(acquirerLinkId)).approval, 'PendingApproval');
   });
 
-  test('another host or port needs another approval, another name does not', async () => {
+  test('a changed host or port needs a new approval, a changed name does not', async () => {
     const acquirerLinkId = await made({ name: 'approved' });
     const first = { host: 'acquirer.example', port: 8583 };
     assert.equal((await approve(acquirerLinkId, first)).status, 200);
@@ -168,7 +168,7 @@ describe('acquirer links in production', () => {
     }
   });
 
-  test('another adapter needs another approval, in both directions', async () => {
+  test('a changed adapter needs a new approval, in both directions', async () => {
     const acquirerLinkId = await made({ name: 'speaks both' });
     const address = { host: 'acquirer.example', port: 8583 };
     assert.equal((await approve(acquirerLinkId, address)).status, 200);
@@ -185,13 +185,13 @@ describe('acquirer links in production', () => {
     assert.equal(same.body.approval, 'Approved');
   });
 
-  test('a link of the operator is approved at once', async () => {
+  test('a link of the operator is approved at creation', async () => {
     const answer = await create({ name: 'own of the operator' }, operator.token);
     assert.deepEqual([answer.status, answer.body.approval], [201, 'Approved']);
     assert.equal(await isOpened(answer.body.acquirerLinkId), true);
   });
 
-  test('an unknown link and a wrong body approve nothing', async () => {
+  test('an unknown link or an invalid body approves nothing', async () => {
     const address = { host: 'acquirer.example', port: 8583 };
     for (const id of [systemIds.uuid(), 'none', "' OR true --"]) {
       assert.equal((await approve(encodeURIComponent(id), address)).status, 404, id);
@@ -208,7 +208,7 @@ describe('acquirer links in production', () => {
     assert.equal((await read(acquirerLinkId)).approval, 'PendingApproval');
   });
 
-  test('onb.approve approves no link outside the organisation of the platform', async () => {
+  test('onb.approve approves no link of an organisation that the platform does not own', async () => {
     const acquirerLinkId = await made({ name: 'with the permission' });
     const { database, clock, identity } = scene;
     const records = createLinkApprovals({

@@ -173,7 +173,7 @@ const originalsOf = (setup: TestOrganization) =>
     .ledger()
     .originals.filter(({ merchant }) => merchant === setup.merchant.merchantNumber);
 
-describe('an acquirer link', { concurrency: 4 }, () => {
+describe('acquirer links', { concurrency: 4 }, () => {
   const framings: Readonly<Record<string, HostTable['framing']>> = {
     'two bytes': { length: 'binary2' },
     'two bytes that count themselves': { length: 'binary2', inclusive: true },
@@ -198,7 +198,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     });
   }
 
-  test('1: over TLS, and beyond this machine never without', async (t) => {
+  test('1: a link uses TLS, and only loopback is possible without TLS', async (t) => {
     const { settings } = await testPlatform();
     const { cert, key, caFile } = await ensureListenerCertificate({ settings, clock: systemClock });
     const host = await scripted(t);
@@ -220,7 +220,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     await assert.rejects(createLink(t, { port: 8583, host: '192.0.2.1' }), /requires TLS/);
   });
 
-  test('2: nothing but a sign-on before its answer; an echo while idle; two missed are a loss', async (t) => {
+  test('2: the link sends only a sign-on before its response, echoes while idle, and disconnects after two missing responses', async (t) => {
     const host = await scripted(t);
     host.script(() => {});
     const link = openHostLink({
@@ -251,7 +251,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.deepEqual(defaultReconnectDelaysMs, [1000, 2000, 5000, 10_000, 30_000, 60_000]);
   });
 
-  test('3: answers find their questions in any order, and none is asked twice at a time', async (t) => {
+  test('3: responses are matched to requests in any order, and a STAN is used once at a time', async (t) => {
     const host = await scripted(t);
     const { connection } = await createLink(t, { port: host.port });
     const heldMessages: ReceivedMessage[] = [];
@@ -268,7 +268,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     host.script(approve);
   });
 
-  test('4: the intent is durable before it is sent, the reversal together with the time-out', async (t) => {
+  test('4: the sale is stored before it is sent, and its reversal together with the timeout', async (t) => {
     const host = await scripted(t);
     const setup = await createTestOrganization({}, { acquirerPort: host.port });
     const database = await testDatabase();
@@ -299,7 +299,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     await inState(setup, body.transactionId, 'Reversed');
   });
 
-  test('5: stored and forwarded in order, repeated until taken, with an alarm that can be seen', async (t) => {
+  test('5: advices are stored, sent in order and repeated until accepted; a stuck queue raises an alarm', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const first = await sell(setup, { amount: 9091, instrument: card(silentCard) });
     await until(() => (advices(setup).length > 0 ? true : undefined), 'the first reversal');
@@ -350,7 +350,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
-  test('6: a late approval is noted and changes nothing: the reversal stands', async () => {
+  test('6: a late approval is recorded and changes nothing; the reversal remains', async () => {
     const setup = await createTestOrganization();
     const { body } = await sell(setup, { amount: 9092 });
     assert.deepEqual([body.state, body.approved], ['Reversing', false]);
@@ -367,7 +367,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
-  test('7: the reversal of a decline is harmless, and a second one has no second effect', async (t) => {
+  test('7: a reversal of a declined sale has no effect, and a second reversal has no second effect', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const declined = await sell(setup, { amount: 9051 });
     assert.equal(declined.body.state, 'Declined');
@@ -390,7 +390,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.deepEqual([totals?.reversed, totals?.reversals], [9091, 1]);
   });
 
-  test('8: the same request is one at the host, another under its identifier is refused', async (t) => {
+  test('8: a repeated request reaches the host once, and a different request with its identifier is refused', async (t) => {
     const setup = await createOrganizationBehindRelay(t);
     const request = keyedSale();
     const first = await call(setup, 'POST', `${base}/process`, request);
@@ -408,7 +408,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.equal(new Set(names).size, 2);
   });
 
-  test('9: “duplicate” is no decline: what the host did before is taken back', async (t) => {
+  test('9: the response “duplicate” is not a decline: the earlier effect at the host is reversed', async (t) => {
     const host = await scripted(t);
     const setup = await createTestOrganization({}, { acquirerPort: host.port });
     host.script((received) => {
@@ -423,7 +423,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.equal(host.receivedTypes().filter((each) => each === '0420').length, 1);
   });
 
-  test('10: what has not left a lost connection goes over another, what may have left is unknown', async (t) => {
+  test('10: an unsent request of a lost connection is sent over another one; a sent request is unknown', async (t) => {
     const host = await scripted(t);
     const link = openHostLink({
       addressGuard,
@@ -469,7 +469,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.equal(heard.length, answered);
   });
 
-  test('11: an answer that does not echo the question is none; a part only where it may be', async (t) => {
+  test('11: a response with other echo fields is ignored; a partial approval needs the contract', async (t) => {
     const host = await scripted(t);
     const { connection: patient } = await createLink(t, { port: host.port });
     const { connection: hasty } = await createLink(t, { port: host.port, timeoutMs: 1000 });
@@ -506,7 +506,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
-  test('12: available with one connection that is signed on, offline is advised without', async (t) => {
+  test('12: one signed-on connection makes the link available; without one, offline is advised', async (t) => {
     const relay = await startAcquirerRelay((await testPlatform()).host.port);
     const setup = await createTestOrganization(
       {},
@@ -527,7 +527,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     await until(async () => (await available()).available, 'the link to be back');
   });
 
-  test('13: the log has no card, whatever goes wrong', async (t) => {
+  test('13: the log contains no card data after any fault', async (t) => {
     const lines: string[] = [];
     const log = createLog(
       { logLevel: 'trace', instanceName: 'test' },

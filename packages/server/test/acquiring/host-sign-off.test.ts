@@ -17,7 +17,7 @@ import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
 
-test('a host that signs off is passed over until it takes us in again', async (t) => {
+test('a host that signed off gets no requests until it signs on again', async (t) => {
   const host = await startScriptedHost();
   t.after(host.stop);
   const setup = await createTestOrganization({}, { acquirerPort: host.port });

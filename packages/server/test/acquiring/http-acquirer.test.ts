@@ -19,7 +19,7 @@ import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
 
-describe('an acquirer that speaks HTTP', () => {
+describe('HTTP acquirers', () => {
   let setup: TestOrganization;
   let acquirer: AttachedAcquirer;
   let merchant: TestMerchant;
@@ -45,7 +45,7 @@ describe('an acquirer that speaks HTTP', () => {
     return { captured, refunded, openHolds };
   };
 
-  test('a sale, a hold in parts, a refund and a cancel: both ledgers agree', async () => {
+  test('a sale, partial captures, a refund and a cancel: both ledgers agree', async () => {
     const before = totals();
     const sale = await sell({ amount: 2000 });
     assert.equal(sale.body.state, 'Captured', sale.text);
@@ -81,13 +81,13 @@ describe('an acquirer that speaks HTTP', () => {
     assert.deepEqual([captured - before.captured, openHolds], [2 * 425, before.openHolds]);
   });
 
-  test('a decline is shown with its code', async () => {
+  test('a decline contains the response code', async () => {
     const { body } = await sell({ amount: 9051 });
     assert.equal(body.state, 'Declined');
     assert.equal(body.response.code, '51');
   });
 
-  test('an offline sale is told until it is answered, an unconfirmed one goes back whole', async () => {
+  test('an offline sale is repeated until the acquirer answers; an unconfirmed sale is reversed in full', async () => {
     const before = totals();
     const offlineData = {
       authorizedAt: new Date(Date.now() - 60_000).toISOString(),
@@ -109,7 +109,7 @@ describe('an acquirer that speaks HTTP', () => {
     assert.equal(totals().captured - before.captured, 9091);
   });
 
-  test('no answer: reversing at once, reversed in the end, and nothing is held', async () => {
+  test('no response: the sale is Reversing at once, Reversed later, and the host holds nothing', async () => {
     const before = totals();
     const { body, text } = await sell({ amount: 9091 });
     assert.equal(body.state, 'Reversing', text);
@@ -118,7 +118,7 @@ describe('an acquirer that speaks HTTP', () => {
     assert.deepEqual(totals(), before);
   });
 
-  test('an approval that comes late is recorded, and the sale stays reversed', async () => {
+  test('a late approval is recorded, and the sale remains reversed', async () => {
     const before = totals();
     const { body } = await sell({ amount: 9092 });
     assert.equal(body.state, 'Reversing');
@@ -135,12 +135,12 @@ describe('an acquirer that speaks HTTP', () => {
     assert.deepEqual(totals(), before);
   });
 
-  test('where the connection breaks, an enquiry saves the sale', async () => {
+  test('after a broken connection, an enquiry finds the approval of the sale', async () => {
     const { body, text } = await sell({ amount: 9093 });
     assert.equal(body.state, 'Captured', text);
   });
 
-  test('a capture without an answer stays pending and is repeated once', async () => {
+  test('a capture without a response stays pending and is repeated once', async () => {
     const before = totals();
     const heldSale = await sell({ amount: 19_091, captureMode: 'Deferred' });
     assert.equal(heldSale.body.state, 'Reversing', 'the amount asks for silence');
@@ -153,7 +153,7 @@ describe('an acquirer that speaks HTTP', () => {
     assert.equal(totals().captured - before.captured, 19_091);
   });
 
-  test('the link shows the keys of the platform, and takes its own members alone', async () => {
+  test('the link returns the public keys of the platform and accepts only members of its adapter', async () => {
     const path = `/provisioning/v2/acquirer-links/${acquirer.linkId}`;
     const token = setup.acquirerToken;
     const { body: link } = await setup.client.call('GET', path, { token });

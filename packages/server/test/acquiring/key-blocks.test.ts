@@ -112,7 +112,7 @@ async function linked(t: TestContext) {
 
 const head = `PT01${keyTableEntry('zpk-other', '').checkValue}`;
 
-test('a key block that a host sends is taken in by AWS, and PINs go out under its key', async (t) => {
+test('a key block from a host is imported into AWS, and PINs are encrypted under its key', async (t) => {
   const { stub, hsm, ring, give: sendKeyBlock } = await linked(t);
   assert.equal(await sendKeyBlock(head + tr31KeyBlock('zpk-other')), '00');
   const zone = ring.getPinKey();
@@ -129,7 +129,7 @@ test('a key block that a host sends is taken in by AWS, and PINs go out under it
   assert.equal(decryptPin(pinBlock, 'zpk-other', 'ISO0'), '1234');
 });
 
-test('a key block out of shape is refused before the module is asked', async (t) => {
+test('a malformed key block is refused before a call to AWS', async (t) => {
   const { stub, ring, give: sendKeyBlock } = await linked(t);
   const block = tr31KeyBlock('zpk-other');
   const wrong = {

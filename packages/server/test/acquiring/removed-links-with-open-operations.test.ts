@@ -34,7 +34,7 @@ async function availableLinks(setup: TestOrganization): Promise<unknown[]> {
   return (await Promise.all(answers)).map(({ body }) => body);
 }
 
-test('a link that is disabled, then removed, stays until its reversal is answered', async (t) => {
+test('a disabled and removed link stays open until its reversal has a response', async (t) => {
   const relay = await startAcquirerRelay((await testPlatform()).host.port);
   t.after(relay.close);
   const setup = await createTestOrganization({}, { acquirerPort: relay.port });

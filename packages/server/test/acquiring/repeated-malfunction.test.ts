@@ -47,8 +47,8 @@ const operationIn = (setup: TestOrganization, id: string, status: string) =>
 /** The numbers by which the host recognises a repeated message. */
 const numbersOf = ({ fields }: Message) => [fields[11], fields[37], fields[41]].join(' ');
 
-describe('a host that is out of order', { concurrency: 4 }, () => {
-  test('at the repeat of a refund gives nobody the amount a second time', async (t) => {
+describe('responses “system malfunction” to repeated messages', { concurrency: 4 }, () => {
+  test('a malfunction at a repeated refund does not free the amount for a second refund', async (t) => {
     const { on: setup, scriptedHost } = await scripted(t);
     const { body: sold } = await call(setup, '/process', keyedSale({ amount: 1000 }));
     assert.equal(sold.state, 'Captured');
@@ -81,7 +81,7 @@ describe('a host that is out of order', { concurrency: 4 }, () => {
     assert.deepEqual([...new Set(refunds.slice(1).map(({ mti }) => mti))], ['0201']);
   });
 
-  test('at the first message of a capture declines it, but for an issuer who was too late, and for what nobody knows', async (t) => {
+  test('a malfunction at the first capture message declines it, except for “issuer too late” and unknown codes', async (t) => {
     const { on: setup, scriptedHost } = await scripted(t);
     const sale = keyedSale({ amount: 1000, captureMode: 'Deferred' });
     const { body: heldSale } = await call(setup, '/process', sale);
@@ -107,7 +107,7 @@ describe('a host that is out of order', { concurrency: 4 }, () => {
   });
 });
 
-test('a reversal whose numbers the host has had goes on under others, and takes back once', async (t) => {
+test('a reversal with reference numbers that the host knows is sent with new numbers and has one effect', async (t) => {
   const { on: setup, scriptedHost } = await scripted(t);
   const reversals: Message[] = [];
   scriptedHost.script((received) => {
@@ -129,7 +129,7 @@ test('a reversal whose numbers the host has had goes on under others, and takes 
   assert.equal(new Set(reversals.map(({ fields }) => fields[90])).size, 1, 'of one sale');
 });
 
-test('a sale that its issuer may book yet is not approved, and is taken back', async (t) => {
+test('a sale that the issuer may book later is not approved, and is reversed', async (t) => {
   const { on: setup, scriptedHost } = await scripted(t);
   // Code 16 approves and asks to update the magnetic stripe; no host table here contains it.
   const reasons = { '68': 'Timeout', '09': 'ProcessingError', '16': 'GenericDecline' };
@@ -153,7 +153,7 @@ test('a sale that its issuer may book yet is not approved, and is taken back', a
   }
 });
 
-test('a sale that its issuer books behind its reversal is taken back once more', async (t) => {
+test('a sale that the issuer books after its reversal is reversed once more', async (t) => {
   const { on: setup, scriptedHost } = await scripted(t);
   const reversals: Message[] = [];
   const sales: ReceivedMessage[] = [];

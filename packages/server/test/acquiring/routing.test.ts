@@ -19,7 +19,7 @@ import { until } from '../support/wait-for-result.ts';
 const base = '/payment/v1/transactions';
 const amexCard = { card: { number: '371449635398431', expiryMonth: 12, expiryYear: 2030 } };
 
-describe('the routes of a merchant', () => {
+describe('routing rules of a merchant', () => {
   let setup: TestOrganization;
 
   before(async () => {
@@ -74,7 +74,7 @@ describe('the routes of a merchant', () => {
     return { bank, shop: merchant, contract };
   }
 
-  test('rules by scheme, currency and amount say who is asked', async () => {
+  test('rules by scheme, currency and amount select the acquirer', async () => {
     const { shop: merchant, contract } = await shopWithBank('rules', {
       routing: [
         { schemes: ['Amex'] },
@@ -94,13 +94,13 @@ describe('the routes of a merchant', () => {
     assert.equal(await acquirerOfSale({ amount: 60_001 }), 'host');
   });
 
-  test('a merchant whose rules take no such sale is told so, and nothing is stored', async () => {
+  test('a sale that matches no rule is refused, and no row is stored', async () => {
     const merchant = await setup.createMerchant({ routing: [{ schemes: ['Amex'] }] });
     assertProblem(await sell(merchant), { code: 'no_acquirer_for_merchant' });
     assert.equal((await sell(merchant, { instrument: amexCard })).body.state, 'Captured');
   });
 
-  test('wrong rules are refused with their place', async () => {
+  test('invalid rules are refused with their pointer', async () => {
     const path = `/provisioning/v2/merchants/${setup.merchant.merchantId}/acquirer-contracts/${setup.merchant.contractId}`;
     const token = setup.acquirerToken;
     const { body: contract } = await setup.client.call('GET', path, { token });
@@ -125,7 +125,7 @@ describe('the routes of a merchant', () => {
     });
   });
 
-  test('a contract that does not take the sale is left out, whatever its weight', async () => {
+  test('a contract that does not accept the sale is skipped, whatever its weight', async () => {
     const terms = { captureModes: ['Deferred'], routing: [{}] };
     const { shop: merchant, contract } = await shopWithBank('modes', terms);
     const immediate = await sell(merchant, { captureMode: 'Immediate' });
@@ -134,7 +134,7 @@ describe('the routes of a merchant', () => {
     assert.equal(merchantOf(deferred.body), contract.acquirerMerchantId, deferred.text);
   });
 
-  test('a link that is away is passed over before anything is stored for it', async () => {
+  test('an unavailable link is skipped before a row is stored for it', async () => {
     const { bank, shop: merchant } = await shopWithBank('passed');
     await bank.stop();
     // The first sale detects the failure; after it the link is unavailable.
@@ -150,7 +150,7 @@ describe('the routes of a merchant', () => {
     assert.equal(body.links.length, 2);
   });
 
-  test('where nothing was sent the next one is asked, and all that follows goes the same way', async () => {
+  test('if no message was sent, the next acquirer gets the sale and all later operations', async () => {
     const { bank, shop, contract } = await shopWithBank('failing');
     assert.equal(merchantOf((await sell(shop)).body), contract.acquirerMerchantId);
     await bank.stop();
@@ -182,7 +182,7 @@ describe('the routes of a merchant', () => {
     assert.equal(book?.contractId, shop.contractId);
   });
 
-  test('where the acquirer may have heard of it, nobody else is asked', async () => {
+  test('if the acquirer may have received the sale, no other acquirer gets it', async () => {
     const { bank, shop } = await shopWithBank('silent');
     // This goes first, because a missing response makes the link check the acquirer.
     bank.server.setReady(false);
@@ -198,7 +198,7 @@ describe('the routes of a merchant', () => {
     assert.equal(totals, undefined);
   });
 
-  test('what the second acquirer leaves unanswered is reversed there, and nowhere else', async () => {
+  test('a sale without a response of the second acquirer is reversed there and nowhere else', async () => {
     const { bank, shop } = await shopWithBank('second');
     await sell(shop);
     const before = bank.server.ledger().entries;
@@ -217,7 +217,7 @@ describe('the routes of a merchant', () => {
     assert.equal(bank.server.ledger().entries, before);
   });
 
-  test('replayed, a rerouted sale has the same answer', async () => {
+  test('a replay of a rerouted sale has the same response', async () => {
     const { bank, shop: merchant } = await shopWithBank('replayed');
     await sell(merchant);
     await bank.stop();
@@ -230,7 +230,7 @@ describe('the routes of a merchant', () => {
     assert.equal(again.headers['idempotent-replayed'], 'true');
   });
 
-  test('a till is told of the links of its merchant alone', async () => {
+  test('availability lists only the links of the merchant', async () => {
     const bank = await attachHttpAcquirer(setup, 'alone');
     const merchant = await setup.createMerchant(contractTermsOnLink(bank.linkId));
     await waitUntilAvailable(setup, merchant.token);

@@ -21,7 +21,7 @@ const rounds = sizeOfRun({ small: 1, full: 3 });
 const tills = 12;
 const limitMs = sizeOfRun({ small: 120_000, full: 900_000 });
 
-describe('a database that fails', { concurrency: false }, () => {
+describe('failures of the database', { concurrency: false }, () => {
   const next = createRandom(seed);
   /** The sales of all tests, because the host totals include all of them. */
   const sales: Sale[] = [];
@@ -71,7 +71,7 @@ describe('a database that fails', { concurrency: false }, () => {
     printResult(`${name}: ${JSON.stringify(counts)}, ${shed} shed`);
   }
 
-  test(`killed ${deaths} times, it comes back, and so do sales`, { timeout: limitMs }, () =>
+  test(`sales continue after the database was killed ${deaths} times`, { timeout: limitMs }, () =>
     under('killed', async (answered) => {
       for (let death = 0; death < deaths; death += 1) {
         const enough = answered() + 50;
@@ -91,7 +91,7 @@ describe('a database that fails', { concurrency: false }, () => {
   );
 
   test(
-    `standing still for ${standstillMs} ms, it holds nobody for ever`,
+    `no request waits forever while the database is stopped for ${standstillMs} ms`,
     { timeout: limitMs },
     () =>
       under('standing still', async (answered) => {
@@ -111,7 +111,7 @@ describe('a database that fails', { concurrency: false }, () => {
   );
 
   test(
-    `with every connection waiting for ${lockedMs} ms, the rest is shed`,
+    `the server refuses requests while all connections wait for ${lockedMs} ms`,
     { timeout: limitMs },
     () =>
       under('locked', async (answered) => {

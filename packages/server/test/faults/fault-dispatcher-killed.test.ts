@@ -18,7 +18,7 @@ const limitMs = sizeOfRun({ small: 240_000, full: 1_200_000 });
 /** The lease of the killed process must end before another process sends. */
 const leaseMs = 40_000;
 
-describe('a dispatcher that is killed', { concurrency: false }, () => {
+describe('kills of the webhook dispatcher', { concurrency: false }, () => {
   const next = createRandom(seed);
   let platform: FaultPlatform;
   let first: Receiver;
@@ -123,7 +123,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
     if (answer?.status === 200) sales.add(answer.body.transactionId);
   }
 
-  test('right after the answer sends the event again, with the same identifier and bytes', {
+  test('a kill after the response sends the event again, with the same identifier and bytes', {
     timeout: limitMs,
   }, async () => {
     const { server } = platform;
@@ -156,7 +156,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
     }
   });
 
-  test(`${size.kills} times at random instants loses no event (seed ${seed})`, {
+  test(`${size.kills} kills at random instants lose no event (seed ${seed})`, {
     timeout: limitMs,
   }, async () => {
     const { server } = platform;

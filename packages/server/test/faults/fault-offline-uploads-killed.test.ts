@@ -31,7 +31,7 @@ type OfflineSale = { terminal: number; sequence: number; body: Body };
 type Awaited = { body: Body; answered?: HttpResponse; confirmed?: HttpResponse; asked: boolean };
 type OpenClient = { client: Client; token: string };
 
-describe('terminals whose server is killed', { concurrency: false }, () => {
+describe('kills of the server during offline uploads', { concurrency: false }, () => {
   const next = createRandom(seed);
   const below = (limit: number) => Math.floor(next() * limit);
   let platform: FaultPlatform;
@@ -227,7 +227,7 @@ describe('terminals whose server is killed', { concurrency: false }, () => {
   });
 
   for (const [round, failPoint] of failPoints.entries()) {
-    test(`and at the fail point ${failPoint}: the message goes out again, and counts once`, {
+    test(`a kill at the fail point ${failPoint}: the message is sent again and counts once`, {
       timeout: limitMs,
     }, async () => {
       const { server } = platform;

@@ -21,7 +21,7 @@ const rounds = sizeOfRun({ small: 1, full: 5 });
 const limitMs = sizeOfRun({ small: 240_000, full: 1_200_000 });
 const unknownKey = 'A'.repeat(43);
 
-describe('a server that is killed while a sale goes another way', { concurrency: false }, () => {
+describe('kills of the server during a rerouted sale', { concurrency: false }, () => {
   let platform: FaultPlatform;
   let ledgerDir: string;
   let platformKey: string;
@@ -159,7 +159,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
     ['after-reroute', 0],
     ['after-send', 1],
   ] as const) {
-    test(`at the fail point ${failPoint}: reversed where it went, and nowhere else`, {
+    test(`a kill at the fail point ${failPoint}: the sale is reversed at its acquirer and nowhere else`, {
       timeout: limitMs,
     }, async () => {
       for (let round = 0; round < rounds; round += 1) {
@@ -179,7 +179,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
     });
   }
 
-  test('the next sale is taken by the bank, once', { timeout: limitMs }, async () => {
+  test('the other acquirer books the next sale once', { timeout: limitMs }, async () => {
     const { client, token } = await platform.openClient();
     await linksAreUp(client);
     amount += 10_000;

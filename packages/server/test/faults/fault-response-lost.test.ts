@@ -129,8 +129,8 @@ function isWhole(text: string): boolean {
 const sendRequest = (setup: TestOrganization, path: string, body: unknown): Promise<HttpResponse> =>
   setup.client.call('POST', base + path, { token: setup.merchant.token, body });
 
-describe(`an answer that is cut (seed ${seed})`, { concurrency: false }, () => {
-  test('a sale and a refund are told again as they were, and done once', {
+describe(`lost responses (seed ${seed})`, { concurrency: false }, () => {
+  test('a repeated sale and refund get the same responses, and are done once', {
     timeout: 300_000,
   }, async () => {
     const setup = await createTestOrganization();

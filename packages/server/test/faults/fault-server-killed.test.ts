@@ -28,7 +28,7 @@ const salesBetweenKills = 10;
 const sellersOfBatch = 32;
 const limitMs = sizeOfRun({ small: 360_000, full: 1_200_000 });
 
-describe('a server that is killed', { concurrency: false }, () => {
+describe('kills of the server', { concurrency: false }, () => {
   const sales: Sale[] = [];
   const next = createRandom(seed);
   let platform: FaultPlatform;
@@ -43,7 +43,9 @@ describe('a server that is killed', { concurrency: false }, () => {
 
   const answeredSales = () => sales.filter(({ response }) => response?.status === 200).length;
 
-  test(`${kills} times at random instants (seed ${seed})`, { timeout: limitMs }, async () => {
+  test(`sales are settled after ${kills} kills at random instants (seed ${seed})`, {
+    timeout: limitMs,
+  }, async () => {
     const { server, host } = platform;
     for (let round = 0; round < kills; round += 1) {
       const { client, token } = await platform.openClient();
@@ -88,7 +90,7 @@ describe('a server that is killed', { concurrency: false }, () => {
   }
 
   for (const failPoint of ['after-intent', 'after-send']) {
-    test(`at the fail point ${failPoint}: the sale ends reversed, the host holds nothing`, {
+    test(`a kill at the fail point ${failPoint}: the sale ends reversed, and the host holds nothing`, {
       timeout: limitMs,
     }, async () => {
       for (let round = 0; round < failPoints; round += 1) {
@@ -136,7 +138,7 @@ describe('a server that is killed', { concurrency: false }, () => {
     return heldIds;
   }
 
-  test(`${batchKills} times during a capture of ${batchSales}: each is captured once`, {
+  test(`${batchKills} kills during a capture of ${batchSales}: each sale is captured once`, {
     timeout: limitMs,
   }, async () => {
     const { server } = platform;

@@ -30,8 +30,8 @@ const limits = /^(?:(?:capture|refund|cancel)_amount_exceeded|nothing_to_capture
 const states =
   /^(?:already_(?:captured|cancelled|refunded)|transaction_in_progress|client_id_reused)$/;
 
-describe(`at once (seed ${seed})`, { concurrency: false }, () => {
-  test(`${twins} times the same sale is one, and another body under its name none`, {
+describe(`concurrent requests (seed ${seed})`, { concurrency: false }, () => {
+  test(`${twins} equal sale requests are one sale, and a different body with its identifier is refused`, {
     timeout: 300_000,
   }, async () => {
     const setup = await createTestOrganization();
@@ -59,7 +59,7 @@ describe(`at once (seed ${seed})`, { concurrency: false }, () => {
     assert.equal((await assertAgreement(setup)).length, rounds);
   });
 
-  test(`${twins} times the same operation is one, whatever the host says to it`, {
+  test(`${twins} equal operation requests are one operation, for every response of the host`, {
     timeout: 300_000,
   }, async () => {
     const setup = await createTestOrganization();
@@ -91,7 +91,7 @@ describe(`at once (seed ${seed})`, { concurrency: false }, () => {
     for (const { operations } of await assertAgreement(setup)) assert.equal(operations.length, 1);
   });
 
-  test(`${racers} operations race on one sale, each identifier once, never above the limits`, {
+  test(`${racers} concurrent operations of one sale are done once each, within the limits`, {
     timeout: 600_000,
   }, async () => {
     const setup = await createTestOrganization();

@@ -124,9 +124,9 @@ const faults: Record<string, Answering> = {
   garbage,
 };
 
-describe('a receiver that fails', () => {
+describe('webhook receivers with faults', () => {
   for (const [name, how] of Object.entries(faults)) {
-    test(`with ${name} gets everything once it has recovered, and nobody else waits for it`, async () => {
+    test(`a receiver with ${name} gets all events after its recovery, and no other endpoint waits`, async () => {
       const on = await openWebhooks();
       const [bad, good] = [await open(how), await open()];
       const { endpointId, secret } = await on.endpoint(bad.url);
@@ -153,7 +153,7 @@ describe('a receiver that fails', () => {
     });
   }
 
-  test('at the start of a very long answer has taken it where its status says so', async () => {
+  test('a receiver that sends a very long body has accepted the event if its status says so', async () => {
     const on = await openWebhooks();
     const endless: Answering = (_received, reply) => {
       reply.writeHead(200);
@@ -166,7 +166,7 @@ describe('a receiver that fails', () => {
     assert.equal(assertSameBytes(to).size, 3);
   });
 
-  test('is away altogether, and comes back on the same port', async (t) => {
+  test('a receiver that was down gets its events when it listens again on the same port', async (t) => {
     const on = await openWebhooks();
     const good = await open();
     const [port = 0] = await freePorts(1);
@@ -212,8 +212,8 @@ async function listening(server: Server, port: number): Promise<void> {
   server.unref();
 }
 
-describe('an endpoint that must not be called', () => {
-  test('for its address, now or a moment later, is never connected to', async () => {
+describe('endpoints that the platform must not call', () => {
+  test('an endpoint with a forbidden address, now or after a DNS change, gets no connection', async () => {
     const certificate = await makeCertificate('rebinding');
     const closing: Answering = (_received, reply) =>
       void reply.setHeader('connection', 'close').end();
@@ -251,7 +251,7 @@ describe('an endpoint that must not be called', () => {
     );
   });
 
-  test('for its certificate gets no byte of an event', async () => {
+  test('an endpoint with an untrusted certificate gets no byte of an event', async () => {
     const [right, wrong] = [await makeCertificate('right'), await makeCertificate('wrong')];
     const on = await openWebhooks({ authorities: right.cert });
     const [trusted, untrusted] = [
@@ -273,7 +273,7 @@ describe('an endpoint that must not be called', () => {
     );
   });
 
-  test('since it said 410 is disabled at once, and the others of its organisation are told', async () => {
+  test('an endpoint that answered 410 is disabled at once, and the other endpoints of the organisation get an event', async () => {
     const on = await openWebhooks();
     const [goneReceiver, good] = [await open(answerWith(410)), await open()];
     const { endpointId } = await on.endpoint(goneReceiver.url, ['transaction.*']);
@@ -313,7 +313,7 @@ describe('an endpoint that must not be called', () => {
   });
 });
 
-test('an endpoint is replayed to once at a time, and again once that has come to its end', async () => {
+test('only one replay of an endpoint runs at a time, and a new one can start after its end', async () => {
   // No process runs the replay job yet.
   const on = closeAfterTest(await webhookRoom());
   const { endpointId } = await on.endpoint('http://127.0.0.1:9/');
@@ -336,10 +336,10 @@ test('an endpoint is replayed to once at a time, and again once that has come to
 
 type Tried = { attempts: number; status: string; due_at: Date; updated_at: Date };
 
-describe('the schedule', () => {
+describe('the retry schedule', () => {
   const minute = 60_000;
 
-  test('tries for three days, with the pauses that are published, and then gives up', async () => {
+  test('the platform retries for three days with the published delays, and then gives up', async () => {
     const clock = leapingClock();
     const { retryDelaysMs: _quick, ...times } = quickTimes;
     const on = await openWebhooks({
@@ -386,7 +386,7 @@ describe('the schedule', () => {
     await eventually('it is delivered', async () => (await attempts())?.status === 'Delivered');
   });
 
-  test('waits as long as a receiver asks, and disables one that takes nothing for five days', async () => {
+  test('Retry-After of the receiver delays the next attempt, and an endpoint that accepts nothing for five days is disabled', async () => {
     const clock = leapingClock();
     const on = await openWebhooks({
       clock,
@@ -426,8 +426,8 @@ describe('the schedule', () => {
   });
 });
 
-describe('many receivers, each with faults that come and go', () => {
-  test('all get every event at last, the good ones at once, over two processes', async () => {
+describe('many receivers with faults', () => {
+  test('all receivers get every event, those without faults at once, from two processes', async () => {
     const size = sizeOfRun({ small: { events: 60, rounds: 3 }, full: { events: 400, rounds: 20 } });
     const chance = createSeededRandom(seed);
     // Longer than a busy machine delays a working receiver.
@@ -476,7 +476,7 @@ describe('many receivers, each with faults that come and go', () => {
     }
   });
 
-  test('since its old address said 410 goes on at the new one', async () => {
+  test('an endpoint that answered 410 continues at its new address', async () => {
     const on = await openWebhooks({ times: { ...quickTimes, timeoutMs: 5_000 } });
     const { promise: lookups, resolve: ask } = Promise.withResolvers<ServerResponse>();
     const [old, young] = [await open((_received, reply) => ask(reply)), await open()];

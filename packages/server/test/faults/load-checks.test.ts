@@ -30,8 +30,8 @@ function ends(sale: Sale, state: string, capturedAmount: number, mayFail = false
   return assertFinalStates({ client, token: '', sales: [sale], mayFail });
 }
 
-describe('what the fault tests hold a sale to', () => {
-  test('it stays as it was answered, and may be refunded', async () => {
+describe('the assertions of the fault tests', () => {
+  test('a sale keeps the state of its response, and can be refunded', async () => {
     const { counts, captured } = await ends(saleInState('Captured'), 'Captured', 1500);
     assert.deepEqual([counts, captured], [{ Captured: 1 }, 1500]);
     await ends(saleInState('Captured'), 'PartiallyRefunded', 1500);
@@ -40,7 +40,7 @@ describe('what the fault tests hold a sale to', () => {
     await ends(saleInState('Failed'), 'Failed', 0);
   });
 
-  test('one that was taken back, or taken behind a decline, is seen', async () => {
+  test('a reversed sale with a captured response and a captured sale with a declined response fail the check', async () => {
     await assert.rejects(ends(saleInState('Captured'), 'Reversed', 0), /Captured, then Reversed/);
     await assert.rejects(ends(saleInState('Captured'), 'Captured', 0), /was answered Captured/);
     await assert.rejects(ends(saleInState('Captured'), 'Captured', 1499), /was answered Captured/);
@@ -56,7 +56,7 @@ describe('what the fault tests hold a sale to', () => {
     await assert.rejects(ends(saleInState('Declined'), 'Declined', 1500), /was answered Declined/);
   });
 
-  test('one that nobody was told of is taken whole, taken back or unknown', async () => {
+  test('a sale without a response is captured, reversed or unknown', async () => {
     for (const [state, captured] of [
       ['Captured', 1500],
       ['Reversed', 0],

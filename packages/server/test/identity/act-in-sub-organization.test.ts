@@ -16,7 +16,7 @@ const organizations = '/provisioning/v2/organizations';
 type Below = { organizationId: string; userDomainId: string; at: string };
 type Items = Record<string, string>[];
 
-describe('acting in an organisation below', () => {
+describe('acting in a sub-organisation', () => {
   let setup: TestOrganization;
   let other: TestOrganization;
   let below: Below;
@@ -70,7 +70,7 @@ describe('acting in an organisation below', () => {
   const appsOf = (domain: string) =>
     `/application-management/v1/user-domains/${domain}/applications`;
 
-  test('it comes with its user domain, in which its own people sign in', async () => {
+  test('a sub-organisation is created with its user domain, in which its users sign in', async () => {
     const { organizationId, userDomainId } = below;
     const read = await call('GET', `${organizations}/${organizationId}`);
     assert.equal(read.body.userDomainId, userDomainId);
@@ -94,7 +94,7 @@ describe('acting in an organisation below', () => {
     assertProblem(changed, { code: 'field_read_only', pointer: '/userDomainId' });
   });
 
-  test('a name that is taken makes neither domain nor organisation', async () => {
+  test('a used name of a user domain creates neither domain nor organisation', async () => {
     for (const userDomainId of [setup.realm, other.realm, 'admin', 'demo']) {
       const name = `Taken ${randomUUID()}`;
       const refused = await call('POST', organizations, { body: { name, userDomainId } });
@@ -104,7 +104,7 @@ describe('acting in an organisation below', () => {
     }
   });
 
-  test('many that are made at once take turns, and one name goes to one of them', async () => {
+  test('concurrent creations are serialised, and one of them gets the name', async () => {
     const userDomainId = `s${randomUUID().slice(0, 13)}`;
     const organizationBodies = Array.from({ length: 24 }, (_, index) => ({
       name: `At once ${index}`,
@@ -117,7 +117,7 @@ describe('acting in an organisation below', () => {
     assert.deepEqual([counted.get(201)?.length, counted.get(409)?.length], [13, 11]);
   });
 
-  test('one without a user domain has no users and no applications', async () => {
+  test('a sub-organisation without a user domain has no users and no applications', async () => {
     const { organizationId } = await made(organizations, { name: 'Without' });
     const at = `?organizationId=${organizationId}`;
     for (const domain of [setup.realm, below.userDomainId, 'undefined', '%20']) {
@@ -132,7 +132,7 @@ describe('acting in an organisation below', () => {
     assert.equal((await call('GET', `/provisioning/v2/merchants${at}`)).status, 200);
   });
 
-  test('provisioning: what is made there is there, for its own people too', async () => {
+  test('provisioning: created entities belong to the sub-organisation, and its own users see them', async () => {
     const merchant = await made(`/provisioning/v2/merchants${below.at}`, merchantBody('Of below'));
     assert.equal(merchant.organizationId, below.organizationId);
     const path = `/provisioning/v2/merchants/${merchant.merchantId}`;
@@ -149,7 +149,7 @@ describe('acting in an organisation below', () => {
     assertProblem(mixed, { code: 'merchant_not_found' });
   });
 
-  test('users and groups: in the domain of that organisation, and in no other', async () => {
+  test('users and groups: they belong to the domain of the sub-organisation only', async () => {
     const { organizationId, userDomainId, at } = below;
     const body = {
       username: `ann-${randomUUID()}`,
@@ -187,7 +187,7 @@ describe('acting in an organisation below', () => {
     assert.equal(groups.body.items[0].entityId, organizationId);
   });
 
-  test('applications: with a secret that is good in that domain alone', async () => {
+  test('applications: their secret is valid only in the domain of the sub-organisation', async () => {
     const { organizationId, userDomainId, at } = below;
     const body = {
       name: 'From above',
@@ -206,7 +206,7 @@ describe('acting in an organisation below', () => {
     assert.equal((await call('GET', `${path}${at}`)).body.entityId, organizationId);
   });
 
-  test('the catalogue: subscriptions of that organisation, and activations in it', async () => {
+  test('the catalogue: subscriptions and activations belong to the sub-organisation', async () => {
     const { organizationId, at } = below;
     const services = '/service-catalog/v1';
     const declared = { name: 'Tips', domain: 'Payments' };
@@ -226,7 +226,7 @@ describe('acting in an organisation below', () => {
     assert.equal(wrong.status, 404);
   });
 
-  test('the audit says whose people did it, in the book of that organisation', async () => {
+  test('the audit of the sub-organisation names the organisation of the caller', async () => {
     const sub = await makeBelow();
     await made(`/provisioning/v2/merchants${sub.at}`, merchantBody('Audited'));
     const records = async (query: string): Promise<AuditRecord[]> =>
@@ -243,7 +243,7 @@ describe('acting in an organisation below', () => {
     assert.equal(making?.entity.id, sub.organizationId);
   });
 
-  test('not upwards, not sideways, not in what is nowhere', async () => {
+  test('parent, sibling and unknown organisations are refused', async () => {
     const sibling = await makeBelow();
     const child = await makeBelow({ parentOrganizationId: below.organizationId });
     const unseen = [
@@ -276,7 +276,7 @@ describe('acting in an organisation below', () => {
     assertProblem(foreign, { code: 'organization_not_found' });
   });
 
-  test('one that is moved away is out of reach at once', async () => {
+  test('a moved sub-organisation is out of reach at once', async () => {
     const child = await makeBelow({ parentOrganizationId: below.organizationId });
     const path = `/provisioning/v2/merchants${child.at}`;
     assert.equal((await call('GET', path, { token: ownToken })).status, 200);
@@ -288,7 +288,7 @@ describe('acting in an organisation below', () => {
     assert.equal((await call('GET', path)).status, 200);
   });
 
-  test('a merchant stays where it is', async () => {
+  test('a merchant cannot act in a sub-organisation', async () => {
     const { token } = setup.merchant;
     const path = '/provisioning/v2/stores';
     const refused = await call('GET', `${path}${below.at}`, { token });
@@ -302,7 +302,7 @@ describe('acting in an organisation below', () => {
     );
   });
 
-  test('nobody pays from above', async () => {
+  test('no payment is possible from the parent organisation', async () => {
     const body = { ...keyedSale(), merchantId: setup.merchant.merchantId };
     const path = `/payment/v1/transactions/process${below.at}`;
     const sale = await call('POST', path, { body, token: setup.merchant.token });
@@ -313,7 +313,7 @@ describe('acting in an organisation below', () => {
     assert.equal(transaction.status, 200, transaction.text);
   });
 
-  test('what is no identifier is refused as any other member, and twice is once too often', async () => {
+  test('an invalid or repeated organizationId is refused as an invalid member', async () => {
     for (const query of [
       '?organizationId=',
       '?organizationId=north',
@@ -326,7 +326,7 @@ describe('acting in an organisation below', () => {
     assert.equal((await call('GET', `/provisioning/v2/merchants${upper}`)).status, 200);
   });
 
-  test('a page of one organisation is no page of another', async () => {
+  test('a cursor of one organisation is invalid in another', async () => {
     for (const name of ['One', 'Two']) {
       await made(`/provisioning/v2/merchants${below.at}`, merchantBody(name));
     }
@@ -336,7 +336,7 @@ describe('acting in an organisation below', () => {
     assertProblem(ownResponse, { code: 'cursor_invalid' });
   });
 
-  test('the limits of a caller are the same wherever it acts', async () => {
+  test('the rate limits of a caller are the same in every organisation', async () => {
     const remainingLimit = async (path: string) => {
       const { headers } = await call('GET', path);
       return Number(/r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
@@ -350,7 +350,7 @@ describe('acting in an organisation below', () => {
     });
   });
 
-  test('disabled, it sells nothing and can still be looked after from above', async () => {
+  test('a disabled sub-organisation accepts no sale and can still be managed by its parent', async () => {
     const sub = await makeBelow();
     const token = await tokenIn(sub);
     const path = `${organizations}/${sub.organizationId}`;
@@ -366,7 +366,7 @@ describe('acting in an organisation below', () => {
     assertProblem(enabled, { code: 'field_read_only', pointer: '/status' });
   });
 
-  test('what is below a disabled one sells nothing either, until that is enabled again', async () => {
+  test('organisations below a disabled one accept no sale until it is enabled', async () => {
     const sub = await makeBelow();
     const child = await makeBelow({ parentOrganizationId: sub.organizationId });
     const { merchantId } = await made(`/provisioning/v2/merchants${child.at}`, merchantBody('Low'));
@@ -393,7 +393,7 @@ describe('acting in an organisation below', () => {
     assert.equal((await resolved()).merchant.merchantId, merchantId);
   });
 
-  test('removed, it lets nobody in any more, and its name stays taken', async () => {
+  test('a removed sub-organisation accepts no sign-in, and its name stays used', async () => {
     const sub = await makeBelow();
     const token = await tokenIn(sub);
     const person = await createTestUser({ identity: setup.platform.identity, ...sub });

@@ -11,7 +11,7 @@ import { createTestUser, passwordForm } from '../support/test-users.ts';
 
 const base = '/application-management/v1/user-domains';
 
-describe('the approval of applications', () => {
+describe('approval of applications', () => {
   let setup: TestOrganization;
   let signInClient: string;
   let developer: string;
@@ -95,7 +95,7 @@ describe('the approval of applications', () => {
     'Device',
   ];
 
-  test('a developer registers no application that pays before an administrator approves it', async () => {
+  test('an application with payment permissions gets no token before an administrator approves it', async () => {
     for (const role of payingRoles) {
       const made = await registered(developer, { roles: [role] });
       assert.equal(made.status, 'PendingApproval', role);
@@ -117,14 +117,14 @@ describe('the approval of applications', () => {
     assertProblem(again, { code: 'application_state' });
   });
 
-  test('an application without rights to payments, or of a user manager, waits for no approval', async () => {
+  test('an application without payment permissions, or of a user manager, needs no approval', async () => {
     assert.equal((await registered(developer, { roles: [] })).status, 'Enabled');
     assert.equal((await registered(developer, { roles: ['ServiceProvider'] })).status, 'Enabled');
     assert.equal((await registered(administrator)).status, 'Enabled');
     assert.equal((await registered(setup.acquirerToken)).status, 'Enabled');
   });
 
-  test('a manager approves the applications of the merchant and finds no others', async () => {
+  test('a manager approves applications of the merchant and finds no others', async () => {
     const ownApplication = await registered(developer);
     const readApplication = await call('GET', `/${ownApplication.clientId}`, manager);
     assert.equal(readApplication.body.status, 'PendingApproval', readApplication.text);
@@ -143,7 +143,7 @@ describe('the approval of applications', () => {
     assert.equal(second.body.status, 'PendingApproval', second.text);
   });
 
-  test('a developer approves nothing, also not by a change', async () => {
+  test('a developer cannot approve an application, also not by an edit', async () => {
     const made = await registered(developer);
     const { clientId } = made;
     assertProblem(await approve(developer, clientId), { code: 'permission_denied' });
@@ -162,7 +162,7 @@ describe('the approval of applications', () => {
     assert.equal(byAdministrator.body.status, 'PendingApproval', 'an edit is no approval');
   });
 
-  test('rights that a developer adds to an application wait for approval', async () => {
+  test('permissions that a developer adds to an application need approval', async () => {
     const made = await registered(developer, { roles: [] });
     assert.equal((await askToken(made)).status, 200);
     const path = `/${made.clientId}`;
@@ -190,7 +190,7 @@ describe('the approval of applications', () => {
     assert.equal(forItself.body.status, 'PendingApproval', forItself.text);
   });
 
-  test('a developer takes no secret of an application that pays', async () => {
+  test('a developer cannot rotate the secret of an application with payment permissions', async () => {
     const ofOthers = await registered(administrator);
     const renewed = await call('POST', `/${ofOthers.clientId}/secret`, developer);
     assertProblem(renewed, { code: 'permission_denied' });
@@ -202,7 +202,7 @@ describe('the approval of applications', () => {
     assert.equal(byManager.status, 200, byManager.text);
   });
 
-  test('what was changed after it was read is not approved', async () => {
+  test('an application that changed after it was read is not approved', async () => {
     const made = await registered(developer);
     const read = await call('GET', `/${made.clientId}`, administrator);
     await call('PUT', `/${made.clientId}`, developer, {
@@ -215,7 +215,7 @@ describe('the approval of applications', () => {
     assertWaits(await askToken(made));
   });
 
-  test('the platform alone makes an application wait', async () => {
+  test('only the platform sets the status PendingApproval', async () => {
     assertProblem(await register(administrator, { status: 'PendingApproval' }), {
       code: 'field_invalid',
       pointer: '/status',
@@ -227,7 +227,7 @@ describe('the approval of applications', () => {
     assertProblem(changed, { code: 'field_invalid', pointer: '/status' });
   });
 
-  test('the audit has who registered and who approved', async () => {
+  test('the audit names the developer who registered and the administrator who approved', async () => {
     const made = await registered(developer);
     await approve(administrator, made.clientId);
     const { body } = await setup.client.call(

@@ -54,7 +54,7 @@ describe('applications', () => {
     return answer.status;
   }
 
-  test('one is registered with its name alone, read, and gets tokens with its secret', async () => {
+  test('an application is registered with its name only, is read, and gets tokens with its secret', async () => {
     const { body, headers } = await register();
     const { clientId, clientSecret, createdAt, updatedAt, secretChangedAt, ...facts } = body;
     assert.deepEqual(facts, {
@@ -84,7 +84,7 @@ describe('applications', () => {
     assert.equal(await isGood(await setup.client.token(setup.realm, clientId, clientSecret)), true);
   });
 
-  test('every member comes back; roles and services by identifier or by title', async () => {
+  test('every member is returned; roles and services are named by identifier or title', async () => {
     const members = {
       clientId: `back-office.${setup.realm}`,
       name: 'Back office',
@@ -116,7 +116,7 @@ describe('applications', () => {
     assertProblem(await call('POST', '', { body: members }), { code: 'already_exists' });
   });
 
-  test('tells when it last got a token or came with one, and takes that back unchanged', async () => {
+  test('an application shows its last use, and a client may send that member back unchanged', async () => {
     const { body } = await register({ roles: ['MerchantReadOnly'] });
     const { clientId, clientSecret } = body;
     const used = async () => (await call('GET', `/${clientId}`)).body.lastUsedAt;
@@ -140,7 +140,7 @@ describe('applications', () => {
     await call('DELETE', `/${clientId}`);
   });
 
-  test('a public one has no secret, and none can be made for it', async () => {
+  test('a public application has no secret, and none can be created', async () => {
     const { body } = await register({ clientType: 'Public', securityFlows: ['Password'] });
     assert.equal(body.clientType, 'Public');
     assert.equal('clientSecret' in body || 'secretChangedAt' in body, false);
@@ -151,7 +151,7 @@ describe('applications', () => {
     assertProblem(changed, { code: 'field_read_only', pointer: '/clientType' });
   });
 
-  test('a tag guards the replacement; what is left out takes its default', async () => {
+  test('a replacement needs the current ETag, and omitted members get their defaults', async () => {
     const { body } = await register({ description: 'First', roles: ['Merchant'] });
     const { clientSecret, ...read } = body;
     const path = `/${body.clientId}`;
@@ -178,7 +178,7 @@ describe('applications', () => {
     }
   });
 
-  test('a change of its rights is in the next token', async () => {
+  test('the next token has the changed permissions', async () => {
     const { body } = await register({ roles: ['MerchantReadOnly'] });
     const permissionsNow = async () => {
       const token = await setup.client.token(setup.realm, body.clientId, body.clientSecret);
@@ -189,7 +189,7 @@ describe('applications', () => {
     assert.ok((await permissionsNow()).includes('spi.events'));
   });
 
-  test('a renewed secret kills the old one at once, and issued tokens live on', async () => {
+  test('a rotated secret replaces the old one at once, and issued tokens stay valid', async () => {
     const { body } = await register({ roles: ['MerchantReadOnly'] });
     const { clientId, clientSecret } = body;
     const token = await setup.client.token(setup.realm, clientId, clientSecret);
@@ -203,7 +203,7 @@ describe('applications', () => {
     assert.equal((await call('GET', `/${clientId}`)).headers['etag'], '"2"');
   });
 
-  test('disabled or deleted, it gets no token, and those that it has are dead', async () => {
+  test('a disabled or deleted application gets no token, and its issued tokens are invalid', async () => {
     const { body } = await register();
     const { clientId, clientSecret } = body;
     const token = await setup.client.token(setup.realm, clientId, clientSecret);
@@ -233,7 +233,7 @@ describe('applications', () => {
     assert.equal(row?.secret_hash, null);
   });
 
-  test('the list is paged, filtered, and stable while others are added', async () => {
+  test('the list is paged, filtered, and stable while applications are added', async () => {
     const prefix = `Listed ${randomUUID()}`;
     const clients: string[] = [];
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
@@ -265,7 +265,7 @@ describe('applications', () => {
     assertProblem(await call('GET', '?colour=red'), { code: 'field_unknown', pointer: '?colour' });
   });
 
-  test('faults are told by member, all at once', async () => {
+  test('all faults of a request are reported by member', async () => {
     const rows: [object, string, string][] = [
       [{ name: ' ' }, 'field_invalid', '/name'],
       [{ name: undefined }, 'field_required', '/name'],
@@ -290,7 +290,7 @@ describe('applications', () => {
     assert.equal(body.errors.length, 2);
   });
 
-  test('another organisation is not there: neither its domain nor its applications', async () => {
+  test('the domain and the applications of another organisation are not found', async () => {
     const { body } = await register();
     const otherCaller = { token: other.acquirerToken };
     const path = `/${body.clientId}`;
@@ -322,7 +322,7 @@ describe('applications', () => {
     assert.equal((await call('GET', path)).body.name, 'Till 7');
   });
 
-  test('a merchant sees and makes what is its own', async () => {
+  test('a merchant sees and creates only its own applications', async () => {
     const { merchantId } = setup.merchant;
     const merchantScope = { entityType: 'merchant', entityId: merchantId, merchantId } as const;
     const roles = ['AcquirerAdministrator'];
@@ -344,7 +344,7 @@ describe('applications', () => {
     }
   });
 
-  test('a developer gives no right to manage, and does not reach for one', async () => {
+  test('a developer cannot grant management permissions and cannot edit applications that have them', async () => {
     const entityType = 'tenant';
     const { organizationId: entityId } = setup;
     const token = await signAccessToken(setup, {
@@ -378,7 +378,7 @@ describe('applications', () => {
     assertProblem(await call('POST', '', operator), { code: 'permission_denied' });
   });
 
-  test('what the devices of a merchant act as is the platform’s to name, and stays', async () => {
+  test('the application of the merchant’s devices cannot be created, changed or deleted by clients', async () => {
     const { organizationId } = setup;
     const { merchantId: entityId } = setup.merchant;
     const clientId = `device-${entityId}`;
@@ -403,7 +403,7 @@ describe('applications', () => {
     assert.equal((await call('GET', `/${clientId}`)).status, 200);
   });
 
-  test('reading needs app.read, changing app.write', async () => {
+  test('read requests need app.read, changes need app.write', async () => {
     const till = { token: setup.merchant.token };
     assertProblem(await call('GET', '', till), { code: 'permission_denied' });
     const posted = await call('POST', '', { ...till, body: { name: 'x' } });

@@ -25,7 +25,7 @@ type Terminal = {
   readonly tsn: string;
 };
 
-describe('a custom token', () => {
+describe('custom tokens', () => {
   let setup: TestOrganization;
   let clientId: string;
   let manager: TestUser;
@@ -120,7 +120,7 @@ describe('a custom token', () => {
     return answer.body;
   }
 
-  test('has every member of the token response, and the device in its claims', async () => {
+  test('the response has every member of a token response, and the claims name the device', async () => {
     const answer = await custom(
       tokenForm(terminal.tsn, { method: 'device_flow api' }),
       managerToken,
@@ -160,7 +160,7 @@ describe('a custom token', () => {
     assert.equal(typeof refresh_token, 'string');
   });
 
-  test('is given for a device under each of its names', async () => {
+  test('every name of a device gets a custom token', async () => {
     const { deviceId, physicalDeviceId, serialNumber, tsn } = terminal;
     for (const name of [deviceId, physicalDeviceId, serialNumber, tsn]) {
       const { status, body, text } = await custom(tokenForm(name), managerToken);
@@ -172,7 +172,7 @@ describe('a custom token', () => {
     assert.equal((await custom({ device_id: empty }, managerToken)).status, 200, 'no hardware yet');
   });
 
-  test('sells for its own device and store, and for no other', async () => {
+  test('a custom token can sell only for its device and store', async () => {
     const { access_token: token = '' } = await deviceToken();
     const sell = (body: object) =>
       setup.client.call('POST', '/payment/v1/transactions/process', { token, body });
@@ -193,7 +193,7 @@ describe('a custom token', () => {
     }
   });
 
-  test('has no more rights than a device, nor than its user', async () => {
+  test('a custom token has at most the permissions of a device and of its user', async () => {
     const { access_token: token = '' } = await deviceToken();
     const people = await setup.client.call('GET', '/provisioning/v2/merchants', { token });
     assert.equal(people.status, 403, 'a manager reads these, a device does not');
@@ -209,7 +209,7 @@ describe('a custom token', () => {
     assert.equal(sale.status, 403, 'who may not sell does not by a device');
   });
 
-  test('tells no more of its user than the token may, and ends with the sign-in that gave that', async () => {
+  test('a custom token contains only the user data of the first token, and ends with the session', async () => {
     const form = { ...passwordForm(manager, clientId), scope: 'openid' };
     const { body: parent } = await tokenEndpoint(form);
     const { body } = await custom(tokenForm(terminal.tsn), parent.access_token);
@@ -228,7 +228,7 @@ describe('a custom token', () => {
     );
   });
 
-  test('is carried on by its refresh token at the realm, device and all', async () => {
+  test('the refresh token refreshes the custom token at the realm, with the device', async () => {
     const first = await deviceToken();
     const form = { grant_type: 'refresh_token', client_id: clientId };
     const second = await tokenEndpoint({ ...form, refresh_token: first['refresh_token'] ?? '' });
@@ -250,7 +250,7 @@ describe('a custom token', () => {
     assert.equal(narrowClaims['deviceId'], terminal.deviceId, 'payments need it in every scope');
   });
 
-  test('an unknown device, another merchant’s, and one out of use are all the same', async () => {
+  test('an unknown device, a device of another merchant and a disabled device have the same error', async () => {
     const answers = [
       await custom(tokenForm('AXIUM_DX8000-00000000'), managerToken),
       await custom(tokenForm(otherTerminal.tsn), managerToken),
@@ -277,7 +277,7 @@ describe('a custom token', () => {
     assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
   });
 
-  test('needs a device and methods that there are', async () => {
+  test('a request needs a known device and a known method', async () => {
     for (const form of [
       {},
       { device_id: '' },
@@ -300,7 +300,7 @@ describe('a custom token', () => {
     assertRefused(json, 415, 'invalid_request');
   });
 
-  test('only a merchant’s user who is signed in gets one', async () => {
+  test('only a signed-in user of a merchant gets a custom token', async () => {
     const bad = tokenForm('nothing of the sort is looked at');
     for (const token of [undefined, 'x', 'a.b.c', `${managerToken}x`]) {
       assertRefused(await custom(bad, token), 401, 'invalid_token');
@@ -321,7 +321,7 @@ describe('a custom token', () => {
     assertRefused(await custom(bad, managerToken, 'nowhere'), 404, 'invalid_request');
   });
 
-  test('an application of one store gives tokens of that store alone', async () => {
+  test('an application of one store gets tokens of that store only', async () => {
     const { clientId: till } = await setup.platform.identity.createPublicApplication({
       ...where(),
       name: 'Till',
@@ -335,7 +335,7 @@ describe('a custom token', () => {
     assertRefused(await custom(tokenForm(terminal.tsn), token), 400, 'invalid_grant');
   });
 
-  test('ends with its user, at once', async () => {
+  test('a custom token is invalid as soon as its user is deactivated', async () => {
     const eva = await createTestUser(where(), { merchantId: setup.merchant.merchantId });
     const token = await signIn(eva);
     const { body } = await custom(tokenForm(terminal.tsn), token);
@@ -356,7 +356,7 @@ describe('a custom token', () => {
   });
 });
 
-describe('outside of the demo', () => {
+describe('custom tokens outside the demo', () => {
   for (const environment of ['test', 'production'] as const) {
     test(`${environment} has no custom tokens`, async (t) => {
       const realm = await openTestRealm({

@@ -28,7 +28,7 @@ type Fetch = (address: string, options: object) => Promise<Response>;
 
 const redirectUri = 'https://shop.example/callback';
 
-describe('an independent client', () => {
+describe('independent OAuth clients', () => {
   let testPlatformParts: TestPlatform;
   let agent: Agent;
   let fetchWithCa: typeof fetch;
@@ -146,7 +146,7 @@ describe('an independent client', () => {
     assert.match(String(signInRedirect.location?.pathname), /\/sign-in\//);
   });
 
-  test('openid-client hears of a denial, and of what it asked wrongly', async () => {
+  test('openid-client gets the error of a denial and of an invalid request', async () => {
     const { clientId, clientSecret } = await identity().createApplication(facts());
     const configuration = await openid.discovery(issuer(), clientId, clientSecret, undefined, {
       [openid.customFetch]: fetchWithCa as openid.CustomFetch,
@@ -344,7 +344,7 @@ describe('an independent client', () => {
       await assert.rejects(manager.obtainFromClientCredentials(), /public key signature/);
     }));
 
-  test('leaves no secret, code or token in the log, not even one in an address', async () => {
+  test('the log contains no secret, code or token, also not from a URL', async () => {
     const { clientId, clientSecret } = await identity().createApplication(facts());
     const path = `/oauth2/v1/${userDomainId}/auth`;
     const parameters = { client_id: clientId, redirect_uri: redirectUri };

@@ -17,7 +17,7 @@ import { accept, type Receiver, receiver } from '../webhooks/webhook-receiver.ts
 
 const unknown = '0198ffff-ffff-7fff-bfff-ffffffffffff';
 
-describe('the developers of a merchant', () => {
+describe('developers of a merchant', () => {
   let setup: TestOrganization;
   let ownToken: string;
   let others: string;
@@ -88,7 +88,7 @@ describe('the developers of a merchant', () => {
   const receivedTransactionIds = (to: Receiver) =>
     to.received.map(({ body }) => JSON.parse(body).data.transactionId as unknown);
 
-  test('an endpoint of a merchant gets the events of the merchant and no others', async () => {
+  test('an endpoint of a merchant gets only the events of that merchant', async () => {
     const [to, all] = [await open(), await open()];
     const made = await create(ownToken, { url: to.url });
     assert.equal(made.merchantId, setup.merchant.merchantId);
@@ -156,7 +156,7 @@ describe('the developers of a merchant', () => {
     assert.equal((await sendRequest('DELETE', path, ownToken)).status, 204);
   });
 
-  test('an endpoint of a merchant cannot be pointed at another merchant', async () => {
+  test('an endpoint of a merchant cannot be moved to another merchant', async () => {
     const { merchantId } = setup.otherMerchant;
     const input = { url: (await open()).url, eventTypes: ['*'], merchantId };
     const code = 'merchant_not_found';
@@ -176,7 +176,7 @@ describe('the developers of a merchant', () => {
     assert.equal((await sendRequest('DELETE', path, setup.acquirerToken)).status, 204);
   });
 
-  test('the endpoints of a merchant have a limit of their own', async () => {
+  test('the endpoints of a merchant have their own limit', async () => {
     const merchant = await setup.createMerchant();
     const token = await developerOf(merchant);
     const { url } = await open();
@@ -187,7 +187,7 @@ describe('the developers of a merchant', () => {
     await create(others, { url, status: 'Disabled' });
   });
 
-  test('the feed and the request log show what is of the merchant', async () => {
+  test('the feed and the request log show only entries of the merchant', async () => {
     const id = await sale(setup.merchant);
     await sale(setup.otherMerchant);
     await eventually('the sale is in the feed', async () => {
@@ -213,7 +213,7 @@ describe('the developers of a merchant', () => {
     });
   });
 
-  test('a developer and a manager of a merchant sign in with these rights', async () => {
+  test('a developer and a manager of a merchant sign in with these permissions', async () => {
     const { merchantId } = setup.merchant;
     for (const group of ['merchant_dev', 'merchant_manager'] as const) {
       const token = await userToken(group, merchantId);
@@ -235,7 +235,7 @@ describe('the developers of a merchant', () => {
     assertProblem(await sendRequest('GET', endpoints, operator), { code: 'permission_denied' });
   });
 
-  test('the role belongs to an application of one whole merchant', async () => {
+  test('the role is only possible for an application of one whole merchant', async () => {
     const path = `/application-management/v1/user-domains/${setup.realm}/applications`;
     const input = { name: 'Shop server', roles: ['MerchantDeveloper'] };
     const { merchantId, storeId } = setup.merchant;

@@ -73,7 +73,7 @@ describe('onboarding', () => {
   const linkIn = (mail: string) =>
     /\/links\/([\w-]{43})/.exec(mail.replaceAll(/=\r?\n/g, ''))?.[1] ?? '';
 
-  test('from a form to the first Administrator, with a second factor', async () => {
+  test('a sign-up leads from the form to the first administrator, with a second factor', async () => {
     const { signUpId, email, ...facts } = await signUp({ language: 'fr' });
     const waiting = await read(signUpId);
     assert.deepEqual(
@@ -120,7 +120,7 @@ describe('onboarding', () => {
     );
   });
 
-  test('approved twice and at once, it is one organisation; another of the name gets its own domain', async () => {
+  test('concurrent approvals create one organisation, and a second sign-up with the same name gets its own domain', async () => {
     const organizationName = `Twin ${randomUUID().slice(0, 8)}`;
     const first = await signUp({ organizationName });
     const second = await signUp({ organizationName });
@@ -141,7 +141,7 @@ describe('onboarding', () => {
     assertProblem(rejected, { code: 'concurrent_modification' });
   });
 
-  test('done again from the middle, the work makes nothing twice', async () => {
+  test('an interrupted approval that runs again creates nothing twice', async () => {
     const { signUpId, email } = await signUp();
     await approve(signUpId);
     const isApproved = async () => (await read(signUpId)).status === 'Approved' || undefined;
@@ -170,7 +170,7 @@ describe('onboarding', () => {
     assert.equal(links.length, 1);
   });
 
-  test('a rejected one gets a friendly note, and nothing is made', async () => {
+  test('a rejected sign-up gets a mail, and no organisation is created', async () => {
     const { signUpId, email } = await signUp();
     const answer = await call('POST', `/sign-ups/${signUpId}/reject`, { token: operator });
     assert.deepEqual([answer.status, answer.body.status], [202, 'Rejected']);
@@ -180,7 +180,7 @@ describe('onboarding', () => {
     assert.equal(await setup.platform.identity.findUserDomain(signUpId), undefined);
   });
 
-  test('sign-ups belong to the operator alone', async () => {
+  test('only the operator of the platform sees sign-ups', async () => {
     const { signUpId } = await signUp();
     const elsewhere = await createTestOrganization();
     const { user } = await createTestUser(
@@ -225,7 +225,7 @@ describe('onboarding', () => {
     assert.equal((await read(signUpId)).status, 'Pending');
   });
 
-  test('an expired link, a foreign one and a faulty form lead nowhere', async () => {
+  test('an expired link, a foreign link and an invalid form create nothing', async () => {
     const { signUpId, email } = await signUp();
     await approve(signUpId);
     const token = linkIn(await mailTo(email));
@@ -253,7 +253,7 @@ describe('onboarding', () => {
     }
   });
 
-  test('it hears at once that its sign-up arrived, in its own language, as text and as HTML', async () => {
+  test('the applicant gets a confirmation mail at once, in the language of the form, as text and HTML', async () => {
     const { email } = await signUp({ language: 'fr-BE' });
     const mail = await mailTo(email, /Merci d=E2=80=99avoir inscrit/);
     assert.match(mail, /Content-Language: fr/i);
@@ -261,7 +261,7 @@ describe('onboarding', () => {
     assert.doesNotMatch(mail, /https?:\/\//, 'nothing to follow before it is approved');
   });
 
-  test('one address waits three times at most, and never hears of it', async () => {
+  test('one address has at most three open sign-ups, and the response does not reveal it', async () => {
     const email = `often-${randomUUID()}@bank.example`;
     for (let tries = 0; tries < 5; tries += 1) await signUp({ email });
     const database = await testDatabase();
@@ -281,7 +281,7 @@ describe('onboarding', () => {
     assert.equal((await database.query(all, [other])).length, 3);
   });
 
-  test('a name that holds a link is refused, and an organisation’s name becomes no link in the mail', async () => {
+  test('a name that contains a link is refused, and the mail shows no name as a link', async () => {
     for (const givenName of ['Click http://evil.example', 'evil.example', 'x'.repeat(61)]) {
       const refused = await call('POST', '/sign-ups', { body: inputOf({ givenName }) });
       assert.equal(refused.status, 422, refused.text);

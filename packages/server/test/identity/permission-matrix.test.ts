@@ -209,7 +209,7 @@ describe('the permission matrix', () => {
     }
   });
 
-  test('each guarded route is tried with things of the world', () => {
+  test('each guarded route is tested with entities of each owner', () => {
     const existingIds: EntityIds = {
       ...ownTenant.organization,
       ...ownTenant.merchant,
@@ -225,7 +225,7 @@ describe('the permission matrix', () => {
     }
   });
 
-  test('U+0000 in an address, which no database holds, is a fault of whoever sends it', async () => {
+  test('U+0000 in an address is a client error, because no database stores it', async () => {
     const faults: string[] = [];
     let requestCount = 0;
     for (const facts of guarded()) {
@@ -251,7 +251,7 @@ describe('the permission matrix', () => {
     assert.ok(requestCount >= 200, `${requestCount} addresses`);
   });
 
-  test('everybody gets what the table says, and nothing of anybody else', async (context) => {
+  test('every caller gets the access of the table, and nothing of other tenants', async (context) => {
     const some = guarded();
     const began = Date.now();
     const { faults, pairs } = await checkAll(callers, some);
@@ -262,7 +262,7 @@ describe('the permission matrix', () => {
     assert.ok(callers.length >= 23 && some.length >= 80 && pairs >= 5000, `${pairs} pairs`);
   });
 
-  test('a table that says too much or too little is found out', async () => {
+  test('a table with too many or too few permissions is detected', async () => {
     const some = guarded().filter(({ operationId }) => operationId === 'getMerchant');
     const callersNamed = (name: string) => callers.filter((caller) => caller.name === name);
     const [custcare, operator] = [

@@ -18,7 +18,7 @@ const redirectUri = 'https://shop.example/callback';
 const isPortalCallback = ({ pathname }: URL) => pathname === '/portal/callback';
 const isShop = ({ hostname }: URL) => hostname === 'shop.example';
 
-describe('a browser that an attacker has prepared', () => {
+describe('browsers that an attacker prepared', () => {
   let portal: PortalHouse;
   let realm: PortalRealm;
   let victim: TestUser;
@@ -84,7 +84,7 @@ describe('a browser that an attacker has prepared', () => {
     assert.equal(page.location?.searchParams.get('code') ?? null, null, details);
   }
 
-  test('does not sign the attacker in, before and after the victim goes on', async () => {
+  test('the attacker is not signed in, before and after the victim continues', async () => {
     for (const isFirst of [true, false]) {
       const [evil, good] = [visitor(), visitor()];
       const prepared = await evil.toSignIn();
@@ -108,7 +108,7 @@ describe('a browser that an attacker has prepared', () => {
     }
   });
 
-  test('gets another session of the authorization server at the sign-in', async () => {
+  test('a sign-in replaces the session of the authorization server', async () => {
     const sessionsOf = ({ browser }: Visitor) =>
       browser.cookies.filter(({ name }) => /session/.test(name)).map(({ value }) => value);
     const [evil, good] = [visitor(), visitor()];
@@ -125,7 +125,7 @@ describe('a browser that an attacker has prepared', () => {
     assert.equal(await userOf(evil), undefined);
   });
 
-  test('that is signed in as the attacker leaves the attacker outside of the victim’s sign-in', async () => {
+  test('a browser with the attacker’s session cannot join the sign-in of the victim', async () => {
     const [evil, good] = [visitor(), visitor()];
     await evil.signIn(attacker);
     assert.equal(await userOf(evil), attacker.user.userId);
@@ -140,7 +140,7 @@ describe('a browser that an attacker has prepared', () => {
     assert.doesNotMatch(JSON.stringify(session), new RegExp(victim.user.userId));
   });
 
-  test('gets another session of the portal at each sign-in, in place of a planted one', async () => {
+  test('each sign-in replaces a planted session of the portal', async () => {
     const evil = visitor();
     await evil.signIn(attacker);
     const planted = evil.session();

@@ -6,7 +6,7 @@ import type { Group } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
-describe('groups', () => {
+describe('user groups', () => {
   let setup: TestOrganization;
   before(async () => {
     setup = await createTestOrganization();
@@ -18,7 +18,7 @@ describe('groups', () => {
   const namesOf = ({ body }: Awaited<ReturnType<typeof listGroups>>) =>
     (body.items as Group[]).map(({ name }) => name);
 
-  test('an organisation has four from its first moment, and a merchant too', async () => {
+  test('an organisation and a merchant have four groups each from the beginning', async () => {
     const { organizationId: ownOrganizationId, merchant } = setup;
     const ofOrganization = ['admin', 'custcare', 'dev', 'dfo'].map(
       (name) => `${ownOrganizationId}_org_${name}`,
@@ -32,7 +32,7 @@ describe('groups', () => {
     );
   });
 
-  test('each says its level and what its users may do', async () => {
+  test('each group lists its level and the permissions of its users', async () => {
     const { merchantId } = setup.merchant;
     const { body } = await listGroups(`?entityId=${merchantId}`);
     assert.equal(body.nextCursor, null);
@@ -46,7 +46,7 @@ describe('groups', () => {
     });
   });
 
-  test('a user is given what is listed', async () => {
+  test('a user can get every listed group', async () => {
     const { merchantId } = setup.merchant;
     const groups = namesOf(await listGroups(`?entityId=${merchantId}`));
     const username = `ann-${randomUUID()}`;
@@ -68,7 +68,7 @@ describe('groups', () => {
     assert.deepEqual([made.status, made.body.groups], [201, groups]);
   });
 
-  test('they come in pages as every list does', async () => {
+  test('groups are listed page by page', async () => {
     const first = await listGroups('?limit=3');
     const second = await listGroups(`?limit=3&cursor=${first.body.nextCursor}`);
     assert.deepEqual([...namesOf(first), ...namesOf(second)], namesOf(await listGroups()));
@@ -76,7 +76,7 @@ describe('groups', () => {
     assertProblem(await listGroups('?cursor=WzFd'), { code: 'cursor_invalid', pointer: '?cursor' });
   });
 
-  test('of whatever is not in sight there are none', async () => {
+  test('entities out of reach have no groups', async () => {
     for (const entityId of [randomUUID(), (await createTestOrganization()).organizationId]) {
       assertProblem(await listGroups(`?entityId=${entityId}`), { code: 'merchant_not_found' });
     }

@@ -13,7 +13,7 @@ import { createTestUser } from '../support/test-users.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
-describe('what an administrator sees', () => {
+describe('sessions and status for administrators', () => {
   let portal: PortalHouse;
   let realm: PortalRealm;
   let admin: Visitor;
@@ -34,7 +34,7 @@ describe('what an administrator sees', () => {
   }
   const remove = (path: string, client = admin) => client.ask(path, { method: 'DELETE' });
 
-  test('the sessions of a user, each of which can be ended by itself', async () => {
+  test('the sessions of a user are listed, and each can be ended', async () => {
     const person = await createTestUser(realm);
     const { userId } = person.user;
     const browsers = [1, 2, 3].map(() => openVisitor(portal, realm.userDomainId));
@@ -79,7 +79,7 @@ describe('what an administrator sees', () => {
     );
   });
 
-  test('no sessions of users beyond its reach, nor of nobody', async () => {
+  test('sessions of users out of reach and of unknown users are not found', async () => {
     const other = await portal.newRealm();
     const foreignUser = await createTestUser(other);
     for (const userId of [foreignUser.user.userId, randomUUID()]) {
@@ -103,7 +103,7 @@ describe('what an administrator sees', () => {
     assert.equal((await clerk.ask(pathOf(boss.user.userId))).status, 403);
   });
 
-  test('the components of the platform and its own queues, and nobody else’s', async () => {
+  test('the status lists the components of the platform and only the organisation’s own queues', async () => {
     const database = await testDatabase();
     const stale = async (organizationId: string) =>
       database.query(

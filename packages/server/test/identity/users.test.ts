@@ -113,7 +113,7 @@ describe('users', () => {
     return rows.map(({ action }) => action);
   };
 
-  test('one is created, mailed a link that is good once, and signs in with his own password', async () => {
+  test('a user is created, gets a link by mail that works once, and signs in with a new password', async () => {
     const input = inputOf({
       givenName: 'Ann',
       familyName: 'Carter',
@@ -148,7 +148,7 @@ describe('users', () => {
     assert.deepEqual(await auditOf(userId), ['user.created']);
   });
 
-  test('the link is one of 24 hours', async () => {
+  test('the link is valid for 24 hours', async () => {
     const { body } = await create();
     const database = await testDatabase();
     const rows = await database.query<{ hours: number; purpose: string }>(
@@ -165,7 +165,7 @@ describe('users', () => {
     assert.equal(await follow(link), undefined, 'an expired link lets nobody in');
   });
 
-  test('they are listed by entity, name and status, in pages', async () => {
+  test('users are listed by entity, name and status, page by page', async () => {
     const head = `page-${randomUUID().slice(0, 8)}`;
     const names = ['a', 'b', 'c'].map((tail) => `${head}-${tail}`);
     const made = await Promise.all(names.map((username) => create({ username })));
@@ -234,7 +234,7 @@ describe('users', () => {
     assert.match(await mailTo(user.email, 2), /Your email address was changed/);
   });
 
-  test('whoever never signed in is invited anew at the changed address', async () => {
+  test('a user who never signed in is invited again at a changed address', async () => {
     const { body: user } = await create();
     const old = linkIn(await mailTo(user.email));
     const email = `right-${randomUUID()}@shop.example`;
@@ -246,7 +246,7 @@ describe('users', () => {
     assert.deepEqual([moved.email, moved.emailVerified], [email, true]);
   });
 
-  test('deactivated, a user is out at once, and comes back when activated', async () => {
+  test('a deactivated user is signed out at once, and can sign in again after the activation', async () => {
     const { body: user } = await create({ groups: [`${merchantId}_org_supervisor`] });
     await follow(linkIn(await mailTo(user.email)));
     const { body: tokens } = await signIn(user.username, password);
@@ -273,7 +273,7 @@ describe('users', () => {
     ]);
   });
 
-  test('a reset mails a link to a new password, some times an hour', async () => {
+  test('a password reset sends a link by mail, a few times an hour', async () => {
     const { body: user } = await create();
     await follow(linkIn(await mailTo(user.email)));
     const reset = () => call('POST', `/${user.userId}/reset-password`);
@@ -294,7 +294,7 @@ describe('users', () => {
     assertProblem(await reset(), { code: 'rate_limited' });
   });
 
-  test('a lost phone: the second factor of somebody else is removed, and he hears of it', async () => {
+  test('the second factor of another user can be removed, and that user gets a mail', async () => {
     const where = {
       identity: setup.platform.identity,
       organizationId: setup.organizationId,
@@ -317,7 +317,7 @@ describe('users', () => {
     assert.deepEqual(await auditOf(user.userId), ['user.secondFactorReset']);
   });
 
-  test('names, groups, scopes and profiles that make no sense are refused by member', async () => {
+  test('invalid names, groups, scopes and profiles are refused by member', async () => {
     const { body: conflict } = await create();
     const cases: [object, Parameters<typeof assertProblem>[1]][] = [
       [
@@ -364,7 +364,7 @@ describe('users', () => {
     }
   });
 
-  test('another organisation is not there: neither its domain nor its users', async () => {
+  test('the domain and the users of another organisation are not found', async () => {
     const { body: user } = await create();
     const token = other.acquirerToken;
     const asks: [string, string, unknown][] = [
@@ -393,7 +393,7 @@ describe('users', () => {
     assertProblem(made, { code: 'resource_not_found' });
   });
 
-  test('a manager has to do with the users of his merchant alone', async () => {
+  test('a manager manages only the users of the own merchant', async () => {
     const { body: ownUser } = await create({}, { token: managerToken });
     const foreign = {
       entityId: setup.otherMerchant.merchantId,
@@ -427,7 +427,7 @@ describe('users', () => {
     }
   });
 
-  test('nobody gives rights that he has not, nor reaches for who has them', async () => {
+  test('a user cannot grant permissions above the own, and cannot edit users who have them', async () => {
     const { body: admin } = await create({
       entityId: setup.organizationId,
       scope: setup.organizationId,
@@ -469,7 +469,7 @@ describe('users', () => {
     assertProblem(await call('GET', '', { token: operator }), { code: 'permission_denied' });
   });
 
-  test('an administrator gives every group of his organisation and its merchants', async () => {
+  test('an administrator can grant every group of the organisation and its merchants', async () => {
     const token = await tokenOf('org_admin');
     for (const group of ['org_admin', 'org_custcare', 'org_dfo', 'org_dev']) {
       const at = { entityId: setup.organizationId, scope: setup.organizationId };

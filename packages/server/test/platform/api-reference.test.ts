@@ -14,7 +14,7 @@ import {
 } from '../../src/http/openapi/openapi-document.fixture.ts';
 import { createLog, type Database, openDatabase, readSettings } from '../../src/platform/index.ts';
 
-describe('the reference of the house', () => {
+describe('the API reference', () => {
   let database: Database;
   let application: Application;
   let document: OpenApiDocument;
@@ -36,16 +36,16 @@ describe('the reference of the house', () => {
     await database.close();
   });
 
-  test('leads nowhere wrong, and each example fits its schema', () => {
+  test('all references resolve, and each example matches its schema', () => {
     checkDocument(document);
     checkSchemas(document);
   });
 
-  test('names each operation by a verb and a noun, in a summary too, and each list by its schema', () => {
+  test('each operation has a verb and a noun as its id, a summary, and each list a named schema', () => {
     checkNames(document);
   });
 
-  test('names the token endpoint, and signs in at it', () => {
+  test('the reference names the token endpoint, and its sign-in works', () => {
     const token = document.paths['/oauth2/v1/{realm}/token']?.['post'];
     assert.deepEqual(token?.security, []);
     assert.ok(token?.requestBody?.content['application/x-www-form-urlencoded']);
@@ -54,7 +54,7 @@ describe('the reference of the house', () => {
     assert.match(text, /"tokenUrl":"https:\/\/localhost:8443\/oauth2\/v1\/demo\/token"/);
   });
 
-  test('says which member an Idempotency-Key stands for, and means one that there is', () => {
+  test('each Idempotency-Key parameter names an existing member', () => {
     const described: Record<string, string[]> = {};
     for (const [path, verbs] of Object.entries(document.paths)) {
       for (const operation of Object.values(verbs)) {
@@ -80,7 +80,7 @@ describe('the reference of the house', () => {
     assert.deepEqual(described[`${base}/{transactionId}/refund`], ['clientOperationId']);
   });
 
-  test('shows a sale by chip whose data says the same as the sale', () => {
+  test('the example of a chip sale has chip data that matches the sale', () => {
     const sale = document.paths['/payment/v1/transactions/process']?.['post'];
     const example = sale?.requestBody?.content['application/json']?.examples?.['Chip'];
     const { value } = example as { value: { amount: number; instrument: { emvData: string } } };

@@ -73,8 +73,8 @@ const entryOf = (organizationId: string, facts: Partial<AuditEntry>): AuditEntry
   ...facts,
 });
 
-describe('events of the audit', () => {
-  test('each action that is published comes under its type, and fits its schema', async () => {
+describe('audit events', () => {
+  test('each published action has its event type, and matches its schema', async () => {
     const { record, published, close } = await setUp();
     const organizationId = randomUUID();
     const actions = [...publishedActions.keys()];
@@ -101,7 +101,7 @@ describe('events of the audit', () => {
     await close();
   });
 
-  test('values before and after stay where they are, whatever they hold', async () => {
+  test('old and new values are not published, whatever they contain', async () => {
     const { record, published, close } = await setUp();
     const organizationId = randomUUID();
     await record([
@@ -126,7 +126,7 @@ describe('events of the audit', () => {
     await close();
   });
 
-  test('of keys and vaults nothing is published, and nothing of what was rolled back', async () => {
+  test('records of keys and vaults and rolled back records are not published', async () => {
     const { database, record, published, close } = await setUp();
     const organizationId = randomUUID();
     await record([
@@ -149,7 +149,7 @@ describe('events of the audit', () => {
     await close();
   });
 
-  test('what belongs to a merchant is the merchant’s, and so is the merchant', async () => {
+  test('records of a merchant’s entities and of the merchant itself carry its merchant id', async () => {
     const { database, record, published, close } = await setUp();
     const [organizationId, merchantId] = [randomUUID(), randomUUID()];
     await record([

@@ -14,7 +14,7 @@ import { makeRequest } from '../support/provisioning/test-devices.ts';
 import { deviceBody } from '../support/provisioning/test-provisioning.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
-describe('the audit of identity', () => {
+describe('audit records of identity', () => {
   let setup: TestOrganization;
   const secrets: string[] = [];
   before(async () => {
@@ -36,7 +36,7 @@ describe('the audit of identity', () => {
     return body['items'] as AuditRecord[];
   }
 
-  test('an application: registered, changed, given a new secret, removed', async () => {
+  test('an application is recorded when it is registered, changed, given a new secret, and removed', async () => {
     const path = `/application-management/v1/user-domains/${setup.realm}/applications`;
     const { merchantId } = setup.merchant;
     const made = await call('POST', path, { name: 'Till', entityId: merchantId });
@@ -76,7 +76,7 @@ describe('the audit of identity', () => {
     assert.equal((await recordsOf(String(clientId))).length, 1);
   });
 
-  test('a device certificate: issued, and revoked once however often it is asked', async () => {
+  test('a device certificate is recorded when it is issued, and once when it is revoked', async () => {
     const body = { ...deviceBody(), merchantId: setup.merchant.merchantId };
     const device = await call('POST', '/provisioning/v2/physical-devices', body);
     const path = `/provisioning/v2/physical-devices/${device.body['physicalDeviceId']}/certificates`;
@@ -100,7 +100,7 @@ describe('the audit of identity', () => {
     );
   });
 
-  test('signing keys that are replaced are named, and their private half is not', async () => {
+  test('replaced signing keys are named, and their private part is not', async () => {
     assert.equal(await setup.platform.identity.rotateSigningKeys(setup.realm), true);
     assert.equal(await setup.platform.identity.rotateSigningKeys(setup.realm), false);
     const records = await recordsOf(setup.realm);
@@ -120,7 +120,7 @@ describe('the audit of identity', () => {
     assert.ok(keyIds.length === 2 && keyIds.every((keyId) => existingKeyIds.includes(keyId)));
   });
 
-  test('the chain of all that verifies, and holds no secret', async () => {
+  test('the chain of these records verifies, and contains no secret', async () => {
     await setup.platform.audit.checkpoint(setup.organizationId);
     const { text } = await call('GET', '/audit/v1/export');
     const lines = text.split('\n').filter(Boolean);

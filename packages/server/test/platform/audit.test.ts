@@ -82,7 +82,7 @@ describe('the audit', () => {
 
   const codesOf = async (token: string) => (await verified(token)).faults.map(({ code }) => code);
 
-  test('tells who changed what, before and after, by which request', async () => {
+  test('a record names the caller, the values before and after, and the request', async () => {
     const made = await scene.call('org', 'POST', '/merchants', { body: merchantBody('Before') });
     const { merchantId } = made.body as { merchantId: string };
     const path = `/merchants/${merchantId}`;
@@ -106,7 +106,7 @@ describe('the audit', () => {
     assert.deepEqual(await readBody('org', `/records/${second?.sequence}`), second);
   });
 
-  test('names the person where one asked, and tells of hardware that is linked', async () => {
+  test('a record names the user of the request, and linked hardware', async () => {
     scene.addCaller('ann', { subject: 'ann-id', clientId: 'portal', userId: 'ann-id' });
     const { storeId } = await scene.shop('linked');
     const logicalDevice = await scene.made('ann', '/logical-devices', { storeId, name: 'Till' });
@@ -117,7 +117,7 @@ describe('the audit', () => {
     assert.deepEqual(linked?.after?.['physicalDeviceIds'], []);
   });
 
-  test('keeps nothing of what was refused', async () => {
+  test('a refused request leaves no record', async () => {
     const { merchantId } = await scene.made('org', '/merchants', merchantBody('Kept'));
     await scene.made('org', '/stores', { merchantId, name: 'Holds it' });
     const refused = await scene.call('org', 'DELETE', `/merchants/${merchantId}`);
@@ -129,7 +129,7 @@ describe('the audit', () => {
     );
   });
 
-  test('where the record cannot be written, nothing is changed', async () => {
+  test('if the record cannot be written, nothing is changed', async () => {
     const { organizationId } = scene;
     const unrecorded = createProvisioning({
       database,
@@ -155,7 +155,7 @@ describe('the audit', () => {
     }
   });
 
-  test('one chain comes of writers at once, and verifies with its checkpoints', async () => {
+  test('concurrent writers build one chain, and it verifies with its checkpoints', async () => {
     const { token, organizationId, add } = await chainOf(1);
     await Promise.all(Array.from({ length: 20 }, () => add(2)));
     await scene.audit.checkpoint(organizationId);
@@ -165,7 +165,7 @@ describe('the audit', () => {
     assert.deepEqual([report.records, report.checkpoints, report.unsignedRecords], [44, 1, 3]);
   });
 
-  test('a second checkpoint of the same record is none', async () => {
+  test('a second checkpoint of the same record is not stored', async () => {
     const { token, organizationId } = await chainOf(2);
     await Promise.all([1, 2, 3].map(() => scene.audit.checkpoint(organizationId)));
     const { items } = await readBody<{ items: AuditCheckpoint[] }>(token, '/checkpoints');
@@ -175,7 +175,7 @@ describe('the audit', () => {
     );
   });
 
-  test('a record that was changed, removed, exchanged or cut off is found', async () => {
+  test('a changed, removed, exchanged or truncated record is detected', async () => {
     const tamperings: [string, string][] = [
       [`SET after_change = '{"name":"Other"}'`, 'record_changed'],
       [`SET actor_subject = 'somebody'`, 'record_changed'],
@@ -207,7 +207,7 @@ describe('the audit', () => {
     assert.deepEqual(await codesOf(cut.token), ['records_truncated']);
   });
 
-  test('members that are named like secrets are not kept', async () => {
+  test('members with names of secrets are not stored', async () => {
     const { organizationId, token } = await chainOf(1);
     const secret = 'do-not-keep-me';
     const after = { name: 'x', clientSecret: secret, login: { password: secret, otp: secret } };
@@ -227,7 +227,7 @@ describe('the audit', () => {
     assert.deepEqual(await codesOf(token), []);
   });
 
-  test('is read with its permission, by its own organisation, and of a merchant by the merchant', async () => {
+  test('the audit is read with its permission, by its organisation, and of a merchant by that merchant', async () => {
     const ownMerchant = await scene.shop('mine');
     const otherMerchant = await scene.shop('theirs');
     assert.equal((await sendRequest('reader', '/records')).status, 403);
@@ -251,7 +251,7 @@ describe('the audit', () => {
     }
   });
 
-  test('pages go on where they ended, while records are added', async () => {
+  test('pages continue after the last record while records are added', async () => {
     const { token, add } = await chainOf(5);
     type Page = { items: AuditRecord[]; nextCursor: string | null };
     const one = await readBody<Page>(token, '/records?limit=2');
@@ -264,7 +264,7 @@ describe('the audit', () => {
     assert.equal((await sendRequest(token, `/records?limit=3&action=x&cursor=x`)).status, 422);
   });
 
-  test('is found by time, in either order', async () => {
+  test('records are found by time, in both orders', async () => {
     let now = Date.parse('2026-03-01T12:00:00.000Z');
     const timed = await openProvisioning({ now: () => now });
     const { token, organizationId } = await chainOf(0);
@@ -299,7 +299,7 @@ describe('the audit', () => {
     assert.equal((await sendRequest(token, '/records?from=yesterday')).status, 422);
   });
 
-  test('an export streams ten thousand records page by page, and goes on after any of them', async () => {
+  test('an export streams ten thousand records page by page, and continues after any of them', async () => {
     const { token } = await chainOf(exported);
     const answer = await scene.app.inject({
       url: '/audit/v1/export',

@@ -90,7 +90,7 @@ describe('bad input', () => {
     }
   }
 
-  test('what is no strict JSON is malformed_json', async (t) => {
+  test('a body that is not strict JSON is malformed_json', async (t) => {
     const cancel = `/${sold.transactionId}/cancel`;
     for (const [name, raw] of malformedBodies) {
       await t.test(name, async () => {
@@ -100,7 +100,7 @@ describe('bad input', () => {
     }
   });
 
-  test('JSON that is no object is a wrong type, wherever the body may be left out too', async (t) => {
+  test('JSON that is not an object has a wrong type, also if the body is optional', async (t) => {
     const verbs = ['capture', 'refund', 'cancel', 'refundbyweb'];
     const paths = ['/process', '/captureall', ...verbs.map((v) => `/${sold.transactionId}/${v}`)];
     for (const path of paths) {
@@ -125,7 +125,7 @@ describe('bad input', () => {
     });
   });
 
-  test('another media type, charset or encoding is refused, and so is another answer', async () => {
+  test('another media type, charset, encoding or accepted type is refused', async () => {
     const types: [string, ErrorCode][] = [
       ['text/plain', 'unsupported_media_type'],
       ['application/x-www-form-urlencoded', 'unsupported_media_type'],
@@ -156,7 +156,7 @@ describe('bad input', () => {
       refusedEach(t, `/${sold.transactionId}/${verb}`, list));
   }
 
-  test('times that no calendar or database holds are refused or harmless', async () => {
+  test('times that no calendar or database contains are refused or harmless', async () => {
     for (const time of [
       '0000-01-01T00:00:00Z',
       '9999-12-31T23:59:60Z',
@@ -172,7 +172,7 @@ describe('bad input', () => {
     });
   });
 
-  test('several faults are told together, in the order of the members', async () => {
+  test('several faults are reported together, in the order of the members', async () => {
     const body = keyedSale({ amount: -1, currency: 5, extra: 1 });
     const answer = await refused('three faults', 'field_unknown', 'POST', '/process', { body });
     const pointers = answer.body.errors.map((error: { pointer: string }) => error.pointer);
@@ -225,7 +225,7 @@ describe('bad input', () => {
     );
   });
 
-  test('identifiers of a form that none can have are refused as such', async () => {
+  test('identifiers with an invalid form are refused as invalid', async () => {
     await refused('too long', 'field_invalid', 'GET', `/${'x'.repeat(65)}`);
     await refused('no UTF-8', 'request_malformed', 'GET', '/%ff');
     await refused('far too long', 'uri_too_long', 'GET', `/${'x'.repeat(300)}`);
@@ -239,7 +239,7 @@ describe('bad input', () => {
     assert.doesNotMatch(setup.logLines.slice(from).join(''), cardData);
   });
 
-  test('queries are checked', async () => {
+  test('query parameters are validated', async () => {
     const status = `/${sold.transactionId}`;
     for (const query of ['wait=-1', 'wait=31', 'wait=soon', 'wait=1.5', 'merchantId=x', 'wiat=1']) {
       const code = query === 'wiat=1' ? 'field_unknown' : 'field_invalid';
@@ -262,7 +262,7 @@ describe('bad input', () => {
     }
   });
 
-  test('places that are unknown, of somebody else, or elsewhere', async () => {
+  test('stores and devices that are unknown or of another merchant or store are refused', async () => {
     const scope = { organizationId: setup.organizationId };
     const { merchantId } = setup.merchant;
     const branch = await setup.platform.provisioning.stores.create(scope, {
@@ -292,7 +292,7 @@ describe('bad input', () => {
     }
   });
 
-  test('what the acquirer contract does not hold writes nothing either', async () => {
+  test('a sale that the acquirer contract does not allow stores no row', async () => {
     const strict = await setup.createMerchant({
       captureModes: ['Immediate'],
       partialApproval: false,
@@ -312,7 +312,7 @@ describe('bad input', () => {
     }
   });
 
-  test('tokens: missing, garbled, of another scheme, forged, expired', async () => {
+  test('tokens that are missing, malformed, of another scheme, forged or expired are refused', async () => {
     const past = Math.floor(Date.now() / 1000) - 60;
     const { token } = setup.merchant;
     const rows: [string | undefined, ErrorCode][] = [
@@ -345,7 +345,7 @@ describe('bad input', () => {
     }
   });
 
-  test('a right that is missing is named, whatever the body', async () => {
+  test('a missing permission is named, whatever the body', async () => {
     const { merchantId } = setup.merchant;
     const token = await setup.tokenFor({
       name: 'reader',
@@ -377,7 +377,7 @@ describe('bad input', () => {
     });
   });
 
-  test('a wrong method is told the right ones; a wrong path is not there', async () => {
+  test('a wrong method answers the allowed methods, and a wrong path is not found', async () => {
     const id = sold.transactionId;
     const rows: [string, string, string][] = [
       ['PUT', `/${id}/capture`, 'OPTIONS, POST'],
@@ -422,7 +422,7 @@ describe('bad input', () => {
     });
   });
 
-  test('an identifier of the server cannot be a client’s', async () => {
+  test('an identifier of the server is refused as a client’s identifier', async () => {
     await refused('taken', 'client_id_invalid', 'POST', '/process', {
       body: keyedSale({ clientTransactionId: sold.transactionId }),
     });
@@ -431,7 +431,7 @@ describe('bad input', () => {
     });
   });
 
-  test('an identifier of two merchants is ambiguous to whoever sees both', async () => {
+  test('an identifier of two merchants is ambiguous for a caller who sees both', async () => {
     const clientTransactionId = randomUUID();
     const sales = await Promise.all(
       [setup.merchant, setup.otherMerchant].map(({ token }) =>

@@ -193,7 +193,7 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
     return otherEntities;
   }
 
-  test('change nothing of another organisation, and are refused by a documented code', async () => {
+  test('deletions and new secrets change nothing of another organisation, and have a documented error', async () => {
     assert.ok(routes.length > 20, `${routes.length} routes`);
     const before = await readTheirs();
     assert.ok(before.size > 20, `${before.size} things`);

@@ -112,7 +112,7 @@ describe(`generated input (seed ${seed})`, () => {
       houseNumber: undefined,
     }));
 
-  test('what the schema of a sale accepts is a sale, or refused for what it means', async () => {
+  test('a body that the schema of a sale accepts is processed, or refused for its content', async () => {
     let sold = 0;
     await assertHolds(payable, 15, async (body) => {
       const answer = await fair('POST', '/process', { body });
@@ -131,7 +131,7 @@ describe(`generated input (seed ${seed})`, () => {
     );
   });
 
-  test('a spoilt sale is refused, or still a sale', () =>
+  test('a mutated sale is refused, or is still a sale', () =>
     assertHolds(mutatedBodies(ProcessRequest), 40, (body) => fair('POST', '/process', { body })));
 
   test('garbled bytes are refused, or still a sale', () =>
@@ -144,7 +144,7 @@ describe(`generated input (seed ${seed})`, () => {
     refundbyweb: RefundByWebRequest,
   };
   for (const [verb, schema] of Object.entries(verbs)) {
-    test(`${verb}: whole, spoilt or garbled`, async () => {
+    test(`${verb}: valid, mutated and garbled bodies`, async () => {
       const path = fc.nat(11).map((index) => `/${targets[index]}/${verb}`);
       const whole = fc.tuple(path, fc.oneof(validBodies(schema), mutatedBodies(schema)));
       await assertHolds(whole, 10, ([to, body]) => fair('POST', to, { body }));
@@ -154,7 +154,7 @@ describe(`generated input (seed ${seed})`, () => {
     });
   }
 
-  test('a capture of all: whole, spoilt or garbled', async () => {
+  test('a capture of all: valid, mutated and garbled bodies', async () => {
     const dry = validBodies(CaptureAllRequest).map((body) => ({
       ...(body as object),
       dryRun: true,
@@ -166,7 +166,7 @@ describe(`generated input (seed ${seed})`, () => {
     );
   });
 
-  test('any path, any query', async () => {
+  test('random paths and queries', async () => {
     const part = fc
       .oneof(
         fc.string({ unit: 'grapheme', minLength: 1, maxLength: 70 }),

@@ -33,7 +33,7 @@ async function lost(): Promise<never> {
 
 const facts = { operationId: 'make' } as RouteDeclaration;
 
-describe('a fault behind a commit', () => {
+describe('requests with a key after a lost commit', () => {
   let webhooks: WebhookRoom;
   before(async () => {
     webhooks = await webhookRoom();
@@ -76,13 +76,13 @@ describe('a fault behind a commit', () => {
       hurry,
     });
 
-  test('sends one test event', async () => {
+  test('a repeated test event is sent once', async () => {
     const { endpointId } = await webhooks.endpoint(`https://receiver.example/${randomUUID()}`);
     await assertTaken(async () => logOf(lost).test(webhooks, endpointId));
     assert.deepEqual(await webhooks.counts(endpointId), { Pending: 1 });
   });
 
-  test('resends once', async () => {
+  test('a repeated resend is sent once', async () => {
     const { endpointId } = await webhooks.endpoint(`https://receiver.example/${randomUUID()}`);
     const { deliveryId } = await logOf(async () => {}).test(webhooks, endpointId);
     await webhooks.database.query(
@@ -93,7 +93,7 @@ describe('a fault behind a commit', () => {
     assert.deepEqual(await webhooks.counts(endpointId), { Pending: 1 });
   });
 
-  test('makes one reconciliation', async () => {
+  test('a repeated reconciliation is created once', async () => {
     const { database, organizationId } = webhooks;
     const all = createReconciliations({
       database,
@@ -115,7 +115,7 @@ describe('a fault behind a commit', () => {
     assert.deepEqual(made, [{ state: 'Matching' }]);
   });
 
-  test('makes one organisation', async () => {
+  test('a repeated organisation is created once', async () => {
     let made = 0;
     const create = async () => {
       made += 1;

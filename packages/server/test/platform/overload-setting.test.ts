@@ -35,7 +35,7 @@ function occupy(): void {
   for (const end = performance.now() + 150; performance.now() < end; );
 }
 
-test('how late a turn may come until sales are refused is a setting', async () => {
+test('a setting is the event loop delay at which sales are refused', async () => {
   await underLoad(50, (pressure) =>
     eventually('sales are refused', () => {
       occupy();

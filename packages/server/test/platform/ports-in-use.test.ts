@@ -37,7 +37,7 @@ function run(env: Record<string, string>): Promise<{ status: number | null; outp
   return new Promise((resolve) => child.once('close', (status) => resolve({ status, output })));
 }
 
-describe('ports that cannot be listened at', () => {
+describe('ports that the server cannot listen at', () => {
   let directory: string;
   let ports: string[];
   before(async () => {
@@ -60,7 +60,7 @@ describe('ports that cannot be listened at', () => {
     assert.deepEqual(made.sort(), ['platform.key', 'vault.key']);
   }
 
-  test('are all reported with their settings, and nothing is made', async () => {
+  test('all ports in use are reported with their settings, and nothing is created', async () => {
     const occupiedPorts = await Promise.all(
       ports.map((port) => listenAt(Number(port), '127.0.0.1')),
     );
@@ -78,7 +78,7 @@ describe('ports that cannot be listened at', () => {
     }
   });
 
-  test('of a host that is none of this machine name the host', async () => {
+  test('a foreign host address is reported with the host', async () => {
     const { status, output } = await run(variables({ SWITCHYARD_HOST: '192.0.2.1' }));
     assert.equal(status, 1, output);
     assert.match(
@@ -88,7 +88,7 @@ describe('ports that cannot be listened at', () => {
     await expectNothingMade();
   });
 
-  test('that are the same for two listeners are a settings fault', async () => {
+  test('the same port for two listeners is a settings error', async () => {
     const { status, output } = await run(variables({ SWITCHYARD_DEVICE_PORT: ports[0] ?? '' }));
     assert.equal(status, 78, output);
     assert.match(

@@ -65,7 +65,7 @@ const published: readonly Published[] = Object.entries<Operations>(
 
 const isBelow = (url: string, path: string) => url === path || url.startsWith(`${path}/`);
 
-describe('the parts that a process opens', () => {
+describe('process roles', () => {
   let dataDir: string;
   /** Not the shared database: the keys of this data directory encrypt its vault. */
   let database: Database;
@@ -115,7 +115,7 @@ describe('the parts that a process opens', () => {
   }
 
   for (const role of ['cards', 'identity', 'connector', 'portal', 'jobs']) {
-    test(`${role} alone opens the paths that the guide to production says, and no other`, async () => {
+    test(`${role} serves only the paths that the guide to production lists`, async () => {
       const settingsOfRole = [...(guide.get(role) ?? []), ...(guide.get('any') ?? [])];
       await withRoles(role, async (application) => {
         await application.http.app.ready();
@@ -135,7 +135,7 @@ describe('the parts that a process opens', () => {
     });
   }
 
-  test('the guide knows every published address, each in one row', () => {
+  test('the guide lists every public path in one row', () => {
     for (const { method, url } of published) {
       const rows = [...guide].filter(([, paths]) => paths.some((path) => isBelow(url, path)));
       assert.equal(rows.length, 1, `${method} ${url}`);
@@ -153,7 +153,7 @@ describe('the parts that a process opens', () => {
 /** The test reads process memory in the way of Linux, which lets a parent read its child. */
 const canLook = process.platform === 'linux';
 
-describe('a process without the role cards', { skip: canLook ? false : 'needs /proc' }, () => {
+describe('processes without the role cards', { skip: canLook ? false : 'needs /proc' }, () => {
   let dataDir: string;
   let databaseUrl: string;
   let shared: Record<string, string>;
@@ -231,7 +231,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
     ];
   }
 
-  test('holds no key of a card in memory or environment, whatever it has done', async () => {
+  test('such a process has no card key in memory or environment, after any work', async () => {
     const whole = createServerProcess({ ...shared, ...(await ports()) });
     try {
       await whole.start();
@@ -285,7 +285,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
     }
   });
 
-  test('does not start with such a key in its environment', async () => {
+  test('such a process does not start with a card key in its environment', async () => {
     const key = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString('base64');
     const env = { ...inheritedEnvironment(), ...shared, SWITCHYARD_ROLES: 'identity' };
     const child = spawn(process.execPath, [main], {

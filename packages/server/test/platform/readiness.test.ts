@@ -25,7 +25,7 @@ type Ready = {
 /** The default probe timeout of load balancers and Kubernetes. */
 const probeLimitMs = 1000;
 
-test('a process whose database is away stays ready, and answers 503 with Retry-After', {
+test('a process without its database stays ready, and answers 503 with Retry-After', {
   timeout: 300_000,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-ready-'));

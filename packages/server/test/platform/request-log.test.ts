@@ -49,7 +49,7 @@ describe('the request log', () => {
     storeId: setup.merchant.storeId,
   });
 
-  test('a sale and a refusal leave what is needed to understand them, and nothing else', async () => {
+  test('a sale and a refused request are logged with what explains them, and nothing else', async () => {
     const sale = await sell(merchantAndStore());
     assert.equal(sale.status, 200, sale.text);
     const sold = await lineOf(sale);
@@ -83,7 +83,7 @@ describe('the request log', () => {
     );
   });
 
-  test('a card number is nowhere in it, wherever a client has put it', async () => {
+  test('the log contains no card number, in any part of a request', async () => {
     const put = [
       await setup.client.call('GET', `${transactions}/${card}`, { token: setup.merchant.token }),
       await setup.client.call('GET', `${transactions}/unknown?number=${card}`, {
@@ -107,7 +107,7 @@ describe('the request log', () => {
     assert.ok(!JSON.stringify(rows).includes(card));
   });
 
-  test('filters, both orders, pages and what comes behind a number', async () => {
+  test('the list supports filters, both orders, pages and entries after a number', async () => {
     const lastSequence = (await lines('?limit=1'))[0]?.sequence ?? 0;
     const answers: HttpResponse[] = [];
     for (const amount of [100, 0, 200, 0])
@@ -152,7 +152,7 @@ describe('the request log', () => {
     assertProblem(await read(`?cursor=${first.body.nextCursor}`), { code: 'cursor_invalid' });
   });
 
-  test('its own organisation alone: a merchant sees its own, another organisation nothing', async () => {
+  test('an organisation sees only its own entries, and a merchant only its own', async () => {
     const answer = await sell(merchantAndStore());
     const { requestId } = await lineOf(answer);
     const developer = await setup.tokenFor({
@@ -183,7 +183,7 @@ describe('the request log', () => {
     assertProblem(await read('', setup.merchant.token), { code: 'permission_denied' });
   });
 
-  test('who acts in an organisation below leaves the line there, and his own is named', async () => {
+  test('a request in a sub-organisation is logged there, with the organisation of the caller', async () => {
     const body = { name: 'Below', userDomainId: `s${randomUUID().slice(0, 13)}` };
     const made = await setup.client.call('POST', '/provisioning/v2/organizations', {
       token: setup.acquirerToken,
@@ -200,7 +200,7 @@ describe('the request log', () => {
     assert.equal((await lines(query.replace(`${at}&`, ''))).length, 0);
   });
 
-  test('reading the log leaves no line in it', async () => {
+  test('a read of the log is not logged', async () => {
     const answer = await read();
     const later = await sell(merchantAndStore());
     await lineOf(later);
@@ -217,7 +217,7 @@ describe('the request log', () => {
   const statusesOf = (stream: EventStream) =>
     stream.events.map(({ data }) => (data as LoggedRequest).status);
 
-  test('a stream tells lines as they are kept, its filters hold, and it goes on behind the last id', async () => {
+  test('a stream sends entries as they are stored, filtered, and continues after the last id', async () => {
     const sales = '?operationId=processTransaction';
     const all = await listen(sales);
     const refusals = await listen(`${sales}&status=4xx`);
@@ -243,7 +243,7 @@ describe('the request log', () => {
     for (const stream of [again, early]) stream.destroy();
   });
 
-  test('a stream is of its own organisation alone, and refuses as the list does', async () => {
+  test('a stream contains only entries of the own organisation, and has the errors of the list', async () => {
     const otherOrganization = await createTestOrganization();
     const otherStream = await listen('', { token: otherOrganization.acquirerToken });
     const ownStream = await listen();

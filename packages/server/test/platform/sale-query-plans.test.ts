@@ -79,7 +79,7 @@ function accessesOf(lines: readonly string[]): Access[] {
   });
 }
 
-describe('the plans of the hot statements', () => {
+describe('query plans of the hot statements', () => {
   let setup: TestOrganization;
   let scratch: Database;
   let schemaUrl: string;
@@ -172,7 +172,7 @@ describe('the plans of the hot statements', () => {
     assert.ok(accesses >= 15, `${accesses} accesses`);
   }
 
-  test('the house has used the statements that matter', () => {
+  test('the platform has executed the statements that matter', () => {
     for (const name of [
       'payments-insert-transaction',
       'payments-update-with-event',
@@ -192,16 +192,18 @@ describe('the plans of the hot statements', () => {
     }
   });
 
-  test('name whole keys in tables that are empty', () => assertAllKeyed());
+  test('plans use complete keys in empty tables', () => assertAllKeyed());
 
-  test('name whole keys in young tables, of which the planner knows nothing', async () => {
+  test('plans use complete keys in new tables without statistics', async () => {
     await scratch.session(async (query) => {
       for (const statement of fill) await query(statement, [1, youngSales]);
     });
     await assertAllKeyed();
   });
 
-  test(`name whole keys in tables of ${fullSales} sales`, { timeout: 300_000 }, async () => {
+  test(`plans use complete keys in tables of ${fullSales} sales`, {
+    timeout: 300_000,
+  }, async () => {
     await scratch.session(async (query) => {
       for (const statement of fill) await query(statement, [youngSales + 1, fullSales]);
       for (const table of growing) await query(`ANALYZE ${table}`);

@@ -73,11 +73,11 @@ const operation = (name: string) => {
 type Schema = { properties?: Record<string, unknown>; required?: string[] };
 const form = 'application/x-www-form-urlencoded';
 
-test('each address of the specification is described', () => {
+test('each path of the specification is documented', () => {
   for (const name of [...specified, ...ofTheIssuer]) assert.ok(operation(name).summary, name);
 });
 
-test('each token endpoint takes and gives the members of the specification', () => {
+test('each token endpoint accepts and returns the members of the specification', () => {
   const acceptedFields: Record<string, string[]> = {
     'POST /oauth2/v1/{}/token': [
       'client_id',
@@ -123,7 +123,7 @@ test('each token endpoint takes and gives the members of the specification', () 
   }
 });
 
-test('the authorization endpoint takes the parameters of the specification, and sends on', () => {
+test('the authorization endpoint accepts the parameters of the specification, and redirects', () => {
   const { parameters, responses } = operation('POST /oauth2/v1/{}/auth');
   const inQuery = parameters.filter((each) => each.in === 'query').map(({ name }) => name);
   for (const name of ['client_id', 'client_secret', 'redirect_uri', 'scope', 'state']) {
@@ -133,12 +133,12 @@ test('the authorization endpoint takes the parameters of the specification, and 
   assert.ok(responses['303']);
 });
 
-test('the tokens of devices are had where devices show their certificates', () => {
+test('devices get tokens at the listener for client certificates', () => {
   const { servers } = operation('POST /oauth2-mtls/v1/token') as { servers?: { url: string }[] };
   assert.deepEqual(servers, [{ url: 'https://localhost:9021' }]);
 });
 
-test('payments say how they are answered again, and where to look for what is under way', () => {
+test('payments document their replay, and where to read their progress', () => {
   for (const verb of ['process', '{}/capture', '{}/refund', '{}/cancel', '{}/refundbyweb']) {
     const { responses } = operation(`POST ${payments}/${verb}`);
     const headerNames = (status: number) => Object.keys(responses[status]?.headers ?? {});

@@ -15,7 +15,7 @@ const bulk = '/provisioning/v2/bulk';
 const reconciliations = '/reporting/v1/reconciliations';
 const unknownLink = '0198ffff-ffff-7fff-bfff-ffffffffffff';
 
-describe('a refused upload', () => {
+describe('refused uploads', () => {
   let setup: TestOrganization;
   before(async () => {
     setup = await createTestOrganization();
@@ -114,7 +114,7 @@ describe('a refused upload', () => {
     ],
   ];
   for (const [name, status, path, headers] of cases) {
-    test(`${name} is answered ${status}, and the rest of it is not read`, async () => {
+    test(`${name} is answered ${status}, and the rest of the body is not read`, async () => {
       const { response, accepted } = await upload(path(), headers());
       assert.match(response, new RegExp(`^HTTP/1\\.1 ${status} `), response.slice(0, 300));
       assert.match(response, /^connection: close\r$/im);

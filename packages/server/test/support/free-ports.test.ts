@@ -7,7 +7,7 @@ import { freePorts } from './free-ports.ts';
 
 const file = fileURLToPath(new URL('./free-ports.ts', import.meta.url));
 
-test('nobody is given a port that another was given and has not taken yet', async () => {
+test('no port is returned twice before a server listens at it', async () => {
   const groups = await Promise.all(Array.from({ length: 20 }, () => freePorts(5)));
   const later = await freePorts(10);
   const all = [...groups.flat(), ...later];
@@ -15,7 +15,7 @@ test('nobody is given a port that another was given and has not taken yet', asyn
   assert.ok(all.every((port) => port > 12_000 && port < 32_000));
 });
 
-test('processes side by side have ports of their own', async () => {
+test('processes that run at the same time get different ports', async () => {
   const [ownPort = 0] = await freePorts(1);
   // The other process gets the same process id, so it tries the port range of this process first.
   const script = `

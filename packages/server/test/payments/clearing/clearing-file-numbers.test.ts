@@ -52,7 +52,7 @@ async function assertSettles(setup: TestOrganization, file: CreatedFile): Promis
   assert.deepEqual([accepted, rejected], [file.lines, 0]);
 }
 
-test('the number of a refused file is filled below an open one, which goes in its turn then', async () => {
+test('the number of a refused file is reused before a later open file is sent', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const [first, second] = [
     await createFileOfOneCapture(setup),
@@ -74,7 +74,7 @@ test('the number of a refused file is filled below an open one, which goes in it
   await assertAgreement(setup);
 });
 
-test('a file that is refused out of turn goes into the missing one, and the next has its number', async () => {
+test('a file that is refused out of order takes the missing number, and the next file takes its number', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const [first, second] = [
     await createFileOfOneCapture(setup),
@@ -102,7 +102,7 @@ test('a file that is refused out of turn goes into the missing one, and the next
   await assertAgreement(setup);
 });
 
-test('a number that the acquirer gave to a refused file is used up, and its lines post once', async () => {
+test('a number that the acquirer used for a refused file is not reused, and its lines post once', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const [first, second] = [
     await createFileOfOneCapture(setup),
@@ -127,7 +127,7 @@ test('a number that the acquirer gave to a refused file is used up, and its line
   await assertAgreement(setup);
 });
 
-test('a line that another process files meanwhile, under another number, stays in that file', async () => {
+test('a line that another process put into a file stays in that file', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const first = await createFileOfOneCapture(setup);
   const id = await authorize(setup);
@@ -162,7 +162,7 @@ test('a line that another process files meanwhile, under another number, stays i
   );
 });
 
-test('a sum beyond 2^53 is exact in the file, in its view and in its event', async () => {
+test('a sum above 2^53 is exact in the file, in its view and in its event', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const database = await testDatabase();
   const greatest = 999_999_999_999;
@@ -202,7 +202,7 @@ test('a sum beyond 2^53 is exact in the file, in its view and in its event', asy
   assert.deepEqual(event.data.amounts, { EUR: String(sum), JPY: String(greatest) });
 });
 
-test('after a jump of the numbers a file continues 1,000 later, and the acquirer takes it behind the previous one', async () => {
+test('after a jump of the numbers a file continues 1,000 later, and the acquirer accepts it after the previous file', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const first = await createFileOfOneCapture(setup);
   await assertSettles(setup, first);

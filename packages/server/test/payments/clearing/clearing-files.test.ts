@@ -21,7 +21,7 @@ import {
   waitUntilSettled,
 } from './clearing-merchant.ts';
 
-test('a capture is a line of a file, and counts once the acquirer has acknowledged it', async () => {
+test('a capture is a line of a file, and has effect when the acquirer acknowledged the file', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const [one = '', ...others] = [
     await authorize(setup),
@@ -84,7 +84,7 @@ test('a capture is a line of a file, and counts once the acquirer has acknowledg
 
 for (const multipleCapture of [true, false]) {
   const often = multipleCapture ? 'may be captured in parts' : 'is captured once';
-  test(`a capture of all leaves what is in a file, of a sale that ${often}`, async () => {
+  test(`a capture of all skips captures in a file, of a sale that ${often}`, async () => {
     const setup = await createTestOrganization({ ...fileCaptureTerms, multipleCapture });
     const [whole, part, open] = [
       await authorize(setup),
@@ -114,7 +114,7 @@ for (const multipleCapture of [true, false]) {
   });
 }
 
-test('a line that the acquirer rejects has failed, and can be captured again', async () => {
+test('a rejected line fails its capture, and the sale can be captured again', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const [good, bad] = [await authorize(setup, 20_000), await authorize(setup, 20_000)];
   await callAsMerchant(setup, 'POST', `/${good}/capture`, { amount: 500, final: true });
@@ -147,7 +147,7 @@ test('a line that the acquirer rejects has failed, and can be captured again', a
   await assertAgreement(setup);
 });
 
-test('a line that was not taken has failed, whatever the code says of messages', async () => {
+test('a line that was not accepted fails its capture, whatever the response code means in messages', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const ids = [await authorize(setup), await authorize(setup), await authorize(setup)];
   for (const id of ids) await callAsMerchant(setup, 'POST', `/${id}/capture`, {});
@@ -179,7 +179,7 @@ test('a line that was not taken has failed, whatever the code says of messages',
   assert.deepEqual([next.sequence, next.lines], [2, 3]);
 });
 
-test('a file that arrives damaged is refused, and its lines go into the next one', async () => {
+test('a file that arrives damaged is refused, and its lines go into the next file', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   await callAsMerchant(setup, 'POST', `/${await authorize(setup)}/capture`, {});
   const made = await createClearingFile(setup);
@@ -205,7 +205,7 @@ test('a file that arrives damaged is refused, and its lines go into the next one
   await assertAgreement(setup);
 });
 
-test('an acknowledgement must be readable, of this file, and account for every line', async () => {
+test('an acknowledgement must be readable, name this file, and contain every line', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   await callAsMerchant(setup, 'POST', `/${await authorize(setup)}/capture`, {});
   const made = await createClearingFile(setup);
@@ -228,7 +228,7 @@ test('an acknowledgement must be readable, of this file, and account for every l
   assert.equal((await callAsAcquirer(setup, 'GET', `/${id}`)).body.state, 'Made');
 });
 
-test('the settlement of a file that broke off goes on, and settles nothing twice', async () => {
+test('an interrupted settlement of a file continues, and settles nothing twice', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const ids = await Promise.all(Array.from({ length: 20 }, () => authorize(setup)));
   await Promise.all(ids.map((id) => callAsMerchant(setup, 'POST', `/${id}/capture`, {})));
@@ -282,7 +282,7 @@ async function dueFile(setup: TestOrganization) {
   return made;
 }
 
-test('a file is made by itself once a settlement day has ended, and by one process alone', async () => {
+test('one process creates a file automatically after the end of a settlement day', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   await callAsMerchant(setup, 'POST', `/${await authorize(setup)}/capture`, {});
   const made = await dueFile(setup);
@@ -301,7 +301,7 @@ test('a file is made by itself once a settlement day has ended, and by one proce
 });
 
 for (const fileAuthor of ['itself', 'the office']) {
-  test(`what was captured over a link that is removed since is filed by ${fileAuthor}, and settled`, async () => {
+  test(`captures over a link that was removed later are put into a file by ${fileAuthor}, and settled`, async () => {
     const setup = await createTestOrganization(fileCaptureTerms);
     const id = await authorize(setup);
     assert.equal((await callAsMerchant(setup, 'POST', `/${id}/capture`, {})).status, 202);
@@ -324,7 +324,7 @@ for (const fileAuthor of ['itself', 'the office']) {
   });
 }
 
-test('captures that should stand in a file by now are counted', async () => {
+test('a metric counts captures that are overdue for a file', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const gauge = new RegExp(`switchyard_clearing_lines_due\\{link="${setup.linkId}"\\} (\\d+)`);
   const counted = async () => gauge.exec(await setup.platform.metrics.registry.metrics())?.[1];
@@ -344,7 +344,7 @@ test('captures that should stand in a file by now are counted', async () => {
   await until(isCounted, 'the capture to be counted');
 });
 
-test('files are the matter of the organisation whose links they are of', async () => {
+test('only the organisation of the link can use its files', async () => {
   const setup = await createTestOrganization(fileCaptureTerms);
   const abroad = await createTestOrganization();
   await callAsMerchant(setup, 'POST', `/${await authorize(setup)}/capture`, {});

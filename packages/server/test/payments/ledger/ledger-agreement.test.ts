@@ -175,7 +175,9 @@ async function tryStep(
 }
 
 describe(`agreement with the host (seed ${seed})`, { concurrency: 3 }, () => {
-  test('random walks with every fault end in agreement', { timeout: 300_000 }, async () => {
+  test('random payments with every fault end in agreement with the host', {
+    timeout: 300_000,
+  }, async () => {
     const terms = fc.record({ multipleCapture: fc.boolean(), partialCancel: fc.boolean() });
     const many = (more: readonly number[]) =>
       fc.array(walkWith(more), { minLength: concurrentWalks, maxLength: concurrentWalks });
@@ -206,7 +208,7 @@ describe(`agreement with the host (seed ${seed})`, { concurrency: 3 }, () => {
     assert.ok(reachedStates.size >= 5, `too little was met: ${[...reachedStates]}`);
   });
 
-  test('what is allowed is what is done, through every state', async () => {
+  test('allowed operations succeed, and all others are refused, in every state', async () => {
     for (const terms of [{}, { multipleCapture: false, partialCancel: false }]) {
       const setup = await createTestOrganization(terms);
       const sales = await Promise.all(

@@ -321,7 +321,7 @@ function merchantsOf(setup: TestOrganization): (terms: ModelTerms) => Promise<Te
   };
 }
 
-test(`${walks} random payments are what a model of them says (seed ${seed})`, {
+test(`${walks} random payments agree with the model (seed ${seed})`, {
   timeout: 900_000,
 }, async () => {
   const setup = await createTestOrganization();

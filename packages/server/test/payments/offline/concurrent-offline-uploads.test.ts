@@ -50,8 +50,8 @@ async function assertCounted(
   assert.deepEqual([transactions, (await uploadsOf(setup)).length], [maxCount, maxCount]);
 }
 
-describe('offline sales of one device that arrive at once', { concurrency: 4 }, () => {
-  test('are counted together, although each piece of its hardware counts for itself', async () => {
+describe('concurrent offline uploads of one device', { concurrency: 4 }, () => {
+  test('the limit counts all sales of a device, although each terminal of it has its own numbers', async () => {
     const setup = await createOrganization({ offlineLimits });
     const answers = await all(setup, (at) => [
       { serialNumber: String(10_000_001 + at), terminalSequence: 1 },
@@ -60,7 +60,7 @@ describe('offline sales of one device that arrive at once', { concurrency: 4 }, 
     await assertCounted(setup, answers);
   });
 
-  test('are counted together where two of its counters are uploaded side by side', async () => {
+  test('the limit counts uploads of two terminals of a device that arrive at the same time', async () => {
     const setup = await createOrganization({ offlineLimits });
     const answers = await all(setup, (at) => [
       { serialNumber: at % 2 === 0 ? '10000001' : '10000002', terminalSequence: 1 + (at >> 1) },
@@ -83,7 +83,7 @@ describe('offline sales of one device that arrive at once', { concurrency: 4 }, 
     );
   });
 
-  test('are counted together without a device, by their contract', async () => {
+  test('without a device the limit counts all sales of the contract', async () => {
     const setup = await createOrganization({ offlineLimits });
     const answers = await all(setup, (at) => [
       { terminalSequence: 1 + at },
@@ -92,7 +92,7 @@ describe('offline sales of one device that arrive at once', { concurrency: 4 }, 
     await assertCounted(setup, answers);
   });
 
-  test('do not wait for those of other devices, nor count for them', async () => {
+  test('uploads of other devices are neither delayed nor counted', async () => {
     const setup = await createOrganization({ offlineLimits });
     const [first, second] = setup.merchant.deviceIds;
     const answers = await all(setup, (at) => [
@@ -106,4 +106,4 @@ describe('offline sales of one device that arrive at once', { concurrency: 4 }, 
   });
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -30,8 +30,8 @@ function lastSummer(): [at: string, day: string] {
   return [`${date}T10:20:30.000Z`, date.slice(2).replaceAll('-', '')];
 }
 
-describe('an offline sale', { concurrency: 8 }, () => {
-  test('is stored, told to the acquirer as it was made, and captured', async (t) => {
+describe('offline sales', { concurrency: 8 }, () => {
+  test('an offline sale is stored, sent to the acquirer unchanged, and captured', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization, {
       offlineLimits: { maxAgeHours: 8760, maxCount: 10 },
     });
@@ -76,7 +76,7 @@ describe('an offline sale', { concurrency: 8 }, () => {
     assert.equal(refund.body.refundedAmount, 234, refund.text);
   });
 
-  test('chip data waits sealed, and the stripe and the security code are kept nowhere', async (t) => {
+  test('chip data is stored encrypted until it is sent, track data and security code are not stored', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization);
     await takeLinkDown(setup);
     const emvData = chipData('5413330089010012', { '9F27': '40' });
@@ -110,7 +110,7 @@ describe('an offline sale', { concurrency: 8 }, () => {
     }
   });
 
-  test('a decline comes late and is shown; the same again tells of it', async () => {
+  test('a late decline is visible, and a replay returns it', async () => {
     const setup = await createOrganization();
     const body = offlineSale(setup, {}, { amount: 9051 });
     const first = await call(setup, 'POST', '/process', body);
@@ -132,7 +132,7 @@ describe('an offline sale', { concurrency: 8 }, () => {
     ['answers twice', 9094, 0],
     ['answers garbage', 9095, 1],
   ] as const) {
-    test(`a host that ${hostBehaviour} has it once, by repeats with the same numbers`, async (t) => {
+    test(`a host that ${hostBehaviour} books the sale once, after repeats with the same numbers`, async (t) => {
       const setup = await createOrganizationBehindRelay(t, createOrganization);
       const sale = await uploadStored(setup, {}, { amount });
       const captured = await waitForState(setup, sale.transactionId, 'Captured');
@@ -151,7 +151,7 @@ describe('an offline sale', { concurrency: 8 }, () => {
     });
   }
 
-  test('a host that is out of order for a while has judged nothing', async (t) => {
+  test('a temporary malfunction of the host is not a decline', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization);
     const sale = await uploadStored(setup, {}, { amount: 9096 });
     await until(() => (setup.relay.sent.length >= 2 ? true : undefined), 'a second advice');
@@ -164,7 +164,7 @@ describe('an offline sale', { concurrency: 8 }, () => {
     await waitForState(setup, sale.transactionId, 'Reversed');
   });
 
-  test('waits for a link that is down, and whoever asks may wait for the answer', async (t) => {
+  test('an upload waits for an unavailable link, and a client can wait for the response', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization);
     await takeLinkDown(setup);
     const sale = await uploadStored(setup);
@@ -177,12 +177,12 @@ describe('an offline sale', { concurrency: 8 }, () => {
   });
 });
 
-describe('an offline sale that is taken back', { concurrency: 8 }, () => {
+describe('reversals of offline sales', { concurrency: 8 }, () => {
   for (const [cancelReason, state, kind] of [
     ['Functional', 'Cancelled', 'Cancel'],
     ['Technical', 'Reversed', 'Reversal'],
   ] as const) {
-    test(`${cancelReason}, before it is sent: nobody is asked`, async (t) => {
+    test(`${cancelReason} before the sale is sent: the acquirer gets no message`, async (t) => {
       const setup = await createOrganizationBehindRelay(t, createOrganization);
       await takeLinkDown(setup);
       const { transactionId: id } = await uploadStored(setup);
@@ -228,7 +228,7 @@ describe('an offline sale that is taken back', { concurrency: 8 }, () => {
     });
   }
 
-  test('once its message may have left: the reversal waits for it, and no money stays', async (t) => {
+  test('after a message may have been sent, the reversal waits for it and no amount remains', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization);
     const { transactionId: id } = await uploadStored(setup, {}, { amount: 9091 });
     await until(() => (setup.relay.sent.length > 0 ? true : undefined), 'the advice');
@@ -246,4 +246,4 @@ describe('an offline sale that is taken back', { concurrency: 8 }, () => {
   });
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -29,8 +29,8 @@ const { createOrganization, assertLedgersAgree } = trackLedgers();
 
 const uploadedBefore = { code: 'offline_sale_already_uploaded', outcome: 'Processed' } as const;
 
-describe('the number of a terminal', { concurrency: 8 }, () => {
-  test('is one sale, under whichever identifier and however often it comes', async () => {
+describe('terminal sequence numbers', { concurrency: 8 }, () => {
+  test('a sequence number is one sale, with any identifier and at any number of uploads', async () => {
     const setup = await createOrganization();
     const offlineFields = { authorizedAt: timeAgo(hourMs), terminalSequence: 7 };
     const bodies = Array.from({ length: 12 }, () => offlineSale(setup, offlineFields));
@@ -57,7 +57,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     assert.equal(transactions, 1);
   });
 
-  test('takes the other identifiers of its uploads, so that nothing is charged under them', async () => {
+  test('the other identifiers of repeated uploads cannot be used for another charge', async () => {
     const setup = await createOrganization();
     const offlineFields = { authorizedAt: timeAgo(hourMs) };
     const first = await uploadStored(setup, offlineFields);
@@ -82,7 +82,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     assert.equal(elsewhere.status, 200, elsewhere.text);
   });
 
-  test('with another sale behind it is refused, naming what differs and never what it is', async () => {
+  test('a sequence number with another sale is refused, and the error names the members but no values', async () => {
     const setup = await createOrganization();
     const offlineFields = { authorizedAt: timeAgo(hourMs) };
     const first = await uploadStored(setup, offlineFields);
@@ -105,7 +105,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     assert.deepEqual([now['transactions'], now['vault_cards']], [1, before['vault_cards']]);
   });
 
-  test('is counted by each device, and by each hardware where it is named', async () => {
+  test('each device has its own sequence, and each terminal that the upload names', async () => {
     const setup = await createOrganization();
     const offlineFields = { authorizedAt: timeAgo(hourMs) };
     const [, second] = setup.merchant.deviceIds;
@@ -124,7 +124,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     assert.equal(body.transaction.transactionId, ids[2]?.transactionId);
   });
 
-  test('is not charged again where another terminal, or none, is named the second time', async () => {
+  test('a repeated upload that names another terminal or none is not charged again', async () => {
     const setup = await createOrganization();
     const offlineFields = { authorizedAt: timeAgo(hourMs) };
     const [, second] = setup.merchant.deviceIds;
@@ -142,7 +142,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     assert.deepEqual(await listMissingNumbers(setup), []);
   });
 
-  test('of no device tells the same sale again, and keeps different ones apart', async () => {
+  test('without a device a repeated sale is recognised, and different sales stay apart', async () => {
     const setup = await createOrganization();
     const offlineFields = { authorizedAt: timeAgo(hourMs) };
     const withoutDevice = { deviceId: undefined };
@@ -156,7 +156,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     assert.deepEqual(await listMissingNumbers(setup), []);
   });
 
-  test('the identifier of the client stays its own', async () => {
+  test('the client’s identifier still identifies its sale', async () => {
     const setup = await createOrganization();
     const body = offlineSale(setup);
     await call(setup, 'POST', '/process', body);
@@ -173,7 +173,7 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
     assert.deepEqual(await listMissingNumbers(setup), []);
   });
 
-  test('a request that is cut in half stores nothing', async () => {
+  test('a truncated request stores nothing', async () => {
     const setup = await createOrganization();
     const before = await countRows(setup.organizationId);
     const text = JSON.stringify(offlineSale(setup));
@@ -195,8 +195,8 @@ describe('the number of a terminal', { concurrency: 8 }, () => {
   });
 });
 
-describe('gaps', { concurrency: 4 }, () => {
-  test('are what a small model says, in whatever order and however often uploads come', async () => {
+describe('gaps in sequence numbers', { concurrency: 4 }, () => {
+  test('gaps equal a small model, at any order and number of uploads', async () => {
     const setup = await createOrganization();
     const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
     process.stdout.write(`offline gaps: seed ${seed}\n`);
@@ -229,7 +229,7 @@ describe('gaps', { concurrency: 4 }, () => {
     }
   });
 
-  test('are told once, at the upload behind them, of what is still missing then', async () => {
+  test('a gap is published once, at the upload after it, with the numbers that are still missing', async () => {
     const setup = await createOrganization();
     const [deviceId] = setup.merchant.deviceIds;
     await uploadStored(setup, { terminalSequence: 1 });
@@ -278,7 +278,7 @@ describe('gaps', { concurrency: 4 }, () => {
     assert.ok(!eventTypesOf(body).includes('offline.gap_detected'));
   });
 
-  test('are listed page by page, each merchant and store its own', async () => {
+  test('gaps are listed page by page, by merchant and store', async () => {
     const setup = await createOrganization();
     const sequences = [1, 3, 5, 7];
     for (const terminalSequence of sequences) await uploadStored(setup, { terminalSequence });
@@ -295,4 +295,4 @@ describe('gaps', { concurrency: 4 }, () => {
   });
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -19,8 +19,8 @@ import {
 
 const { createOrganization, assertLedgersAgree } = trackLedgers();
 
-describe('what of offline sales is refused', { concurrency: 4 }, () => {
-  test('limits of amount, currency, age and count, and a replay whatever they are', async () => {
+describe('refused offline sales', { concurrency: 4 }, () => {
+  test('limits of amount, currency, age and count apply; replays are answered regardless', async () => {
     const offlineLimits = { maxAmounts: { EUR: 2000 }, maxAgeHours: 24, maxCount: 2 };
     const setup = await createOrganization({ offlineLimits });
     const before = await countRows(setup.organizationId);
@@ -63,7 +63,7 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
     assertProblem(tooSmall, { code: 'offline_limit_exceeded', pointer });
   });
 
-  test('the count binds in every span of 24 hours, in whatever order uploads come', async () => {
+  test('the count limit applies to every span of 24 hours, at any order of uploads', async () => {
     const offlineLimits = { maxAgeHours: 72, maxCount: 2 };
     for (const hours of [
       [3, 2, 1],
@@ -88,7 +88,7 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
     }
   });
 
-  test('members that are missing, wrong, or ask for what cannot be any more', async () => {
+  test('missing, invalid and outdated members are refused', async () => {
     const setup = await createOrganization();
     const before = await countRows(setup.organizationId);
     const wrong: [RequestFields, string, string][] = [
@@ -135,7 +135,7 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
     assert.deepEqual(await countRows(setup.organizationId), before);
   });
 
-  test('time: a card that was good then is good, a notAfter counts from now', async () => {
+  test('the expiry date is compared with the time of the sale, notAfter with the current time', async () => {
     const setup = await createOrganization({ offlineLimits: { maxAgeHours: 8760, maxCount: 100 } });
     const expired = (expiryYear: number) => ({
       instrument: { card: { number: '4111111111111111', expiryMonth: 1, expiryYear } },
@@ -158,7 +158,7 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
     await uploadStored(setup, { terminalSequence: 2 }, { notAfter: soon });
   });
 
-  test('a chip that has not approved the sale itself', async () => {
+  test('a sale that the chip did not approve offline is refused', async () => {
     const setup = await createOrganization();
     for (const cryptogram of ['80', '00', undefined]) {
       const emvData = chipData('5413330089010012', { '9F27': cryptogram });
@@ -169,7 +169,7 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
     await uploadStored(setup, {}, { entryMode: 'ContactlessChip', instrument: { emvData } });
   });
 
-  test('what the contract does not hold', async () => {
+  test('a sale that the contract does not allow is refused', async () => {
     const setup = await createOrganization({
       captureModes: ['Deferred'],
       defaultCaptureMode: 'Deferred',
@@ -183,4 +183,4 @@ describe('what of offline sales is refused', { concurrency: 4 }, () => {
   });
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -81,7 +81,7 @@ async function saleAndCode(merchant = setup.merchant) {
 }
 
 for (const moment of ['before the statement', 'before COMMIT'] as const satisfies BreakMoment[]) {
-  test(`a code of a refund that the database loses ${moment} is free for the next refund`, async () => {
+  test(`an approval code of a refund is free again if the database fails ${moment}`, async () => {
     const { approvalCode, refund, statusAndUses } = await saleAndCode();
     wire.breakAt(moment, useCode);
     const lost = await refund({ amount: 100, clientOperationId: randomUUID(), approvalCode });
@@ -94,7 +94,7 @@ for (const moment of ['before the statement', 'before COMMIT'] as const satisfie
   });
 }
 
-test('a code of a refund whose COMMIT is done but not confirmed is used once, by that refund', async () => {
+test('an approval code is used once, by the refund whose COMMIT was done but not confirmed', async () => {
   const { approvalCode, refund, statusAndUses } = await saleAndCode();
   const body = { amount: 100, clientOperationId: randomUUID(), approvalCode };
   wire.breakAt('after COMMIT', useCode);
@@ -112,7 +112,7 @@ test('a code of a refund whose COMMIT is done but not confirmed is used once, by
   assert.deepEqual(await statusAndUses(), ['Used', 1]);
 });
 
-test('a code of a refund that was not sent is free once that is stored, whatever the answer', async () => {
+test('an approval code of an unsent refund is free after that result is stored', async () => {
   const { approvalCode, refund, statusAndUses } = await saleAndCode(bankShop);
   const body = { amount: 100, clientOperationId: randomUUID(), approvalCode };
   bank.server.setReady(false);
@@ -126,7 +126,7 @@ test('a code of a refund that was not sent is free once that is stored, whatever
   await untilBankIsReady();
 });
 
-test('a code stays used while its refund is stored, and the refund is sent later', async () => {
+test('an approval code stays used while its refund is stored and sent later', async () => {
   const { approvalCode, refund, statusAndUses } = await saleAndCode(bankShop);
   const body = { amount: 100, clientOperationId: randomUUID(), approvalCode };
   bank.server.setReady(false);
@@ -143,4 +143,4 @@ test('a code stays used while its refund is stored, and the refund is sent later
   assert.deepEqual(await statusAndUses(), ['Used', 1]);
 });
 
-test('all of this ends in agreement with the host', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

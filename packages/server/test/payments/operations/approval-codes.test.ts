@@ -62,7 +62,7 @@ const tillOf = (setup: TestOrganization, merchant: TestMerchant) =>
 
 const wrongFor = (code: string) => String((Number(code) + 1) % 10 ** 8).padStart(8, '0');
 
-test('where it is required, refund and void need a code, and a reversal or a web refund does not', async () => {
+test('if the contract requires a code, refunds and voids need one; reversals and web refunds do not', async () => {
   const { call, sold, make, refund } = await createOrganizationWithCodes();
   const id = await sold();
   const without = await refund(id);
@@ -95,7 +95,7 @@ test('where it is required, refund and void need a code, and a reversal or a web
   assert.ok(used.body.lastUsedAt);
 });
 
-test('where it is not required, a code that is sent is checked all the same', async () => {
+test('if the contract does not require a code, a sent code is still checked', async () => {
   const { call, sold, make, refund } = await createOrganizationWithCodes(false);
   const id = await sold();
   const { code } = await make();
@@ -113,7 +113,7 @@ test('where it is not required, a code that is sent is checked all the same', as
   assert.equal(right.body.state, 'Captured', right.text);
 });
 
-test('of six refunds at once a one-time code approves one, the others answer approval_code_used, and no code is locked', async () => {
+test('of six concurrent refunds a one-time code approves one; the others get approval_code_used, and no code is locked', async () => {
   const { sold, make, refund, call } = await createOrganizationWithCodes();
   const ids = await Promise.all(Array.from({ length: maxFailedAttempts + 1 }, () => sold()));
   const { code, approvalCodeId } = await make({ oneTime: true });
@@ -130,7 +130,7 @@ test('of six refunds at once a one-time code approves one, the others answer app
   assert.equal((await refund(open, { approvalCode: other.code })).status, 200);
 });
 
-test('the same refund again is answered without a second use, and its code is not part of it', async () => {
+test('a repeated refund is answered without a second use, and its code is not compared', async () => {
   const { sold, make, refund, call } = await createOrganizationWithCodes();
   const id = await sold();
   const { code, approvalCodeId } = await make({ oneTime: true });
@@ -145,7 +145,7 @@ test('the same refund again is answered without a second use, and its code is no
   assert.equal((await call('GET', `${codes}/${approvalCodeId}`)).body.uses, 1);
 });
 
-test('what is refused for another reason leaves a one-time code to be used', async () => {
+test('a refund that is refused for another reason does not use the one-time code', async () => {
   const { sold, make, refund, call } = await createOrganizationWithCodes();
   const id = await sold();
   const { code, approvalCodeId } = await make({ oneTime: true });
@@ -157,7 +157,7 @@ test('what is refused for another reason leaves a one-time code to be used', asy
   assert.equal((await refund(id, { approvalCode: code })).status, 200);
 });
 
-test('a code that approved what was never sent approves the next try, and that one alone', async () => {
+test('a code that approved an unsent refund approves only the next attempt', async () => {
   const setup = await createTestOrganization();
   const bank = await attachHttpAcquirer(setup, 'bank');
   const merchant = await setup.createMerchant(contractTermsOnLink(bank.linkId));
@@ -200,7 +200,7 @@ test('a code that approved what was never sent approves the next try, and that o
   assert.equal(other.body.code, 'approval_code_used');
 });
 
-test('limits of amount, time, place, and revocation are the same refusal, and none of them locks codes', async () => {
+test('limits of amount, time, store and revocation have the same error, and none locks codes', async () => {
   const setup = await createOrganizationWithCodes();
   const { sold, make, refund, call, otherMerchant } = setup;
   const id = await sold();
@@ -229,7 +229,7 @@ test('limits of amount, time, place, and revocation are the same refusal, and no
   assert.equal((await refund(id, { amount: 100, approvalCode: small.code })).status, 200);
 });
 
-test('after a few wrong codes nobody finds one by trying, and other tills go on', async () => {
+test('after a few wrong codes further attempts are blocked, and other clients continue', async () => {
   const setup = await createOrganizationWithCodes();
   const { sold, make, refund, merchant } = setup;
   const id = await sold();
@@ -250,7 +250,7 @@ test('after a few wrong codes nobody finds one by trying, and other tills go on'
   }
 });
 
-test('a right code at forty refunds at once is no try, and wrong ones at once are judged up to the limit', async () => {
+test('forty concurrent refunds with a right code are no attempts, and wrong ones count up to the limit', async () => {
   const { sold, make, refund } = await createOrganizationWithCodes();
   const { code } = await make();
   const atOnce = async (approvalCode: string) => {
@@ -264,7 +264,7 @@ test('a right code at forty refunds at once is no try, and wrong ones at once ar
   assert.equal(countCode('approval_code_locked'), 40 - maxFailedAttempts);
 });
 
-test('the same refund at once is answered once with a one-time code, which is used once', async () => {
+test('the same refund sent concurrently is answered once with a one-time code, which is used once', async () => {
   const { sold, make, refund, call } = await createOrganizationWithCodes();
   const id = await sold();
   const { code, approvalCodeId } = await make({ oneTime: true });
@@ -277,7 +277,7 @@ test('the same refund at once is answered once with a one-time code, which is us
   assert.equal((await call('GET', `${codes}/${approvalCodeId}`)).body.uses, 1);
 });
 
-test('a code that is right opens no way to try others', async () => {
+test('a right code does not reset the limit of attempts', async () => {
   const { sold, make, refund } = await createOrganizationWithCodes();
   const id = await sold();
   const small = await make({ maxAmount: 1, currency: 'EUR' });
@@ -294,7 +294,7 @@ test('a code that is right opens no way to try others', async () => {
   assert.equal(answers.at(-1), 'approval_code_locked');
 });
 
-test('codes are listed without the code, page by page, each merchant its own', async () => {
+test('codes are listed without their secret, page by page, by merchant', async () => {
   const setup = await createOrganizationWithCodes(false);
   const { make, call, otherMerchant, merchant } = setup;
   const made = [await make(), await make(), await make()];
@@ -338,7 +338,7 @@ test('codes are listed without the code, page by page, each merchant its own', a
   assert.equal((await call('POST', codes, { name: 'x' }, readOnly)).status, 403);
 });
 
-test('whoever acts for one store has its codes alone', async () => {
+test('an application of one store sees only the codes of that store', async () => {
   const setup = await createOrganizationWithCodes(false);
   const { make, call, merchant } = setup;
   const { merchantId, storeId } = merchant;
@@ -367,7 +367,7 @@ test('whoever acts for one store has its codes alone', async () => {
   );
 });
 
-test('the code stands in no table, and every change of one in the audit', async () => {
+test('no table contains a code, and the audit contains every change', async () => {
   const { make, call, acquirerToken } = await createOrganizationWithCodes(false);
   const { code, approvalCodeId } = await make();
   await call('DELETE', `${codes}/${approvalCodeId}`);
@@ -386,7 +386,7 @@ test('the code stands in no table, and every change of one in the audit', async 
   assert.ok(!text.includes(code));
 });
 
-test('what is no code, and what makes none, is refused by name', async () => {
+test('invalid codes and invalid requests for codes are refused with their pointer', async () => {
   const { call, sold, refund } = await createOrganizationWithCodes(false);
   const id = await sold();
   for (const approvalCode of ['', '1234567', '123456789', 'abcdefgh', '1234567\n']) {
@@ -410,4 +410,4 @@ test('what is no code, and what makes none, is refused by name', async () => {
   assert.equal((await call('GET', `${codes}/${randomUUID()}`)).status, 404);
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

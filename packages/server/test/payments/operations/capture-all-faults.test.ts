@@ -21,7 +21,7 @@ async function sell(
 const captureAll = (setup: TestOrganization, body: Record<string, unknown>) =>
   setup.client.call('POST', `${base}/captureall`, { token: setup.merchant.token, body });
 
-test('a dry run of named items plans those alone, with their amounts', async () => {
+test('a dry run of named items plans only these items, with their amounts', async () => {
   const setup = await createTestOrganization();
   const [first, second] = [await sell(setup), await sell(setup), await sell(setup)];
   const items = [
@@ -42,7 +42,7 @@ test('a dry run of named items plans those alone, with their amounts', async () 
   ]);
 });
 
-test('a dry run is answered without a batch, and its clientOperationId stays free', async () => {
+test('a dry run creates no batch, and its clientOperationId stays free', async () => {
   const setup = await createTestOrganization();
   const { transactionId } = await sell(setup);
   const clientOperationId = randomUUID();
@@ -61,7 +61,7 @@ test('a dry run is answered without a batch, and its clientOperationId stays fre
   assert.equal((await setup.client.call('GET', path, { token: setup.merchant.token })).status, 200);
 });
 
-test('the unknown one among many named items is pointed at, also one of another merchant', async () => {
+test('the pointer names the unknown item among many, also an item of another merchant', async () => {
   const setup = await createTestOrganization();
   const ownSale = await sell(setup);
   const other = await sell(setup, setup.otherMerchant.token);
@@ -80,7 +80,7 @@ test('the unknown one among many named items is pointed at, also one of another 
   assert.equal((await captureAll(setup, { items: twice })).body.errors[0].pointer, '/items');
 });
 
-test('a capture of all leaves no identifier in answers but the client’s', async () => {
+test('after a capture of all, responses contain only the client’s identifiers', async () => {
   const setup = await createTestOrganization();
   const { transactionId } = await sell(setup);
   const { body: batch } = await captureAll(setup, {});

@@ -76,7 +76,7 @@ async function moveLinkTo(setup: TestOrganization, port: number): Promise<void> 
   await waitForOpenLinks(setup, 2);
 }
 
-test('an acquirer that is down puts off its own items, and nobody else’s', async (t) => {
+test('an unavailable acquirer delays only its own items', async (t) => {
   const { host } = await testPlatform();
   const relay = await startAcquirerRelay(host.port);
   t.after(relay.close);

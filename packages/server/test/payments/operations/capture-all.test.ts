@@ -144,7 +144,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
-  test('takes what store, currency and time select, and leaves the rest', async () => {
+  test('store, currency and time select the sales; others are not captured', async () => {
     const setup = await createTestOrganization();
     const scope = { organizationId: setup.organizationId };
     const { merchantId, storeId } = setup.merchant;
@@ -193,7 +193,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
-  test('what is named is captured by its amount, and each failure is the item’s own', async () => {
+  test('named sales are captured by their amounts, and each failure belongs to its item', async () => {
     const setup = await createTestOrganization();
     const amount = 20_000;
     const sold = (await sell(setup, 8, { amount })).map(({ transactionId }) => transactionId);
@@ -236,7 +236,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
-  test('what is named has to be what the request selects, or nothing is captured', async () => {
+  test('if a named sale is outside the selection, no sale is captured', async () => {
     const setup = await createTestOrganization();
     const scope = { organizationId: setup.organizationId };
     const { merchantId, storeId } = setup.merchant;
@@ -268,7 +268,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
-  test('goes on where it was interrupted, and captures nothing twice', async (t) => {
+  test('an interrupted batch continues, and captures no sale twice', async (t) => {
     const relay = await startAcquirerRelay((await testPlatform()).host.port);
     t.after(relay.close);
     const setup = await createTestOrganization({}, { acquirerPort: relay.port });
@@ -313,7 +313,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     await assertAgreement(setup);
   });
 
-  test('a batch is read at both of its addresses, and no transaction is hidden behind one', async () => {
+  test('a batch has two addresses, and no transaction has the same identifier', async () => {
     const setup = await createTestOrganization();
     const clientTransactionId = 'captureall';
     const saleBody = keyedSale({ captureMode: 'Deferred', clientTransactionId });
@@ -334,7 +334,7 @@ describe('a capture of all', { concurrency: 4 }, () => {
     assert.deepEqual(first?.body, second?.body);
   });
 
-  test('a batch of somebody else is not there', async () => {
+  test('a batch of another merchant is not found', async () => {
     const setup = await createTestOrganization();
     const abroad = await createTestOrganization();
     await sell(setup, 1);

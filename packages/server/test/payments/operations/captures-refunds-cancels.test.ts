@@ -36,7 +36,7 @@ function sendOperation(
 const get = (setup: TestOrganization, path: string) =>
   setup.client.call('GET', `${base}/${path}`, { token: setup.merchant.token });
 
-test('captures in several parts, then nothing is left', async () => {
+test('a sale is captured in several parts, until no amount is left', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
   const first = await sendOperation(setup, id, 'capture', {
@@ -57,7 +57,7 @@ test('captures in several parts, then nothing is left', async () => {
   assert.ok(third.body.allowedOperations.length > 0);
 });
 
-test('a final capture gives the rest of the hold back', async () => {
+test('a final capture releases the rest of the hold', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
   const { body } = await sendOperation(setup, id, 'capture', { amount: 4000, final: true });
@@ -66,7 +66,7 @@ test('a final capture gives the rest of the hold back', async () => {
   assert.equal(body.cancelledAmount, 6000);
 });
 
-test('never captures above what is left', async () => {
+test('a capture above the remaining amount is refused', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
   const refused = await sendOperation(setup, id, 'capture', { amount: 10_001 });
@@ -75,7 +75,7 @@ test('never captures above what is left', async () => {
   assert.equal(refused.body.maxAmount, 10_000);
 });
 
-test('an acquirer that takes one capture releases the rest with it', async () => {
+test('with an acquirer of single captures, a capture releases the rest', async () => {
   const setup = await createOrganization({ multipleCapture: false });
   const id = await sell(setup);
   const refused = await sendOperation(setup, id, 'capture', { amount: 4000, final: false });
@@ -85,7 +85,7 @@ test('an acquirer that takes one capture releases the rest with it', async () =>
   assert.equal(body.cancelledAmount, 6000);
 });
 
-test('asks for more than was authorised as far as the contract allows; the host decides', async () => {
+test('an over-capture is sent up to the limit of the contract, and the host decides', async () => {
   const setup = await createOrganization({ overCapturePercent: 15 });
   const id = await sell(setup);
   const tooMuch = await sendOperation(setup, id, 'capture', { amount: 11_501 });
@@ -98,7 +98,7 @@ test('asks for more than was authorised as far as the contract allows; the host 
   assert.equal(body.capturedAmount, 0);
 });
 
-test('refunds in parts up to what was captured', async () => {
+test('refunds are possible in parts, up to the captured amount', async () => {
   const setup = await createOrganization();
   const id = await sell(setup, { captureMode: 'Immediate' });
   const first = await sendOperation(setup, id, 'refund', { amount: 2500 });
@@ -114,7 +114,7 @@ test('refunds in parts up to what was captured', async () => {
   assert.equal(again.body.code, 'already_refunded');
 });
 
-test('what is not captured is not refunded', async () => {
+test('an uncaptured amount cannot be refunded', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
   const refused = await sendOperation(setup, id, 'refund');
@@ -122,7 +122,7 @@ test('what is not captured is not refunded', async () => {
   assert.equal(refused.body.code, 'not_captured');
 });
 
-test('a refund that the host declines gives its amount back', async () => {
+test('the amount of a declined refund is free again', async () => {
   const setup = await createOrganization();
   const id = await sell(setup, { captureMode: 'Immediate' });
   const declined = await sendOperation(setup, id, 'refund', { amount: 9057 });
@@ -134,7 +134,7 @@ test('a refund that the host declines gives its amount back', async () => {
   assert.equal(rest.body.refundedAmount, 10_000);
 });
 
-test('voids in full and in part', async () => {
+test('a hold is voided in full and in part', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
   const part = await sendOperation(setup, id, 'cancel', {
@@ -153,7 +153,7 @@ test('voids in full and in part', async () => {
   assert.equal(reversal.body.state, 'Cancelled');
 });
 
-test('an acquirer without partial cancels takes full ones alone', async () => {
+test('with an acquirer without partial cancels, only full cancels are accepted', async () => {
   const setup = await createOrganization({ partialCancel: false });
   const id = await sell(setup);
   const refused = await sendOperation(setup, id, 'cancel', {
@@ -188,7 +188,7 @@ test('a captured sale is refunded, not cancelled', async () => {
   assert.equal(refused.body.code, 'already_captured');
 });
 
-test('a declined sale takes no operation, and a reversal of it does nothing', async () => {
+test('a declined sale accepts no operation, and its reversal does nothing', async () => {
   const setup = await createOrganization();
   const id = await sell(setup, { amount: 9005 });
   for (const verb of ['capture', 'refund']) {
@@ -199,7 +199,7 @@ test('a declined sale takes no operation, and a reversal of it does nothing', as
   assert.equal(reversal.body.state, 'Declined');
 });
 
-test('allowed operations say what each verb would accept', async () => {
+test('allowed operations list what each operation would accept', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
   const before = (await get(setup, `${id}/allowedoperations`)).body;
@@ -225,7 +225,7 @@ test('allowed operations say what each verb would accept', async () => {
   });
 });
 
-test('refund by web cancels what is not captured and refunds what is', async () => {
+test('a refund by web cancels the uncaptured amount and refunds the captured amount', async () => {
   const setup = await createOrganization();
   const open = await sell(setup);
   const cancelled = await sendOperation(setup, open, 'refundbyweb', { clientOperationId: 'w-1' });
@@ -245,7 +245,7 @@ test('refund by web cancels what is not captured and refunds what is', async () 
   assert.match(pending.data.actor, /^[0-9a-f-]{36}$/);
 });
 
-test('by web the same again is a replay, though a capture has the same identifier', async () => {
+test('by web a repeated request is a replay, although a capture has the same identifier', async () => {
   const setup = await createOrganization();
   const one = { clientOperationId: 'order-4711' };
   for (const first of ['capture', undefined]) {
@@ -263,7 +263,7 @@ test('by web the same again is a replay, though a capture has the same identifie
   }
 });
 
-test('by web what is refunded is told so', async () => {
+test('by web a refunded sale is refused with already_refunded', async () => {
   const setup = await createOrganization();
   const id = await sell(setup, { captureMode: 'Immediate' });
   await sendOperation(setup, id, 'refundbyweb');
@@ -273,7 +273,7 @@ test('by web what is refunded is told so', async () => {
   assertProblem(await sendOperation(setup, id, 'refundbyweb'), { code: 'already_refunded' });
 });
 
-test('by web what is being refunded is told so', async () => {
+test('by web a refund in progress is reported', async () => {
   const setup = await createOrganization();
   for (;;) {
     // The host does not answer the first refund of 9091, which is the remaining amount.
@@ -292,7 +292,7 @@ test('by web what is being refunded is told so', async () => {
   }
 });
 
-test('either identifier leads an operation to its transaction', async () => {
+test('both identifiers address the transaction of an operation', async () => {
   const setup = await createOrganization();
   for (const [captureMode, verb, members, state] of [
     ['Immediate', 'refund', {}, 'Refunded'],
@@ -308,7 +308,7 @@ test('either identifier leads an operation to its transaction', async () => {
   }
 });
 
-test('a currency that is not the sale’s is refused', async () => {
+test('a currency other than that of the sale is refused', async () => {
   const setup = await createOrganization();
   const id = await sell(setup);
   const refused = await sendOperation(setup, id, 'capture', { currency: 'USD' });
@@ -316,7 +316,7 @@ test('a currency that is not the sale’s is refused', async () => {
   assert.equal(refused.body.code, 'currency_mismatch');
 });
 
-test('an operation without an answer stays pending and is repeated until it has one', async () => {
+test('an operation without a response stays pending and is repeated until it has one', async () => {
   const setup = await createOrganization();
   const id = await sell(setup, { amount: 20_000 });
   const captureBody = { amount: 9091, clientOperationId: 'c-1' };
@@ -338,4 +338,4 @@ test('an operation without an answer stays pending and is repeated until it has 
   assert.equal(again.headers['retry-after'], undefined);
 });
 
-test('all of this ends in agreement with the host', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -65,7 +65,7 @@ const refundedIn = (setup: TestOrganization) =>
     return each.merchant === setup.merchant.merchantNumber ? sum + each.refunds : sum;
   }, 0);
 
-test('the same refund with a one-time code is done once, and told by both', async (t) => {
+test('the same refund with a one-time code is done once, and both responses report it', async (t) => {
   const { on: setup, other, post, sold } = await createOrganizationWithSale();
   t.after(() => other.stop());
   const id = await sold();
@@ -86,7 +86,7 @@ test('the same refund with a one-time code is done once, and told by both', asyn
   assert.equal(refundedIn(setup), 1);
 });
 
-test('by web one identifier is a refund or a cancel, and of two transactions that of one', async (t) => {
+test('by web one identifier is one refund or one cancel, also across two transactions', async (t) => {
   const { on: setup, other, post, sold } = await createOrganizationWithSale();
   t.after(() => other.stop());
   const captured = await sold();
@@ -120,4 +120,4 @@ test('by web one identifier is a refund or a cancel, and of two transactions tha
   );
 });
 
-test('all of this ends in agreement with the host', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -68,8 +68,8 @@ const jobsOf = async (setup: TestOrganization) =>
     [setup.organizationId],
   );
 
-describe('an operation that nobody answers', { concurrency: 4 }, () => {
-  test('is ended as not done: its amount is free, and it is not sent again', async (t) => {
+describe('operations without a response', { concurrency: 4 }, () => {
+  test('resolved as Failed: its amount is free, and it is not sent again', async (t) => {
     const { on: setup, host } = await createCollidingHost(t);
     const id = await sold(setup, 'Immediate');
     const pending = await call(setup, `/${id}/refund`, { amount: 600, clientOperationId: 'r-1' });
@@ -116,7 +116,7 @@ describe('an operation that nobody answers', { concurrency: 4 }, () => {
     );
   });
 
-  test('is ended as done, and a capture of all that waited for it completes', async (t) => {
+  test('resolved as Succeeded: a capture of all that waited for it completes', async (t) => {
     const { on: setup } = await createCollidingHost(t);
     const id = await sold(setup, 'Deferred');
     const { body: batch } = await call(setup, '/captureall', {});
@@ -142,7 +142,7 @@ describe('an operation that nobody answers', { concurrency: 4 }, () => {
     assert.deepEqual([done.total, done.succeeded, done.failed], [1, 1, 0]);
   });
 
-  test('has to wait for its alarm, unless the host has had its numbers', async (t) => {
+  test('an operation can be resolved after its alarm, or if the host knows its reference numbers', async (t) => {
     const { on: setup, host } = await createCollidingHost(t);
     const id = await sold(setup, 'Immediate');
     host.script((received) => {

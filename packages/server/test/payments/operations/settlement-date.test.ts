@@ -46,7 +46,7 @@ const waitForState = (setup: TestOrganization, id: string, state: string) =>
     return body.state === state ? body : undefined;
   }, `the state ${state}`);
 
-test('a hold is kept as long as the contract says', async () => {
+test('hold days and settlement dates', async () => {
   const setup = await createTestOrganization({ holdDays: 3 });
   const id = await authorize(setup);
   const database = await testDatabase();
@@ -64,7 +64,7 @@ test('a hold is kept as long as the contract says', async () => {
   assert.equal(firstOperation?.authorization_expires_at, null);
 });
 
-test('what nothing was captured of expires, and a late capture is refused', async () => {
+test('a hold without a capture expires, and a late capture is refused', async () => {
   const setup = await createTestOrganization();
   const id = await authorize(setup);
   const other = await authorize(setup);
@@ -97,7 +97,7 @@ test('what nothing was captured of expires, and a late capture is refused', asyn
   );
 });
 
-test('of what was captured in part the rest is given back, and the captured part is refundable', async () => {
+test('of a partly captured hold the rest is released, and the captured part can be refunded', async () => {
   const setup = await createTestOrganization();
   const id = await authorize(setup);
   await call(setup, 'POST', `/${id}/capture`, { amount: 400 });
@@ -109,7 +109,7 @@ test('of what was captured in part the rest is given back, and the captured part
   assert.equal(refund.body.state, 'Refunded', refund.text);
 });
 
-test('a capture that awaits its answer decides before the hold lapses', async () => {
+test('a capture without a response is decided before the hold expires', async () => {
   const setup = await createTestOrganization();
   const id = await authorize(setup, 20_000);
   const open = await call(setup, 'POST', `/${id}/capture`, { amount: 9091 });
@@ -119,7 +119,7 @@ test('a capture that awaits its answer decides before the hold lapses', async ()
   assert.deepEqual([now.capturedAmount, now.cancelledAmount], [9091, 20_000 - 9091]);
 });
 
-test('what is captured belongs to the day of the store', async () => {
+test('a capture belongs to the day in the time zone of the store', async () => {
   const setup = await createTestOrganization();
   const today = () => settlementDayForTime(Date.now(), zone).date;
   const before = today();
@@ -132,7 +132,7 @@ test('what is captured belongs to the day of the store', async () => {
   assert.equal(capture.body.settlementDate, undefined);
 });
 
-test('after the cut-over it belongs to the next day', async () => {
+test('a capture after the cut-over time belongs to the next day', async () => {
   // A minute ago in the store's time zone; after midnight this is the previous day, which has also
   // ended.
   const ago = new Date(Date.now() - 60_000);

@@ -35,7 +35,7 @@ describe('account verification', () => {
     setup = await createTestOrganization();
   });
 
-  test('asks the issuer and holds nothing, whatever the contract captures', async () => {
+  test('a verification asks the issuer and holds no amount, whatever the capture mode of the contract', async () => {
     const { body: sale, text } = await call(setup, '/process', verification());
     assert.equal(sale.state, 'Authorized', text);
     assert.equal(sale.approved, true);
@@ -49,7 +49,7 @@ describe('account verification', () => {
     assert.equal((await call(setup, '/process', later)).body.state, 'Captured');
   });
 
-  test('nothing can be done with it, and it says so', async () => {
+  test('a verification allows no operation, and its allowed operations say so', async () => {
     const { body: sale } = await call(setup, '/process', verification());
     const path = `/${sale.transactionId}`;
     const { body: allowed } = await call(setup, `${path}/allowedoperations`);
@@ -73,7 +73,7 @@ describe('account verification', () => {
     assert.ok(!all.text.includes(sale.transactionId));
   });
 
-  test('zero is for it alone, and nothing else fits with it', async () => {
+  test('only a verification has the amount zero, and it allows no other members', async () => {
     const cases: [Record<string, unknown>, string, string][] = [
       [keyedSale({ amount: 0 }), 'amount_zero', '/amount'],
       [verification({ amount: 100 }), 'amount_invalid', '/amount'],
@@ -91,12 +91,12 @@ describe('account verification', () => {
     }
   });
 
-  test('and the books agree with the host', async () => {
+  test('the ledgers of platform and host agree', async () => {
     await assertAgreement(setup);
   });
 });
 
-describe('what a host says to a verification', () => {
+describe('responses of the host to a verification', () => {
   let setup: TestOrganization;
   let host: ScriptedHost;
   let code: string | undefined = '85';
@@ -113,7 +113,7 @@ describe('what a host says to a verification', () => {
   });
   after(() => host.stop());
 
-  test('85 approves it, and proves nothing of a sale, which is taken back', async () => {
+  test('85 approves a verification; a sale with 85 is not approved, and is reversed', async () => {
     code = '85';
     const { body: good } = await call(setup, '/process', verification());
     assert.equal(good.state, 'Authorized');
@@ -128,7 +128,7 @@ describe('what a host says to a verification', () => {
     assert.equal((await call(setup, '/process', sale)).body.state, 'Reversing');
   });
 
-  test('a bad card is declined, and no answer is reversed', async () => {
+  test('an invalid card is declined, and a verification without a response is reversed', async () => {
     code = '14';
     assert.equal((await call(setup, '/process', verification())).body.state, 'Declined');
     code = undefined;

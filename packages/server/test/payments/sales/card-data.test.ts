@@ -178,7 +178,7 @@ describe('card data', () => {
 
   const search = createTextSearch(secrets);
 
-  test('the search finds what it is for', () => {
+  test('the search finds planted card data', () => {
     const { keyed } = pans;
     const hidden = [
       `{"pan":"${keyed}"}`,
@@ -194,7 +194,7 @@ describe('card data', () => {
     assert.equal(search.find(`411111******1111 ${randomUUID()}`), undefined);
   });
 
-  test('is in no table, in any column', async () => {
+  test('no table contains card data, in any column', async () => {
     const database = await testDatabase();
     const tables = await database.query<{ name: string }>(
       `SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) AS name
@@ -210,7 +210,7 @@ describe('card data', () => {
     }
   });
 
-  test('is in no log line, although everything is logged', () => {
+  test('no log line contains card data at the level trace', () => {
     const sales = setup.logLines.filter((line) => line.includes('/transactions/process'));
     assert.ok(sales.length > 20, `${sales.length} lines`);
     for (const line of setup.logLines)
@@ -221,14 +221,14 @@ describe('card data', () => {
     assert.doesNotMatch(all, /9203737|92048512|9203919|92047373/);
   });
 
-  test('is in no answer, event or header', () => {
+  test('no response, event or header contains card data', () => {
     assert.ok(receivedTexts.length > 30);
     for (const text of receivedTexts)
       assert.equal(search.find(text), undefined, text.slice(0, 300));
     assert.doesNotMatch(receivedTexts.join(''), /"(?:737|8512|919|7373)"/);
   });
 
-  test('is in no metric and in no file of the acquirer’s ledger', async () => {
+  test('no metric and no file of the acquirer’s ledger contains card data', async () => {
     assert.equal(search.find(await setup.platform.metrics.registry.metrics()), undefined);
     const folder = join(setup.settings.dataDir, 'acquirer');
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
@@ -240,7 +240,7 @@ describe('card data', () => {
     }
   });
 
-  test('nothing that is stored depends on the security code', async () => {
+  test('no stored value depends on the security code', async () => {
     const database = await testDatabase();
     const number = createPan('4');
     const stored: unknown[] = [];
@@ -265,7 +265,7 @@ describe('card data', () => {
     assert.equal(cards.length, 1);
   });
 
-  test('no two organisations have a token or a hash of one card in common', async () => {
+  test('two organisations have different tokens and hashes of the same card', async () => {
     const other = await createTestOrganization();
     const body = keyedSale(typed(pans.keyed, '737'));
     const sale = { ...body, deviceId: other.merchant.deviceIds[0] };
@@ -291,7 +291,7 @@ describe('card data', () => {
     assert.equal(prints[0]?.count, 0);
   });
 
-  test('and the books agree with the host', async () => {
+  test('the ledgers of platform and host agree', async () => {
     await assertAgreement(setup);
   });
 });

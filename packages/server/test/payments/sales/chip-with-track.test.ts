@@ -23,7 +23,7 @@ const emvData = chipData(pan, { '57': undefined, '9A': undefined });
 const chipSale = (instrument: object) => keyedSale({ entryMode: 'ContactChip', instrument });
 
 describe('chip data without tags 57 and 5A', { concurrency: 4 }, () => {
-  test('is sold with the track2 beside it', async (t) => {
+  test('chip data without a card number is accepted with track2', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization);
     const body = chipSale({ emvData, track2 });
     const answer = await call(setup, 'POST', '/process', body);
@@ -37,7 +37,7 @@ describe('chip data without tags 57 and 5A', { concurrency: 4 }, () => {
     assert.equal(again.headers['idempotent-replayed'], 'true');
   });
 
-  test('is sold with the track2 beside it, whichever of the two is encrypted', async (t) => {
+  test('chip data is accepted with track2 if either of them is encrypted', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization);
     const device = createEncryptingDevice(setup.settings.dataDir, 'DukptTdes');
     for (const instrument of [
@@ -54,7 +54,7 @@ describe('chip data without tags 57 and 5A', { concurrency: 4 }, () => {
     assert.equal(setup.relay.sent.length, 2);
   });
 
-  test('is uploaded offline with the track2 beside it', async (t) => {
+  test('an offline upload of chip data is accepted with track2', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization);
     const offline = chipData(pan, { '57': undefined, '9A': undefined, '9F27': '40' });
     const members = { entryMode: 'ContactChip', instrument: { emvData: offline, track2 } };
@@ -65,7 +65,7 @@ describe('chip data without tags 57 and 5A', { concurrency: 4 }, () => {
     assert.equal(fields[35], undefined);
   });
 
-  test('is refused without a track2, with a track2 of another card, or with another card', async () => {
+  test('chip data is refused without track2, with track2 of another card, or with another card', async () => {
     const setup = await createOrganization();
     const other = ';4111111111111111=30122010000000000?';
     const chipWithPan = chipData(pan);
@@ -84,4 +84,4 @@ describe('chip data without tags 57 and 5A', { concurrency: 4 }, () => {
   });
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -33,7 +33,7 @@ function callsAtHost(setup: TestOrganization, rrn: string): number {
     ).length;
 }
 
-test('50 at once are one call at the acquirer and 50 equal answers', async () => {
+test('50 concurrent requests cause one call at the acquirer and 50 equal responses', async () => {
   const setup = await createOrganization();
   const body = keyedSale();
   const answers = await Promise.all(Array.from({ length: 50 }, () => post(setup, 'process', body)));
@@ -47,7 +47,7 @@ test('50 at once are one call at the acquirer and 50 equal answers', async () =>
   assert.equal(callsAtHost(setup, first?.body.retrievalReferenceNumber), 1);
 });
 
-test('a sale by token is told again though its card is not kept any more', async () => {
+test('a replay of a sale by token succeeds after its card was deleted', async () => {
   const setup = await createOrganization();
   const { token } = (await post(setup, 'process', keyedSale())).body.card;
   const body = keyedSale({ instrument: { token } });
@@ -68,7 +68,7 @@ test('a sale by token is told again though its card is not kept any more', async
   assertProblem(next, { code: 'card_token_unknown', outcome: 'NotProcessed' });
 });
 
-test('another request under the identifier is told which members differ, never their values', async () => {
+test('a different request with the same identifier is refused with the names of the members, without values', async () => {
   const setup = await createOrganization();
   const body = keyedSale({ metadata: { table: '7' } });
   await post(setup, 'process', body);
@@ -86,7 +86,7 @@ test('another request under the identifier is told which members differ, never t
   assert.deepEqual(otherCard.body.errors[0].pointer, '/instrument');
 });
 
-test('the security code is not part of what must be the same', async () => {
+test('the security code is not compared at a replay', async () => {
   const setup = await createOrganization();
   const body = keyedSale();
   const card = { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 };
@@ -99,7 +99,7 @@ test('the security code is not part of what must be the same', async () => {
   assert.equal(again.body.transactionId, first.body.transactionId);
 });
 
-test('a declined identifier stays declined', async () => {
+test('a declined sale stays declined at a replay', async () => {
   const setup = await createOrganization();
   const body = keyedSale({ amount: 9051 });
   const first = await post(setup, 'process', body);
@@ -108,7 +108,7 @@ test('a declined identifier stays declined', async () => {
   assert.deepEqual(again.body, first.body);
 });
 
-test('a replay tells the transaction as it stands now, and what was first answered', async () => {
+test('a replay returns the current state and the state of the first response', async () => {
   const setup = await createOrganization();
   const body = keyedSale();
   const first = await post(setup, 'process', body);
@@ -119,7 +119,7 @@ test('a replay tells the transaction as it stands now, and what was first answer
   assert.equal(again.body.answeredState, 'Captured');
 });
 
-test('a refusal before the intent does not use the identifier up', async () => {
+test('a request that is refused before it is stored does not use its identifier', async () => {
   const setup = await createOrganization();
   const body = keyedSale();
   const refused = await post(setup, 'process', { ...body, currency: 'GBP' });
@@ -128,7 +128,7 @@ test('a refusal before the intent does not use the identifier up', async () => {
   assert.equal(accepted.status, 200);
 });
 
-test('a duplicate waits while the host is slow, and gets the approval', async () => {
+test('a duplicate request waits for a slow host and gets the approval', async () => {
   const setup = await createOrganization();
   const begin = async () => {
     const body = keyedSale({ amount: 9098 });
@@ -153,7 +153,7 @@ test('a duplicate waits while the host is slow, and gets the approval', async ()
   assert.deepEqual(duplicate.body, (await first).body);
 });
 
-test('an identifier that is a server identifier is refused', async () => {
+test('an identifier of the server is refused as a client’s identifier', async () => {
   const setup = await createOrganization();
   const first = await post(setup, 'process', keyedSale());
   const body = keyedSale({ clientTransactionId: first.body.transactionId });
@@ -162,7 +162,7 @@ test('an identifier that is a server identifier is refused', async () => {
   assert.equal(refused.body.code, 'client_id_invalid');
 });
 
-test('100 refunds of 60 % at once never go above the captured sum', async () => {
+test('100 concurrent refunds of 60 % never exceed the captured amount', async () => {
   const setup = await createOrganization();
   const sale = (await post(setup, 'process', keyedSale({ amount: 10_000 }))).body;
   const answers = await Promise.all(
@@ -178,7 +178,7 @@ test('100 refunds of 60 % at once never go above the captured sum', async () => 
   }
 });
 
-test('captures, voids and refunds at once keep within the authorised amount', async () => {
+test('concurrent captures, voids and refunds stay within the authorised amount', async () => {
   const setup = await createOrganization();
   const sale = (
     await post(setup, 'process', keyedSale({ amount: 10_000, captureMode: 'Deferred' }))
@@ -201,7 +201,7 @@ test('captures, voids and refunds at once keep within the authorised amount', as
   );
 });
 
-test('an operation replays under clientOperationId or Idempotency-Key', async () => {
+test('an operation can be replayed by clientOperationId or Idempotency-Key', async () => {
   const setup = await createOrganization();
   const sale = (await post(setup, 'process', keyedSale({ amount: 10_000 }))).body;
   const key = randomUUID();
@@ -232,7 +232,7 @@ for (const [verb, captureMode, members] of [
   ['cancel', 'Deferred', { cancelReason: 'Technical' }],
 ] as const) {
   const description = [verb, ...Object.values(members)].join(' ');
-  test(`all of it at once under one identifier is done once, and told to everybody: ${description}`, async () => {
+  test(`concurrent requests with one identifier are done once, and all get the result: ${description}`, async () => {
     const setup = await createOrganization();
     const { transactionId } = (await post(setup, 'process', keyedSale({ captureMode }))).body;
     const body = { ...members, clientOperationId: randomUUID() };
@@ -257,7 +257,7 @@ for (const [verb, captureMode, members] of [
   });
 }
 
-test('by web an identifier stands for one transaction, whichever of the two is left to do', async () => {
+test('by web an identifier belongs to one transaction, for a refund or a cancel', async () => {
   const setup = await createOrganization();
   const sold = async (captureMode: string) =>
     (await post(setup, 'process', keyedSale({ captureMode }))).body.transactionId as string;
@@ -287,7 +287,7 @@ async function losingCommitOf(clientOperationId: string): Promise<() => Promise<
   };
 }
 
-test('a refund that the database loses at its commit has used no approval code, and is done when it comes again', async () => {
+test('a refund whose commit was lost has used no approval code, and a retry is done', async () => {
   const setup = await createOrganization();
   const { token } = setup.merchant;
   const { transactionId } = (await post(setup, 'process', keyedSale())).body;
@@ -315,4 +315,4 @@ test('a refund that the database loses at its commit has used no approval code, 
   assert.equal((await readCode()).uses, 1);
 });
 
-test('all of this ends in agreement with the host', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -50,7 +50,7 @@ describe('encrypted card data', () => {
   }
 
   for (const scheme of ['DukptTdes', 'DukptAes'] as const) {
-    test(`is good for one sale, and for none once its device has counted on: ${scheme}`, async () => {
+    test(`encrypted data is accepted for one sale, and never after a later counter of its device: ${scheme}`, async () => {
       const encryptingDevice = device(scheme);
       const early = swiped(encryptingDevice);
       const one = swiped(encryptingDevice);
@@ -62,7 +62,7 @@ describe('encrypted card data', () => {
     });
   }
 
-  test('comes again with its own sale, also when others have come since', async () => {
+  test('encrypted data can be sent again with its own sale, also after other sales', async () => {
     const encryptingDevice = device();
     const clientTransactionId = randomUUID();
     const one = { ...swiped(encryptingDevice), clientTransactionId };
@@ -76,7 +76,7 @@ describe('encrypted card data', () => {
     assertProblem(other, { code: 'client_id_reused', pointer: '/amount' });
   });
 
-  test('whose key is gone does not say that no money moved, where there is a sale under the identifier', async () => {
+  test('a missing key does not answer “NotProcessed” if a sale with the identifier exists', async () => {
     const one = { ...swiped(device()), clientTransactionId: randomUUID() };
     const { encrypted } = one.instrument;
     const keyless = { ...one, instrument: { encrypted: { ...encrypted, keyId: 'was-retired' } } };
@@ -92,7 +92,7 @@ describe('encrypted card data', () => {
     assert.equal(otherMerchantSale.body.transaction, undefined);
   });
 
-  test('is used up by nothing that was refused before it was looked at', async () => {
+  test('a request that is refused before decryption does not use the data', async () => {
     const one = swiped(device());
     const clientTransactionId = randomUUID();
     const unknown = { ...one, deviceId: randomUUID() };
@@ -106,7 +106,7 @@ describe('encrypted card data', () => {
     await sold({ ...one, clientTransactionId });
   });
 
-  test('is one sale, whoever sends it fifty times at once, and of whichever merchant', async () => {
+  test('encrypted data is one sale at fifty concurrent requests of any merchant', async () => {
     const one = swiped(device());
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) =>
@@ -118,7 +118,7 @@ describe('encrypted card data', () => {
     assert.equal(outcomes.filter((each) => each === 'ksn_reused').length, 49, outcomes.join());
   });
 
-  test('is the same under every way to write its serial number down', async () => {
+  test('every notation of a key serial number is the same number', async () => {
     const { encrypted } = swiped(device()).instrument;
     const { ksn = '' } = encrypted;
     await sold({ entryMode: 'MagStripe', instrument: { encrypted } });
@@ -132,7 +132,7 @@ describe('encrypted card data', () => {
     }
   });
 
-  test('that does not decrypt uses nothing up: a number that was written down costs no device', async () => {
+  test('data that does not decrypt uses no counter, so a copied number blocks no device', async () => {
     const encryptingDevice = device();
     const one = swiped(encryptingDevice);
     const { encrypted } = one.instrument;
@@ -142,7 +142,7 @@ describe('encrypted card data', () => {
     await sold(one);
   });
 
-  test('that was declined for a PIN comes again with the step-up of that sale, and with no other', async () => {
+  test('data of a sale that was declined for a PIN is accepted only with the step-up of that sale', async () => {
     const encryptingDevice = device();
     const amount = 9065;
     const deviceId = setup.merchant.deviceIds[0];
@@ -167,7 +167,7 @@ describe('encrypted card data', () => {
     clientTransactionId: randomUUID(),
   });
 
-  test('is uploaded offline where the sale at the till ended without money, and for that amount', async () => {
+  test('data of a sale that ended without money is accepted in an offline upload for the same amount', async () => {
     const one = { ...swiped(device()), amount: 2345 };
     const tried = await send({ ...one, captureMode: 'Deferred' });
     assert.equal(tried.body.state, 'Authorized', tried.text);
@@ -185,7 +185,7 @@ describe('encrypted card data', () => {
     assertProblem(await send(offline(one, 2)), { code: 'ksn_reused', pointer });
   });
 
-  test('is uploaded offline where the sale at the till was never stored, once it cannot be any more', async () => {
+  test('data of a sale that was never stored is accepted in an offline upload after its deadline', async () => {
     const one = { ...swiped(device()), amount: 3456, clientTransactionId: randomUUID() };
     await sold(one);
     const database = await testDatabase();
@@ -204,7 +204,7 @@ describe('encrypted card data', () => {
     assert.equal(late.body.state, 'Stored', late.text);
   });
 
-  test('of offline sales comes late and in any order, and each once', async () => {
+  test('data of offline sales is accepted late and in any order, once each', async () => {
     const encryptingDevice = device();
     const stored = [1, 2, 3].map((terminalSequence) => ({
       ...swiped(encryptingDevice),
@@ -256,7 +256,7 @@ describe('encrypted card data with a PIN', () => {
   });
   after(() => host.stop());
 
-  test('is sent again with another PIN where the first was wrong, and for that sale alone', async () => {
+  test('data is accepted again with another PIN after a wrong PIN, only for that sale', async () => {
     const encryptingDevice = createEncryptingDevice(setup.settings.dataDir, 'DukptTdes');
     const swipe = {
       entryMode: 'MagStripe',
@@ -288,10 +288,10 @@ describe('encrypted card data with a PIN', () => {
   });
 });
 
-describe('serial numbers that were used', () => {
+describe('used key serial numbers', () => {
   const dayMs = 86_400_000;
 
-  test('are forgotten after a year, but for how far each device had come', async () => {
+  test('used numbers are deleted after a year, except the highest counter of each device', async () => {
     const database = await testDatabase();
     const organizationId = randomUUID();
     let now = Date.now();
@@ -333,4 +333,4 @@ describe('serial numbers that were used', () => {
   });
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -60,7 +60,7 @@ describe('idempotency keys', () => {
   };
   const storeOf = (name: string) => ({ merchantId: setup.merchant.merchantId, name });
 
-  test('the same again is the same answer, and nothing more', async () => {
+  test('a repeated request gets the same response and has no second effect', async () => {
     const key = randomUUID();
     const first = await post(stores, key, storeOf('Once'));
     assert.equal(first.status, 201, first.text);
@@ -74,7 +74,7 @@ describe('idempotency keys', () => {
     assert.equal(await storesCalled('Once'), 1);
   });
 
-  test('another request under the key is refused, whatever differs', async () => {
+  test('a different request with the same key is refused', async () => {
     const key = randomUUID();
     assert.equal((await post(stores, key, storeOf('First'))).status, 201);
     const reused = { code: 'client_id_reused', pointer: null } as const;
@@ -95,7 +95,7 @@ describe('idempotency keys', () => {
     }
   });
 
-  test('ten at once have one effect', async () => {
+  test('ten concurrent requests have one effect', async () => {
     const key = randomUUID();
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => post(stores, key, storeOf('Crowd'))),
@@ -114,7 +114,7 @@ describe('idempotency keys', () => {
     assert.equal((await post(stores, key, storeOf('Crowd'))).status, 201);
   });
 
-  test('what was refused has not used the key up', async () => {
+  test('a refused request does not use its key', async () => {
     const key = randomUUID();
     const wrong = { ...storeOf('Late'), merchantId: randomUUID() };
     assertProblem(await post(stores, key, wrong), {
@@ -124,7 +124,7 @@ describe('idempotency keys', () => {
     assert.equal((await post(stores, key, storeOf('Late'))).status, 201);
   });
 
-  test('somebody else with the same key, here or elsewhere, asks for something else', async () => {
+  test('the same key of another caller or at another address is another request', async () => {
     const key = randomUUID();
     const [ownResponse, otherResponse] = [
       await post(stores, key, storeOf('Shared')),
@@ -149,7 +149,7 @@ describe('idempotency keys', () => {
     assert.equal(elsewhere.headers['idempotent-replayed'], undefined);
   });
 
-  test('a secret comes again to who asked, and the database knows neither it nor the key', async () => {
+  test('a replay returns the secret to its caller, and the database contains neither it nor the key', async () => {
     const key = randomUUID();
     const path = '/webhooks/v1/endpoints';
     const endpoint = { url: `https://receiver.example/${key}`, eventTypes: ['*'] };
@@ -170,7 +170,7 @@ describe('idempotency keys', () => {
     }
   });
 
-  test('a file that is sent again is the same file, or refused', async () => {
+  test('a repeated upload of a file is the same file, or is refused', async () => {
     const [key, day] = [randomUUID(), '2026-03-01'];
     const base = '/reporting/v1/reconciliations';
     const head = 'type,acquirerMerchantId,retrievalReferenceNumber,amount,currency,settlementDate';
@@ -195,7 +195,7 @@ describe('idempotency keys', () => {
     assert.equal(body.items.length, 1);
   });
 
-  test('who was cut off hears so, and a key is forgotten after a day', async () => {
+  test('a caller whose connection broke gets an error, and a key is deleted after a day', async () => {
     // The clock starts at the current time: otherwise another running platform would delete the
     // keys.
     let now = Date.now();
@@ -231,7 +231,7 @@ describe('idempotency keys', () => {
     assert.equal((await claim('failed')).state, 'Running');
   });
 
-  test('a claim whose answer was lost does not stand', async () => {
+  test('a key whose request failed at the commit is free again', async () => {
     const store = createKeyStore(await testDatabase());
     const keysOver = (over: Partial<typeof store>) =>
       createIdempotencyKeys({
@@ -255,7 +255,7 @@ describe('idempotency keys', () => {
     assert.equal((await claimOver({})).state, 'Claimed');
   });
 
-  test('a key that looks like a card number is refused on every route that takes one', async () => {
+  test('a key that looks like a card number is refused on every route', async () => {
     const key = '4111-1111-1111-1111';
     assertProblem(await post(stores, key, storeOf('Card')), {
       code: 'client_id_invalid',
@@ -268,7 +268,7 @@ describe('idempotency keys', () => {
     }
   });
 
-  test('whatever makes something takes a key, or is named here', () => {
+  test('every route that creates something accepts a key, or is an exception in this test', () => {
     const existingRoutes = new Set(Object.values(withoutKey).flat());
     const createsSomething = ({ method, response, isHidden }: RouteDeclaration) =>
       method === 'POST' && isHidden !== true && ('201' in response || '202' in response);

@@ -45,7 +45,7 @@ test('an immediate keyed sale is approved by the host and captured', async () =>
   assert.match(sale.transactionId, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
 });
 
-test('both identifiers lead to the transaction with its events', async () => {
+test('both identifiers return the transaction with its events', async () => {
   const { client, merchant } = await createOrganization();
   const body = keyedSale({ order: { orderId: 'o-1' }, metadata: { table: '7' } });
   const sale = (await client.call('POST', process, { token: merchant.token, body })).body;
@@ -68,7 +68,7 @@ test('both identifiers lead to the transaction with its events', async () => {
 });
 
 for (const entryMode of ['ContactChip', 'ContactlessChip']) {
-  test(`${entryMode}: chip data goes to the host and its answer comes back`, async () => {
+  test(`${entryMode}: chip data is sent to the host, and its response data is returned`, async () => {
     const { client, merchant } = await createOrganization();
     const body = keyedSale({
       entryMode,
@@ -85,7 +85,7 @@ for (const entryMode of ['ContactChip', 'ContactlessChip']) {
   });
 }
 
-test('a decline is an answer, not an error', async () => {
+test('a decline is a response with status 200, not an error', async () => {
   const { client, merchant } = await createOrganization();
   const body = keyedSale({ amount: 9051 });
   const { status, body: sale } = await client.call('POST', process, {
@@ -118,7 +118,7 @@ test('a token pays again without the card number', async () => {
   assert.equal(refused.body.code, 'card_token_unknown');
 });
 
-test('a smaller approval is accepted where the till can take it, else it is reversed', async () => {
+test('a partial approval is accepted if the client supports it, otherwise the sale is reversed', async () => {
   const { client, merchant } = await createOrganization();
   const accepted = await client.call('POST', process, {
     token: merchant.token,
@@ -141,7 +141,7 @@ test('a smaller approval is accepted where the till can take it, else it is reve
   }, 'the reversal');
 });
 
-test('another merchant sees nothing of it, by either identifier', async () => {
+test('another merchant does not find the sale by either identifier', async () => {
   const { client, merchant, otherMerchant } = await createOrganization();
   const body = keyedSale();
   const sale = (await client.call('POST', process, { token: merchant.token, body })).body;
@@ -167,7 +167,7 @@ test('another merchant sees nothing of it, by either identifier', async () => {
   assert.notEqual(same.body.transactionId, sale.transactionId);
 });
 
-test('availability names the links of the organisation', async () => {
+test('availability lists the links of the organisation', async () => {
   const { client, merchant } = await createOrganization();
   const path = '/payment/v1/transactions/technical/isAvailable';
   const { status, body } = await client.call('GET', path, { token: merchant.token });
@@ -177,4 +177,4 @@ test('availability names the links of the organisation', async () => {
   assert.equal(body.links.length, 1);
 });
 
-test('all of this ends in agreement with the host', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

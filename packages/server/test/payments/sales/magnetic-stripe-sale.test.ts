@@ -13,7 +13,7 @@ const track = (service: string, separator = '=') => `${number}${separator}3012${
 const stripe = (entryMode: string, track2: string) =>
   keyedSale({ entryMode, instrument: { track2 } });
 
-test('a card without a chip is swiped, and its track is kept nowhere', async () => {
+test('a card without a chip is swiped, and its track is not stored', async () => {
   const { client, merchant } = await createOrganization();
   for (const track2 of [
     track('101'),
@@ -34,7 +34,7 @@ test('a card without a chip is swiped, and its track is kept nowhere', async () 
   }
 });
 
-test('a card with a chip is swiped only once the chip has failed', async () => {
+test('a card with a chip is swiped only as a fallback after a chip failure', async () => {
   const { client, merchant } = await createOrganization();
   const send = (entryMode: string, service: string) =>
     client.call('POST', `${path}/process`, {
@@ -54,7 +54,7 @@ test('a card with a chip is swiped only once the chip has failed', async () => {
   assert.equal(fallback.body.code, 'entry_mode_invalid');
 });
 
-test('a UnionPay card without a check digit is swiped as it is dipped; no other card is', async () => {
+test('only UnionPay cards without a check digit are accepted, swiped or inserted', async () => {
   const { client, merchant } = await createOrganization();
   const send = (body: Record<string, unknown>) =>
     client.call('POST', `${path}/process`, { token: merchant.token, body });
@@ -78,7 +78,7 @@ test('a UnionPay card without a check digit is swiped as it is dipped; no other 
   assert.equal(typed.body.code, 'card_number_invalid', typed.text);
 });
 
-test('a contactless stripe that asks for another interface is told so', async () => {
+test('a contactless magnetic stripe sale can be answered with “use another interface”', async () => {
   const { client, merchant } = await createOrganization();
   const body = { ...stripe('ContactlessMagStripe', track('201')), amount: 9065 };
   const { body: sale } = await client.call('POST', `${path}/process`, {
@@ -90,7 +90,7 @@ test('a contactless stripe that asks for another interface is told so', async ()
   assert.equal(sale.terminalAction, 'UseChip');
 });
 
-test('a swiped sale is captured, refunded and reversed like any other', async () => {
+test('a swiped sale is captured, refunded and reversed like other sales', async () => {
   const { client, merchant } = await createOrganization();
   const call = async (at: string, body: Record<string, unknown>) =>
     (await client.call('POST', `${path}/${at}`, { token: merchant.token, body })).body;
@@ -110,7 +110,7 @@ test('a swiped sale is captured, refunded and reversed like any other', async ()
   assert.equal(reversal.state, 'Reversed', JSON.stringify(reversal));
 });
 
-test('tip and cashback are part of the amount, and a sale with cash is reversed as one', async () => {
+test('tip and cashback are part of the amount, and a sale with cashback is reversed as a whole', async () => {
   const { client, merchant } = await createOrganization();
   const call = (at: string, body: Record<string, unknown>) =>
     client.call('POST', `${path}/${at}`, { token: merchant.token, body });
@@ -127,7 +127,7 @@ test('tip and cashback are part of the amount, and a sale with cash is reversed 
   assert.equal(reversed.body.state, 'Reversed', reversed.text);
 });
 
-test('a card for goods and services hands out no cash, whichever way it is read', async () => {
+test('a card that is limited to goods and services gets no cashback, in any entry mode', async () => {
   const { client, merchant } = await createOrganization();
   const send = (body: Record<string, unknown>) =>
     client.call('POST', `${path}/process`, { token: merchant.token, body });
@@ -147,4 +147,4 @@ test('a card for goods and services hands out no cash, whichever way it is read'
   assert.equal(refused.body.errors[0].pointer, '/amounts/cashback', refused.text);
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

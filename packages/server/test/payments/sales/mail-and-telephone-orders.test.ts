@@ -12,7 +12,7 @@ const card = { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 };
 const order = (members: Record<string, unknown> = {}) =>
   keyedSale({ orderChannel: 'TelephoneOrder', ...members });
 
-test('an address is compared by the issuer, and the answer tells both parts of it', async () => {
+test('the issuer compares the address, and the response contains the result of both parts', async () => {
   const { client, merchant } = await createOrganization();
   const verifyAddress = async (zipCode: string, houseNumber: string) => {
     const body = order({ zipCode, houseNumber });
@@ -51,7 +51,7 @@ test('an address is compared by the issuer, and the answer tells both parts of i
   });
 });
 
-test('without address verification a telephone number or an e-mail address will do', async () => {
+test('without address verification a telephone number or an e-mail address is enough', async () => {
   const { client, merchant } = await createOrganization();
   for (const address of [
     { phone: '+33123456789' },
@@ -70,7 +70,7 @@ test('without address verification a telephone number or an e-mail address will 
   }
 });
 
-test('a stored card is good for an order too, and a decline tells of the address', async () => {
+test('a stored card is accepted for an order, and a decline contains the address result', async () => {
   const { client, merchant } = await createOrganization();
   const send = async (body: Record<string, unknown>) =>
     (await client.call('POST', `${path}/process`, { token: merchant.token, body })).body;
@@ -82,7 +82,7 @@ test('a stored card is good for an order too, and a decline tells of the address
   assert.equal(declined.addressVerification.raw, 'Y');
 });
 
-test('the same order is answered again; another address under its name is another order', async () => {
+test('a repeated order is a replay; another address with its identifier is another order', async () => {
   const { client, merchant } = await createOrganization();
   const body = order({ zipCode: '75001', houseNumber: '1' });
   const send = (changed: Record<string, unknown> = {}) =>
@@ -101,7 +101,7 @@ test('the same order is answered again; another address under its name is anothe
   assert.ok(!textWithoutRequestId(other).includes('7500'), 'values are not told');
 });
 
-test('an order that is not keyed is not processed, and told why', async () => {
+test('an order that is not keyed is refused with its reason', async () => {
   const { client, merchant } = await createOrganization();
   const body = order({
     entryMode: 'ContactlessChip',
@@ -120,4 +120,4 @@ test('an order that is not keyed is not processed, and told why', async () => {
   assert.equal(status, 404);
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -18,7 +18,7 @@ const sell = (setup: TestOrganization, body: unknown): Promise<HttpResponse> =>
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 
-test('a request that arrives later is refused, asks nobody, and leaves its identifier free', async () => {
+test('a request after notAfter is refused without a message to the host, and its identifier stays free', async () => {
   const setup = await createOrganization();
   const before = await countRows(setup.organizationId);
   const sold = setup.host.ledger().entries;
@@ -37,7 +37,7 @@ test('a request that arrives later is refused, asks nobody, and leaves its ident
   assert.ok(setup.host.ledger().entries > sold);
 });
 
-test('a sale that was processed in time is told again after it', async () => {
+test('a replay of a processed sale succeeds after notAfter', async () => {
   const setup = await createOrganization();
   const notAfter = inMs(5_000);
   const body = keyedSale({ notAfter });
@@ -53,4 +53,4 @@ test('a sale that was processed in time is told again after it', async () => {
   assertProblem(other, { code: 'too_late' }, 'the fault of time comes first');
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -108,7 +108,7 @@ describe('online PIN', () => {
   }
 
   for (const format of ['ISO0', 'ISO1', 'ISO3', 'ISO4'] as PinBlockFormat[]) {
-    test(`${format} becomes a block under the key of the acquirer`, async () => {
+    test(`${format} is translated to a PIN block under the key of the acquirer`, async () => {
       const device = format === 'ISO4' ? aes : tdes;
       const pin = device.pin('1234', pan, format);
       const answer = await send(sale(pin));
@@ -122,7 +122,7 @@ describe('online PIN', () => {
     });
   }
 
-  test('an AES-256 base key serves terminals that derive AES-128 PIN keys', async () => {
+  test('an AES-256 base key supports terminals that derive AES-128 PIN keys', async () => {
     const base = Buffer.alloc(32, 'an AES-256 base derivation key!?');
     bringKey(setup.settings.dataDir, base, { name: 'bdk-aes256', devices: ['A5256001'] });
     const second = await startSecondProcess(setup);
@@ -143,7 +143,7 @@ describe('online PIN', () => {
     }
   });
 
-  test('a wrong PIN is asked for again, under a new identifier and a new serial number', async () => {
+  test('after a wrong PIN the client sends a new PIN with a new identifier and a new serial number', async () => {
     code = '55';
     try {
       const { body } = await send(sale(tdes.pin('9999', pan)));
@@ -157,7 +157,7 @@ describe('online PIN', () => {
     assert.equal((await send(sale(tdes.pin('1234', pan)))).body.state, 'Captured');
   });
 
-  test('a serial number is good for one sale, and none before it', async () => {
+  test('a serial number is accepted for one sale, and an earlier one never', async () => {
     const early = tdes.pin('1234', pan);
     const pin = tdes.pin('1234', pan);
     const body = sale(pin);
@@ -178,7 +178,7 @@ describe('online PIN', () => {
     assert.equal(old.body.transactionId, first.body.transactionId, 'a replay of what came before');
   });
 
-  test('one serial number is no way to try several cards or formats, under one identifier either', async () => {
+  test('one serial number cannot be used to try several cards or formats, also with one identifier', async () => {
     const pin = tdes.pin('1234', pan);
     const other = '4111111111111111';
     const instrument = { emvData: chipData(other) };
@@ -195,7 +195,7 @@ describe('online PIN', () => {
     }
   });
 
-  test('a merchant that guesses costs no other one its device, nor can it send what was read', async () => {
+  test('serial numbers that a merchant guesses do not block devices of others, and copied data is refused', async () => {
     const elsewhere = (body: Record<string, unknown>) =>
       setup.client.call('POST', path, { token: setup.otherMerchant.token, body });
     const pin = tdes.pin('1234', pan);
@@ -208,7 +208,7 @@ describe('online PIN', () => {
     assert.equal(sold().length, requestCount, 'nothing was sent');
   });
 
-  test('of many sales with one serial number at once, one goes on', async () => {
+  test('of many concurrent sales with one serial number, one is processed', async () => {
     const pin = tdes.pin('1234', pan);
     const answers = await Promise.all(Array.from({ length: 12 }, () => send(sale(pin))));
     const outcomes = answers.map(({ status, body }) => (status === 200 ? body.state : body.code));
@@ -216,7 +216,7 @@ describe('online PIN', () => {
     assert.equal(outcomes.filter((each) => each === 'ksn_reused').length, 11, outcomes.join());
   });
 
-  test('whatever is wrong with a block, the answer is one, and nothing is sent', async () => {
+  test('every fault of a PIN block has the same response, and nothing is sent', async () => {
     const requestCount = sold().length;
     const good = () => tdes.pin('1234', pan);
     const wrong = [
@@ -237,7 +237,7 @@ describe('online PIN', () => {
     assert.equal(sold().length, requestCount);
   });
 
-  test('the members come together, fit each other, and belong to a card that was read', async () => {
+  test('the PIN members are all required, fit each other, and need a card that was read', async () => {
     const { ksn, pinblock, pinblockFormat } = tdes.pin('1234', pan);
     const cases: [Record<string, unknown>, string, string][] = [
       [sale({ ksn }), 'pin_data_incomplete', '/pinblock'],
@@ -264,7 +264,7 @@ describe('online PIN', () => {
     }
   });
 
-  test('a link without a zone key takes no PIN', async () => {
+  test('a link without a zone key refuses PINs', async () => {
     const other = await createTestOrganization();
     const { body } = await other.client.call('POST', path, {
       token: other.merchant.token,
@@ -273,7 +273,7 @@ describe('online PIN', () => {
     assert.equal(body.code, 'pin_not_supported');
   });
 
-  test('a sale without an answer is reversed without its PIN, track or chip data', async () => {
+  test('a reversal contains no PIN, track or chip data', async () => {
     host.script(({ message, socket }: ReceivedMessage) => {
       if (message.mti === '0200') return;
       const answer = approvalResponse(message);
@@ -299,7 +299,7 @@ describe('online PIN', () => {
     }
   });
 
-  test('of the PIN nothing is kept but how far its device has counted', async () => {
+  test('only the counter of the device is stored, nothing of the PIN', async () => {
     const pin = tdes.pin('1234', pan);
     const { body } = await send(sale(pin));
     const database = await testDatabase();
@@ -336,7 +336,7 @@ describe('online PIN at the acquirer host', () => {
   });
   after(() => host.stop());
 
-  test('1234 is right, and every other is 55', async () => {
+  test('the simulator approves PIN 1234 and answers 55 to every other', async () => {
     for (const scheme of ['DukptTdes', 'DukptAes'] as const) {
       const device = createEncryptingDevice(setup.settings.dataDir, scheme);
       for (const [digits, state] of [

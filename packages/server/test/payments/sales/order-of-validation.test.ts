@@ -39,7 +39,7 @@ async function disable(entities: StoredEntities, scope: Scope, id: string): Prom
 }
 
 describe('the order of checks', { concurrency: 4 }, () => {
-  test('address, size and media type come before the token', async () => {
+  test('address, size and media type are checked before the token', async () => {
     const { client } = await createTestOrganization();
     const rows: [string, string, RequestOptions, ErrorCode][] = [
       ['POST', '/never-sold/process', {}, 'route_not_found'],
@@ -58,7 +58,7 @@ describe('the order of checks', { concurrency: 4 }, () => {
     }
   });
 
-  test('the right comes before the syntax, the syntax before the members', async () => {
+  test('the permission is checked before the syntax, the syntax before the members', async () => {
     const setup = await createTestOrganization();
     const { merchantId } = setup.merchant;
     const token = await setup.tokenFor({
@@ -74,7 +74,7 @@ describe('the order of checks', { concurrency: 4 }, () => {
     assertProblem(await call(setup, 'POST', '/process', { raw }), { code: 'malformed_json' });
   });
 
-  test('the members come before the identifiers, in the address too', async () => {
+  test('the members are checked before the identifiers, also in the address', async () => {
     const setup = await createTestOrganization();
     const body = { amount: 0 };
     assertProblem(await call(setup, 'POST', '/never-sold/capture', { body }), {
@@ -94,7 +94,7 @@ describe('the order of checks', { concurrency: 4 }, () => {
     }
   });
 
-  test('the identifier comes before state, amount and configuration', async () => {
+  test('the identifier is checked before state, amount and configuration', async () => {
     const setup = await createTestOrganization();
     const sale = keyedSale();
     const { transactionId } = (await call(setup, 'POST', '/process', { body: sale })).body;
@@ -113,7 +113,7 @@ describe('the order of checks', { concurrency: 4 }, () => {
     assertProblem(currency, { code: 'client_id_reused', pointer: '/currency' });
   });
 
-  test('the state comes before the amount, the amount before the configuration', async () => {
+  test('the state is checked before the amount, the amount before the configuration', async () => {
     const setup = await createTestOrganization({ partialCancel: false, multipleCapture: false });
     const captured = await sell(setup);
     const open = await sell(setup, { captureMode: 'Deferred' });
@@ -137,7 +137,7 @@ describe('the order of checks', { concurrency: 4 }, () => {
     }
   });
 
-  test('the configuration comes before the acquirer, and a replay before both', async () => {
+  test('the configuration is checked before the acquirer, and a replay before both', async () => {
     const first = await createTestOrganization();
     const relay = await startAcquirerRelay(first.host.port);
     try {
@@ -169,7 +169,7 @@ describe('the order of checks', { concurrency: 4 }, () => {
     }
   });
 
-  test('a replay of an organisation that names no merchant is answered whatever has become of the place', async () => {
+  test('a replay of an organisation without a merchant is answered after the store was disabled', async () => {
     const setup = await createTestOrganization();
     const { organizationId } = setup;
     const { storeId, deviceIds } = setup.merchant;
@@ -196,7 +196,7 @@ describe('the order of checks', { concurrency: 4 }, () => {
     assert.equal((await sell(elsewhere)).headers['idempotent-replayed'], undefined);
   });
 
-  test('a replay is answered whatever has become of time, place and contract', async () => {
+  test('a replay is answered after time, store and contract became invalid', async () => {
     const setup = await createTestOrganization();
     const { provisioning } = setup.platform;
     const scope = { organizationId: setup.organizationId };

@@ -24,7 +24,7 @@ describe('the header Idempotency-Key of a sale', { concurrency: 4 }, () => {
     ['an online sale', () => keyedSale()],
     ['an offline sale', (setup: TestOrganization) => offlineSale(setup)],
   ] as const) {
-    test(`alone becomes the clientTransactionId of ${kind}`, async () => {
+    test(`the header alone becomes the clientTransactionId of ${kind}`, async () => {
       const setup = await createOrganization();
       const body = withoutId(bodyOf(setup));
       const key = randomUUID();
@@ -44,7 +44,7 @@ describe('the header Idempotency-Key of a sale', { concurrency: 4 }, () => {
     });
   }
 
-  test('is refused where it differs from the body, or is no identifier', async () => {
+  test('the header is refused if it differs from the body or is no identifier', async () => {
     const setup = await createOrganization();
     const body = keyedSale();
     assertProblem(await process(setup, body, randomUUID()), { code: 'idempotency_key_mismatch' });
@@ -61,4 +61,4 @@ describe('the header Idempotency-Key of a sale', { concurrency: 4 }, () => {
   });
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -23,7 +23,7 @@ async function createOrganizationWithClient() {
   return { ...setup, call };
 }
 
-test('the copies of an approved sale tell what EMV and the schemes ask for', async () => {
+test('the receipts of an approved sale contain what EMV and the schemes require', async () => {
   const { call, platform, merchant: shop, organizationId } = await createOrganizationWithClient();
   const scope = { organizationId };
   const { view } = await platform.provisioning.stores.get(scope, shop.storeId);
@@ -58,7 +58,7 @@ test('the copies of an approved sale tell what EMV and the schemes ask for', asy
   }
 });
 
-test('yen have no decimals, and a chip tells its application and its cryptogram', async () => {
+test('yen have no decimals, and a chip receipt contains application and cryptogram', async () => {
   const { call } = await createOrganizationWithClient();
   const yen = await call('POST', '/process', keyedSale({ currency: 'JPY' }));
   assert.equal(yen.receipt.merchant.amountText, '1234 JPY');
@@ -73,7 +73,7 @@ test('yen have no decimals, and a chip tells its application and its cryptogram'
   assert.ok(cardholder.terminalVerificationResults);
 });
 
-test('the holder is verified by PIN, signature, the device, or not at all', async () => {
+test('the receipt shows verification by PIN, signature, device, or none', async () => {
   const { call } = await createOrganizationWithClient();
   const methodOf = async (entryMode: string, results: string) => {
     const instrument = { emvData: chipData(undefined, { '9F34': results }) };
@@ -86,7 +86,7 @@ test('the holder is verified by PIN, signature, the device, or not at all', asyn
   assert.equal(await methodOf('ContactlessChip', '1F0302'), 'None');
 });
 
-test('a decline, an unknown outcome, a void and a smaller approval are told for what they are', async () => {
+test('the receipts of a decline, an unknown outcome, a void and a partial approval say so', async () => {
   const { call } = await createOrganizationWithClient();
   const textOf = (body: { receipt: { merchant: { responseText: string } } }) =>
     body.receipt.merchant.responseText;
@@ -115,4 +115,4 @@ test('a decline, an unknown outcome, a void and a smaller approval are told for 
   assert.equal(textOf(voided), 'CANCELLED');
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -76,14 +76,14 @@ describe('while the recovery of the numbering is required', () => {
     assertProblem(cleared, recovery);
   });
 
-  test('a payment that exists is read and confirmed, and one that is not found may be lost', async () => {
+  test('an existing payment is read and confirmed, and a payment that is not found may be lost', async () => {
     const id = await sold({ confirmWithinSeconds: 60 });
     assert.equal((await call('GET', `${base}/${id}`)).status, 200);
     assert.equal((await call('POST', `${base}/${id}/confirm`, {})).status, 200);
     assertProblem(await call('GET', `${base}/${randomUUID()}`), recovery);
   });
 
-  test('QR payments and their refunds are refused; reads and cancels go on', async () => {
+  test('QR payments and their refunds are refused; reads and cancels continue', async () => {
     const token = await deviceTokenOf(setup, qr.shop);
     const id = await qr.begun();
     assertProblem(await call('POST', qrBase, qr.request(), token), recovery);
@@ -94,7 +94,7 @@ describe('while the recovery of the numbering is required', () => {
     assert.ok([200, 202].includes(cancelled.status), cancelled.text);
   });
 
-  test('only the operator of the platform sees and recovers the numbering', async () => {
+  test('only the operator of the platform can read and recover the numbering', async () => {
     const line = await signedInCommandLine(setup);
     try {
       for (const command of ['numbering', 'recover-numbering']) {

@@ -79,8 +79,8 @@ async function setDeadlineNow(setup: TestOrganization, id: string): Promise<void
   );
 }
 
-describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
-  test('stands once it is confirmed, and twice is once', async () => {
+describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
+  test('a confirmed sale stays, and a second confirmation changes nothing', async () => {
     const setup = await createOrganization();
     const sale = await sold(setup);
     const id = sale.transactionId;
@@ -116,7 +116,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     assert.deepEqual([late.status, late.body.state], [200, 'PartiallyRefunded']);
   });
 
-  test('is reversed within two seconds of its time, captured or not, where nobody confirms', async () => {
+  test('an unconfirmed sale is reversed within two seconds after its deadline, captured or not', async () => {
     const rounds: number[] = [];
     // Repeats the measurement up to three times, because the machine may be slow.
     while (rounds.length < 3 && !rounds.some((behind) => behind < 2000)) {
@@ -166,7 +166,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     return longest;
   }
 
-  test('the same sale again is told as it stands, before and after its reversal', async () => {
+  test('a replay returns the current state, before and after the reversal', async () => {
     const setup = await createOrganization();
     const body = keyedSale({ confirmWithinSeconds: 60 });
     const first = await call(setup, 'POST', '/process', body);
@@ -185,7 +185,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     );
   });
 
-  test('a confirmation that comes too late finds it being reversed, whoever is first', async () => {
+  test('a late confirmation is refused because the reversal has begun', async () => {
     const setup = await createOrganization();
     const sale = await sold(setup, { captureMode: 'Deferred' });
     await expireConfirmation(setup, sale.transactionId);
@@ -198,7 +198,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     await setDeadlineNow(setup, sale.transactionId);
   });
 
-  test('only its confirmation and its reversal are allowed, and allowed operations say so', async () => {
+  test('only confirmation and reversal are allowed, and allowed operations list them', async () => {
     const setup = await createOrganization();
     for (const captureMode of ['Immediate', 'Deferred']) {
       const { transactionId: id } = await sold(setup, { captureMode });
@@ -245,7 +245,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     }
   });
 
-  test('confirmation, reversal and deadline at once: one of them wins, and all hear of it', async () => {
+  test('of concurrent confirmation, reversal and deadline one wins, and all responses agree', async () => {
     const setup = await createOrganization();
     for (let round = 0; round < 6; round += 1) {
       const { transactionId: id } = await sold(setup);
@@ -280,7 +280,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     }
   });
 
-  test('what has no approval has nothing to confirm', async (t) => {
+  test('a sale without an approval cannot be confirmed', async (t) => {
     const setup = await createOrganizationBehindRelay(t, createOrganization);
     const plain = (await call(setup, 'POST', '/process', keyedSale())).body;
     const nothing = await call(setup, 'POST', `/${plain.transactionId}/confirm`);
@@ -306,7 +306,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     assert.equal((await running).body.state, 'Captured');
   });
 
-  test('times out of range, members that do not fit, and sales of others are refused', async () => {
+  test('invalid times, members that do not fit, and sales of others are refused', async () => {
     const setup = await createOrganization();
     for (const confirmWithinSeconds of [4, 121, 0, -5, '30', null]) {
       const answer = await call(setup, 'POST', '/process', keyedSale({ confirmWithinSeconds }));
@@ -331,7 +331,7 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     assert.equal((await call(setup, 'POST', `/${id}/confirm`)).status, 200);
   });
 
-  test('a capture of all leaves it alone until it is confirmed', async () => {
+  test('a capture of all skips a sale until it is confirmed', async () => {
     const setup = await createOrganization();
     const waiting = await sold(setup, { captureMode: 'Deferred' });
     const plain = (await call(setup, 'POST', '/process', keyedSale({ captureMode: 'Deferred' })))
@@ -352,4 +352,4 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
   });
 });
 
-test('the books of both sides agree', assertLedgersAgree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -33,7 +33,7 @@ async function watchStop(metricsUrl: string): Promise<void> {
   }
 }
 
-test('a process that is told to stop ends what runs and answers who waits', {
+test('a stopping process completes running requests and answers waiting clients', {
   timeout: 300_000,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-stop-'));

@@ -50,7 +50,7 @@ const chip = (entryMode: string, amount: number, members: Record<string, unknown
     ...members,
   });
 
-describe('step-up', () => {
+describe('step-up after a decline', () => {
   let setup: TestOrganization;
   let declined: { transactionId: string; clientTransactionId: string };
   const deviceId = () => setup.merchant.deviceIds[0];
@@ -77,7 +77,7 @@ describe('step-up', () => {
       ...members,
     });
 
-  test('a tap that the issuer wants inserted says so', async () => {
+  test('a contactless decline can ask to insert the card', async () => {
     const sale = await relay();
     assert.equal(sale.terminalAction, 'UseChip');
     assert.equal(sale.response.reason, 'PinOrChipRequired');
@@ -88,7 +88,7 @@ describe('step-up', () => {
     assert.equal(typed.body.terminalAction, 'Decline', 'nobody can enter a PIN');
   });
 
-  test('what differs from the declined sale is refused, and leaves it free', async () => {
+  test('a step-up that differs from the declined sale is refused, and the declined sale stays free', async () => {
     const approved = await call(
       setup,
       '/process',
@@ -132,7 +132,7 @@ describe('step-up', () => {
     emvData: chipData(pan, { ...amountOf(tooManyTaps), '5F2A': '0840' }),
   });
 
-  test('the second sale names the first, by either identifier, and only one does', async () => {
+  test('a step-up names the declined sale by either identifier, and only one step-up is accepted', async () => {
     const body = insert({ stepUpOf: declined.clientTransactionId });
     const first = await call(setup, '/process', body);
     assert.equal(first.status, 200, first.text);
@@ -144,7 +144,7 @@ describe('step-up', () => {
     assert.equal(second.body.code, 'step_up_invalid');
   });
 
-  test('of several at once, one is the second sale', async () => {
+  test('of several concurrent step-ups one is accepted', async () => {
     const { transactionId: stepUpOf } = await relay();
     const bodies = Array.from({ length: 8 }, () => insert({ stepUpOf }));
     const answers = await Promise.all(bodies.map((body) => call(setup, '/process', body)));
@@ -155,12 +155,12 @@ describe('step-up', () => {
     }
   });
 
-  test('and the books agree with the host', async () => {
+  test('the ledgers of platform and host agree', async () => {
     await assertAgreement(setup);
   });
 });
 
-describe('a step-up of which nothing was sent', () => {
+describe('unsent step-ups', () => {
   let setup: TestOrganization;
   let merchant: TestMerchant;
   let bank: AttachedAcquirer;
@@ -190,7 +190,7 @@ describe('a step-up of which nothing was sent', () => {
     await waitUntilAvailable(setup, merchant.token);
   }
 
-  test('leaves the declined sale to the next one, and that one keeps it', async () => {
+  test('an unsent step-up leaves the declined sale to the next step-up, which keeps it', async () => {
     const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
     assert.equal(tapped.terminalAction, 'UseChip');
     const stepUpOf = tapped.transactionId;
@@ -208,7 +208,7 @@ describe('a step-up of which nothing was sent', () => {
     assert.equal(replay.headers['idempotent-replayed'], 'true', replay.text);
   });
 
-  test('leaves what the device has encrypted to the next one too, for the same amount', async () => {
+  test('an unsent step-up also leaves the encrypted data to the next step-up of the same amount', async () => {
     const track = Buffer.from(`${pan}=30122010000012345`);
     const instrument = device.encrypted('Track2', track);
     const swipe = (clientTransactionId: string, amount = 1234) =>
@@ -220,7 +220,7 @@ describe('a step-up of which nothing was sent', () => {
     assert.equal((await swipe('swiped-4')).body.code, 'ksn_reused');
   });
 
-  test('is taken over where it was never stored, once no request can last so long', async () => {
+  test('a step-up that was never stored can be replaced after its request timeout', async () => {
     const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
     const stepUpOf = tapped.transactionId;
     const database = await testDatabase();
@@ -239,7 +239,7 @@ describe('a step-up of which nothing was sent', () => {
     assert.equal(later.body.stepUpOf, stepUpOf, later.text);
   });
 
-  test('was refused before it was stored: the same one, mended, takes it', async () => {
+  test('a step-up that was refused before it was stored is accepted after a correction', async () => {
     const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
     const members = { stepUpOf: tapped.transactionId, clientTransactionId: 'mended' };
     const pin = { ...device.pin('1234', pan), ksn: device.nextKsn() };
@@ -251,7 +251,7 @@ describe('a step-up of which nothing was sent', () => {
   });
 });
 
-describe('a chip that declines after the approval', () => {
+describe('chip declines after an approval', () => {
   let setup: TestOrganization;
   before(async () => {
     setup = await createTestOrganization();
@@ -271,7 +271,7 @@ describe('a chip that declines after the approval', () => {
     ...members,
   });
 
-  test('reverses the sale, with what the chip said', async () => {
+  test('a chip decline reverses the sale, with the data of the chip', async () => {
     for (const emvData of [
       chipData(pan, { '9F27': '00' }),
       encodeTlv({ '9F26': '1122334455667788', '9F27': '00', '9F36': '0002', '95': '0000008000' }),
@@ -285,7 +285,7 @@ describe('a chip that declines after the approval', () => {
     }
   });
 
-  test('a sale that captured at once is past that, but for one that awaits its confirmation', async () => {
+  test('a captured sale is not reversed by a chip decline, unless it waits for its confirmation', async () => {
     const emvData = chipData(pan, { '9F27': '00' });
     const sell = async (members: Record<string, unknown>) => {
       const { body } = await call(setup, '/process', chip('ContactChip', 1234, members));
@@ -300,7 +300,7 @@ describe('a chip that declines after the approval', () => {
     assert.equal(answer.body.state, 'Reversed', answer.text);
   });
 
-  test('what the chip said goes out in DE55, without its card, and is kept no longer', async () => {
+  test('the chip data is sent in DE55 without card data, and is then deleted', async () => {
     const host = await startScriptedHost();
     try {
       host.script(({ message, socket }) => {
@@ -335,7 +335,7 @@ describe('a chip that declines after the approval', () => {
     }
   });
 
-  test('the data of another card, an approval of the chip and nonsense are refused', async () => {
+  test('data of another card, an approval of the chip and invalid data are refused', async () => {
     const sale = await approvedSale();
     const path = `/${sale.transactionId}/cancel`;
     const aac = { '9F27': '00' };

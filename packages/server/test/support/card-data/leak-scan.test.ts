@@ -23,7 +23,7 @@ const search = createByteSearch(
 );
 const shuffled = (hex: string) => Buffer.from(hex, 'hex');
 
-test('is found as text, hex, base64, packed digits and backwards, wherever it stands', () => {
+test('card data is found as text, hex, base64, packed digits and reversed, at any position', () => {
   const forms: Buffer[] = [
     Buffer.from(pan),
     Buffer.from(`{"pan":"${shortPan}"}`),
@@ -49,7 +49,7 @@ test('is found as text, hex, base64, packed digits and backwards, wherever it st
   }
 });
 
-test('a packed number that is mostly nothing is no find: the head of any row looks like it', () => {
+test('a packed number with mostly zero digits is ignored, because row headers look like it', () => {
   const empty = '4000000000006200';
   const one = createByteSearch([['pan', empty]]);
   assert.equal(
@@ -61,7 +61,7 @@ test('a packed number that is mostly nothing is no find: the head of any row loo
   }
 });
 
-test('what is none of it is not found', () => {
+test('other data is not found', () => {
   const harmlessBytes = Buffer.concat([
     Buffer.from(`${pan.slice(0, 6)}******${pan.slice(-4)} ${pan.slice(0, 15)} `),
     randomBytes(4_000_000),
@@ -72,7 +72,7 @@ test('what is none of it is not found', () => {
   assert.equal(search.find(Buffer.alloc(7)), undefined);
 });
 
-test('is found in files of every length, at the seam of two pieces too', (t) => {
+test('card data is found in files of every length, also across two chunks', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'scanned-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'file');
@@ -90,7 +90,7 @@ test('is found in files of every length, at the seam of two pieces too', (t) => 
   assert.equal(findInFile(search, join(folder, 'gone')), undefined);
 });
 
-test('a process that leaves a card number in a table fails, although its tests passed', () => {
+test('a process that stores a card number in a table fails, although its tests passed', () => {
   const script = `
     import { testDatabase } from ${JSON.stringify(new URL('../database/test-database.ts', import.meta.url).href)};
     import { noteSent } from ${JSON.stringify(new URL('./sent-card-data.ts', import.meta.url).href)};
