@@ -43,18 +43,18 @@ function assertNone(faults: Fault[]): void {
 }
 
 function textOf(path: string): { path: string; text: string } {
-  const found = texts.find((each) => each.path === path);
-  assert.ok(found, `${path} is missing`);
-  return found;
+  const file = texts.find((each) => each.path === path);
+  assert.ok(file, `${path} is missing`);
+  return file;
 }
 
 describe('the architecture rules', () => {
   test('the rules read the whole repository', () => {
     assert.ok(sources.length > 80, `${sources.length} source files`);
     assert.ok(sources.flatMap(({ imports }) => imports).length > 200);
-    const seen = (part: string): boolean => sources.some(({ path }) => path.startsWith(part));
+    const hasSource = (part: string): boolean => sources.some(({ path }) => path.startsWith(part));
     for (const name of ['packages/server/src/payments/', 'packages/contract/', 'tools/']) {
-      assert.ok(seen(name), `no file under ${name}`);
+      assert.ok(hasSource(name), `no file under ${name}`);
     }
   });
 
@@ -319,10 +319,10 @@ describe('the rules find planted faults', () => {
 
   test('a folder of one machine is found, and only there', () => {
     const path = 'a.md';
-    const place = '/somewhere/here';
-    assert.equal(machinePathFaults([{ path, text: `see ${place}/x` }], [place]).length, 1);
+    const folder = '/somewhere/here';
+    assert.equal(machinePathFaults([{ path, text: `see ${folder}/x` }], [folder]).length, 1);
     assert.equal(
-      machinePathFaults([{ path, text: `see .${place}, ${place}after` }], [place]).length,
+      machinePathFaults([{ path, text: `see .${folder}, ${folder}after` }], [folder]).length,
       0,
     );
   });
@@ -379,17 +379,17 @@ describe('the rules find planted faults', () => {
   });
 
   test('an export without a doc comment is found, also behind a re-export', () => {
-    const shown = '/** @example shown */\nexport const shown = 3;\n';
-    const explained = `/** Says so. */\nexport const told = 1;\nexport const untold = 2;\n${shown}`;
+    const exampleSource = '/** @example shown */\nexport const shown = 3;\n';
+    const explained = `/** Says so. */\nexport const told = 1;\nexport const untold = 2;\n${exampleSource}`;
     const files = publishedPackages.flatMap((name) => [
       parseSource({ path: `packages/${name}/src/index.ts`, text: `export * from './a.ts';` }),
       parseSource({ path: `packages/${name}/src/a.ts`, text: explained }),
     ]);
-    const found = exportFaults(files).map(({ path, line, text }) => `${path}:${line} ${text}`);
-    const kits = found.filter((each) => each.endsWith('told is published without an example'));
-    assert.equal(found.length, publishedPackages.length + kits.length);
+    const faults = exportFaults(files).map(({ path, line, text }) => `${path}:${line} ${text}`);
+    const kits = faults.filter((each) => each.endsWith('told is published without an example'));
+    assert.equal(faults.length, publishedPackages.length + kits.length);
     assert.equal(kits.length, 4, 'each kit shows how its names are used');
-    assert.match(found[0] ?? '', /contract\/src\/a\.ts:3 untold is published without a doc block/);
+    assert.match(faults[0] ?? '', /contract\/src\/a\.ts:3 untold is published without a doc block/);
     assert.match(exportFaults([])[0]?.text ?? '', /has no index.ts/);
   });
 

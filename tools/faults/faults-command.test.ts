@@ -45,13 +45,13 @@ test('each test runs at least once, even if the time is short', async () => {
 
 test('rounds continue with new seeds until the time is over, also after a fault', async () => {
   let minute = 0;
-  const said: string[] = [];
+  const lines: string[] = [];
   const { faults, runs } = await runRounds({
     files,
     seed: 10,
     endsAt: () => 8,
     now: () => minute,
-    print: (line) => said.push(line),
+    print: (line) => lines.push(line),
     run: async (file, seed) => {
       minute += 1;
       const isBad = file === 'b.test.ts' && seed === 11;
@@ -61,7 +61,7 @@ test('rounds continue with new seeds until the time is over, also after a fault'
   assert.deepEqual(faults, [{ where: 'b.test.ts:1', text: 'lost' }]);
   assert.ok((runs.get('a') ?? 0) >= 2);
   assert.ok(
-    said.some(
+    lines.some(
       (line) =>
         line === 'again: TEST_FAULTS=full TEST_SILENCE_SECONDS=1500 TEST_SEED=11 npm test -- b',
     ),

@@ -53,7 +53,7 @@ test('the AsyncAPI document has what linters require', () => {
     assert.deepEqual(Object.keys(parameters as Json), inAddress, name);
   }
   const isSecured = ({ security = [] }: Json) => (security as Json[]).length > 0;
-  const bare = Object.entries(document.operations).filter(([, value]) => {
+  const withoutTags = Object.entries(document.operations).filter(([, value]) => {
     const operation = value as { channel: { $ref: string } } & Json;
     const channel = document.channels[operation.channel.$ref.split('/').at(-1) ?? ''] as Json;
     const servers = (channel['servers'] ?? []) as { $ref: string }[];
@@ -62,7 +62,7 @@ test('the AsyncAPI document has what linters require', () => {
     return !isSecured(operation) && !isServerSecured;
   });
   assert.deepEqual(
-    bare.map(([name]) => name),
+    withoutTags.map(([name]) => name),
     withoutSecurity,
   );
   checkPatterns(document);

@@ -30,15 +30,19 @@ const moves: Readonly<Record<Move, string>> = {
 const phases = Object.keys(moveTable) as Phase[];
 /** What a provider says of these is the same everywhere, so they share a column. */
 const endings: readonly Phase[] = ['Declined', 'Cancelled', 'Expired', 'Failed'];
-const said = phases.filter((phase) => !endings.includes(phase));
+const reportedPhases = phases.filter((phase) => !endings.includes(phase));
 
 /** What each word does in each status. */
 export function qrTransitionsTable(): string {
-  const head = ['Stands at', ...said.map((phase) => `told ${code(phase)}`), 'told another end'];
+  const head = [
+    'Stands at',
+    ...reportedPhases.map((phase) => `told ${code(phase)}`),
+    'told another end',
+  ];
   const rows = phases.map((phase) => {
     const row = moveTable[phase];
     const ends = new Set(endings.map((end) => moves[row[end]]));
-    return [code(phase), ...said.map((each) => moves[row[each]]), [...ends].join(', ')];
+    return [code(phase), ...reportedPhases.map((each) => moves[row[each]]), [...ends].join(', ')];
   });
   return table(head, rows);
 }
@@ -46,13 +50,13 @@ export function qrTransitionsTable(): string {
 /** What a cancel and a refund meet. */
 export function qrStatesTable(): string {
   const rows = [...Object.entries(verbTable), ['held', heldRules] as const];
-  const named = (rule: Rule) => words[rule] ?? code(rule);
+  const nameOfRule = (rule: Rule) => words[rule] ?? code(rule);
   return table(
     ['Status', 'Cancel', 'Refund'],
     rows.map(([status, { Cancel, Refund }]) => [
       status === 'held' ? 'any, with `hold`' : code(status),
-      named(Cancel),
-      named(Refund),
+      nameOfRule(Cancel),
+      nameOfRule(Refund),
     ]),
   );
 }
@@ -79,6 +83,6 @@ export function qrHoldsTable(): string {
       decisions(Ended),
     ];
   });
-  const told = ['told `Completed`', 'told another end'];
-  return table(['Held for', ...told, 'While the terminal waits', 'Behind the end'], rows);
+  const header = ['told `Completed`', 'told another end'];
+  return table(['Held for', ...header, 'While the terminal waits', 'Behind the end'], rows);
 }

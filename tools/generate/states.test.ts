@@ -17,9 +17,9 @@ test('every state is reachable, and has its row', () => {
 });
 
 test('no operation leaves a final state', () => {
-  const left = new Set(edges.map(({ from }) => from));
+  const statesWithTransitions = new Set(edges.map(({ from }) => from));
   for (const end of ['Declined', 'Failed', 'Cancelled', 'Reversed', 'Refunded', 'Expired']) {
-    assert.ok(!left.has(end), end);
+    assert.ok(!statesWithTransitions.has(end), end);
   }
 });
 

@@ -64,8 +64,8 @@ test('every command of “Enrol a device” has the output that the page shows',
         SWITCHYARD_DATA_DIR: dataDir,
       },
     });
-    const [shown = '', spoken = ''] = stdout.split('—\n');
-    const [subject = '', notAfter, ...rest] = shown.trimEnd().split('\n');
+    const [screenText = '', spoken = ''] = stdout.split('—\n');
+    const [subject = '', notAfter, ...rest] = screenText.trimEnd().split('\n');
     assert.match(subject, /serialNumber ?= ?\d+, CN ?= ?AXIUM_DX8000-\d+/);
     assert.match(notAfter ?? '', /^notAfter=/);
     const [tokenType, withoutCertificate, deviceId = '', ...ended] = rest;

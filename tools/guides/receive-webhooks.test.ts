@@ -51,13 +51,13 @@ describe('the examples of “Receive webhooks”', () => {
       env: { PATH: process.env['PATH'], WEBHOOK_SECRET: formatWebhookSecret(key) },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    let told = '';
+    let output = '';
     try {
       await new Promise<void>((resolve, reject) => {
         child.once('exit', () => reject(new Error('the receiver has ended')));
         child.stdout.on('data', (chunk: Buffer) => {
-          told += chunk.toString();
-          if (told.includes('listening')) resolve();
+          output += chunk.toString();
+          if (output.includes('listening')) resolve();
         });
       });
       const post = async (headers: Record<string, string>, text = body) =>
@@ -71,7 +71,7 @@ describe('the examples of “Receive webhooks”', () => {
       assert.equal(await post(signed('six', now() + 360_000)), 401, 'from the future');
       assert.equal(await post(signed('seven', now(), [otherKey])), 401, 'another key');
       assert.equal(await post({}), 401);
-      assert.equal(told.match(/transaction\.captured t-1/g)?.length, 2);
+      assert.equal(output.match(/transaction\.captured t-1/g)?.length, 2);
     } finally {
       child.kill('SIGKILL');
     }

@@ -62,8 +62,8 @@ describe('npm run reports', { concurrency: 2 }, () => {
     const { differences } = JSON.parse(wrong.stdout);
     assert.equal(differences.length, 1);
     assert.equal(differences[0].counted, 'nothing');
-    const told = await run(['check', organizationId], variables);
-    assert.match(told.stdout, /0 payments, 1 sums: these differ:\n0\|2020-03-01/);
+    const comparison = await run(['check', organizationId], variables);
+    assert.match(comparison.stdout, /0 payments, 1 sums: these differ:\n0\|2020-03-01/);
   });
 
   test('the reports of an organisation are marked and built again', async () => {

@@ -22,9 +22,9 @@ test('a card number is found in a file of this run, not in older files or files 
   }
   const since = Date.now() - 60_000;
   utimesSync(join(folder, 'switchyard-old-1'), 1, 1);
-  const found = findCardDataInFiles({ secretsFile, since, folder, but });
+  const faults = findCardDataInFiles({ secretsFile, since, folder, but });
   assert.deepEqual(
-    found.map(({ where }) => where),
+    faults.map(({ where }) => where),
     [join(folder, 'switchyard-house-1/deep/note.bin')],
   );
   const nothing = { secretsFile: join(but, 'none.txt'), since, folder, but };

@@ -4,15 +4,15 @@ import { test } from 'node:test';
 import { openTimers } from './open-timers.ts';
 
 test('only handles that keep a process alive are listed', () => {
-  const kept = setInterval(function ofThisTest() {}, 61_234);
+  const timer = setInterval(function ofThisTest() {}, 61_234);
   const free = setTimeout(() => {}, 61_235).unref();
   const over = setTimeout(() => {}, 61_236);
   clearTimeout(over);
   try {
-    const ours = openTimers().filter((text) => / 6123[456] ms/.test(text));
-    assert.deepEqual(ours, ['every 61234 ms: function ofThisTest() {}']);
+    const ownTimers = openTimers().filter((text) => / 6123[456] ms/.test(text));
+    assert.deepEqual(ownTimers, ['every 61234 ms: function ofThisTest() {}']);
   } finally {
-    clearInterval(kept);
+    clearInterval(timer);
     clearTimeout(free);
   }
 });
