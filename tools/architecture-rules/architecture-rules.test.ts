@@ -380,13 +380,13 @@ describe('the rules find planted faults', () => {
 
   test('an export without a doc comment is found, also behind a re-export', () => {
     const exampleSource = '/** @example shown */\nexport const shown = 3;\n';
-    const explained = `/** Says so. */\nexport const told = 1;\nexport const untold = 2;\n${exampleSource}`;
+    const explained = `/** Says so. */\nexport const stated = 1;\nexport const untold = 2;\n${exampleSource}`;
     const files = publishedPackages.flatMap((name) => [
       parseSource({ path: `packages/${name}/src/index.ts`, text: `export * from './a.ts';` }),
       parseSource({ path: `packages/${name}/src/a.ts`, text: explained }),
     ]);
     const faults = exportFaults(files).map(({ path, line, text }) => `${path}:${line} ${text}`);
-    const kits = faults.filter((each) => each.endsWith('told is published without an example'));
+    const kits = faults.filter((each) => each.endsWith('stated is published without an example'));
     assert.equal(faults.length, publishedPackages.length + kits.length);
     assert.equal(kits.length, 4, 'each kit shows how its names are used');
     assert.match(faults[0] ?? '', /contract\/src\/a\.ts:3 untold is published without a doc block/);

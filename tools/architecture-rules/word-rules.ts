@@ -135,7 +135,7 @@ function matches({ text, lineAt }: SourceFile, pattern: RegExp): { line: number;
   }));
 }
 
-/** Folders that are nobody's own, and may be named anywhere. */
+/** Public folders that any file may name. */
 const publicFolders = ['/', '/tmp', '/home', '/root', '/opt', '/srv', '/usr/src', '/app'];
 
 /** No text names the folder in which this copy happens to lie, or its neighbours. */

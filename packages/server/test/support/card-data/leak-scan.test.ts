@@ -93,8 +93,8 @@ test('card data is found in files of every length, also across two chunks', (t) 
 test('a process that stores a card number in a table fails, although its tests passed', () => {
   const script = `
     import { testDatabase } from ${JSON.stringify(new URL('../database/test-database.ts', import.meta.url).href)};
-    import { noteSent } from ${JSON.stringify(new URL('./sent-card-data.ts', import.meta.url).href)};
-    noteSent({ instrument: { card: { number: '${pan}' } } });
+    import { recordSentCardData } from ${JSON.stringify(new URL('./sent-card-data.ts', import.meta.url).href)};
+    recordSentCardData({ instrument: { card: { number: '${pan}' } } });
     const database = await testDatabase();
     await database.query("CREATE TABLE left_behind AS SELECT '${Buffer.from(pan).toString('hex')}' AS note");
   `;
