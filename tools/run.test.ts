@@ -13,25 +13,25 @@ function run(...args: string[]): { status: number | null; stdout: string; stderr
   });
 }
 
-test('an unknown command lists the known ones', () => {
+test('an unknown command lists the known commands', () => {
   const { status, stderr } = run('fly');
   assert.equal(status, 2);
   for (const command of ['start', 'test', 'check', 'ledger']) assert.match(stderr, RegExp(command));
 });
 
-test('help on the start needs neither npm nor packages', () => {
+test('npm start -- --help needs neither npm nor packages', () => {
   const { status, stdout } = run('start', '--help');
   assert.equal(status, 0);
   assert.match(stdout, /SWITCHYARD_DATA_DIR/);
 });
 
-test('a command runs under Node 24 and hands on its exit code', () => {
+test('a command runs under Node 24, and its exit code is passed on', () => {
   const { status, stdout, stderr } = run('test', 'no/such/file');
   assert.equal(status, 1, stderr);
   assert.match(stdout, /0 test files ran/);
 });
 
-test('a signal that npm was given ends the program too, though its shell hands nothing on', async (t) => {
+test('a signal to npm also ends the program, although the shell does not forward it', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-run-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const command = [

@@ -43,18 +43,18 @@ function assertNone(faults: Fault[]): void {
 }
 
 function textOf(path: string): { path: string; text: string } {
-  const found = texts.find((each) => each.path === path);
-  assert.ok(found, `${path} is missing`);
-  return found;
+  const file = texts.find((each) => each.path === path);
+  assert.ok(file, `${path} is missing`);
+  return file;
 }
 
 describe('the architecture rules', () => {
   test('the rules read the whole repository', () => {
     assert.ok(sources.length > 80, `${sources.length} source files`);
     assert.ok(sources.flatMap(({ imports }) => imports).length > 200);
-    const seen = (part: string): boolean => sources.some(({ path }) => path.startsWith(part));
+    const hasSource = (part: string): boolean => sources.some(({ path }) => path.startsWith(part));
     for (const name of ['packages/server/src/payments/', 'packages/contract/', 'tools/']) {
-      assert.ok(seen(name), `no file under ${name}`);
+      assert.ok(hasSource(name), `no file under ${name}`);
     }
   });
 
@@ -105,7 +105,7 @@ describe('the architecture rules', () => {
   });
 });
 
-describe('the documents keep their promises', () => {
+describe('the documents are consistent with the code', () => {
   test('links lead to files and headings', () => {
     assert.ok(textOf('README.md').text.includes(']('));
     assertNone(documents.linkFaults(texts, exists));
@@ -143,7 +143,7 @@ describe('the documents keep their promises', () => {
     assert.deepEqual(documents.unansweredCodes(listErrorCodes(), answering), reservedCodes);
   });
 
-  test('decisions are whole, listed, and there when a source names them', () => {
+  test('decision records are complete, listed, and exist if a source names them', () => {
     assertNone(documents.decisionFaults(texts));
   });
 
@@ -227,7 +227,7 @@ const planted: [path: string, text: string, says: RegExp][] = [
   ['tools/a.ts', `test.${'only'}('one', () => {});`, /does not run/],
 ];
 
-describe('the rules catch planted faults', () => {
+describe('the rules find planted faults', () => {
   for (const [path, text, says] of planted) {
     test(`${path}: ${says.source}`, () => {
       const file = parseSource({ path, text });
@@ -239,7 +239,7 @@ describe('the rules catch planted faults', () => {
     });
   }
 
-  test('what is allowed is not complained of', () => {
+  test('allowed code is not reported', () => {
     const file = parseSource({
       path: `${server}/payments/a.ts`,
       text: `${purpose}import { b } from '../vault/index.ts';\nimport type { C } from './c.ts';\nconst d = new Date(b);\nexport class E extends Error {}\n`,
@@ -262,7 +262,7 @@ describe('the rules catch planted faults', () => {
     );
   });
 
-  test('what a pure file loads by way of others is found, and the types that it takes are not', () => {
+  test('an indirect import of a pure file is found, and its type imports are ignored', () => {
     const moduleOf = (...files: [name: string, text: string][]) =>
       files.map(([name, text]) => parseSource({ path: `${server}/payments/${name}`, text }));
     const rules = `import { a } from './a.ts';`;
@@ -312,22 +312,22 @@ describe('the rules catch planted faults', () => {
     );
   });
 
-  test('a circle in a table is found', () => {
+  test('a cycle in a table is found', () => {
     const circle = findCycle({ a: ['b'], b: ['c'], c: ['b'] });
     assert.deepEqual(circle, ['b', 'c', 'b']);
   });
 
   test('a folder of one machine is found, and only there', () => {
     const path = 'a.md';
-    const place = '/somewhere/here';
-    assert.equal(machinePathFaults([{ path, text: `see ${place}/x` }], [place]).length, 1);
+    const folder = '/somewhere/here';
+    assert.equal(machinePathFaults([{ path, text: `see ${folder}/x` }], [folder]).length, 1);
     assert.equal(
-      machinePathFaults([{ path, text: `see .${place}, ${place}after` }], [place]).length,
+      machinePathFaults([{ path, text: `see .${folder}, ${folder}after` }], [folder]).length,
       0,
     );
   });
 
-  test('a document that promises too much is found', () => {
+  test('a document that names missing files or tests is found', () => {
     const lost = { path: 'a.md', text: '# A title\n[b](b.md) [top](#a-title) [x](#nothing)\n' };
     const broken = documents.linkFaults([lost], (path) => path === 'a.md');
     assert.deepEqual(
@@ -341,7 +341,7 @@ describe('the rules catch planted faults', () => {
     assert.equal(documents.tourFaults(tour, exists).length, 1);
   });
 
-  test('a code beside the status of another one, and one that is none, is found', () => {
+  test('an error code with the status of another code, and an unknown code, are found', () => {
     const text = 'a\n503\n`provider_unavailable`, 502 `provider_unavailable` and 409 `so_so`\n';
     const faults = documents.statusFaults([{ path: 'a.md', text }], statusOf);
     assert.deepEqual(
@@ -350,7 +350,7 @@ describe('the rules catch planted faults', () => {
     );
   });
 
-  test('a proof that does not exist is found', () => {
+  test('a named test that does not exist is found', () => {
     const tests = [{ path: 'tools/a.test.ts', text: `test('one is one', …)` }];
     const head = '| What | Proof |\n|---|---|\n';
     const faultsOf = (proof: string): number =>
@@ -363,7 +363,7 @@ describe('the rules catch planted faults', () => {
     }
   });
 
-  test('a rule for card data that is missing, twice or without a test is found', () => {
+  test('a rule for card data that is missing, duplicated or without a test is found', () => {
     const tests = [{ path: 'tools/a.test.ts', text: `test('one is one', …)` }];
     const head = '| # | Rule | Proof |\n|---|---|---|\n';
     const proved = '`a.test.ts` › “one is one”';
@@ -378,22 +378,22 @@ describe('the rules catch planted faults', () => {
     assert.equal(faultsOf(rules('`b.test.ts`')), 22);
   });
 
-  test('an export without a doc block is found, also behind another file', () => {
-    const shown = '/** @example shown */\nexport const shown = 3;\n';
-    const explained = `/** Says so. */\nexport const told = 1;\nexport const untold = 2;\n${shown}`;
+  test('an export without a doc comment is found, also behind a re-export', () => {
+    const exampleSource = '/** @example shown */\nexport const shown = 3;\n';
+    const explained = `/** Says so. */\nexport const stated = 1;\nexport const untold = 2;\n${exampleSource}`;
     const files = publishedPackages.flatMap((name) => [
       parseSource({ path: `packages/${name}/src/index.ts`, text: `export * from './a.ts';` }),
       parseSource({ path: `packages/${name}/src/a.ts`, text: explained }),
     ]);
-    const found = exportFaults(files).map(({ path, line, text }) => `${path}:${line} ${text}`);
-    const kits = found.filter((each) => each.endsWith('told is published without an example'));
-    assert.equal(found.length, publishedPackages.length + kits.length);
+    const faults = exportFaults(files).map(({ path, line, text }) => `${path}:${line} ${text}`);
+    const kits = faults.filter((each) => each.endsWith('stated is published without an example'));
+    assert.equal(faults.length, publishedPackages.length + kits.length);
     assert.equal(kits.length, 4, 'each kit shows how its names are used');
-    assert.match(found[0] ?? '', /contract\/src\/a\.ts:3 untold is published without a doc block/);
+    assert.match(faults[0] ?? '', /contract\/src\/a\.ts:3 untold is published without a doc block/);
     assert.match(exportFaults([])[0]?.text ?? '', /has no index.ts/);
   });
 
-  test('a decision that is not whole, or not there, is found', () => {
+  test('an incomplete or missing decision record is found', () => {
     const path = 'docs/adr/0001-a.md';
     const whole = '# 1\n\nStatus: accepted\n\n## Context\n\n## Decision\n\n## Consequences\n';
     const list = { path: 'docs/adr/README.md', text: '[1](0001-a.md)' };
@@ -412,7 +412,7 @@ describe('the rules catch planted faults', () => {
     assert.equal(documents.migrationFaults([{ path: 'm/0001-a.sql', text: 'create' }]).length, 1);
   });
 
-  test('the check digit of a card number is the one of the standard', () => {
+  test('the check digit of a card number follows ISO/IEC 7812-1', () => {
     assert.equal(passesLuhn(cardNumber), true);
     assert.equal(passesLuhn(`${cardNumber.slice(0, -1)}2`), false);
   });
@@ -422,13 +422,13 @@ describe('vague words', () => {
   const path = 'packages/money/src/a.ts';
   const count = (text: string) => countVagueWords([{ path, text }])['packages/money/src'];
 
-  test('are counted in comments, texts and names, and not in code', () => {
+  test('vague words are counted in comments, texts and names, and not in code', () => {
     assert.deepEqual(count('// Nobody pays.\nconst told = 1;\n'), { texts: 1, names: 1 });
     assert.deepEqual(count("const text = 'the host is asked';\n"), { texts: 1, names: 0 });
     assert.deepEqual(count('const amount = Array.of(1);\n'), { texts: 0, names: 0 });
   });
 
-  test('above the limit of a folder are faults, and a limit only goes down', () => {
+  test('a folder above its limit is a fault, and a limit only decreases', () => {
     const counts = { tools: { texts: 3, names: 1 } };
     assert.match(vagueWordFaults({}, counts)[0]?.text ?? '', /3 vague words in texts and 1/);
     assert.deepEqual(vagueWordFaults({ tools: { texts: 3, names: 1 } }, counts), []);

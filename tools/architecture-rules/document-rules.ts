@@ -1,4 +1,4 @@
-// What the documents promise: links that lead somewhere, files and tests that exist, migrations in order.
+// Checks the documents: links, named files and tests, error codes, decisions, and migrations.
 import { posix } from 'node:path';
 import type { Fault, TextFile } from './source-files.ts';
 
@@ -37,8 +37,8 @@ function brokenLink(
   const [file = '', anchor] = link.split('#');
   const target = file === '' ? path : posix.join(posix.dirname(path), file);
   if (!exists(target)) return `${link} leads nowhere`;
-  const known = headings.get(target);
-  if (anchor === undefined || known === undefined || known.has(anchor)) return undefined;
+  const titles = headings.get(target);
+  if (anchor === undefined || titles === undefined || titles.has(anchor)) return undefined;
   return `${link} names no heading of ${target}`;
 }
 
@@ -102,14 +102,14 @@ export function statusFaults(files: TextFile[], statusOf: (code: string) => numb
 
 /** The codes that no source names, as a text of its own or as a member of a table. */
 export function unansweredCodes(codes: readonly string[], sources: TextFile[]): string[] {
-  const named = new Set(
+  const codesInSources = new Set(
     sources.flatMap(({ text }) =>
       [...text.matchAll(/'([a-z0-9_]+)'|\b([a-z0-9_]+):/g)].map(
         ([, quoted, member]) => quoted ?? member,
       ),
     ),
   );
-  return codes.filter((code) => !named.has(code));
+  return codes.filter((code) => !codesInSources.has(code));
 }
 
 const openWords = ['not yet', 'definition'];
@@ -161,9 +161,9 @@ export function coverageRows(text: string): { proof: string; line: number }[] {
 
 function proofProblem(proof: string, tests: TextFile[]): string | undefined {
   if (openWords.includes(proof) || /^planned: \S/.test(proof)) return undefined;
-  const named = [...proof.matchAll(/`([^`]+\.test\.ts)`(?: › “([^”]+)”)?/g)];
-  if (named.length === 0) return `“${proof}” is neither a test nor “not yet”`;
-  for (const [, path = '', title] of named) {
+  const codesInSources = [...proof.matchAll(/`([^`]+\.test\.ts)`(?: › “([^”]+)”)?/g)];
+  if (codesInSources.length === 0) return `“${proof}” is neither a test nor “not yet”`;
+  for (const [, path = '', title] of codesInSources) {
     const test = tests.find((each) => each.path.endsWith(`/${path}`) || each.path === path);
     if (test === undefined) return `${path} does not exist`;
     if (title !== undefined && !test.text.includes(title)) return `${path} has no test “${title}”`;
@@ -173,7 +173,7 @@ function proofProblem(proof: string, tests: TextFile[]): string | undefined {
 
 const decisionParts = ['Status: ', '## Context', '## Decision', '## Consequences'];
 
-/** Each decision has its four parts, stands in the list, and exists wherever a source names it. */
+/** Each decision record has its four parts, is in the list, and exists if a source names it. */
 export function decisionFaults(files: TextFile[]): Fault[] {
   const decisions = files.filter(({ path }) => /^docs\/adr\/\d{4}-[a-z0-9-]+\.md$/.test(path));
   const list = files.find(({ path }) => path === 'docs/adr/README.md')?.text ?? '';
@@ -199,10 +199,10 @@ export function migrationFaults(migrations: TextFile[]): Fault[] {
   const sorted = [...migrations].sort((one, other) => (one.path < other.path ? -1 : 1));
   return sorted.flatMap(({ path, text }, index) => {
     const name = posix.basename(path);
-    const wanted = String(index + 1).padStart(4, '0');
+    const expectedNumber = String(index + 1).padStart(4, '0');
     const faults: Fault[] = [];
-    if (!new RegExp(`^${wanted}-[a-z0-9-]+\\.sql$`).test(name)) {
-      faults.push(fault(path, 1, 'migrations', `expected ${wanted}-….sql here`));
+    if (!new RegExp(`^${expectedNumber}-[a-z0-9-]+\\.sql$`).test(name)) {
+      faults.push(fault(path, 1, 'migrations', `expected ${expectedNumber}-….sql here`));
     }
     if (!/^-- \S.{15,}/.test(text)) {
       faults.push(fault(path, 1, 'migrations', 'opens without a note'));

@@ -1,4 +1,4 @@
-// What a package publishes, it explains: every name that leaves by its index.ts has a doc block.
+// Every name that a published package exports by its index.ts has a doc comment.
 import { posix } from 'node:path';
 import type { Node } from 'oxc-parser';
 import type { Fault, SourceFile } from './source-files.ts';
@@ -27,7 +27,7 @@ export function exportFaults(files: SourceFile[]): Fault[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   return publishedPackages.flatMap((name) => {
     const index = byPath.get(`packages/${name}/src/index.ts`);
-    if (index === undefined) return [noDoor(name)];
+    if (index === undefined) return [missingIndexFault(name)];
     const exported = exportedBy(index, byPath);
     const undocumented = missing(exported, 'block', (block) => block !== undefined);
     if (!kits.includes(name)) return undocumented;
@@ -41,7 +41,7 @@ export function exportFaults(files: SourceFile[]): Fault[] {
 /** A schema and the type of the same name are one thing, and are explained once. */
 function missing(
   exported: readonly Exported[],
-  what: keyof typeof faultOf,
+  kind: keyof typeof faultOf,
   isGood: (block: string | undefined) => boolean,
 ): Fault[] {
   const placeOf = ({ file, name }: Exported) => `${file.path} ${name}`;
@@ -52,16 +52,16 @@ function missing(
       path: file.path,
       line,
       rule: 'exports',
-      text: `${name} is published ${faultOf[what]}`,
+      text: `${name} is published ${faultOf[kind]}`,
     }));
 }
 
-function noDoor(name: string): Fault {
+function missingIndexFault(name: string): Fault {
   const text = 'has no index.ts';
   return { path: `packages/${name}/src/index.ts`, line: 1, rule: 'exports', text };
 }
 
-/** What a file exports: its own declarations, and those of the files that it passes on. */
+/** The exports of a file: its own declarations, and those that it re-exports. */
 function exportedBy(file: SourceFile, byPath: Map<string, SourceFile>): Exported[] {
   return file.program.body.flatMap((statement) => {
     if (statement.type === 'ExportAllDeclaration') {

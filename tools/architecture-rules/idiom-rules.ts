@@ -38,8 +38,8 @@ function leavesOutUndefined({ test, consequent, alternate }: ConditionalExpressi
 type ConditionalExpression = Extract<Node, { type: 'ConditionalExpression' }>;
 
 function isEmptyObject(node: Node): boolean {
-  const bare = withoutParentheses(node);
-  return bare.type === 'ObjectExpression' && bare.properties.length === 0;
+  const expression = withoutParentheses(node);
+  return expression.type === 'ObjectExpression' && expression.properties.length === 0;
 }
 
 function withoutParentheses(node: Node): Node {

@@ -20,17 +20,17 @@ export function importCycles(files: readonly SourceFile[]): string[][] {
   const onStack = new Set<SourceFile>();
 
   function visit(file: SourceFile): number {
-    const own = index.size;
-    index.set(file, own);
+    const ownIndex = index.size;
+    index.set(file, ownIndex);
     stack.push(file);
     onStack.add(file);
-    let lowest = own;
+    let lowest = ownIndex;
     for (const target of targets(file)) {
       if (!index.has(target)) lowest = Math.min(lowest, visit(target));
-      else if (onStack.has(target)) lowest = Math.min(lowest, index.get(target) ?? own);
+      else if (onStack.has(target)) lowest = Math.min(lowest, index.get(target) ?? ownIndex);
       if (target === file) cycles.push([file.path]);
     }
-    if (lowest === own) {
+    if (lowest === ownIndex) {
       const group = stack.splice(stack.indexOf(file));
       for (const member of group) onStack.delete(member);
       if (group.length > 1) cycles.push(group.map(({ path }) => path).toSorted());

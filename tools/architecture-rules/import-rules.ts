@@ -163,20 +163,21 @@ export function importFaults(file: SourceFile): Fault[] {
 }
 
 function packageFault({ path }: SourceFile, { from }: Import): string | undefined {
-  const own = /^packages\/([^/]+)\//.exec(path)?.[1];
-  if (own === undefined) return undefined;
+  const ownPackage = /^packages\/([^/]+)\//.exec(path)?.[1];
+  if (ownPackage === undefined) return undefined;
   const target = targetOf(path, from);
-  if (target !== undefined && !target.startsWith(`packages/${own}/`)) {
+  if (target !== undefined && !target.startsWith(`packages/${ownPackage}/`)) {
     return `${from} leaves the package: import it by its name`;
   }
   if (!from.startsWith(scope)) return undefined;
-  const wanted = from.slice(scope.length);
-  const allowed = packageTable[own];
-  if (allowed === undefined) return `${own} is a new package: give it a line in the package table`;
-  if (wanted.includes('/')) return `${from} is inside the package: import its index.ts`;
-  if (!allowed.includes(wanted)) return `${own} must not import ${from}`;
+  const importedPackage = from.slice(scope.length);
+  const allowed = packageTable[ownPackage];
+  if (allowed === undefined)
+    return `${ownPackage} is a new package: give it a line in the package table`;
+  if (importedPackage.includes('/')) return `${from} is inside the package: import its index.ts`;
+  if (!allowed.includes(importedPackage)) return `${ownPackage} must not import ${from}`;
   const module = moduleOf(path);
-  if (!isTest(path) && basePackages[module]?.includes(wanted) === false) {
+  if (!isTest(path) && basePackages[module]?.includes(importedPackage) === false) {
     return `${module} must not import ${from}`;
   }
   return undefined;
@@ -187,21 +188,22 @@ function moduleFault({ path }: SourceFile, { from }: Import): string | undefined
   const target = targetOf(path, from);
   if (target === undefined || !target.startsWith(serverSource)) return undefined;
   const module = moduleOf(path);
-  const wanted = moduleOf(target);
-  if (module === wanted || startFiles.includes(module))
-    return entranceFault(module, wanted, target);
+  const importedModule = moduleOf(target);
+  if (module === importedModule || startFiles.includes(module))
+    return entranceFault(module, importedModule, target);
   const allowed = baseModuleTable[module] ?? moduleTable[module];
   if (allowed === undefined) return `${module} is a new module: give it a line in moduleTable`;
   const base = module in moduleTable ? Object.keys(baseModuleTable) : [];
-  if (![...allowed, ...base].includes(wanted)) return `${module} must not import ${wanted}`;
-  return entranceFault(module, wanted, target);
+  if (![...allowed, ...base].includes(importedModule))
+    return `${module} must not import ${importedModule}`;
+  return entranceFault(module, importedModule, target);
 }
 
 /** Each folder is entered by its index.ts; the files that start the process have no folder. */
-function entranceFault(module: string, wanted: string, target: string): string | undefined {
-  if (module === wanted || startFiles.includes(wanted)) return undefined;
-  if (target === `${serverSource}${wanted}/index.ts`) return undefined;
-  return `${wanted} is entered by its index.ts, not by ${posix.basename(target)}`;
+function entranceFault(module: string, importedModule: string, target: string): string | undefined {
+  if (module === importedModule || startFiles.includes(importedModule)) return undefined;
+  if (target === `${serverSource}${importedModule}/index.ts`) return undefined;
+  return `${importedModule} is entered by its index.ts, not by ${posix.basename(target)}`;
 }
 
 /** An index.ts imports the files of its folder, so a file there or below that imports it closes a cycle. */
@@ -228,14 +230,17 @@ function layerFault({ path }: SourceFile, { from }: Import): string | undefined 
   if (layers === undefined || isTest(path) || target === undefined || moduleOf(target) !== module) {
     return undefined;
   }
-  const [own, wanted] = [folderInModule(path), folderInModule(target)];
-  if (own === wanted) return undefined;
-  const [ownLayer, wantedLayer] = [own, wanted].map((folder) =>
+  const [ownFolder, importedModule] = [folderInModule(path), folderInModule(target)];
+  if (ownFolder === importedModule) return undefined;
+  const [ownLayer, wantedLayer] = [ownFolder, importedModule].map((folder) =>
     layers.findIndex((group) => group.includes(folder)),
   ) as [number, number];
-  if (own !== '' && ownLayer === -1) return `${own} is a new folder: give it a line in the layers`;
-  const isLower = wantedLayer !== -1 && (own === '' || wantedLayer < ownLayer);
-  return isLower ? undefined : `${own} must not import ${wanted === '' ? from : wanted}`;
+  if (ownFolder !== '' && ownLayer === -1)
+    return `${ownFolder} is a new folder: give it a line in the layers`;
+  const isLower = wantedLayer !== -1 && (ownFolder === '' || wantedLayer < ownLayer);
+  return isLower
+    ? undefined
+    : `${ownFolder} must not import ${importedModule === '' ? from : importedModule}`;
 }
 
 /** `sale` for `payments/sale/process-sale.ts`; empty for files beside the folders. */
@@ -265,15 +270,15 @@ function isImpure(path: string, from: string): boolean {
 }
 
 /** Doors that a pure file may use for a list of names behind them. */
-const namesBehindDoors: Readonly<Record<string, readonly string[]>> = {
+const allowedInternalImports: Readonly<Record<string, readonly string[]>> = {
   [`${serverSource}onboarding/naming-rules.ts`]: ['../identity/index.ts'],
 };
 
-/** What a file loads that is not pure; the index.ts of another module loads the whole module. */
+/** The impure files that a file loads; the index.ts of another module loads the whole module. */
 function impureLoad({ path, imports }: SourceFile): string | undefined {
   const loads = imports.filter(({ typeOnly }) => !typeOnly).map(({ from }) => from);
   return loads.find((from) => {
-    if (namesBehindDoors[path]?.includes(from) === true) return false;
+    if (allowedInternalImports[path]?.includes(from) === true) return false;
     const target = targetOf(path, from);
     const leaves = target !== undefined && moduleOf(target) !== moduleOf(path);
     return isOutside(from) || isImpure(path, from) || leaves;
@@ -286,14 +291,16 @@ export function pureModuleFaults(files: readonly SourceFile[]): Fault[] {
   const loaded = ({ path, imports }: SourceFile): SourceFile[] =>
     imports.flatMap(({ from, typeOnly }) => {
       const target = typeOnly ? undefined : targetOf(path, from);
-      const found = target === undefined ? undefined : byPath.get(target);
-      return found !== undefined && moduleOf(found.path) === moduleOf(path) ? [found] : [];
+      const loadedFile = target === undefined ? undefined : byPath.get(target);
+      return loadedFile !== undefined && moduleOf(loadedFile.path) === moduleOf(path)
+        ? [loadedFile]
+        : [];
     });
   return files
     .filter(({ path }) => isPure(path))
     .flatMap((pure) => {
       const reached = new Set([pure]);
-      // What is added on the way is gone through too.
+      // Files that are added during the loop are visited too.
       for (const file of reached) for (const next of loaded(file)) reached.add(next);
       return [...reached].flatMap((file) => {
         const load = impureLoad(file);
@@ -321,26 +328,26 @@ export function siblingImportFaults(files: readonly SourceFile[]): Fault[] {
 
   const dependencies = new Map<string, Set<string | undefined>>();
   function dependenciesOf(folder: string): Set<string | undefined> {
-    const known = dependencies.get(folder);
-    if (known !== undefined) return known;
+    const cached = dependencies.get(folder);
+    if (cached !== undefined) return cached;
     const reached = new Set(sources.filter(({ path }) => subFolderOf(path) === folder));
     // The set grows while it is read.
     for (const file of reached) for (const next of imported(file)) reached.add(next);
-    const found = new Set([...reached].map(({ path }) => subFolderOf(path)));
-    dependencies.set(folder, found);
-    return found;
+    const folders = new Set([...reached].map(({ path }) => subFolderOf(path)));
+    dependencies.set(folder, folders);
+    return folders;
   }
 
   return sources.flatMap(({ path, imports }) => {
-    const own = subFolderOf(path);
+    const ownFolder = subFolderOf(path);
     return imports.flatMap(({ from, line }) => {
       const target = targetOf(path, from) ?? '';
       const sibling = subFolderOf(target);
-      const isSibling = own !== undefined && sibling !== undefined && own !== sibling;
+      const isSibling = ownFolder !== undefined && sibling !== undefined && ownFolder !== sibling;
       if (!isSibling || moduleOf(path) !== moduleOf(target)) return [];
       if (target !== `${serverSource}${sibling}/index.ts`) return [];
-      if (!dependenciesOf(sibling).has(own)) return [];
-      const text = `${own} must not import ${from}: ${sibling} depends on ${own}`;
+      if (!dependenciesOf(sibling).has(ownFolder)) return [];
+      const text = `${ownFolder} must not import ${from}: ${sibling} depends on ${ownFolder}`;
       return [{ path, line, rule: 'imports', text }];
     });
   });
@@ -355,22 +362,22 @@ function targetOf(path: string, from: string): string | undefined {
   return from.startsWith('.') ? posix.join(posix.dirname(path), from) : undefined;
 }
 
-/** The names along a circle in a table of who imports whom, or none. */
+/** The names along a cycle in an import table, or undefined. */
 export function findCycle(table: Record<string, string[]>): string[] | undefined {
   const done = new Set<string>();
   function search(name: string, trail: string[]): string[] | undefined {
     if (trail.includes(name)) return [...trail.slice(trail.indexOf(name)), name];
     if (done.has(name)) return undefined;
     for (const next of table[name] ?? []) {
-      const found = search(next, [...trail, name]);
-      if (found !== undefined) return found;
+      const cycle = search(next, [...trail, name]);
+      if (cycle !== undefined) return cycle;
     }
     done.add(name);
     return undefined;
   }
   for (const name of Object.keys(table)) {
-    const found = search(name, []);
-    if (found !== undefined) return found;
+    const cycle = search(name, []);
+    if (cycle !== undefined) return cycle;
   }
   return undefined;
 }

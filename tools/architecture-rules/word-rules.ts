@@ -100,7 +100,7 @@ function cardNumberFaults(file: SourceFile): Fault[] {
   if (isTest(file.path)) return [];
   const documents = /^packages\/(?!server\/)/.test(file.path);
   return matches(file, /(?<![\w.])\d{13,19}(?![\w.])/g)
-    .filter(({ found }) => passesLuhn(found) && !(documents && testCards.includes(masked(found))))
+    .filter(({ match }) => passesLuhn(match) && !(documents && testCards.includes(masked(match))))
     .map(({ line }) => fault(file, line, 'card numbers', 'digits that read as a card number'));
 }
 
@@ -118,37 +118,42 @@ export function passesLuhn(digits: string): boolean {
 }
 
 function leftoverFaults(file: SourceFile): Fault[] {
-  const marks = matches(file, new RegExp(`\\b(?:${leftovers.join('|')})\\b`, 'g'));
+  const matchedLeftovers = matches(file, new RegExp(`\\b(?:${leftovers.join('|')})\\b`, 'g'));
   const idle = matches(file, /\b(?:it|test|describe|suite)\.(?:skip|only|todo)\(/g);
   return [
-    ...marks.map(({ line, found }) => fault(file, line, 'leftovers', `unfinished: ${found}`)),
-    ...idle.map(({ line, found }) => fault(file, line, 'leftovers', `${found}) does not run`)),
+    ...matchedLeftovers.map(({ line, match }) =>
+      fault(file, line, 'leftovers', `unfinished: ${match}`),
+    ),
+    ...idle.map(({ line, match }) => fault(file, line, 'leftovers', `${match}) does not run`)),
   ];
 }
 
-function matches({ text, lineAt }: SourceFile, pattern: RegExp): { line: number; found: string }[] {
-  return [...text.matchAll(pattern)].map(({ index, 0: found }) => ({ line: lineAt(index), found }));
+function matches({ text, lineAt }: SourceFile, pattern: RegExp): { line: number; match: string }[] {
+  return [...text.matchAll(pattern)].map(({ index, 0: match }) => ({
+    line: lineAt(index),
+    match,
+  }));
 }
 
-/** Folders that are nobody's own, and may be named anywhere. */
+/** Public folders that any file may name. */
 const publicFolders = ['/', '/tmp', '/home', '/root', '/opt', '/srv', '/usr/src', '/app'];
 
 /** No text names the folder in which this copy happens to lie, or its neighbours. */
-export function machinePathFaults(files: TextFile[], places: string[]): Fault[] {
-  const named = places.filter((place) => !publicFolders.includes(place));
+export function machinePathFaults(files: TextFile[], folders: string[]): Fault[] {
+  const privateFolders = folders.filter((folder) => !publicFolders.includes(folder));
   return files.flatMap((file) =>
     file.text.split('\n').flatMap((line, index) => {
-      const place = named.find((each) => namesPlace(line, each));
-      if (place === undefined) return [];
+      const folder = privateFolders.find((each) => namesFolder(line, each));
+      if (folder === undefined) return [];
       return [fault(file, index + 1, 'machine', 'names a folder of one machine')];
     }),
   );
 }
 
-function namesPlace(line: string, place: string): boolean {
-  for (let at = line.indexOf(place); at !== -1; at = line.indexOf(place, at + 1)) {
+function namesFolder(line: string, folder: string): boolean {
+  for (let at = line.indexOf(folder); at !== -1; at = line.indexOf(folder, at + 1)) {
     const before = line[at - 1] ?? ' ';
-    const after = line[at + place.length] ?? ' ';
+    const after = line[at + folder.length] ?? ' ';
     if (!/[\w.}~-]/.test(before) && !/[\w-]/.test(after)) return true;
   }
   return false;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { readBenchOptions, UsageError } from './bench-options.ts';
 
-describe('the options of the bench', () => {
-  test('have defaults, and a seed of their own', () => {
+describe('bench options', () => {
+  test('the options have defaults, and a new seed', () => {
     const options = readBenchOptions(['sales'], 77);
     assert.equal(options?.name, 'sales');
     assert.equal(options?.terminals, 512);
@@ -11,7 +11,7 @@ describe('the options of the bench', () => {
     assert.equal(options?.starts, true);
   });
 
-  test('are taken as given', () => {
+  test('given options are used', () => {
     const options = readBenchOptions(
       ['status', '--rows=10000000', '--minutes', '10', '--no-starts', '--json', '--seed', '5'],
       77,
@@ -23,21 +23,21 @@ describe('the options of the bench', () => {
     assert.equal(options?.seed, 5);
   });
 
-  test('of tokens name their parts', () => {
+  test('the options of the token bench name its cases', () => {
     const all = readBenchOptions(['tokens'], 77);
     assert.ok(all?.parts.includes('refresh') && all.realms === 2000);
     const some = readBenchOptions(['tokens', '--parts', 'password,mtls', '--realms', '0'], 77);
     assert.deepEqual([some?.parts, some?.realms], [['password', 'mtls'], 0]);
   });
 
-  test('of an estate say how large it is', () => {
+  test('the options of the estate bench set its size', () => {
     const all = readBenchOptions(['estate'], 77);
     assert.deepEqual([all?.devices, all?.organizations, all?.rate], [1_000_000, 2000, 200]);
     const some = readBenchOptions(['estate', '--devices', '5000', '--organisations=20'], 77);
     assert.deepEqual([some?.devices, some?.organizations], [5000, 20]);
   });
 
-  test('help is no run', () => {
+  test('--help runs no bench', () => {
     assert.equal(readBenchOptions(['--help'], 1), undefined);
   });
 

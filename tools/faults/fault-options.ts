@@ -1,4 +1,4 @@
-// What the command line may ask of the fault tests.
+// The command-line options of the fault tests.
 import { parseArgs } from 'node:util';
 
 export type FaultOptions = {
@@ -14,9 +14,9 @@ export class UsageError extends Error {}
 
 export const usage = `npm run faults [-- options] [part of a name …]
 
-Takes things away from a platform under load, again and again, with new seeds: its process, its
-database, its disk, its acquirer, the answer on its way. After each test our books, the replay of
-the events and the acquirer simulator's ledger must agree to the minor unit.
+Removes parts of a platform under load, repeatedly and with new seeds: its process, its database,
+its disk, its acquirer, or a response. After each test the ledger of the platform, the replayed
+events and the ledger of the acquirer simulator must agree to the minor unit.
 
   --minutes N   begin new tests until so long has passed; each runs once, however short that is,
                 and a whole round takes about twenty minutes  (30)
@@ -68,7 +68,7 @@ function parse(args: string[]) {
 
 /**
  * @param newSeed taken where the command line names none
- * @returns undefined where help is asked for
+ * @returns undefined for --help
  * @throws UsageFault
  */
 export function readFaultOptions(args: string[], newSeed: number): FaultOptions | undefined {

@@ -54,9 +54,9 @@ export async function runRounds({
       faults.push(...result.faults);
       const durationSeconds = Math.round((now() - startedAt) / 1000);
       const minutesLeft = Math.max(0, Math.ceil((endsAt() - now()) / 60_000));
-      const verdict = result.faults.length === 0 ? 'well' : 'FAILED';
+      const outcome = result.faults.length === 0 ? 'well' : 'FAILED';
       print(
-        `${name} (seed ${task.seed}): ${verdict} after ${durationSeconds} s; ${minutesLeft} min left`,
+        `${name} (seed ${task.seed}): ${outcome} after ${durationSeconds} s; ${minutesLeft} min left`,
       );
       if (result.faults.length > 0) {
         print(

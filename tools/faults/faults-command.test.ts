@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { readFaultOptions, UsageError } from './fault-options.ts';
 import { runRounds, testNameOf } from './fault-test-rounds.ts';
 
-test('options are read, and wrong ones named', () => {
+test('options are parsed, and invalid ones are named', () => {
   assert.deepEqual(readFaultOptions([], 7), { minutes: 30, seed: 7, only: [], list: false });
   assert.deepEqual(readFaultOptions(['--minutes', '5', '--seed', '9', 'killed'], 7), {
     minutes: 5,
@@ -26,7 +26,7 @@ test('options are read, and wrong ones named', () => {
 const files = ['a.test.ts', 'b.test.ts', 'c.test.ts'];
 const well = { totals: {}, tests: 1, faults: [] };
 
-test('each test runs once however short the time is', async () => {
+test('each test runs at least once, even if the time is short', async () => {
   const ran: string[] = [];
   const { faults, runs } = await runRounds({
     files,
@@ -43,15 +43,15 @@ test('each test runs once however short the time is', async () => {
   assert.deepEqual([faults.length, runs.get('a')], [0, 1]);
 });
 
-test('rounds go on with new seeds until the time is over, behind a fault too', async () => {
+test('rounds continue with new seeds until the time is over, also after a fault', async () => {
   let minute = 0;
-  const said: string[] = [];
+  const lines: string[] = [];
   const { faults, runs } = await runRounds({
     files,
     seed: 10,
     endsAt: () => 8,
     now: () => minute,
-    print: (line) => said.push(line),
+    print: (line) => lines.push(line),
     run: async (file, seed) => {
       minute += 1;
       const isBad = file === 'b.test.ts' && seed === 11;
@@ -61,7 +61,7 @@ test('rounds go on with new seeds until the time is over, behind a fault too', a
   assert.deepEqual(faults, [{ where: 'b.test.ts:1', text: 'lost' }]);
   assert.ok((runs.get('a') ?? 0) >= 2);
   assert.ok(
-    said.some(
+    lines.some(
       (line) =>
         line === 'again: TEST_FAULTS=full TEST_SILENCE_SECONDS=1500 TEST_SEED=11 npm test -- b',
     ),

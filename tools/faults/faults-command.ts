@@ -1,4 +1,4 @@
-// `npm run faults`: the fault tests at full size, with new seeds, for as long as it is asked for.
+// `npm run faults`: runs the fault tests at full size, with new seeds, for a given time.
 import { randomInt } from 'node:crypto';
 import { globSync } from 'node:fs';
 import { runBatches } from '../test-runner/run-batches.ts';
@@ -24,7 +24,7 @@ function testFiles(only: readonly string[]): string[] {
 
 async function run({ minutes, seed, only }: FaultOptions): Promise<number> {
   let interrupted = false;
-  // The tests are told by the runner, and end what they started.
+  // The runner passes the signal on, and the tests stop the processes that they started.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       interrupted = true;

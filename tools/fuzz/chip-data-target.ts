@@ -1,4 +1,4 @@
-// BER-TLV and the chip data in it: what is read must lie in the bytes, one object after the other.
+// BER-TLV and the chip data in it: each parsed object must lie in the bytes, after the previous one.
 import {
   bytesOf,
   type ChipData,
@@ -27,7 +27,7 @@ function filled(chance: SeededRandom, length: number): Buffer {
 /** Without a tag twice, not even in two templates. */
 function objectsOf(chance: SeededRandom, used: Set<string>, depth = 0): TlvObject[] {
   const objects: TlvObject[] = [];
-  for (let left = 1 + chance.below(5); left > 0; left -= 1) {
+  for (let objectsLeft = 1 + chance.below(5); objectsLeft > 0; objectsLeft -= 1) {
     const nested = depth < 4 && chance.oneIn(4);
     const tag = chance.pick(nested ? templates : [...Object.keys(tagTable), ...makersTags]);
     if (used.has(tag) || tag === '71' || tag === '72') continue;
@@ -50,7 +50,7 @@ const trees = Array.from({ length: soundInputs }, (_, index) =>
   encodeTlv(objectsOf(randomForInput(soundInputs, index), new Set())),
 );
 
-/** Of a card that nobody has: its digits are made, and need no right check digit here. */
+/** An invented card number; it needs no valid check digit here. */
 const digitsOf = (chance: SeededRandom, length: number): string =>
   Array.from({ length }, (_, at) => (at === 0 ? '4' : String(chance.below(10)))).join('');
 
@@ -118,7 +118,8 @@ function assertTiles(
     at = start + value.length;
   }
   for (; at < end; at += 1) {
-    if (bytes[at] !== 0x00 && bytes[at] !== 0xff) throw new MisreadError('bytes that nobody read');
+    if (bytes[at] !== 0x00 && bytes[at] !== 0xff)
+      throw new MisreadError('bytes that were not read');
   }
 }
 

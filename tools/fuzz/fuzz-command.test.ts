@@ -12,7 +12,7 @@ const seed = Number(process.env['TEST_SEED'] ?? randomInt(2 ** 31));
 /** Where less is read, or less refused, the inputs are of one kind and prove little. */
 const leastOfEach = 0.02;
 
-test(`${inputs} inputs: no crash, no hang, no silent misreading (seed ${seed})`, {
+test(`${inputs} inputs cause no crash, no hang and no wrong result (seed ${seed})`, {
   timeout: 300_000,
 }, async () => {
   const { tallies, finding } = await fuzz({ seed, inputs });
@@ -28,7 +28,7 @@ test(`${inputs} inputs: no crash, no hang, no silent misreading (seed ${seed})`,
   }
 });
 
-test('an input is the same whenever it is asked for, and another for another seed', () => {
+test('an input depends only on its number and the seed', () => {
   const sound = [Buffer.from('one sound input, long enough to be spoilt in many ways')];
   const made = (seeded: number) =>
     Array.from({ length: 200 }, (_, at) =>
@@ -39,7 +39,7 @@ test('an input is the same whenever it is asked for, and another for another see
   assert.ok(new Set(made(5)).size > 100);
 });
 
-test('an error that repeats what it met is a finding', () => {
+test('an error that contains input data is a finding', () => {
   class Refused extends Error {}
   assert.equal(isParserError(new Refused('length_invalid field 4 at 12'), Refused), true);
   assert.equal(isParserError(new Error('anything'), Refused), false);

@@ -1,4 +1,4 @@
-// `npm run fuzz`: millions of inputs for the parsers of messages, chip data, tracks and tills' requests; a finding can be had again.
+// `npm run fuzz`: runs millions of inputs through the parsers of messages, chip data and tracks; findings can be repeated.
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import { defined } from '@switchyard/contract';

@@ -1,7 +1,7 @@
-// What a parser under fuzzing is to the runner, and the ways in which bytes are spoilt.
+// The interface of a fuzzed parser, and the mutations of its input.
 import type { SeededRandom } from './seeded-input.ts';
 
-/** What a parser must not do: it names no value, only what went wrong. */
+/** A parser read a wrong value; the message names the fault and no value. */
 export class MisreadError extends Error {}
 
 export type FuzzTarget = {

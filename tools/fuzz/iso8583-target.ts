@@ -22,7 +22,7 @@ function isTable(value: unknown): value is DialectTable {
   return typeof value === 'object' && value !== null && 'bitmapSize' in value && 'fields' in value;
 }
 
-/** Whatever dialects the package knows, so that a new one is met here from its first day. */
+/** All dialects of the package, so that a new dialect is fuzzed automatically. */
 const tables: readonly DialectTable[] = Object.values(codec).filter(isTable);
 
 const letters: Readonly<Record<string, string>> = {
@@ -35,7 +35,8 @@ const letters: Readonly<Record<string, string>> = {
 
 function text(chance: SeededRandom, from: string, length: number): string {
   let made = '';
-  for (let left = length; left > 0; left -= 1) made += from[chance.below(from.length)];
+  for (let bytesLeft = length; bytesLeft > 0; bytesLeft -= 1)
+    made += from[chance.below(from.length)];
   return made;
 }
 
@@ -47,10 +48,10 @@ function valueFor({ content, size, max }: FieldFormat, chance: SeededRandom): st
 }
 
 function soundMessage(table: DialectTable, chance: SeededRandom): Message {
-  const known = Object.keys(table.fields).map(Number);
+  const fieldNumbers = Object.keys(table.fields).map(Number);
   const fields: Message['fields'] = {};
-  for (let left = 1 + chance.below(fieldsMax); left > 0; left -= 1) {
-    const field = chance.pick(known);
+  for (let fieldsLeft = 1 + chance.below(fieldsMax); fieldsLeft > 0; fieldsLeft -= 1) {
+    const field = chance.pick(fieldNumbers);
     const format = table.fields[field];
     if (format !== undefined) fields[field] = valueFor(format, chance);
   }
@@ -107,19 +108,19 @@ const frames: readonly FrameFormat[] = [
 /** The frames of a stream up to where it is lost, and how it was lost. */
 function cut(format: FrameFormat, chunks: readonly Buffer[]): string[] {
   const deframer = createDeframer(format, { maxBytes: frameBytesMax });
-  const found: string[] = [];
+  const payloads: string[] = [];
   try {
     for (const chunk of chunks) {
       for (const { payload, tpdu } of deframer.push(chunk)) {
-        found.push(`${tpdu.toString('hex')} ${payload.toString('hex')}`);
+        payloads.push(`${tpdu.toString('hex')} ${payload.toString('hex')}`);
       }
     }
-    found.push(`held ${deframer.heldBytes()}`);
+    payloads.push(`held ${deframer.heldBytes()}`);
   } catch (error) {
     if (!isParserError(error, Iso8583Error)) throw error;
-    found.push((error as Error).message);
+    payloads.push((error as Error).message);
   }
-  return found;
+  return payloads;
 }
 
 /** Frames before the loss may come in one push or never, where all came as one chunk. */

@@ -1,4 +1,4 @@
-// Nexo Retailer messages: what is read must be JSON, with the header that JSON.parse finds in it.
+// Nexo Retailer messages: an accepted message must be JSON, with the header that JSON.parse returns.
 import { readMessage, requestOf, writeMessage } from '@switchyard/nexo';
 import { type FuzzTarget, MisreadError, mutateInput } from './fuzz-target.ts';
 import { randomForInput, type SeededRandom } from './seeded-input.ts';

@@ -1,4 +1,4 @@
-// Chance that can be had again: the same seed and number give the same input, whatever came before.
+// Repeatable random input: the same seed and number give the same input.
 
 export type SeededRandom = {
   /** A whole number from 0 to below the limit. */

@@ -1,4 +1,4 @@
-// Track 2: what the reader takes and refuses, held against a reader that goes letter by letter.
+// Track 2: the results of the parser are compared with a parser that reads letter by letter.
 import { EmvError, parseTrack2, type Track2 } from '@switchyard/emv';
 import { type FuzzTarget, isParserError, MisreadError, mutateInput } from './fuzz-target.ts';
 import { randomForInput, type SeededRandom } from './seeded-input.ts';
@@ -31,14 +31,18 @@ function readSlowly(text: string): Track2 | undefined {
   if (letters.at(-1) === '?') letters = letters.slice(0, -1);
   if (letters.at(-1) === 'F') letters = letters.slice(0, -1);
   if (letters.length > charactersMax) return undefined;
-  const between = letters.findIndex((letter) => !isDigit(letter));
-  if (between < 12 || between > 19 || !['=', 'D'].includes(letters[between] ?? ''))
+  const separatorIndex = letters.findIndex((letter) => !isDigit(letter));
+  if (
+    separatorIndex < 12 ||
+    separatorIndex > 19 ||
+    !['=', 'D'].includes(letters[separatorIndex] ?? '')
+  )
     return undefined;
-  const rest = letters.slice(between + 1);
+  const rest = letters.slice(separatorIndex + 1);
   if (rest.length < 7 || !rest.every(isDigit)) return undefined;
   const month = Number(rest.slice(2, 4).join(''));
   if (month < 1 || month > 12) return undefined;
-  const pan = letters.slice(0, between).join('');
+  const pan = letters.slice(0, separatorIndex).join('');
   return {
     pan,
     expiry: rest.slice(0, 4).join(''),

@@ -1,10 +1,10 @@
-// Watches the thread that feeds the parsers: tells how far it is, and which input it never left.
+// Watches the thread that runs the parsers: reports its progress, and the input at which it hangs.
 import { Worker } from 'node:worker_threads';
 import { type ParserReport, type ParserWork, targetOf } from './parser-worker.ts';
 import { randomForInput } from './seeded-input.ts';
 
 const pollMs = 200;
-/** Ten seconds, of which no parser needs a hundredth for one input; a machine that stands still for as long takes one look. */
+/** Ten seconds, of which no parser needs a hundredth for one input; a paused machine counts as one poll. */
 const unchangedPollsMax = 50;
 
 export type FuzzResult = ParserReport & { seed: number; inputs: number; durationMs: number };

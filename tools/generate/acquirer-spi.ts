@@ -25,7 +25,7 @@ const schemas = {
   SpiEchoAnswer,
 };
 
-type Named = keyof typeof schemas;
+type SchemaName = keyof typeof schemas;
 
 const description = `What the platform asks of an acquirer that speaks HTTP and JSON. The acquirer
 runs the server; the platform calls it. How to attach one: docs/how-to/attach-an-http-acquirer.md.
@@ -50,7 +50,7 @@ payment comes after all, it is a payment like any other, and the platform revers
 
 **Members.** Whatever a side does not know in what the other says, it ignores.`;
 
-type Described = { summary: string; description: string; takes: Named; id: string };
+type Described = { summary: string; description: string; takes: SchemaName; id: string };
 
 const summaries: Readonly<Record<SpiPath, Described>> = {
   '/v1/payments': {
@@ -93,7 +93,7 @@ const summaries: Readonly<Record<SpiPath, Described>> = {
   },
 };
 
-const reference = (name: Named) => ({ $ref: `#/components/schemas/${name}` });
+const reference = (name: SchemaName) => ({ $ref: `#/components/schemas/${name}` });
 
 const headerOf = (name: string, described: string) => ({
   name,
@@ -122,7 +122,7 @@ const tag = { name: 'Acquirer', description: 'Messages of the platform to an acq
 const contact = { name: 'Switchyard' };
 const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
 
-const answered = (text: string, name: Named) => ({
+const answered = (text: string, name: SchemaName) => ({
   description: text,
   content: { 'application/json': { schema: reference(name) } },
 });

@@ -2,7 +2,7 @@
 import { asyncApiDocument } from '@switchyard/contract';
 import serverPackage from '../../packages/server/package.json' with { type: 'json' };
 
-const places = { baseUrl: 'https://localhost:8443', deviceUrl: 'https://localhost:9021' };
+const urls = { baseUrl: 'https://localhost:8443', deviceUrl: 'https://localhost:9021' };
 
 export const asyncApiText = (): string =>
-  `${JSON.stringify(asyncApiDocument({ ...places, version: serverPackage.version }), null, 2)}\n`;
+  `${JSON.stringify(asyncApiDocument({ ...urls, version: serverPackage.version }), null, 2)}\n`;

@@ -9,7 +9,7 @@ import { hash } from '@node-rs/argon2';
 const algorithm = 'aes-256-gcm';
 `;
 
-test('a use is named with its algorithms and its purpose', () => {
+test('each use of cryptography is listed with algorithms and purpose', () => {
   const [use, ...more] = findCryptographyUses([
     { path: 'a.ts', text: sealing },
     {
@@ -27,7 +27,7 @@ test('a use is named with its algorithms and its purpose', () => {
   });
 });
 
-test('the inventory holds what seals cards, passwords and tokens', () => {
+test('the inventory contains the encryption of cards, passwords and tokens', () => {
   const text = cryptographyDocument();
   for (const file of [
     'crypto/authenticated-encryption.ts',

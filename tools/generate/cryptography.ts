@@ -65,7 +65,7 @@ export function findCryptographyUses(
     .filter(({ names }) => names.length > 0);
 }
 
-/** What is sealed, signed or shown, by which key, and where that key lies and changes. */
+/** Each use of a key: its purpose, its storage and its rotation. */
 const certificates: readonly (readonly [string, string, string])[] = [
   [
     'The server’s own, for API, device and portal listeners',

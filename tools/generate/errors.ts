@@ -18,8 +18,14 @@ export function errorsDocument(): string {
   const codes = Object.keys(errorCodes) as ErrorCode[];
   const rows = codes.map((name) => {
     const { status, title, outcome, retryable, reserved }: ErrorCodeFacts = errorCodes[name];
-    const shown = reserved === true ? `${title} (reserved)` : title;
-    return [`[${code(name)}](#${name})`, String(status), shown, outcome, retryable ? 'yes' : 'no'];
+    const displayedTitle = reserved === true ? `${title} (reserved)` : title;
+    return [
+      `[${code(name)}](#${name})`,
+      String(status),
+      displayedTitle,
+      outcome,
+      retryable ? 'yes' : 'no',
+    ];
   });
   const pages = codes.map(page).join('\n\n');
   const head = ['Code', 'Status', 'Title', 'Outcome', 'Retryable'];
@@ -28,9 +34,9 @@ export function errorsDocument(): string {
 
 function page(name: ErrorCode): string {
   const { status, title, help, outcome, retryable, reserved }: ErrorCodeFacts = errorCodes[name];
-  const kept = reserved === true ? 'Reserved: no response uses this code yet. ' : '';
+  const reservedNote = reserved === true ? 'Reserved: no response uses this code yet. ' : '';
   const again = retryable
     ? 'The same request can succeed later.'
     : 'Do not repeat the same request unchanged: it fails again.';
-  return `## ${name}\n\n**${title}.** HTTP ${status}, outcome ${code(outcome)}. ${kept}${help} ${again}`;
+  return `## ${name}\n\n**${title}.** HTTP ${status}, outcome ${code(outcome)}. ${reservedNote}${help} ${again}`;
 }

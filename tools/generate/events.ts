@@ -44,7 +44,7 @@ const titles: Record<string, string> = {
 };
 
 /** Whose example stands for its family. */
-const shown: ReadonlySet<string> = new Set([
+const exampleTypes: ReadonlySet<string> = new Set([
   'transaction.captured',
   'qr.completed',
   'merchant.updated',
@@ -87,7 +87,7 @@ function section(group: EventDefinition[]): string {
   const [first] = group;
   if (first === undefined) return '';
   const types = group.map(({ type, description }) => [code(type), description]);
-  const { type, example: data } = group.find((one) => shown.has(one.type)) ?? first;
+  const { type, example: data } = group.find((one) => exampleTypes.has(one.type)) ?? first;
   const example = JSON.stringify({ type, data }, null, 2);
   return [
     `## ${titleOf(first)}`,

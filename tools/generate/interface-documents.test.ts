@@ -12,13 +12,13 @@ import { providerSpiDocument } from './provider-spi.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-test('the SPI documents have what linters demand: security, contact, tags and unambiguous paths', () => {
+test('the SPI documents have what linters require: security, contact, tags and unambiguous paths', () => {
   for (const text of [acquirerSpiDocument(), providerSpiDocument()]) {
     checkLintRules(JSON.parse(text));
   }
 });
 
-test('paths are ambiguous where one address matches both and neither is more specific', () => {
+test('paths are ambiguous if one address matches both and neither is more specific', () => {
   const capture = '/transactions/{transactionId}/capture';
   const pairs: [string, string, boolean][] = [
     [capture, '/transactions/captureall/{batchId}', true],
@@ -37,7 +37,7 @@ test('paths are ambiguous where one address matches both and neither is more spe
 /** Its connection ends before the device has registered. */
 const withoutSecurity = ['tellDeviceFault'];
 
-test('the AsyncAPI document has what linters demand', () => {
+test('the AsyncAPI document has what linters require', () => {
   const document = JSON.parse(asyncApiText()) as Record<
     'info' | 'servers' | 'channels' | 'operations' | 'components',
     Json
@@ -53,7 +53,7 @@ test('the AsyncAPI document has what linters demand', () => {
     assert.deepEqual(Object.keys(parameters as Json), inAddress, name);
   }
   const isSecured = ({ security = [] }: Json) => (security as Json[]).length > 0;
-  const bare = Object.entries(document.operations).filter(([, value]) => {
+  const withoutTags = Object.entries(document.operations).filter(([, value]) => {
     const operation = value as { channel: { $ref: string } } & Json;
     const channel = document.channels[operation.channel.$ref.split('/').at(-1) ?? ''] as Json;
     const servers = (channel['servers'] ?? []) as { $ref: string }[];
@@ -62,7 +62,7 @@ test('the AsyncAPI document has what linters demand', () => {
     return !isSecured(operation) && !isServerSecured;
   });
   assert.deepEqual(
-    bare.map(([name]) => name),
+    withoutTags.map(([name]) => name),
     withoutSecurity,
   );
   checkPatterns(document);

@@ -10,15 +10,15 @@ export async function openApiDocument(): Promise<string> {
     SWITCHYARD_VAULT_KEY: randomBytes(32).toString('base64'),
   });
   const log = createLog(settings);
-  // Nothing is asked of the database: describing the routes needs no rows.
+  // The description of the routes needs no database.
   const database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none', log });
-  const house = await createApplication({ settings, database, log });
+  const application = await createApplication({ settings, database, log });
   try {
-    const answer = await house.http.app.inject('/openapi.json');
+    const answer = await application.http.app.inject('/openapi.json');
     if (answer.statusCode !== 200) throw new Error(`/openapi.json answered ${answer.statusCode}`);
     return `${JSON.stringify(answer.json(), null, 2)}\n`;
   } finally {
-    await house.stop();
+    await application.stop();
     await database.close();
   }
 }

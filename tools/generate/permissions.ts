@@ -37,13 +37,18 @@ function routesTable({ paths }: Document): string {
       .map(code)
       .join(' ');
   const rows = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { 'x-permission': asked }]) => {
-      const needed = [asked].flat();
+    Object.entries(methods).map(([method, { 'x-permission': permission }]) => {
+      const needed = [permission].flat();
       const name = code(`${method.toUpperCase()} ${path}`);
-      const everybody = open[String(asked)];
-      if (everybody !== undefined) return [name, everybody, '', ''];
-      const wanted = needed.map(code).join(' ');
-      return [name, wanted, holders(groupPermissions, needed), holders(rolePermissions, needed)];
+      const openAccess = open[String(permission)];
+      if (openAccess !== undefined) return [name, openAccess, '', ''];
+      const requiredPermissions = needed.map(code).join(' ');
+      return [
+        name,
+        requiredPermissions,
+        holders(groupPermissions, needed),
+        holders(rolePermissions, needed),
+      ];
     }),
   );
   return table(['Route', 'Needs', 'Groups', 'Roles'], rows);

@@ -34,10 +34,10 @@ const schemas = {
   ProviderProblem,
 };
 
-type Named = keyof typeof schemas;
+type SchemaName = keyof typeof schemas;
 
 const { id, timestamp, signature } = providerCallHeaders;
-const asked = providerCallText(
+const paymentCall = providerCallText(
   'GET',
   providerPaths.payment('0198c0de-0000-7000-8000-000000000001'),
 );
@@ -49,7 +49,7 @@ become one: docs/how-to/become-a-qr-provider.md.
 **Signatures.** Each call is signed after Standard Webhooks 1.0: \`${id}\`, \`${timestamp}\` (seconds) and
 \`${signature}\`, over \`id.timestamp.body\`. While the secret is changed there are several signatures,
 and one that fits is enough. A call without a body signs, in its place, its method and its address
-below \`spiUrl\`: \`${asked}\`. What is not signed, or was signed more than
+below \`spiUrl\`: \`${paymentCall}\`. What is not signed, or was signed more than
 ${providerClockToleranceSeconds} seconds away from now, is refused with 401.
 
 **Once.** \`platformTransactionId\` names a payment for ever, \`refundId\` a refund. The same again has
@@ -72,10 +72,13 @@ const tag = {
 const contact = { name: 'Switchyard' };
 const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
 
-const reference = (name: Named) => ({ $ref: `#/components/schemas/${name}` });
+const reference = (name: SchemaName) => ({ $ref: `#/components/schemas/${name}` });
 
-const content = (name: Named) => ({ 'application/json': { schema: reference(name) } });
-const answered = (text: string, name: Named) => ({ description: text, content: content(name) });
+const content = (name: SchemaName) => ({ 'application/json': { schema: reference(name) } });
+const answered = (text: string, name: SchemaName) => ({
+  description: text,
+  content: content(name),
+});
 const problem = (text: string) => ({
   description: text,
   content: { 'application/problem+json': { schema: reference('ProviderProblem') } },
@@ -128,7 +131,7 @@ type Operation = {
   summary: string;
   description: string;
   parameters?: object[];
-  takes?: Named;
+  takes?: SchemaName;
   responses: Readonly<Record<string, object>>;
 };
 

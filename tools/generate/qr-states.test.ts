@@ -11,7 +11,7 @@ test('every status of a QR payment has its row', () => {
   assert.match(qrStatesTable(), /hold.*payment_held.*payment_held/);
 });
 
-test('a completion behind an end is shown as refunded, and nothing brings a payment back', () => {
+test('a completion after the end of a payment is refunded, and nothing reopens a payment', () => {
   const lines = qrTransitionsTable().split('\n');
   for (const end of ['Declined', 'Cancelled', 'Expired', 'Failed']) {
     const line = lines.find((each) => each.startsWith(`| \`${end}\``));
@@ -20,7 +20,7 @@ test('a completion behind an end is shown as refunded, and nothing brings a paym
   }
 });
 
-test('nothing behind an end is accepted, and every hold can be settled', () => {
+test('no operation is accepted after the end, and every hold can be settled', () => {
   const lines = qrHoldsTable().split('\n').slice(2);
   assert.equal(lines.length, 4);
   for (const line of lines) {

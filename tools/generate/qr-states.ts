@@ -33,15 +33,19 @@ const moves: Readonly<Record<ReportTransition, string>> = {
 const phases = Object.keys(reportTransitions) as PaymentPhase[];
 /** What a provider says of these is the same everywhere, so they share a column. */
 const endings: readonly PaymentPhase[] = ['Declined', 'Cancelled', 'Expired', 'Failed'];
-const said = phases.filter((phase) => !endings.includes(phase));
+const reportedPhases = phases.filter((phase) => !endings.includes(phase));
 
 /** What each word does in each status. */
 export function qrTransitionsTable(): string {
-  const head = ['Status', ...said.map((phase) => `event ${code(phase)}`), 'event of another end'];
+  const head = [
+    'Status',
+    ...reportedPhases.map((phase) => `event ${code(phase)}`),
+    'event of another end',
+  ];
   const rows = phases.map((phase) => {
     const row = reportTransitions[phase];
     const ends = new Set(endings.map((end) => moves[row[end]]));
-    return [code(phase), ...said.map((each) => moves[row[each]]), [...ends].join(', ')];
+    return [code(phase), ...reportedPhases.map((each) => moves[row[each]]), [...ends].join(', ')];
   });
   return table(head, rows);
 }
@@ -49,13 +53,13 @@ export function qrTransitionsTable(): string {
 /** What a cancel and a refund meet. */
 export function qrStatesTable(): string {
   const rows = [...Object.entries(operationTable), ['held', underReviewRules] as const];
-  const named = (rule: OperationRule) => words[rule] ?? code(rule);
+  const nameOfRule = (rule: OperationRule) => words[rule] ?? code(rule);
   return table(
     ['Status', 'Cancel', 'Refund'],
     rows.map(([status, { Cancel, Refund }]) => [
       status === 'held' ? 'any, with `hold`' : code(status),
-      named(Cancel),
-      named(Refund),
+      nameOfRule(Cancel),
+      nameOfRule(Refund),
     ]),
   );
 }

@@ -8,7 +8,7 @@ const edges = [...transitionsDiagram().matchAll(/^ {2}(\S+) --> (\w+): (.+)$/gm)
   ([, from = '', to = '', names = '']) => ({ from, to, names: names.split(', ') }),
 );
 
-test('every state is reached, and has its row', () => {
+test('every state is reachable, and has its row', () => {
   const reached = new Set(edges.map(({ to }) => to));
   for (const state of Object.keys(rulesByState)) {
     assert.ok(reached.has(state), state);
@@ -16,14 +16,14 @@ test('every state is reached, and has its row', () => {
   }
 });
 
-test('nothing leaves the states that are ends', () => {
-  const left = new Set(edges.map(({ from }) => from));
+test('no operation leaves a final state', () => {
+  const statesWithTransitions = new Set(edges.map(({ from }) => from));
   for (const end of ['Declined', 'Failed', 'Cancelled', 'Reversed', 'Refunded', 'Expired']) {
-    assert.ok(!left.has(end), end);
+    assert.ok(!statesWithTransitions.has(end), end);
   }
 });
 
-test('what is captured comes back by a refund alone', () => {
+test('only a refund returns a captured amount', () => {
   for (const { from, to, names } of edges) {
     if (from === 'Captured') assert.deepEqual(names, ['refund'], `${from} ${to}`);
   }

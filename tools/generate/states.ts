@@ -78,7 +78,7 @@ const sales: readonly [string, string, string][] = [
   ['Authorized', 'Expired', 'the hold is over'],
 ];
 
-const asked = 3;
+const requestedAmount = 3;
 const terms = { partialCancel: true, multipleCapture: true, overCaptureAllowance: 0 };
 const operations: readonly [OperationType, string, (amount: number) => PositionChanges][] = [
   ['Capture', 'capture', (captured) => ({ captured })],
@@ -87,7 +87,7 @@ const operations: readonly [OperationType, string, (amount: number) => PositionC
 ];
 
 function follow(position: Position): [name: string, next: Position][] {
-  const found = operations.flatMap(([verb, name, changes]) => {
+  const transitions = operations.flatMap(([verb, name, changes]) => {
     const { maxAmount } = checkAllowed(position, verb, terms);
     return Array.from({ length: maxAmount }, (_, index): [string, Position] => [
       name,
@@ -95,12 +95,12 @@ function follow(position: Position): [name: string, next: Position][] {
     ]);
   });
   const reversal = checkAllowed(position, 'Reversal', terms);
-  if (!reversal.allowed || reversal.maxAmount === 0) return found;
+  if (!reversal.allowed || reversal.maxAmount === 0) return transitions;
   const reversed = applyPositionChanges(position, {
     phase: 'Reversed',
     cancelled: remainingAuthorized(position),
   });
-  return [...found, ['technical cancel', reversed]];
+  return [...transitions, ['technical cancel', reversed]];
 }
 
 /** Every state that operations lead to, by doing all of them on a small sale. */
@@ -111,13 +111,13 @@ export function transitionsDiagram(): string {
     edges.set(key, (edges.get(key) ?? new Set()).add(name));
   };
   for (const [from, to, name] of sales) draw(from, to, name);
-  const start: Position = { phase: 'Approved', ...zeroAmounts, authorized: asked };
-  const waiting = [start, { ...start, captured: asked }];
-  const seen = new Set<string>();
+  const start: Position = { phase: 'Approved', ...zeroAmounts, authorized: requestedAmount };
+  const waiting = [start, { ...start, captured: requestedAmount }];
+  const reached = new Set<string>();
   for (let position = waiting.pop(); position !== undefined; position = waiting.pop()) {
     const key = JSON.stringify(position);
-    if (seen.has(key)) continue;
-    seen.add(key);
+    if (reached.has(key)) continue;
+    reached.add(key);
     for (const [name, next] of follow(position)) {
       if (deriveState(next) !== deriveState(position))
         draw(deriveState(position), deriveState(next), name);

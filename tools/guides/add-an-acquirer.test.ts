@@ -55,16 +55,16 @@ test('every command of “Add an acquirer” does what the page says', {
     assert.ok(started > 0 && blocks.length >= 8, 'the page has its commands');
     // The story is one shell; `npm start` comes in the middle of it, in another window.
     const before = [...blocks.slice(0, started), 'echo "$whole" > "$data/whole"'];
-    const shown = await shell(before);
-    assert.match(shown, /toy-bank can be spoken\.\nsale {6}0\d{3}6000010000/);
-    assert.match(shown, /toy-bank-mac is made: check value [0-9A-F]{6}/);
+    const output = await shell(before);
+    assert.match(output, /toy-bank can be spoken\.\nsale {6}0\d{3}6000010000/);
+    assert.match(output, /toy-bank-mac is made: check value [0-9A-F]{6}/);
     await server.start();
-    const said = await shell([
+    const laterOutput = await shell([
       blocks[0] ?? '',
       'whole=$(cat "$data/whole")',
       ...blocks.slice(started),
     ]);
-    const lines = said
+    const lines = laterOutput
       .trimEnd()
       .split('\n')
       .map((line) => line.trim());
@@ -76,7 +76,7 @@ test('every command of “Add an acquirer” does what the page says', {
       'Reversed',
       '1250 1250 kept',
       '9091 0 4021',
-      // What the page made is gone again.
+      // The page has removed its entities.
       'simulator',
     ]);
   } finally {

@@ -35,7 +35,7 @@ done
 speak -tls1_1 | grep -oE 'alert protocol version' | head -1
 `;
 
-test('every command of “Enrol a device” does what the page shows', {
+test('every command of “Enrol a device” has the output that the page shows', {
   timeout: 300_000,
   skip: absent.length > 0 && `there is no ${absent.join(', no ')}`,
 }, async () => {
@@ -64,8 +64,8 @@ test('every command of “Enrol a device” does what the page shows', {
         SWITCHYARD_DATA_DIR: dataDir,
       },
     });
-    const [shown = '', spoken = ''] = stdout.split('—\n');
-    const [subject = '', notAfter, ...rest] = shown.trimEnd().split('\n');
+    const [screenText = '', spoken = ''] = stdout.split('—\n');
+    const [subject = '', notAfter, ...rest] = screenText.trimEnd().split('\n');
     assert.match(subject, /serialNumber ?= ?\d+, CN ?= ?AXIUM_DX8000-\d+/);
     assert.match(notAfter ?? '', /^notAfter=/);
     const [tokenType, withoutCertificate, deviceId = '', ...ended] = rest;

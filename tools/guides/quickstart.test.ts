@@ -8,7 +8,7 @@ import { namedBlock, shellBlocks } from './quickstart.ts';
 
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
 
-test('blocks are taken in order, from the named section, and from shell fences alone', () => {
+test('shell blocks are read in order, from the named section', () => {
   const fence = '```';
   const markdown = [
     '# A',
@@ -36,14 +36,14 @@ test('blocks are taken in order, from the named section, and from shell fences a
   assert.throws(() => shellBlocks('# A', 'Quickstart'), /no heading/);
 });
 
-test('the README opens with one sentence and exactly two commands', () => {
+test('the README begins with one sentence and exactly two commands', () => {
   const [title, sentence, commands] = readme.split('\n\n');
   assert.match(title ?? '', /^# \w+$/);
   assert.match(sentence ?? '', /^[A-Z][^.]*\.$/);
   assert.equal(commands, '```\nnpm start\nnpm test\n```');
 });
 
-test('the quickstart walks through every kind of call', () => {
+test('the quickstart contains every kind of call', () => {
   const script = shellBlocks(readme).join('\n');
   const calls = [
     '/token',
@@ -60,7 +60,7 @@ test('the quickstart walks through every kind of call', () => {
   for (const call of calls) assert.ok(script.includes(call), `no call of ${call}`);
 });
 
-test('a block is found by its name, and belongs to no other story', () => {
+test('a block is found by its name only', () => {
   const fence = '```';
   const markdown = ['# Quickstart', `${fence}sh till`, 'sell', fence, `${fence}sh`, 'one', fence];
   assert.equal(namedBlock(markdown.join('\n'), 'till'), 'sell\n');
@@ -68,7 +68,7 @@ test('a block is found by its name, and belongs to no other story', () => {
   assert.throws(() => namedBlock(markdown.join('\n'), 'terminal'), /no block is named/);
 });
 
-test('bash understands the quickstart', () => {
+test('the quickstart is valid bash', () => {
   const checked = spawnSync('bash', ['-n', '-c', shellBlocks(readme).join('\n')]);
   assert.equal(String(checked.stderr), '');
   assert.equal(checked.status, 0);

@@ -29,6 +29,6 @@ export function shellBlocks(markdown: string, title = 'Quickstart'): string[] {
 /** The block that is named behind the language of its fence, as in `sh till`. */
 export function namedBlock(markdown: string, name: string): string {
   const fences = markdown.matchAll(/^```sh (\S+)\n([\s\S]*?)^```$/gm);
-  for (const [, found, block = ''] of fences) if (found === name) return block;
+  for (const [, fence, block = ''] of fences) if (fence === name) return block;
   throw new Error(`no block is named “${name}”`);
 }

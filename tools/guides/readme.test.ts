@@ -1,4 +1,4 @@
-// What the README and the pages for tills and terminals show, word for word, at a platform started as `npm start` does.
+// Runs the commands of the README and of the pages for points of sale and terminals at a running platform.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -27,7 +27,7 @@ import {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const limitMs = 150_000;
 
-describe('the README at a started platform', { concurrency: false, timeout: 300_000 }, () => {
+describe('the README with a running platform', { concurrency: false, timeout: 300_000 }, () => {
   let directory: string;
   let server: ServerProcess;
   let readme: string;
@@ -60,7 +60,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** What the merchant of the demo sees of a transaction. */
+  /** A transaction as the merchant of the demo reads it. */
   async function transactionOf(id: string): Promise<Json> {
     const client = await server.client();
     const { userDomainId, applications } = await server.demoFacts();
@@ -69,7 +69,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     return (await client.call('GET', `/payment/v1/transactions/${id}`, { token })).body;
   }
 
-  test('every command of the quickstart does what it shows', async () => {
+  test('every command of the quickstart has the output that it shows', async () => {
     const blocks = shellBlocks(readme);
     assert.ok(blocks.length >= 8, 'the README has its quickstart');
     const script = ['set -euo pipefail', ...blocks].join('\n');
@@ -85,13 +85,15 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     assert.match(stdout, /"code":"AD","display":"Andorra"/);
     assert.match(stdout, /transaction\.captured/);
     assert.match(stdout, /"type":"qr\.completed"[^\n]*"isFinal":true/);
-    const heard = [...stdout.matchAll(/^[0-9:.]{12} +(qr\.\w+) .*#\d+$/gm)].map(([, type]) => type);
+    const eventTypes = [...stdout.matchAll(/^[0-9:.]{12} +(qr\.\w+) .*#\d+$/gm)].map(
+      ([, type]) => type,
+    );
     const expected = ['qr.pending', 'qr.scanned', 'qr.completed'];
-    assert.deepEqual(heard, expected, stdout.slice(-2000));
+    assert.deepEqual(eventTypes, expected, stdout.slice(-2000));
     assert.match(stdout, /72\.50 EUR +25\.00 EUR +47\.50 EUR/);
   });
 
-  test('its two commands are a terminal and a till, and 12.50 are paid', async () => {
+  test('its two commands start a terminal and a point of sale, and 12.50 are paid', async () => {
     const [simulate, sell] = ['terminal', 'till'].map((name) => namedBlock(readme, name).trim());
     assert.equal(simulate, 'npx switchyard terminal simulate');
     assert.equal(sell, 'npx switchyard pos sale 12.50');
@@ -119,19 +121,19 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     assert.match(terminal.stderr(), /The terminal has stopped/);
   });
 
-  /** What the acquirer's host has captured for good, in minor units. */
+  /** The amount that the acquirer's host has captured, in minor units. */
   function captured(): number {
     const { totals } = readLedger(join(directory, 'data', 'acquirer'));
     return totals.reduce((sum, each) => sum + each.captured, 0);
   }
 
-  describe('a till of the command line', { concurrency: false }, () => {
+  describe('a point of sale on the command line', { concurrency: false }, () => {
     let terminal: RunningProcess;
     const serial = '10000001';
 
     function simulate(): RunningProcess {
-      const place = ['--listen', '127.0.0.1:0', '--tsn', serial];
-      return runSwitchyard(['--json', 'terminal', 'simulate', ...place], env);
+      const listenOptions = ['--listen', '127.0.0.1:0', '--tsn', serial];
+      return runSwitchyard(['--json', 'terminal', 'simulate', ...listenOptions], env);
     }
     before(async () => {
       terminal = simulate();
@@ -149,40 +151,43 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
     }
     const sell = (...args: string[]) => endOf(till('sale', ...args));
 
-    /** Until the terminal tells something that it had not told before. */
-    async function tells(wanted: (told: Json) => boolean, work: () => void): Promise<Json> {
-      const before = terminal.told().length;
+    /** Waits for new output of the terminal that matches. */
+    async function waitForTerminalOutput(
+      matches: (result: Json) => boolean,
+      work: () => void,
+    ): Promise<Json> {
+      const before = terminal.jsonOutput().length;
       work();
-      let found: Json | undefined;
+      let match: Json | undefined;
       await eventually('the terminal tells it', () => {
-        found = terminal.told().slice(before).find(wanted);
-        return found !== undefined;
+        match = terminal.jsonOutput().slice(before).find(matches);
+        return match !== undefined;
       });
-      return found ?? {};
+      return match ?? {};
     }
     const waitsForCard = ({ type, screen }: Json) => type === 'Screen' && screen.state === 'Card';
 
-    test('pays, and tells it as one document', async () => {
+    test('a payment prints one JSON document', async () => {
       const before = captured();
       const { code, stdout, stderr } = await sell('7.10', '--json', '--receipt');
       assert.equal(code, 0, stderr);
-      const { transactionId, serviceId, approvalCode, receipt, ...told } = JSON.parse(stdout);
-      assert.deepEqual(told, {
+      const { transactionId, serviceId, approvalCode, receipt, ...result } = JSON.parse(stdout);
+      assert.deepEqual(result, {
         result: 'Success',
         authorizedAmount: 710,
         currency: 'EUR',
         brand: 'Mastercard',
-        maskedNumber: told.maskedNumber,
+        maskedNumber: result.maskedNumber,
         entryMode: 'ICC',
         verification: 'OnlinePIN',
       });
-      assert.match(told.maskedNumber, /^\d{6}\*+\d{4}$/);
+      assert.match(result.maskedNumber, /^\d{6}\*+\d{4}$/);
       assert.ok(transactionId && serviceId && approvalCode);
       assert.ok(receipt.some((line: string) => line.includes('7.10')));
       assert.equal(captured() - before, 710);
     });
 
-    test('is declined by the issuer or by the chip: nothing is taken, and the exit code says so', async () => {
+    test('a decline of the issuer or the chip takes no money, and has its exit code', async () => {
       const before = captured();
       const issuer = await sell('90.51');
       assert.equal(issuer.code, 6, issuer.stderr);
@@ -197,17 +202,17 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.equal(captured(), before);
     });
 
-    test('finds out over a break how it ended, and money is taken once', async () => {
+    test('after a broken connection the result is found, and money is taken once', async () => {
       const before = captured();
       const { code, stdout, stderr } = await sell('80.12');
       assert.equal(code, 0, stderr);
       assert.match(stdout, /^Paid 80\.12 EUR\.$/m);
       assert.equal(captured() - before, 8012);
-      const received = terminal.told().filter(({ type }) => type === 'Received');
+      const received = terminal.jsonOutput().filter(({ type }) => type === 'Received');
       assert.equal(received.at(-1)?.['category'], 'TransactionStatus');
     });
 
-    test('asks in time where no answer comes, and hears the late one no more', async () => {
+    test('a payment without a response is queried in time, and a late response is ignored', async () => {
       const before = captured();
       const { code, stdout, stderr } = await sell('80.13', '--answer-timeout', '1');
       assert.equal(code, 0, stderr);
@@ -215,24 +220,27 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.equal(captured() - before, 8013);
     });
 
-    test('is aborted by Ctrl+C: the terminal is asked, and its answer waited for', async () => {
+    test('Ctrl+C sends an abort to the terminal, and waits for its response', async () => {
       let running: RunningProcess | undefined;
-      await tells(waitsForCard, () => {
+      await waitForTerminalOutput(waitsForCard, () => {
         running = till('sale', '80.03');
       });
       assert.ok(running);
       const { interrupt } = running;
-      await tells(({ type, category }) => type === 'Received' && category === 'Abort', interrupt);
+      await waitForTerminalOutput(
+        ({ type, category }) => type === 'Received' && category === 'Abort',
+        interrupt,
+      );
       const { code, stdout, stderr } = await endOf(running);
       assert.equal(code, 130, stderr);
       assert.match(stdout, /^Not paid: Aborted\. The request was aborted\.$/m);
       assert.match(stderr, /Aborting/);
     });
 
-    test('hears that nothing was taken from a terminal that lost its power in the middle', async () => {
+    test('after a power failure of the terminal the result is that no money was taken', async () => {
       const before = captured();
       let running: RunningProcess | undefined;
-      await tells(waitsForCard, () => {
+      await waitForTerminalOutput(waitsForCard, () => {
         running = till('sale', '80.03');
       });
       await terminal.kill();
@@ -244,12 +252,12 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.equal(captured(), before);
     });
 
-    test('that was killed asks first, and sells nothing where it was paid', async () => {
+    test('a killed point of sale asks for the last result first, and does not charge twice', async () => {
       await waitUntilOnline(terminal);
       const before = captured();
       let running: RunningProcess | undefined;
       const isPaid = ({ type, amount }: Json) => type === 'Payment' && amount === 8013;
-      await tells(isPaid, () => {
+      await waitForTerminalOutput(isPaid, () => {
         running = till('sale', '80.13');
       });
       await running?.kill();
@@ -269,8 +277,8 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       assert.equal(captured() - before, 8513);
     });
 
-    test('goes by the local network, and tells what is no terminal of its store', async () => {
-      const { url, certFile } = terminal.told().find(({ type }) => type === 'Started') ?? {};
+    test('payments work over the local network, and a terminal of another store is refused', async () => {
+      const { url, certFile } = terminal.jsonOutput().find(({ type }) => type === 'Started') ?? {};
       const local = await sell('3.00', '--local', url, '--local-ca', certFile);
       assert.equal(local.code, 0, local.stderr);
       assert.match(local.stderr, /over the local network/);
@@ -305,7 +313,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
       promisify(execFile)(process.execPath, ['program.mjs'], { cwd, env, timeout: limitMs });
 
     test('the point of sale of “Write a point of sale” runs as it stands on the page', async () => {
-      const { url } = terminal.told().find(({ type }) => type === 'Started') ?? {};
+      const { url } = terminal.jsonOutput().find(({ type }) => type === 'Started') ?? {};
       const folder = await programOf('write-a-point-of-sale', (text) =>
         text.replace('https://127.0.0.2:8443/nexo', url),
       );
@@ -333,7 +341,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
           .replace('"…"', JSON.stringify(clientSecret)),
       );
       const { stdout, stderr } = await runIn(folder);
-      for (const said of [
+      for (const output of [
         /^Connected $/m,
         /^Captured 12\.50 EUR$/m,
         /^shows image\/png$/m,
@@ -343,7 +351,7 @@ describe('the README at a started platform', { concurrency: false, timeout: 300_
         /^waits: undefined$/m,
         /^Stopped $/m,
       ]) {
-        assert.match(stdout, said, stderr);
+        assert.match(stdout, output, stderr);
       }
     });
   });

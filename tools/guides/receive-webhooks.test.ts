@@ -44,20 +44,20 @@ describe('the examples of “Receive webhooks”', () => {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  test('the receiver takes what is genuine, once, and nothing else', async () => {
+  test('the receiver accepts genuine events once, and nothing else', async () => {
     const [port = 0] = await freePorts(1);
     const child = spawn(process.execPath, ['receiver.mjs', String(port)], {
       cwd: directory,
       env: { PATH: process.env['PATH'], WEBHOOK_SECRET: formatWebhookSecret(key) },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    let told = '';
+    let output = '';
     try {
       await new Promise<void>((resolve, reject) => {
         child.once('exit', () => reject(new Error('the receiver has ended')));
         child.stdout.on('data', (chunk: Buffer) => {
-          told += chunk.toString();
-          if (told.includes('listening')) resolve();
+          output += chunk.toString();
+          if (output.includes('listening')) resolve();
         });
       });
       const post = async (headers: Record<string, string>, text = body) =>
@@ -71,13 +71,13 @@ describe('the examples of “Receive webhooks”', () => {
       assert.equal(await post(signed('six', now() + 360_000)), 401, 'from the future');
       assert.equal(await post(signed('seven', now(), [otherKey])), 401, 'another key');
       assert.equal(await post({}), 401);
-      assert.equal(told.match(/transaction\.captured t-1/g)?.length, 2);
+      assert.equal(output.match(/transaction\.captured t-1/g)?.length, 2);
     } finally {
       child.kill('SIGKILL');
     }
   });
 
-  test('the public key alone verifies too', async () => {
+  test('a signature can be verified with the public key only', async () => {
     const { isGenuineByKey } = await import(
       pathToFileURL(join(directory, 'verify-by-key.mjs')).href
     );
@@ -88,7 +88,9 @@ describe('the examples of “Receive webhooks”', () => {
     assert.equal(isGenuineByKey(other, signed('one'), bytes), false);
   });
 
-  test('and so does Python', { skip: !python && 'there is no python3' }, async () => {
+  test('the Python example verifies signatures', {
+    skip: !python && 'there is no python3',
+  }, async () => {
     const script = `import json, sys
 from verify import is_genuine
 cases = json.loads(sys.argv[1])

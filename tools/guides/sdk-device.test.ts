@@ -48,7 +48,7 @@ const sale = (amount = 1250) => ({
   instrument: { card: { number, expiryMonth: 12, expiryYear: 2030 } },
 });
 
-describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () => {
+describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
   let directory: string;
   let server: ServerProcess;
   /** By which points of sale reach their sessions. */
@@ -87,9 +87,9 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
   const tokens = () =>
     machineTokens({ authUrl: facts.authUrl, deviceAuthUrl: facts.deviceAuthUrl, tls });
 
-  /** A point of sale, as anybody could write it. */
+  /** A minimal point of sale. */
   async function pointOfSale(path: string, headers: Record<string, string>) {
-    const heard: string[] = [];
+    const receivedMessages: string[] = [];
     const target = {
       url: path,
       tls: { ca },
@@ -99,20 +99,20 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
       signal: new AbortController().signal,
     };
     const socket = await openSocket(target, {
-      message: (data) => heard.push(data.toString('utf8')),
+      message: (data) => receivedMessages.push(data.toString('utf8')),
       alive() {},
       closed() {},
     });
     return {
       socket,
       async next(): Promise<string> {
-        await eventually('a message', () => heard.length > 0);
-        return heard.shift() ?? '';
+        await eventually('a message', () => receivedMessages.length > 0);
+        return receivedMessages.shift() ?? '';
       },
     };
   }
 
-  test('is reached by a point of sale through the connector, by its properties', async (t) => {
+  test('a point of sale finds the terminal through the connector by its properties', async (t) => {
     const [{ tsn, certFile, keyFile }] = facts.devices as [Facts['devices'][0]];
     const { clientId, clientSecret } = facts.applications['cloud'] as DemoFacts['applications'][''];
     const api = facts.baseUrl.replace('https:', 'wss:');
@@ -147,11 +147,11 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     const form = new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId });
     form.set('client_secret', clientSecret);
     const http = await server.client();
-    const given = await http.call('POST', `/oauth2/v1/${facts.userDomainId}/token`, {
+    const tokenResponse = await http.call('POST', `/oauth2/v1/${facts.userDomainId}/token`, {
       raw: form.toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
-    const authorization = `Bearer ${given.body.access_token}`;
+    const authorization = `Bearer ${tokenResponse.body.access_token}`;
     const control = await pointOfSale(`${api}/cloud-connector/v1/pos-listener`, { authorization });
     control.socket.send(JSON.stringify({ type: 'claim', requestId: '1', tsn, posId: 'till-1' }));
     const claimed = JSON.parse(await control.next()) as Members;
@@ -169,7 +169,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     http.close();
   });
 
-  test('is got back by a till of the kit after a break, with what it said meanwhile first', async (t) => {
+  test('an SDK point of sale reconnects after a break, and gets the missed messages first', async (t) => {
     const [, { tsn, certFile, keyFile }] = facts.devices as [unknown, Facts['devices'][0]];
     const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
     const listener = facts.deviceAuthUrl.replace('https:', 'wss:');
@@ -180,8 +180,8 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
       registerUrl: `${listener}/cloud-connector/v1/device-listener`,
     });
     t.after(() => terminal.stop());
-    const asked: string[] = [];
-    terminal.on('message', ({ data }) => asked.push(data.toString('utf8')));
+    const requests: string[] = [];
+    terminal.on('message', ({ data }) => requests.push(data.toString('utf8')));
     terminal.start();
     await eventually('connected', () => terminal.state === 'Connected');
     const { clientId, clientSecret } = facts.applications['cloud'] as DemoFacts['applications'][''];
@@ -192,15 +192,15 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
       t.after(() => made.close());
       return made;
     };
-    const heard: (string | Buffer)[] = [];
+    const receivedMessages: (string | Buffer)[] = [];
     const breaks: PosError[] = [];
     const events = {
-      message: (data: string | Buffer) => heard.push(data),
+      message: (data: string | Buffer) => receivedMessages.push(data),
       broken: (error: PosError) => breaks.push(error),
     };
     const session = await tillOf('till-1').claim(tsn, { waitSeconds: 10 }, events);
     await session.send('before');
-    await eventually('it is heard', () => asked.length === 1);
+    await eventually('it is heard', () => requests.length === 1);
     const former = session.sessionId();
 
     wire.cut();
@@ -219,17 +219,17 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     assert.equal(await session.resume(), true);
     assert.notEqual(session.sessionId(), former);
     await terminal.send('four');
-    await eventually('all of it', () => heard.length === 4);
-    assert.deepEqual(heard, ['one', 'two', Buffer.from([3]), 'four']);
+    await eventually('all of it', () => receivedMessages.length === 4);
+    assert.deepEqual(receivedMessages, ['one', 'two', Buffer.from([3]), 'four']);
     await session.send('after');
-    await eventually('the answer', () => asked.at(-1) === 'after');
+    await eventually('the answer', () => requests.at(-1) === 'after');
     await session.release();
     const next = await other.claim(tsn, { waitSeconds: 5 }, ignore);
     await next.release();
     assert.equal(breaks.length, 1);
   });
 
-  test('pays with the token of its certificate, and uploads what it sold alone', async (t) => {
+  test('the terminal pays with the token of its certificate, and uploads offline sales', async (t) => {
     const source = tokens();
     const payments = createPaymentClient({ baseUrl: facts.baseUrl, tokens: source, tls });
     const key = Buffer.alloc(32, 3);
@@ -244,8 +244,8 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     assert.equal((await payments.sell(request)).transactionId, made.transaction.transactionId);
     const status = await payments.find(request.clientTransactionId);
     assert.equal(status.state, 'Captured');
-    const left = await payments.allowedOperations(request.clientTransactionId);
-    assert.equal(left.operation, 'Refund');
+    const allowedOperations = await payments.allowedOperations(request.clientTransactionId);
+    assert.equal(allowedOperations.operation, 'Refund');
     await assert.rejects(payments.find('nobody'), {
       kind: 'Refused',
       code: 'transaction_not_found',
@@ -261,7 +261,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     assert.deepEqual(queue.sales, []);
   });
 
-  test('shows a code, and hears that it is paid', async (t) => {
+  test('the terminal shows a QR code, and gets the event of its payment', async (t) => {
     const source = tokens();
     const qr = createQrClient({ baseUrl: facts.baseUrl, tokens: source, tls });
     t.after(() => {
@@ -275,8 +275,11 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
       paymentAmount: { amount: 1050, currency: 'EUR' },
     });
     assert.equal(payment.display?.type, 'image/png');
-    const heard: string[] = [];
-    for await (const { type } of qr.follow(payment.transactionId)) heard.push(type);
-    assert.ok(heard.includes('qr.created') && heard.at(-1) === 'qr.completed', heard.join(' '));
+    const receivedMessages: string[] = [];
+    for await (const { type } of qr.follow(payment.transactionId)) receivedMessages.push(type);
+    assert.ok(
+      receivedMessages.includes('qr.created') && receivedMessages.at(-1) === 'qr.completed',
+      receivedMessages.join(' '),
+    );
   });
 });

@@ -61,7 +61,7 @@ function approving() {
   return { platform, refunds };
 }
 
-test('a refund that names its original is made, in part', async () => {
+test('a partial refund that names its original is made', async () => {
   const { platform, refunds } = approving();
   const directory = mkdtempSync(join(folder, 'terminal-'));
   const simulated = simulateTerminal({
@@ -90,8 +90,8 @@ test('a refund that names its original is made, in part', async () => {
     assert.ok(made);
     const original = { poiTransactionId: made.TransactionID, poiTimeStamp: made.TimeStamp };
     const order = { amount: 450, currency: 'EUR', transactionId: '4712', original };
-    const given = await terminal.refund(order);
-    assert.equal(given.result, 'Success', given.condition);
+    const refund = await terminal.refund(order);
+    assert.equal(refund.result, 'Success', refund.condition);
     assert.deepEqual(refunds, [{ id: 'a-1', verb: 'refund', amount: 450 }]);
   } finally {
     await terminal.close();
@@ -100,8 +100,8 @@ test('a refund that names its original is made, in part', async () => {
   }
 });
 
-test('a terminal that lets in nobody without a certificate is shown that of the till', async (t) => {
-  const { ca, server, device: own } = await testCertificates();
+test('a terminal that requires client certificates accepts that of the point of sale', async (t) => {
+  const { ca, server, device: deviceCertificate } = await testCertificates();
   const poi = testPoi(tsn);
   const listener = await openLocalListener({
     host: '127.0.0.1',
@@ -124,21 +124,24 @@ test('a terminal that lets in nobody without a certificate is shown that of the 
     return terminal;
   };
   const { url, socketUrl } = listener;
-  const stranger = await till(socketUrl, { ca });
-  await assert.rejects(stranger.sale(order), { code: 'unreachable', outcome: 'NotProcessed' });
+  const withoutCertificate = await till(socketUrl, { ca });
+  await assert.rejects(withoutCertificate.sale(order), {
+    code: 'unreachable',
+    outcome: 'NotProcessed',
+  });
   for (const each of [url, socketUrl]) {
-    const terminal = await till(each, { ca, ...own });
+    const terminal = await till(each, { ca, ...deviceCertificate });
     assert.equal((await terminal.sale(order)).result, 'Success', each);
   }
   assert.equal(poi.ran.length, 2);
 });
 
-test('what was paid is told as paid though the connector goes away before the end', async () => {
+test('a paid sale is reported as paid although the connector ends before the response', async () => {
   const connector = await testConnector();
   const poi = testPoi(tsn);
-  connector.terminal = (text, say) =>
+  connector.terminal = (text, respond) =>
     poi.hear(text, (answer) => {
-      say(answer);
+      respond(answer);
       if (poi.heard.at(-1) !== 'Payment') return;
       connector.refuse = () => ({ status: 503 });
       for (const control of connector.controls) control.close(closeCodes.restarting, 'restarting');
@@ -158,18 +161,18 @@ test('what was paid is told as paid though the connector goes away before the en
   const command = join(root, 'packages/cli/bin/switchyard.cjs');
   const sale = ['pos', 'sale', '12.50', '--demo', demo, '--json'];
   const child = spawn(process.execPath, [command, ...sale], { cwd: demo });
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   child.stdout.on('data', (part) => {
-    said.stdout += String(part);
+    output.stdout += String(part);
   });
   child.stderr.on('data', (part) => {
-    said.stderr += String(part);
+    output.stderr += String(part);
   });
   try {
     const [code] = await once(child, 'close', { signal: AbortSignal.timeout(100_000) });
-    assert.equal(code, 0, said.stderr);
-    assert.equal(JSON.parse(said.stdout).result, 'Success');
-    assert.match(said.stderr, /The session with the terminal was not closed/);
+    assert.equal(code, 0, output.stderr);
+    assert.equal(JSON.parse(output.stdout).result, 'Success');
+    assert.match(output.stderr, /The session with the terminal was not closed/);
   } finally {
     child.kill('SIGKILL');
     await connector.stop();

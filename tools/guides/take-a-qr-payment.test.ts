@@ -16,7 +16,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const limitMs = 150_000;
 const absent = ['curl', 'bash'].filter((tool) => spawnSync(tool, ['--version']).status !== 0);
 
-test('every command of “Take a QR payment” does what the page shows', {
+test('every command of “Take a QR payment” has the output that the page shows', {
   timeout: 300_000,
   skip: absent.length > 0 && `there is no ${absent.join(', no ')}`,
 }, async () => {

@@ -13,7 +13,7 @@ export type RunningProcess = {
   stdout(): string;
   stderr(): string;
   /** Lines of JSON that it has written. */
-  told(): Json[];
+  jsonOutput(): Json[];
   /** Waits for its end; the exit code, null where a signal ended it. */
   ended(): Promise<number | null>;
   /** As Ctrl+C does: to the process and all that it has started. */
@@ -50,10 +50,10 @@ export function startProcess(
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
-      said[name] += text;
+      output[name] += text;
     });
   }
   const closed = once(child, 'close');
@@ -62,9 +62,9 @@ export function startProcess(
   };
   return {
     child,
-    stdout: () => said.stdout,
-    stderr: () => said.stderr,
-    told: () => said.stdout.split('\n').flatMap(jsonIn),
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    jsonOutput: () => output.stdout.split('\n').flatMap(jsonIn),
     async ended() {
       await closed;
       return child.exitCode;
@@ -81,9 +81,11 @@ export function startProcess(
 export const runSwitchyard = (args: readonly string[], env: Readonly<Record<string, string>>) =>
   startProcess(process.execPath, [command, ...args], env);
 
-/** Until a terminal that tells in JSON has found the connector. */
+/** Waits until a terminal with JSON output is connected. */
 export const waitUntilOnline = (terminal: RunningProcess): Promise<void> =>
   eventually('the terminal is online', () => {
     if (terminal.child.exitCode !== null) throw new Error(terminal.stderr());
-    return terminal.told().some(({ type, state }) => type === 'Cloud' && state === 'Connected');
+    return terminal
+      .jsonOutput()
+      .some(({ type, state }) => type === 'Cloud' && state === 'Connected');
   });

@@ -50,8 +50,8 @@ test('the provider of “Write a provider” passes every check, as the page say
       env,
       timeout: limitMs,
     });
-    const told = await readFile(join(directory, 'checks.json'), 'utf8');
-    const { passed, failed, checks } = JSON.parse(told);
+    const report = await readFile(join(directory, 'checks.json'), 'utf8');
+    const { passed, failed, checks } = JSON.parse(report);
     const wrong = checks.filter(({ ok }: { ok: boolean }) => !ok);
     assert.deepEqual(wrong, []);
     assert.equal(failed, 0);

@@ -19,7 +19,7 @@ type Fetch = (address: string, options: object) => Promise<Response>;
 const redirectUri = 'https://shop.example/callback';
 const isShop = ({ hostname }: URL) => hostname === 'shop.example';
 
-describe('client libraries in production', { timeout: 300_000 }, () => {
+describe('OAuth client libraries in production', { timeout: 300_000 }, () => {
   const platforms = createPlatforms();
   let production: Production;
   let user: User;
@@ -43,12 +43,12 @@ describe('client libraries in production', { timeout: 300_000 }, () => {
   async function register(members: object) {
     const { realm, token } = production.victim;
     const path = `/application-management/v1/user-domains/${realm}/applications`;
-    const wanted = {
+    const application = {
       name: 'Shop',
       redirectUris: [redirectUri],
       webOrigins: ['https://shop.example'],
     };
-    return (await production.create(token, path, { ...wanted, ...members })) as {
+    return (await production.create(token, path, { ...application, ...members })) as {
       clientId: string;
       clientSecret: string;
     };
@@ -59,9 +59,9 @@ describe('client libraries in production', { timeout: 300_000 }, () => {
     const visitor = openVisitor(production);
     try {
       const page = await follow(visitor.browser, await visitor.browser.visit(address), isShop);
-      const back = await follow(visitor.browser, await visitor.enter(page, user), isShop);
-      assert.ok(back.location !== undefined, back.text);
-      return back.location;
+      const callback = await follow(visitor.browser, await visitor.enter(page, user), isShop);
+      assert.ok(callback.location !== undefined, callback.text);
+      return callback.location;
     } finally {
       visitor.close();
     }

@@ -1,4 +1,4 @@
-// Makes the seat of the platform: the operator's organisation, its user domain and its application, each once.
+// Creates the operator of the platform: the operator's organisation, its user domain and its application, each once.
 import { randomUUID } from 'node:crypto';
 import {
   type Application,
@@ -26,13 +26,13 @@ export type OperatorAccount = {
   readonly userDomainId: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Who gets a link by mail, as soon as a platform runs. */
+  /** The mail address that gets an invitation as soon as a platform runs. */
   readonly invited?: string;
 };
 
 type ExistingOperator = { readonly organizationId: string; readonly clientId: string };
 
-/** A sentence for whoever gave the command, and no fault of ours. */
+/** An error of the caller of the command, not of the platform. */
 export class OperatorCommandError extends Error {}
 
 const role = 'PlatformOperator';
@@ -48,7 +48,7 @@ export async function withOpenPlatform<T>(
   const settings = readSettings(omitCardSettings(process.env));
   return withDatabase(settings, { name: 'operator', connections: 2 }, async ({ database, log }) => {
     await prepareDatabase({ settings, database, log });
-    // Never started: what is ordered here, such as a mail, a running platform does.
+    // This instance is never started; a running platform does the queued jobs, such as mails.
     const platform = await createApplication({ settings, database, log });
     try {
       return await action({ platform, database });

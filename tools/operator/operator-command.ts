@@ -1,4 +1,4 @@
-// `npm run operator`: makes the operator of an empty platform, who approves sign-ups; once, and anywhere.
+// `npm run operator`: creates the operator of an empty platform, once; the operator approves sign-ups.
 import { parseArgs } from 'node:util';
 import { ProblemError } from '../../packages/contract/src/index.ts';
 import type { OperatorAccount, OperatorOptions } from './create-operator.ts';
@@ -70,7 +70,7 @@ function print(account: OperatorAccount, json: boolean): void {
   process.stderr.write('Keep the secret now: it is shown this once.\n');
 }
 
-/** Loaded only then: who mistyped a word need not wait for the platform's code. */
+/** Loads the code of the platform only for a valid command, because loading is slow. */
 async function runCommand(options: OperatorOptions): Promise<OperatorAccount> {
   const {
     createOperator: createSeat,

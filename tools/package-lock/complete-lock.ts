@@ -26,7 +26,7 @@ export function missingPlatforms(lock: LockFile): { name: string; entry: LockedP
   );
 }
 
-/** The entry that npm writes for a build of another platform, as far as its name tells. */
+/** The entry that npm writes for a build of another platform, derived from its name. */
 function platformEntry(name: string, version: string, dev: boolean | undefined): LockedPackage {
   const os = systems.find((system) => name.includes(system));
   const cpu = processors.find((processor) => name.includes(`-${processor}`));

@@ -1,4 +1,4 @@
-// Tells a wrong directory as such, before a command makes it into an empty platform.
+// Refuses a wrong data directory before a command creates an empty platform in it.
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 

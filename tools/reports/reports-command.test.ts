@@ -32,7 +32,7 @@ function run(args: readonly string[], variables: Record<string, string>): Promis
   return new Promise((resolve) => child.on('close', (status) => resolve({ status, ...out })));
 }
 
-describe('the command on the reports', { concurrency: 2 }, () => {
+describe('npm run reports', { concurrency: 2 }, () => {
   let dataDir = '';
   let variables: Record<string, string> = {};
 
@@ -46,7 +46,7 @@ describe('the command on the reports', { concurrency: 2 }, () => {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
-  test('tells that nothing differs, and what differs where a sum has no payment', async () => {
+  test('the comparison finds no difference, or the sum without a payment', async () => {
     const organizationId = systemIds.uuid();
     const right = await run(['check', organizationId], variables);
     assert.equal(right.status, 0, right.stderr);
@@ -62,11 +62,11 @@ describe('the command on the reports', { concurrency: 2 }, () => {
     const { differences } = JSON.parse(wrong.stdout);
     assert.equal(differences.length, 1);
     assert.equal(differences[0].counted, 'nothing');
-    const told = await run(['check', organizationId], variables);
-    assert.match(told.stdout, /0 payments, 1 sums: these differ:\n0\|2020-03-01/);
+    const comparison = await run(['check', organizationId], variables);
+    assert.match(comparison.stdout, /0 payments, 1 sums: these differ:\n0\|2020-03-01/);
   });
 
-  test('marks the reports of an organisation, and whoever follows makes them anew', async () => {
+  test('the reports of an organisation are marked and built again', async () => {
     const organizationId = systemIds.uuid();
     const marked = await run(['rebuild', organizationId], variables);
     assert.equal(marked.status, 0, marked.stderr);
@@ -79,7 +79,7 @@ describe('the command on the reports', { concurrency: 2 }, () => {
   });
 
   for (const args of [[], ['check'], ['check', '1'], ['mend', systemIds.uuid()]]) {
-    test(`asks for what it needs where it is told ‘${args.join(' ')}’`, async () => {
+    test(`a missing argument is named for ‘${args.join(' ')}’`, async () => {
       const { status, stderr } = await run(args, {});
       assert.equal(status, 2);
       assert.match(stderr, /npm run reports -- check ORGANIZATION/);

@@ -21,11 +21,11 @@ export async function createCallRecorder(folder: string): Promise<CallRecorder> 
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
   const base = pathToFileURL(folder).href;
   // Taking the coverage sets all counters to zero.
-  const take = async () => (await session.post('Profiler.takePreciseCoverage')).result;
+  const readCoverage = async () => (await session.post('Profiler.takePreciseCoverage')).result;
 
   async function start() {
-    await take();
-    return async () => calledBelow(base, await take());
+    await readCoverage();
+    return async () => calledBelow(base, await readCoverage());
   }
 
   return {

@@ -82,7 +82,7 @@ export const requestPaths: Readonly<Record<string, MeasureRequest>> = {
   },
   async reversal(client, recorder) {
     const sale = client.process({ amount: amountWithoutResponse });
-    // The sale waits for the acquirer: what follows belongs to its reversal.
+    // The sale waits for the acquirer; later calls belong to its reversal.
     await pause(acquirerTimeoutMs / 2);
     const called = await recorder.start();
     const { transactionId } = await sale;

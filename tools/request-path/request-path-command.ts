@@ -102,11 +102,11 @@ function calledInEvery(runs: CalledFunctions[], idle: CalledFunctions): CalledFu
   const [first = new Map<string, Set<string>>(), ...others] = runs;
   const called: CalledFunctions = new Map();
   for (const [file, functions] of first) {
-    const kept = [...functions].filter(
+    const calledInAll = [...functions].filter(
       (each) =>
         others.every((run) => run.get(file)?.has(each)) && idle.get(file)?.has(each) !== true,
     );
-    if (kept.length > 0) called.set(file, new Set(kept));
+    if (calledInAll.length > 0) called.set(file, new Set(calledInAll));
   }
   return called;
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { findCardDataInFiles } from './card-data-in-temporary-files.ts';
 
-test('a card number in a file of this run is found, in no older one and in nobody else’s', (t) => {
+test('a card number is found in a file of this run, not in older files or files of other users', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'left-behind-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const but = join(folder, 'switchyard-secrets-1');
@@ -22,9 +22,9 @@ test('a card number in a file of this run is found, in no older one and in nobod
   }
   const since = Date.now() - 60_000;
   utimesSync(join(folder, 'switchyard-old-1'), 1, 1);
-  const found = findCardDataInFiles({ secretsFile, since, folder, but });
+  const faults = findCardDataInFiles({ secretsFile, since, folder, but });
   assert.deepEqual(
-    found.map(({ where }) => where),
+    faults.map(({ where }) => where),
     [join(folder, 'switchyard-house-1/deep/note.bin')],
   );
   const nothing = { secretsFile: join(but, 'none.txt'), since, folder, but };

@@ -10,7 +10,7 @@ import {
 import type { TestRunFault } from './run-batches.ts';
 
 /** But for what runs of tests tell each other in: there the secrets are named. */
-const ours = /^switchyard-(?!secrets-|results-)/;
+const ownFolderPattern = /^switchyard-(?!secrets-|results-)/;
 
 type SearchedFolder = {
   /** What the test processes noted: name and value, a line each. */
@@ -39,18 +39,18 @@ export function findCardDataInFiles({
     neverStoredMembers,
   );
   return readdirSync(folder)
-    .filter((name) => ours.test(name) && join(folder, name) !== exceptFolder)
+    .filter((name) => ownFolderPattern.test(name) && join(folder, name) !== exceptFolder)
     .flatMap((name) => filesSince(join(folder, name), since))
     .flatMap((path) => {
-      const found = findInFile(search, path);
-      if (found === undefined) return [];
-      return [{ where: path, text: `card data was left behind: ${found}` }];
+      const match = findInFile(search, path);
+      if (match === undefined) return [];
+      return [{ where: path, text: `card data was left behind: ${match}` }];
     });
 }
 
 /** Other runs work in the same folder, and remove what is theirs while we look. */
 function filesSince(path: string, since: number): string[] {
-  const place = statSync(path, { throwIfNoEntry: false });
-  if (place === undefined || place.mtimeMs < since) return [];
-  return place.isDirectory() ? filesBelow(path) : [path];
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (stats === undefined || stats.mtimeMs < since) return [];
+  return stats.isDirectory() ? filesBelow(path) : [path];
 }

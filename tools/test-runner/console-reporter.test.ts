@@ -44,7 +44,7 @@ function ranWith(first: string) {
   }
 }
 
-test('a test that puts timers of its own in place does not keep the watch from being set back', () => {
+test('a test with mocked timers does not stop the watchdog', () => {
   const { status, stderr } = ranWith(
     `t.mock.timers.enable({ apis: ['setTimeout'] });
      await t.test('within', async () => { for (let n = 0; n < 50; n += 1) await new Promise(setImmediate); });`,
@@ -52,7 +52,7 @@ test('a test that puts timers of its own in place does not keep the watch from b
   assert.equal(status, 0, stderr);
 });
 
-test('a process in which nothing moves is ended, and what it stood in is told', () => {
+test('a process without progress is ended, and its current test is named', () => {
   const { status, stderr } = ranWith('await nap(60_000);');
   assert.equal(status, exitCodes.nothingHappens, stderr);
   assert.match(stderr, /nothing has happened for 6 s in\n.*:first/);

@@ -53,14 +53,14 @@ function count(tally: Tally, { type, data }: Ended): void {
 }
 
 function fileLine(file: string, { passed, failed, skipped, durationMs }: Tally): string {
-  const mark = failed > 0 ? styleText('red', '✗') : styleText('green', '✓');
+  const symbol = failed > 0 ? styleText('red', '✗') : styleText('green', '✓');
   const parts = [
     `${passed} passed`,
     failed > 0 ? `${failed} failed` : '',
     skipped > 0 ? `${skipped} skipped` : '',
   ].filter((part) => part !== '');
   const time = styleText('dim', `${Math.round(durationMs)} ms`);
-  return `${mark} ${relative(process.cwd(), file)}  ${parts.join(', ')}  ${time}\n`;
+  return `${symbol} ${relative(process.cwd(), file)}  ${parts.join(', ')}  ${time}\n`;
 }
 
 type Failure = Extract<TestEvent, { type: 'test:fail' }>['data'];

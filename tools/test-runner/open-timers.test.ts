@@ -3,16 +3,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openTimers } from './open-timers.ts';
 
-test('names what keeps a process alive, and nothing else', () => {
-  const kept = setInterval(function ofThisTest() {}, 61_234);
+test('only handles that keep a process alive are listed', () => {
+  const timer = setInterval(function ofThisTest() {}, 61_234);
   const free = setTimeout(() => {}, 61_235).unref();
   const over = setTimeout(() => {}, 61_236);
   clearTimeout(over);
   try {
-    const ours = openTimers().filter((text) => / 6123[456] ms/.test(text));
-    assert.deepEqual(ours, ['every 61234 ms: function ofThisTest() {}']);
+    const ownTimers = openTimers().filter((text) => / 6123[456] ms/.test(text));
+    assert.deepEqual(ownTimers, ['every 61234 ms: function ofThisTest() {}']);
   } finally {
-    clearInterval(kept);
+    clearInterval(timer);
     clearTimeout(free);
   }
 });

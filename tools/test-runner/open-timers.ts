@@ -1,10 +1,10 @@
-// Which timers keep a process alive: Node tells how many there are, and not whose.
+// Lists the timers that keep a process alive; Node itself reports only their number.
 import { Session } from 'node:inspector';
 
 const textMax = 160;
 
-/** What is asked of all timers of the heap at once, inside the engine. */
-const tell = `function () {
+/** A function that the engine runs over all timers of the heap. */
+const describeTimers = `function () {
   return this
     .filter((timer) => timer.hasRef() && !timer._destroyed)
     .map(({ _idleTimeout, _repeat, _onTimeout }) => {
@@ -14,7 +14,7 @@ const tell = `function () {
 }`;
 
 type Answer = { objects: { objectId?: string } };
-type Told = { result: { value?: unknown } };
+type EvaluationResult = { result: { value?: unknown } };
 
 /**
  * Each with its time and the beginning of its function. It walks through the whole heap: for a process that hangs.
@@ -24,28 +24,32 @@ type Told = { result: { value?: unknown } };
 export function openTimers(): string[] {
   const session = new Session();
   session.connect();
-  let told: unknown;
+  let descriptions: unknown;
   const sample = setTimeout(() => {}, 0);
   clearTimeout(sample);
-  const place = globalThis as { timerPrototype?: unknown };
-  place.timerPrototype = Object.getPrototypeOf(sample);
+  const globals = globalThis as { timerPrototype?: unknown };
+  globals.timerPrototype = Object.getPrototypeOf(sample);
   try {
     // Of one thread all answers come before `post` returns.
     session.post('Runtime.evaluate', { expression: 'timerPrototype' }, (_fault, prototype) => {
       const { objectId: prototypeObjectId } = prototype.result;
       if (prototypeObjectId === undefined) return;
-      session.post('Runtime.queryObjects', { prototypeObjectId }, (_missing, found) => {
-        const { objectId } = (found as Answer).objects;
+      session.post('Runtime.queryObjects', { prototypeObjectId }, (_missing, response) => {
+        const { objectId } = (response as Answer).objects;
         if (objectId === undefined) return;
-        const asked = { objectId, functionDeclaration: tell, returnByValue: true };
-        session.post('Runtime.callFunctionOn', asked, (_refused, answer) => {
-          told = (answer as Told).result.value;
+        const callParameters = {
+          objectId,
+          functionDeclaration: describeTimers,
+          returnByValue: true,
+        };
+        session.post('Runtime.callFunctionOn', callParameters, (_refused, answer) => {
+          descriptions = (answer as EvaluationResult).result.value;
         });
       });
     });
   } finally {
-    delete place.timerPrototype;
+    delete globals.timerPrototype;
     session.disconnect();
   }
-  return Array.isArray(told) ? told.map(String) : [];
+  return Array.isArray(descriptions) ? descriptions.map(String) : [];
 }

@@ -14,24 +14,24 @@ function written(results: Partial<Results>): string {
   return JSON.stringify({ files: ran, tests: 3, totals: { pass: 3 }, failures: [], ...results });
 }
 
-describe('what a process of tests is judged by', () => {
-  test('its results, where every file ran and it ended well', () => {
+describe('faults of a test process', () => {
+  test('a process whose files all ran and that ended well has its results', () => {
     const run = faultsOfProcess(written({}), [one, other], { code: 0 });
     assert.deepEqual(run, { tests: 3, totals: { pass: 3 }, faults: [] });
   });
 
-  test('a file of which nothing ran is a fault, though the process ended well', () => {
+  test('a file without a test is a fault, although the process ended well', () => {
     const { faults } = faultsOfProcess(written({}), [one, other, 'tools/c.test.ts'], { code: 0 });
     assert.deepEqual(faults, [{ where: 'tools/c.test.ts', text: 'not one test of this file ran' }]);
   });
 
-  test('each failure is told with its place', () => {
+  test('each failure is reported with its location', () => {
     const failures = [{ file: join(root, one), line: 7, name: 'adds up', message: '3 is not 4' }];
     const { faults } = faultsOfProcess(written({ failures }), [one, other], { code: 1 });
     assert.deepEqual(faults, [{ where: `${one}:7`, text: 'adds up\n    3 is not 4' }]);
   });
 
-  test('an exit code that nothing explains is a fault', () => {
+  test('an unexplained exit code is a fault', () => {
     const { faults } = faultsOfProcess(written({}), [one, other], { code: 3 });
     assert.match(String(faults[0]?.text), /ended with 3/);
   });
@@ -48,7 +48,7 @@ describe('what a process of tests is judged by', () => {
     });
   }
 
-  test('what failed before it hung is told beside the hang', () => {
+  test('failures before a hang are reported with the hang', () => {
     const failures = [{ file: join(root, one), line: 7, name: 'adds up', message: '3 is not 4' }];
     for (const code of [exitCodes.handlesLeftOpen, exitCodes.nothingHappens]) {
       const { faults } = faultsOfProcess(written({ failures, totals: {} }), [one, other], { code });
@@ -60,7 +60,7 @@ describe('what a process of tests is judged by', () => {
     }
   });
 
-  test('where we ended it ourselves, why', () => {
+  test('a process that the runner ended reports the reason', () => {
     const { faults } = faultsOfProcess('', [one], { code: 1, stopped: 'stopped: too long' });
     assert.equal(faults[0]?.text, 'stopped: too long');
   });

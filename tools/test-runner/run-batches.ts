@@ -11,8 +11,8 @@ import { type Results, resultsVariable } from './results-file-reporter.ts';
 import { root } from './static-checks.ts';
 
 /** More than this gain little: the tests compute for three quarters of their time. */
-const lanesMost = 4;
-const lanesLeast = 3;
+const workersMax = 4;
+const workersMin = 3;
 /** What a process wrote before its end is read after it. */
 const lastWordsMs = 1000;
 
@@ -57,7 +57,7 @@ export async function runBatches(
     () => stopAll('SIGKILL', `stopped: the run took more than ${limitMs / 1000} s`),
     limitMs,
   );
-  async function lane(takesFirst: boolean): Promise<void> {
+  async function runWorker(takesFirst: boolean): Promise<void> {
     while (waiting.length > 0 && stopped === undefined) {
       const batch = (takesFirst ? waiting.shift() : waiting.pop()) ?? [];
       add(all, await runBatch(batch, options, env));
@@ -65,16 +65,16 @@ export async function runBatches(
       if (batches.length > 1) printProgress(files, batches.flat().length, began);
     }
   }
-  const lanes = Math.min(lanesMost, Math.max(lanesLeast, availableParallelism()));
-  await Promise.all(Array.from({ length: lanes }, (_, at) => lane(at % 2 === 0)));
+  const workers = Math.min(workersMax, Math.max(workersMin, availableParallelism()));
+  await Promise.all(Array.from({ length: workers }, (_, at) => runWorker(at % 2 === 0)));
   clearTimeout(limit);
   for (const batch of waiting) all.faults.push({ where: nameOf(batch), text: 'was never begun' });
   return all;
 }
 
-function printProgress(done: number, of: number, began: number): void {
+function printProgress(done: number, total: number, began: number): void {
   const seconds = Math.round((performance.now() - began) / 1000);
-  console.log(styleText('dim', `${done} of ${of} test files after ${seconds} s`));
+  console.log(styleText('dim', `${done} of ${total} test files after ${seconds} s`));
 }
 
 function add(all: TestRun, run: TestRun): void {

@@ -33,7 +33,7 @@ const planted = [
   { gate: 'knip', says: /Unused files/, text: `console.log('double.ts has no reader');\n` },
 ];
 
-function house(): { folder: string; write(text: string): void; remove(): void } {
+function createRepository(): { folder: string; write(text: string): void; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-gates-'));
   const put = (path: string, text: string): void => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -43,7 +43,7 @@ function house(): { folder: string; write(text: string): void; remove(): void } 
     cpSync(join(root, config), join(folder, config));
   }
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
-  put('package.json', `${JSON.stringify(houseManifest, null, 2)}\n`);
+  put('package.json', `${JSON.stringify(repositoryManifest, null, 2)}\n`);
   put('packages/one/package.json', '{\n  "name": "one",\n  "type": "module"\n}\n');
   put('packages/one/src/double.ts', double);
   put('tools/empty.ts', 'export {};\n');
@@ -54,7 +54,7 @@ function house(): { folder: string; write(text: string): void; remove(): void } 
   };
 }
 
-const houseManifest = {
+const repositoryManifest = {
   name: 'house',
   type: 'module',
   workspaces: ['packages/*'],
@@ -66,9 +66,9 @@ const houseManifest = {
   },
 };
 
-let built: ReturnType<typeof house>;
+let built: ReturnType<typeof createRepository>;
 before(() => {
-  built = house();
+  built = createRepository();
 });
 after(() => built.remove());
 
@@ -78,7 +78,7 @@ function gateNamed(name: string): (typeof staticChecks)[number] {
   return gate;
 }
 
-test('the gates pass a house without faults', async () => {
+test('the static checks pass a repository without faults', async () => {
   built.write(clean);
   for (const name of ['biome', 'types', 'promises', 'knip']) {
     const result = await runStaticCheck(gateNamed(name), built.folder, 2);
@@ -87,7 +87,7 @@ test('the gates pass a house without faults', async () => {
 });
 
 for (const { gate, says, text } of planted) {
-  test(`${gate} catches a planted fault: ${says.source}`, async () => {
+  test(`${gate} finds a planted fault: ${says.source}`, async () => {
     built.write(text);
     const result = await runStaticCheck(gateNamed(gate), built.folder, 2);
     assert.equal(result.ok, false);
@@ -95,7 +95,7 @@ for (const { gate, says, text } of planted) {
   });
 }
 
-test('a gate that saw too few files fails, whatever its exit code', async () => {
+test('a check that read too few files fails, whatever its exit code', async () => {
   built.write(clean);
   for (const name of ['biome', 'types', 'promises']) {
     const result = await runStaticCheck(gateNamed(name), built.folder, 1000);

@@ -18,7 +18,7 @@ type StaticCheck = {
 export type CheckResult = { name: string; ok: boolean; output: string; durationMs: number };
 
 const filesLeast = 20;
-const linesShown = 200;
+const outputLinesMax = 200;
 const gateLimitMs = 120_000;
 
 function countFrom(pattern: RegExp): (output: string) => number {
@@ -75,18 +75,19 @@ export async function runStaticCheck(
   const began = performance.now();
   const [script, ...args] = check.command;
   const { code, output } = await capture([join(folder, script), ...args], folder, check.env);
-  const seen = check.filesSeen?.(output) ?? least;
-  const blind = code === 0 && seen < least;
-  const shown = output.split('\n').filter((line) => !isListing(line));
-  if (blind) shown.push(`${check.name} saw ${seen} files, at least ${least} were expected`);
+  const filesRead = check.filesSeen?.(output) ?? least;
+  const blind = code === 0 && filesRead < least;
+  const outputLines = output.split('\n').filter((line) => !isListing(line));
+  if (blind)
+    outputLines.push(`${check.name} saw ${filesRead} files, at least ${least} were expected`);
   const durationMs = performance.now() - began;
-  return { name: check.name, ok: code === 0 && !blind, output: shorten(shown), durationMs };
+  return { name: check.name, ok: code === 0 && !blind, output: shorten(outputLines), durationMs };
 }
 
 function shorten(lines: string[]): string {
-  const more = lines.length - linesShown;
-  const shown = lines.slice(0, linesShown).join('\n').trim();
-  return more > 0 ? `${shown}\n… and ${more} more lines` : shown;
+  const more = lines.length - outputLinesMax;
+  const outputLines = lines.slice(0, outputLinesMax).join('\n').trim();
+  return more > 0 ? `${outputLines}\n… and ${more} more lines` : outputLines;
 }
 
 /** What tsc adds to its faults under --listFiles: one absolute path a line. */

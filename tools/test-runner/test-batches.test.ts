@@ -8,18 +8,18 @@ import { longFiles, planBatches, splitByRun } from './test-batches.ts';
 const small = (path: string) => ({ path, text: "import { test } from 'node:test';\n" });
 const large = (path: string) => ({ path, text: ' '.repeat(100_000) });
 const starter = (path: string) => ({ path, text: "import { spawn } from 'node:child_process';\n" });
-const named = (head: string, count: number) =>
+const filesNamed = (head: string, count: number) =>
   Array.from({ length: count }, (_, at) => `${head}-${at}.test.ts`);
 
-test('a few files are run by one process', () => {
-  const files = named('a', 5);
+test('a few files run in one process', () => {
+  const files = filesNamed('a', 5);
   assert.deepEqual(planBatches(files.map(starter)), [files]);
   assert.deepEqual(planBatches([]), [[]]);
 });
 
-test('what starts processes comes first, a few files at a time; every file is there once', () => {
-  const starters = named('starter', 7);
-  const others = named('other', 30);
+test('files that start processes come first, in small batches; every file is in one batch', () => {
+  const starters = filesNamed('starter', 7);
+  const others = filesNamed('other', 30);
   const files = [...others.map(small), ...starters.map(starter)];
   const batches = planBatches(files);
   assert.deepEqual(
@@ -29,22 +29,22 @@ test('what starts processes comes first, a few files at a time; every file is th
   assert.deepEqual(batches.flat(), [...starters, ...others]);
 });
 
-test('what takes minutes is begun at once, each alone, the longest first', () => {
+test('long files start first, each in its own batch, the longest first', () => {
   const long = ['a/qr/killed-during-qr-payments.test.ts', 'b/faults/fault-server-killed.test.ts'];
-  const others = named('other', 30);
+  const others = filesNamed('other', 30);
   const batches = planBatches([...long.map(starter), ...others.map(small)]);
   assert.deepEqual(batches, [[long[1]], [long[0]], others]);
 });
 
-test('the long files are there', () => {
+test('the listed long files exist', () => {
   const all = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root }).sort();
   const batches = planBatches(all.map(small));
   const alone = batches.filter((batch) => batch.length === 1);
   assert.equal(alone.length, longFiles.length);
 });
 
-test('large files make more batches, and small neighbours stay together', () => {
-  const files = named('a', 20);
+test('large files need more batches, and small neighbours share one', () => {
+  const files = filesNamed('a', 20);
   const batches = planBatches(files.map(large));
   assert.deepEqual(batches.flat(), files);
   assert.deepEqual(
@@ -53,7 +53,7 @@ test('large files make more batches, and small neighbours stay together', () => 
   );
 });
 
-test('a file says in its first line, and why, that it is left to a whole run', () => {
+test('the first line of a file says why it runs only in whole runs', () => {
   const files = [
     { path: 'a', text: '// Whole run: pages in a browser.\nimport' },
     { path: 'b', text: '// Whole run:\nimport' },
@@ -64,14 +64,14 @@ test('a file says in its first line, and why, that it is left to a whole run', (
   assert.deepEqual(everyRun, files.slice(1));
 });
 
-test('what money stands on is tried in every run', () => {
+test('tests of ledgers run in every run', () => {
   const all = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root });
   const texts = all.map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
-  const left = splitByRun(texts).wholeRun.map(({ path }) => path);
-  const kept =
+  const wholeRunPaths = splitByRun(texts).wholeRun.map(({ path }) => path);
+  const expectedPaths =
     /(server-killed|database-lost|generated-input|bad-input|card-data|readme|acquirer-faults|concurrent-sale-requests|payment-model)\.test/;
   assert.deepEqual(
-    left.filter((path) => kept.test(path)),
+    wholeRunPaths.filter((path) => expectedPaths.test(path)),
     [],
   );
 });

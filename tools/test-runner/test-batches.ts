@@ -49,17 +49,17 @@ export function splitByRun(files: readonly TestFile[]): {
 }
 
 /**
- * Where two lanes take batches from the two ends, they meet in the middle and end together, whatever
- * each batch takes. First come the files that wait much, so that they run beside those that compute.
+ * Two workers take batches from both ends and meet in the middle, so they end together. Files that
+ * mostly wait come first, so they run at the same time as files that compute.
  *
  * @param files in the order in which they are to be reported
  */
 export function planBatches(files: readonly TestFile[]): string[][] {
   if (files.length <= filesInOneProcess) return [files.map(({ path }) => path)];
   const long = longFiles.flatMap((name) => files.filter(({ path }) => path.endsWith(name)));
-  const short = files.filter((file) => !long.includes(file));
-  const waiting = short.filter(({ text }) => startsProcesses.test(text));
-  const others = short.filter(({ text }) => !startsProcesses.test(text));
+  const shortFiles = files.filter((file) => !long.includes(file));
+  const waiting = shortFiles.filter(({ text }) => startsProcesses.test(text));
+  const others = shortFiles.filter(({ text }) => !startsProcesses.test(text));
   const batches = long.map(({ path }) => [path]);
   for (let from = 0; from < waiting.length; from += startersInBatch) {
     batches.push(waiting.slice(from, from + startersInBatch).map(({ path }) => path));

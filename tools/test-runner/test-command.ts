@@ -22,7 +22,7 @@ const ownOptions = ['--static', '--whole'];
 
 type TestSelection = { patterns: string[]; isWhole: boolean };
 
-/** Who names files gets all that match; `leftOut` tells how many a run of everything does not try. */
+/** Patterns select all files that match; `leftOut` counts the files that only a whole run includes. */
 function testFiles({ patterns, isWhole }: TestSelection): { files: TestFile[]; leftOut: number } {
   const paths = globSync('{packages/*/{src,test},tools}/**/*.test.ts', { cwd: root }).sort();
   const isSelected = (path: string) =>
@@ -58,10 +58,10 @@ function printCheck({ name, ok, output, durationMs }: CheckResult): void {
   console.log(`${symbol} ${name.padEnd(12)}${time}${ok ? '' : `\n${output}\n`}`);
 }
 
-/** A glob that matches nothing ends well, too. */
-function tooFewRan(what: string, found: number, minimum: number): TestRunFault[] {
-  if (found >= minimum) return [];
-  return [{ where: 'tests', text: `${found} ${what} ran, at least ${minimum} were expected` }];
+/** A glob that matches no file is no error, so the counts have a minimum. */
+function tooFewRan(kind: string, count: number, minimum: number): TestRunFault[] {
+  if (count >= minimum) return [];
+  return [{ where: 'tests', text: `${count} ${kind} ran, at least ${minimum} were expected` }];
 }
 
 async function runStaticPart(): Promise<TestRunFault[]> {
@@ -133,8 +133,8 @@ async function main(args: string[]): Promise<number> {
     : await runTestPart({ patterns, isWhole: args.includes('--whole') }, options);
   const faults = [...staticFaults, ...(run?.faults ?? [])];
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
-  const verdict = faults.length === 0 ? styleText('green', 'All well') : styleText('red', 'Failed');
-  console.log(`\n${verdict} after ${seconds} s`);
+  const outcome = faults.length === 0 ? styleText('green', 'All well') : styleText('red', 'Failed');
+  console.log(`\n${outcome} after ${seconds} s`);
   for (const { where, text } of faults) console.log(`${styleText('red', '✗')} ${where}  ${text}`);
   for (const [name, count] of Object.entries(run?.totals ?? {})) console.log(`# ${name} ${count}`);
   const leftOut = run?.leftOut ?? 0;

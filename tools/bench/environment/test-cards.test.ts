@@ -4,16 +4,16 @@ import { checkChipData, isValidPan, parseChipData } from '@switchyard/emv';
 import { createRandom } from '../sales/request-schedule.ts';
 import { chipData, makeCards } from './test-cards.ts';
 
-describe('the cards of the load', () => {
+describe('cards of the load generator', () => {
   const cards = makeCards(3000, createRandom(5));
 
-  test('are valid, different, and the same for the same seed', () => {
+  test('the cards are valid, different, and equal for the same seed', () => {
     assert.equal(new Set(cards.map(({ number }) => number)).size, 3000);
     for (const { number } of cards) assert.ok(isValidPan(number), number);
     assert.deepEqual(makeCards(3000, createRandom(5)), cards);
   });
 
-  test('have chip data that the platform can read and that agrees with the sale', () => {
+  test('the chip data can be parsed by the platform and matches the sale', () => {
     for (const card of cards.slice(0, 50)) {
       const hex = chipData(card, {
         amount: 1234,

@@ -15,7 +15,7 @@ function listOf(pages: readonly (readonly string[])[]) {
 
 const nothingAdded = () => new Promise((resolve) => setImmediate(resolve));
 
-test('a whole walk has seen everything once', async () => {
+test('a complete listing contains every device once', async () => {
   const walk = await walkListing(listOf([['a', 'b'], ['c']]), ['a', 'b', 'c'], nothingAdded);
   assert.deepEqual(
     [walk.pages, walk.seen, walk.before, walk.doubled, walk.missed],
@@ -24,7 +24,7 @@ test('a whole walk has seen everything once', async () => {
   assert.ok(walk.added > 0);
 });
 
-test('doubles and holes are counted', async () => {
+test('duplicate and missing devices are counted', async () => {
   const walk = await walkListing(listOf([['a', 'b'], ['b']]), ['a', 'b', 'c'], nothingAdded);
   assert.deepEqual([walk.doubled, walk.missed], [1, 1]);
 });

@@ -15,14 +15,14 @@ import {
   serialNumberSql,
 } from './estate-plan.ts';
 
-describe('the estate of the bench', () => {
+describe('the plan of the estate', () => {
   for (const [devices, organizations] of [
     [1_000_000, 2000],
     [1000, 40],
     [7, 3],
     [5, 1],
   ] as const) {
-    test(`divides ${devices} devices among ${organizations} organisations`, () => {
+    test(`${devices} devices are divided among ${organizations} organisations`, () => {
       const counts = divideDevices(devices, organizations);
       assert.equal(counts.length, organizations);
       assert.equal(
@@ -64,7 +64,7 @@ describe('the estate of the bench', () => {
     }
   });
 
-  test('a beginning of a name is shared by as many as it says', () => {
+  test('a name prefix is shared by the planned number of devices', () => {
     assert.equal(namePrefixOf(123_456, 10), 'Till 12345');
     assert.equal(namePrefixOf(123_456, 10_000), 'Till 12');
   });

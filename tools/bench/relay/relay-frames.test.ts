@@ -16,7 +16,7 @@ function sent(opcode: number, payload: Buffer): Buffer {
   return Buffer.concat([head, payload]);
 }
 
-test('frames are read whatever pieces they come in', () => {
+test('frames are parsed from chunks of any size', () => {
   const sizes = [0, 1, 125, 126, 512, 4096, 65_535, 65_536, 200_000];
   const all = Buffer.concat([
     ...sizes.map((size) => sent(opcodes.text, Buffer.alloc(size, 'a'))),
@@ -35,7 +35,7 @@ test('frames are read whatever pieces they come in', () => {
   }
 });
 
-test('a socket of the load speaks with a server of `ws`', async (t) => {
+test('a load socket communicates with a server of the package ws', async (t) => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1' });
   t.after(() => server.close());
   await once(server, 'listening');
@@ -59,7 +59,7 @@ test('a socket of the load speaks with a server of `ws`', async (t) => {
   assert.deepEqual(heard, ['a word — and another']);
 });
 
-test('a refused handshake tells its status', async (t) => {
+test('a refused handshake reports its status', async (t) => {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', verifyClient: () => false });
   t.after(() => server.close());
   await once(server, 'listening');

@@ -36,7 +36,7 @@ describe('the histogram of latencies', () => {
     assert.equal(histogram.percentile(100), 10_000);
   });
 
-  test('nothing counted is zero, and what is absurdly long still counts', () => {
+  test('an empty histogram is zero, and very long latencies are counted', () => {
     const histogram = createHistogram();
     assert.equal(histogram.percentile(99), 0);
     assert.equal(histogram.mean(), 0);

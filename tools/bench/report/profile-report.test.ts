@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sourceNameOf, summarizeProfile } from './profile-report.ts';
 
-test('self times are summed by function and by place, without idle time', () => {
+test('self times are summed by function and by source, without idle time', () => {
   const frame = (functionName: string, url: string) => ({ functionName, url, lineNumber: 9 });
   const report = summarizeProfile({
     nodes: [
@@ -28,7 +28,7 @@ test('self times are summed by function and by place, without idle time', () => 
   assert.equal(report.places[1]?.what, '(garbage collector)');
 });
 
-test('places are short names', () => {
+test('sources have short names', () => {
   assert.equal(sourceNameOf('file:///a/node_modules/fastify/lib/reply.js'), 'fastify');
   assert.equal(sourceNameOf('file:///a/node_modules/@x/y/z.js'), '@x/y');
   assert.equal(sourceNameOf('file:///a/packages/emv/src/tlv.ts'), 'emv/src/tlv.ts');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { layOutTable, slopeOfPoints } from './report-table.ts';
 
-test('figures stand under each other, with their targets and marks', () => {
+test('figures are aligned in columns, with their targets and results', () => {
   const text = layOutTable([
     {
       title: 'Speed',
@@ -26,7 +26,7 @@ test('figures stand under each other, with their targets and marks', () => {
   );
 });
 
-test('the slope of a line is found in its points', () => {
+test('the slope of a line is computed from its points', () => {
   const points = [0, 1, 2, 3].map((x) => ({ x, y: 100 + 2 * x + (x % 2 === 0 ? 0.1 : -0.1) }));
   assert.ok(Math.abs(slopeOfPoints(points) - 2) < 0.1);
   assert.equal(slopeOfPoints([{ x: 1, y: 5 }]), 0);

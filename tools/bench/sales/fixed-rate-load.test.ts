@@ -69,8 +69,8 @@ function step(exchange: (time: Time) => HttpsConnections, ratePerSecond: number,
   return result.then((figures) => ({ figures, windows }));
 }
 
-describe('a step of open load', () => {
-  test('tells the latency of a server that keeps up', async () => {
+describe('load at a fixed rate', () => {
+  test('the latency of a server that keeps up is reported', async () => {
     const { figures, windows } = await step(slowExchange(64, 10), 300);
     assert.deepEqual(windows, ['begin', 'end']);
     assert.deepEqual(figures.errors, {});
@@ -78,21 +78,21 @@ describe('a step of open load', () => {
     assert.ok(figures.p50Us >= 9000 && figures.p50Us < 12_000, String(figures.p50Us));
   });
 
-  test('charges a server that falls behind for the time since requests were due', async () => {
+  test('the latency of a slow server includes the time since each request was due', async () => {
     // One connection of 20 ms a request takes at most 50 a second of the 90 that come.
     const { figures } = await step(slowExchange(1, 20), 90);
     assert.ok(figures.p99Us > 60_000, String(figures.p99Us));
     assert.ok(figures.achievedPerSecond < figures.offeredPerSecond);
   });
 
-  test('gives up what is hopeless, and says so', async () => {
+  test('requests without a chance are given up and counted', async () => {
     const { figures } = await step(slowExchange(1, 20), 2000);
     assert.equal(figures.givenUp, true);
     assert.equal(Object.keys(figures.errors).length, 1);
     assert.ok(figures.p99Us > 100_000, String(figures.p99Us));
   });
 
-  test('counts wrong answers by their kind', async () => {
+  test('wrong responses are counted by kind', async () => {
     const { figures } = await step(slowExchange(64, 1), 200, '503 overloaded');
     assert.ok((figures.errors['503 overloaded'] ?? 0) > 20);
     assert.equal(figures.achievedPerSecond, 0);

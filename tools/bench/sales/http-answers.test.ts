@@ -16,7 +16,7 @@ function readAll(chunks: string[]): Told[] {
 const answer = (status: string, body: string, more = '') =>
   `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\n${more}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 
-describe('the reader of answers', () => {
+describe('the HTTP response reader', () => {
   const one = answer('200 OK', '{"approved":true}');
   const other = answer('503 Service Unavailable', '{"näme":1}', 'connection: close\r\n');
   const both: Told[] = [
@@ -24,11 +24,11 @@ describe('the reader of answers', () => {
     { status: 503, body: '{"näme":1}', isLast: true },
   ];
 
-  test('takes whole answers, several in one chunk', () => {
+  test('several complete responses in one chunk are read', () => {
     assert.deepEqual(readAll([one + other]), both);
   });
 
-  test('takes answers in whatever pieces they come', () => {
+  test('responses are read from chunks of any size', () => {
     const bytes = Buffer.from(one + other);
     for (let cut = 1; cut < bytes.length; cut += 1) {
       const told: Told[] = [];
@@ -41,13 +41,13 @@ describe('the reader of answers', () => {
     }
   });
 
-  test('an answer without a body is one', () => {
+  test('a response without a body is read', () => {
     assert.deepEqual(readAll([answer('204 No Content', '')]), [
       { status: 204, body: '', isLast: false },
     ]);
   });
 
-  test('what it does not understand is a fault, not a wait', () => {
+  test('an unsupported response is an error, not a hang', () => {
     assert.throws(() => readAll(['HTTP/1.0 200 OK\r\n\r\n']), HttpProtocolError);
     assert.throws(
       () => readAll(['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n']),

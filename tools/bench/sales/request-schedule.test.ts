@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createArrivalTimes, createRandom } from './request-schedule.ts';
 
-describe('the schedule of arrivals', () => {
+describe('the request schedule', () => {
   test('the same seed gives the same arrivals, another seed others', () => {
     const take = (seed: number) => {
       const next = createArrivalTimes(1000, createRandom(seed));
@@ -12,7 +12,7 @@ describe('the schedule of arrivals', () => {
     assert.notDeepEqual(take(7), take(8));
   });
 
-  test('arrivals come at the rate that was asked for, in order', () => {
+  test('arrivals have the requested rate, in order', () => {
     const seed = 42;
     const next = createArrivalTimes(2000, createRandom(seed));
     let last = 0;
@@ -25,7 +25,7 @@ describe('the schedule of arrivals', () => {
     assert.ok(Math.abs(rate - 2000) < 40, `seed ${seed}: ${rate} a second`);
   });
 
-  test('gaps are as uneven as those of independent callers', () => {
+  test('gaps vary like those of independent clients', () => {
     const seed = 43;
     const next = createArrivalTimes(1000, createRandom(seed));
     const gaps: number[] = [];

@@ -14,7 +14,7 @@ function writer(seed: number) {
   return createRequestWriter({ authority: 'localhost:1', tills, cards: 40, random });
 }
 
-test('a sale is whole HTTP, its length is right, its device belongs to its token', () => {
+test('a sale is a complete HTTP request with the right length and a device of its token', () => {
   const { sale } = writer(1);
   const modes = new Set<string>();
   for (let count = 0; count < 400; count += 1) {
@@ -39,7 +39,7 @@ test('a hold is a sale that is captured later', () => {
   assert.equal(JSON.parse(body).captureMode, 'Deferred');
 });
 
-test('a read names the transaction and ends its head', () => {
+test('a read names the transaction and ends its header', () => {
   const text = writer(2).read(1, 'abc');
   assert.match(text, /^GET \/payment\/v1\/transactions\/abc HTTP\/1\.1\r\n/);
   assert.match(text, /Bearer two\r\n\r\n$/);

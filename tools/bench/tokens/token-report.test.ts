@@ -20,7 +20,7 @@ const run = (tokensPerCpuSecond: number, errors: Record<string, number> = {}): T
   othersShare: 0.01,
 });
 
-test('tokens stand beside their targets and the bare line', () => {
+test('token figures are listed with their targets and the baseline', () => {
   const text = writeTokensReport(
     {
       parts: [
@@ -42,7 +42,7 @@ test('tokens stand beside their targets and the bare line', () => {
   assert.doesNotMatch(text, /NOT A QUIET MACHINE/);
 });
 
-test('fewer realms prove nothing of the target', () => {
+test('fewer realms than the target are no result', () => {
   const manyRealms = { realms: 20, before: 200, after: 210, highest: 210, errors: [] };
   const text = writeTokensReport({ parts: [], manyRealms }, { ...machine, loadBefore: 3 });
   assert.match(text, /with every realm in use +210 MiB +under 400 MiB\n/);

@@ -52,26 +52,26 @@ async function placed(
   return file;
 }
 
-const ask = (on: TestOrganization, method: string, path: string, body?: unknown) =>
-  on.client.call(method, path, {
-    token: on.acquirerToken,
+const sendRequest = (setup: TestOrganization, method: string, path: string, body?: unknown) =>
+  setup.client.call(method, path, {
+    token: setup.acquirerToken,
     ...defined({ body }),
   });
 
-async function stateOf(on: TestOrganization, name: string): Promise<Link> {
-  const { body, text } = await ask(on, 'GET', '/payment/v1/acquirer-links');
+async function stateOf(setup: TestOrganization, name: string): Promise<Link> {
+  const { body, text } = await sendRequest(setup, 'GET', '/payment/v1/acquirer-links');
   const found = (body.items as Link[]).find((link) => link.name === name);
   assert.ok(found, text);
   return found;
 }
 
-const sell = (on: TestOrganization, shop: TestMerchant = on.merchant) =>
-  on.client.call('POST', '/payment/v1/transactions/process', {
-    token: shop.token,
+const sell = (setup: TestOrganization, merchant: TestMerchant = setup.merchant) =>
+  setup.client.call('POST', '/payment/v1/transactions/process', {
+    token: merchant.token,
     body: keyedSale(),
   });
 
-describe('an acquirer that wants to see a certificate', () => {
+describe('client certificates of acquirer links', () => {
   let ours: MadeCertificate;
   let renewed: MadeCertificate;
 
@@ -93,15 +93,15 @@ describe('an acquirer that wants to see a certificate', () => {
     ...defined({ clientCertificate }),
   });
 
-  test('is shown it by a link of ISO 8583, and the next one once it is renewed', async (t) => {
+  test('an ISO 8583 link sends its client certificate, and the renewed one at the next connection', async (t) => {
     const { host } = await testPlatform();
     const server = await guarded(t, host.port);
     const name = await placed(ours, server);
-    const on = await createTestOrganization({}, { link: over(server, name) });
-    assert.equal((await sell(on)).body.state, 'Captured');
+    const setup = await createTestOrganization({}, { link: over(server, name) });
+    assert.equal((await sell(setup)).body.state, 'Captured');
     assert.deepEqual(server.acceptedClients, ['the platform']);
-    const { name: linkName } = (await ask(on, 'GET', `${links}/${on.linkId}`)).body;
-    const state = await stateOf(on, linkName);
+    const { name: linkName } = (await sendRequest(setup, 'GET', `${links}/${setup.linkId}`)).body;
+    const state = await stateOf(setup, linkName);
     assert.deepEqual(
       [state['clientCertificateExpiresAt'], state['faults']],
       ['2120-01-01T00:00:00.000Z', undefined],
@@ -109,23 +109,23 @@ describe('an acquirer that wants to see a certificate', () => {
 
     await placed(renewed, server, name);
     server.acceptOnly(renewed);
-    await on.platform.openLinks();
-    await until(async () => (await stateOf(on, linkName)).available, 'the link', 60_000);
-    assert.equal((await sell(on)).body.state, 'Captured');
+    await setup.platform.openLinks();
+    await until(async () => (await stateOf(setup, linkName)).available, 'the link', 60_000);
+    assert.equal((await sell(setup)).body.state, 'Captured');
     assert.equal(server.acceptedClients.at(-1), 'the platform again');
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('lets nobody in without, or with another one, or is not believed itself', async (t) => {
+  test('a missing or unknown client certificate and an untrusted host certificate prevent the connection', async (t) => {
     const { host } = await testPlatform();
     const server = await guarded(t, host.port);
     const another = await startClientCertificateServer(host.port, ours);
     t.after(another.close);
     const name = await placed(ours, server);
-    const on = await createTestOrganization();
+    const setup = await createTestOrganization();
     const made = async (linkName: string, members: object) => {
       const body = { name: linkName, institutionId: '1', ...members };
-      const answer = await ask(on, 'POST', links, body);
+      const answer = await sendRequest(setup, 'POST', links, body);
       assert.equal(answer.status, 201, answer.text);
     };
     // The server's authority differs from the client certificate's authority. Only `believed`
@@ -133,11 +133,11 @@ describe('an acquirer that wants to see a certificate', () => {
     await made('believed', over(server, name));
     await made('unbelieved', over(another, name));
     await made('stranger', over(server, await placed(renewed, server)));
-    await on.platform.openLinks();
-    await until(async () => (await stateOf(on, 'believed')).available, 'the link');
+    await setup.platform.openLinks();
+    await until(async () => (await stateOf(setup, 'believed')).available, 'the link');
     await until(() => server.refusedConnections() > 0, 'the stranger to be turned away');
     for (const shut of ['unbelieved', 'stranger']) {
-      assert.equal((await stateOf(on, shut)).available, false, shut);
+      assert.equal((await stateOf(setup, shut)).available, false, shut);
     }
     assert.deepEqual(
       [...new Set(server.acceptedClients), ...another.acceptedClients],
@@ -145,12 +145,12 @@ describe('an acquirer that wants to see a certificate', () => {
     );
   });
 
-  test('is shown it by a link of HTTP, with every call', async (t) => {
-    const on = await createTestOrganization();
+  test('an HTTP link sends its client certificate with every call', async (t) => {
+    const setup = await createTestOrganization();
     const ledgerDir = mkdtempSync(join(tmpdir(), 'guarded-acquirer-'));
     const body = { name: 'guarded', adapter: 'HttpJson', institutionId: '100001' };
     const httpJson = { path: '/switchyard', acquirerKeys: ['A'.repeat(43)] };
-    const first = await ask(on, 'POST', links, {
+    const first = await sendRequest(setup, 'POST', links, {
       ...body,
       host: 'localhost',
       port: 1,
@@ -174,20 +174,20 @@ describe('an acquirer that wants to see a certificate', () => {
     });
     const id = first.body.acquirerLinkId;
     const set = (clientCertificate?: string) =>
-      ask(on, 'PUT', `${links}/${id}`, {
+      sendRequest(setup, 'PUT', `${links}/${id}`, {
         ...body,
         ...over(server, clientCertificate),
         httpJson: { ...httpJson, acquirerKeys: [bank.publicKey] },
       });
     assert.equal((await set()).status, 200);
-    await on.platform.openLinks();
+    await setup.platform.openLinks();
     await until(() => server.refusedConnections() > 0, 'a call without certificate');
-    assert.equal((await stateOf(on, 'guarded')).available, false);
+    assert.equal((await stateOf(setup, 'guarded')).available, false);
     assert.equal((await set(await placed(ours, server))).status, 200);
-    await on.platform.openLinks();
-    const shop = await on.createMerchant(contractTermsOnLink(id));
-    await waitUntilAvailable(on, shop.token);
-    const sold = await sell(on, shop);
+    await setup.platform.openLinks();
+    const merchant = await setup.createMerchant(contractTermsOnLink(id));
+    await waitUntilAvailable(setup, merchant.token);
+    const sold = await sell(setup, merchant);
     assert.equal(sold.body.state, 'Captured', sold.text);
     assert.equal(bank.ledger().totals[0]?.captured, 1234);
     assert.ok(
@@ -197,10 +197,10 @@ describe('an acquirer that wants to see a certificate', () => {
   });
 });
 
-test('the conformance run shows a certificate as well', async (t) => {
-  const ours = await makeCertificate('the one who checks');
-  const on = await createTestOrganization();
-  const line = await signedInCommandLine(on);
+test('the conformance run sends a client certificate too', async (t) => {
+  const clientCertificate = await makeCertificate('the one who checks');
+  const setup = await createTestOrganization();
+  const line = await signedInCommandLine(setup);
   t.after(line.remove);
   const ledgerDir = mkdtempSync(join(tmpdir(), 'checked-acquirer-'));
   const keyFile = join(line.folder, 'checks.pem');
@@ -213,13 +213,18 @@ test('the conformance run shows a certificate as well', async (t) => {
     lateMs: 1000,
     slowMs: 100,
   });
-  const server = await startClientCertificateServer(bank.port, ours);
+  const server = await startClientCertificateServer(bank.port, clientCertificate);
   t.after(async () => {
     await server.close();
     await bank.stop();
     rmSync(ledgerDir, { recursive: true });
   });
-  const files = { cert: ours.cert, key: ours.key, ca: server.authority, other: server.authority };
+  const files = {
+    cert: clientCertificate.cert,
+    key: clientCertificate.key,
+    ca: server.authority,
+    other: server.authority,
+  };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(line.folder, name), text);
   const file = (name: keyof typeof files) => join(line.folder, name);
   const url = `https://localhost:${server.port}`;
@@ -239,8 +244,8 @@ test('the conformance run shows a certificate as well', async (t) => {
       ...more,
     ]);
   assert.equal((await check()).code, 7);
-  const shown = await check('--cert-file', file('cert'), '--cert-key-file', file('key'));
-  assert.equal(shown.code, 0, shown.stderr);
+  const conformanceRun = await check('--cert-file', file('cert'), '--cert-key-file', file('key'));
+  assert.equal(conformanceRun.code, 0, conformanceRun.stderr);
   assert.ok(server.acceptedClients.includes('the one who checks'));
   for (const wrong of [
     ['--cert-file', file('cert')],
@@ -251,15 +256,15 @@ test('the conformance run shows a certificate as well', async (t) => {
   }
 });
 
-describe('a link whose settings cannot be used', () => {
+describe('links with unusable settings', () => {
   const body = { name: 'new', host: 'acquirer.example', port: 8583, institutionId: '1' };
-  let on: TestOrganization;
+  let setup: TestOrganization;
 
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
-  test('is refused at once, by the member', async () => {
+  test('an enabled link with unusable settings is refused with the pointer of the member', async () => {
     for (const [members, pointer] of [
       [{ clientCertificate: 'never-placed' }, '/clientCertificate'],
       [{ clientCertificate: 'x', host: '127.0.0.1', tls: false }, '/clientCertificate'],
@@ -269,27 +274,27 @@ describe('a link whose settings cannot be used', () => {
       [{ macKey: { keyRef: 'demo-zpk' } }, '/macKey/keyRef'],
       [{ zoneMasterKey: { keyRef: 'demo-mac' } }, '/zoneMasterKey/keyRef'],
     ] as const) {
-      const answer = await ask(on, 'POST', links, { ...body, ...members });
+      const answer = await sendRequest(setup, 'POST', links, { ...body, ...members });
       assertProblem(answer, { code: 'field_invalid', pointer });
     }
-    const both = { macKey: { keyRef: 'demo-zpk' }, zoneMasterKey: { keyRef: 'demo-mac' } };
-    const { body: told } = await ask(on, 'POST', links, { ...body, ...both });
-    assert.equal(told.errors.length, 2);
+    const bothKeys = { macKey: { keyRef: 'demo-zpk' }, zoneMasterKey: { keyRef: 'demo-mac' } };
+    const { body: problem } = await sendRequest(setup, 'POST', links, { ...body, ...bothKeys });
+    assert.equal(problem.errors.length, 2);
   });
 
-  test('may wait for them while it is disabled, and is looked at when it is enabled', async () => {
+  test('a disabled link is stored without these checks; the checks run when it is enabled', async () => {
     const later = { ...body, name: 'later', macKey: { keyRef: 'not-yet' } };
-    const made = await ask(on, 'POST', links, { ...later, status: 'Disabled' });
+    const made = await sendRequest(setup, 'POST', links, { ...later, status: 'Disabled' });
     assert.equal(made.status, 201, made.text);
     const path = `${links}/${made.body.acquirerLinkId}`;
-    const enabled = await ask(on, 'PUT', path, { ...later, status: 'Enabled' });
+    const enabled = await sendRequest(setup, 'PUT', path, { ...later, status: 'Enabled' });
     assertProblem(enabled, { code: 'field_invalid', pointer: '/macKey/keyRef' });
-    assert.equal((await ask(on, 'DELETE', path)).status, 204);
+    assert.equal((await sendRequest(setup, 'DELETE', path)).status, 204);
   });
 
-  test('says so by its state where it became so later, and can still be renamed', async () => {
-    const { acquirerLinks } = on.platform.provisioning;
-    const scope = { organizationId: on.organizationId };
+  test('a link whose settings become unusable reports the fault in its state and can be renamed', async () => {
+    const { acquirerLinks } = setup.platform.provisioning;
+    const scope = { organizationId: setup.organizationId };
     // A stored link whose keys were changed in the HSM afterwards.
     const stale = {
       ...body,
@@ -302,23 +307,23 @@ describe('a link whose settings cannot be used', () => {
     };
     const id = randomUUID();
     assert.ok(await acquirerLinks.createIfNew(scope, stale, id));
-    await on.platform.openLinks();
-    const told = await until(async () => {
-      const { available, faults } = await stateOf(on, 'stale');
+    await setup.platform.openLinks();
+    const problem = await until(async () => {
+      const { available, faults } = await stateOf(setup, 'stale');
       assert.equal(available, false);
       const all = (faults ?? []) as { pointer: string }[];
       return all.length === 2 ? all : undefined;
     }, 'both faults');
-    assert.deepEqual(told.map(({ pointer }) => pointer).sort(), [
+    assert.deepEqual(problem.map(({ pointer }) => pointer).sort(), [
       '/macKey/keyRef',
       '/zonePinKey/keyRef',
     ]);
-    const renamed = await ask(on, 'PUT', `${links}/${id}`, { ...stale, name: 'staler' });
+    const renamed = await sendRequest(setup, 'PUT', `${links}/${id}`, { ...stale, name: 'staler' });
     assert.equal(renamed.status, 200, renamed.text);
     const mended = { ...stale, name: 'staler', zonePinKey: undefined, macKey: undefined };
-    assert.equal((await ask(on, 'PUT', `${links}/${id}`, mended)).status, 200);
-    await on.platform.openLinks();
-    await until(async () => (await stateOf(on, 'staler'))['faults'] === undefined, 'no fault');
-    assert.equal((await ask(on, 'DELETE', `${links}/${id}`)).status, 204);
+    assert.equal((await sendRequest(setup, 'PUT', `${links}/${id}`, mended)).status, 200);
+    await setup.platform.openLinks();
+    await until(async () => (await stateOf(setup, 'staler'))['faults'] === undefined, 'no fault');
+    assert.equal((await sendRequest(setup, 'DELETE', `${links}/${id}`)).status, 204);
   });
 });

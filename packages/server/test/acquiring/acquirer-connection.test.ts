@@ -24,29 +24,29 @@ const unreadPaymentsMax = 262_144;
 const turnsPerWrite = 3;
 
 /** Accepts a connection and reads nothing until the test calls `readAll`. */
-async function deafHost(t: TestContext, certificate?: MadeCertificate) {
-  const taken: Socket[] = [];
-  const take = (socket: Socket) => {
+async function startDeafHost(t: TestContext, certificate?: MadeCertificate) {
+  const sockets: Socket[] = [];
+  const accept = (socket: Socket) => {
     socket.pause();
     socket.on('error', () => {});
-    taken.push(socket);
+    sockets.push(socket);
   };
   const server =
-    certificate === undefined ? createServer(take) : createTlsServer(certificate, take);
+    certificate === undefined ? createServer(accept) : createTlsServer(certificate, accept);
   await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
   t.after(async () => {
     const closed = new Promise((resolve) => server.close(resolve));
-    for (const socket of taken) socket.destroy();
+    for (const socket of sockets) socket.destroy();
     await closed;
   });
   const address = server.address();
   assert.ok(typeof address === 'object' && address !== null);
   return {
     port: address.port,
-    isTaken: () => taken.length > 0,
+    isTaken: () => sockets.length > 0,
     /** The names of all messages until the connection closes. */
     async readAll(): Promise<string[]> {
-      const [socket] = taken;
+      const [socket] = sockets;
       assert.ok(socket);
       const deframer = createDeframer(framing, { maxBytes: 2 * parcelBytes });
       const names: string[] = [];
@@ -67,9 +67,9 @@ async function deafHost(t: TestContext, certificate?: MadeCertificate) {
  * Sends to a host that does not read until the connection is abandoned; returns the messages that
  * the system had accepted.
  */
-async function givenUp(t: TestContext, how: { tls: boolean; mayLieUnread: boolean }) {
+async function abandonedRequests(t: TestContext, how: { tls: boolean; mayLieUnread: boolean }) {
   const certificate = how.tls ? await makeCertificate('acquirer') : undefined;
-  const host = await deafHost(t, certificate);
+  const host = await startDeafHost(t, certificate);
   let isOpen = false;
   let isLost = false;
   const connection = openHostConnection({
@@ -93,39 +93,56 @@ async function givenUp(t: TestContext, how: { tls: boolean; mayLieUnread: boolea
   });
   t.after(connection.close);
   await eventually('connected', () => isOpen && host.isTaken());
-  const taken: string[] = [];
+  const receivedMessages: string[] = [];
   for (let number = 0; !isLost; number += 1) {
     const name = String(number).padStart(nameLength, '0');
     const bytes = encodeFrame(framing, Buffer.from(name.padEnd(parcelBytes, 'x')));
-    connection.enqueue({ bytes, onWriteStarted: () => {}, onWritten: () => taken.push(name) });
-    for (let turn = 0; turn < turnsPerWrite && number % 8 === 0; turn += 1) {
+    connection.enqueue({
+      bytes,
+      onWriteStarted: () => {},
+      onWritten: () => receivedMessages.push(name),
+    });
+    for (
+      let connectionNumber = 0;
+      connectionNumber < turnsPerWrite && number % 8 === 0;
+      connectionNumber += 1
+    ) {
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
-  return { taken, heard: await host.readAll() };
+  return { taken: receivedMessages, heard: await host.readAll() };
 }
 
-describe('a host that reads again later', () => {
+describe('a host that pauses reading', () => {
   for (const tls of [false, true]) {
     const over = tls ? 'TLS' : 'TCP';
 
-    test(`over ${over} does not hear what was given up`, async (t) => {
-      const { taken, heard } = await givenUp(t, { tls, mayLieUnread: true });
-      const last = taken.at(-1) ?? assert.fail('nothing was taken');
-      assert.ok(heard.length < taken.length, `${heard.length} of ${taken.length}`);
-      assert.ok(!heard.includes(last));
+    test(`over ${over}, the host does not receive requests that the platform gave up`, async (t) => {
+      const { taken: receivedMessages, heard: receivedTypes } = await abandonedRequests(t, {
+        tls,
+        mayLieUnread: true,
+      });
+      const last = receivedMessages.at(-1) ?? assert.fail('nothing was taken');
+      assert.ok(
+        receivedTypes.length < receivedMessages.length,
+        `${receivedTypes.length} of ${receivedMessages.length}`,
+      );
+      assert.ok(!receivedTypes.includes(last));
     });
 
-    test(`over ${over} hears the rest where all before was answered`, async (t) => {
-      const { taken, heard } = await givenUp(t, { tls, mayLieUnread: false });
-      assert.deepEqual(heard.slice(0, taken.length), taken);
+    test(`over ${over}, the host receives the remaining requests after it answered the earlier ones`, async (t) => {
+      const { taken: receivedMessages, heard: receivedTypes } = await abandonedRequests(t, {
+        tls,
+        mayLieUnread: false,
+      });
+      assert.deepEqual(receivedTypes.slice(0, receivedMessages.length), receivedMessages);
     });
   }
 });
 
-test('a certificate that cannot be used is told at once, and brings nothing down when the host answers', async (t) => {
+test('an invalid certificate is reported at once, and the process survives the response of the host', async (t) => {
   const certificate = await makeCertificate('acquirer');
-  const host = await deafHost(t, certificate);
+  const host = await startDeafHost(t, certificate);
   const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
   assert.throws(
     () =>

@@ -47,7 +47,7 @@ async function ownTable(name: string, from: string, members: object): Promise<Ho
 }
 
 /** A host for one test, defined by a table, and an organisation with a link to it. */
-async function on(
+async function createOrganizationOnHost(
   t: TestContext,
   table: HostTable,
   { keys = {}, link = {} }: { keys?: HostKeys; link?: Record<string, unknown> } = {},
@@ -69,26 +69,26 @@ async function on(
 }
 
 const call = (
-  of: TestOrganization,
+  setup: TestOrganization,
   method: string,
   path: string,
   body?: unknown,
 ): Promise<HttpResponse> =>
-  of.client.call(method, base + path, {
-    token: of.merchant.token,
+  setup.client.call(method, base + path, {
+    token: setup.merchant.token,
     ...defined({ body }),
   });
 
-const sell = (of: TestOrganization, members: Record<string, unknown> = {}) =>
-  call(of, 'POST', '/process', keyedSale(members));
+const sell = (setup: TestOrganization, members: Record<string, unknown> = {}) =>
+  call(setup, 'POST', '/process', keyedSale(members));
 
 async function act(
-  of: TestOrganization,
+  setup: TestOrganization,
   id: string,
   verb: string,
   body: unknown,
 ): Promise<HttpResponse> {
-  const answer = await call(of, 'POST', `/${id}/${verb}`, body);
+  const answer = await call(setup, 'POST', `/${id}/${verb}`, body);
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.body.operation.status, 'Succeeded', answer.text);
   return answer;
@@ -111,40 +111,40 @@ const madeOffline = ({ merchant }: TestOrganization) => ({
  * A sale, an authorisation with captures and a cancel, refunds, a decline, a partial approval, a
  * timeout, a garbled response.
  */
-async function story(of: TestOrganization): Promise<void> {
-  const sold = (await sell(of, { amount: 5000, amounts: { tip: 500 } })).body;
+async function sellRefundAndCapture(setup: TestOrganization): Promise<void> {
+  const sold = (await sell(setup, { amount: 5000, amounts: { tip: 500 } })).body;
   assert.deepEqual([sold.state, sold.response.code], ['Captured', '00']);
   assert.match(sold.authorizationCode, /^[0-9A-Z]{6}$/);
-  await act(of, sold.transactionId, 'refund', { amount: 1200 });
-  const held = (await sell(of, { amount: 8000, captureMode: 'Deferred' })).body;
-  assert.equal(held.state, 'Authorized');
-  await act(of, held.transactionId, 'capture', { amount: 3000 });
-  await act(of, held.transactionId, 'cancel', { amount: 1000, cancelReason: 'Functional' });
-  await act(of, held.transactionId, 'capture', { amount: 1500, final: true });
-  const moto = await sell(of, {
+  await act(setup, sold.transactionId, 'refund', { amount: 1200 });
+  const heldSale = (await sell(setup, { amount: 8000, captureMode: 'Deferred' })).body;
+  assert.equal(heldSale.state, 'Authorized');
+  await act(setup, heldSale.transactionId, 'capture', { amount: 3000 });
+  await act(setup, heldSale.transactionId, 'cancel', { amount: 1000, cancelReason: 'Functional' });
+  await act(setup, heldSale.transactionId, 'capture', { amount: 1500, final: true });
+  const moto = await sell(setup, {
     orderChannel: 'TelephoneOrder',
     zipCode: '12345',
     houseNumber: '9',
   });
   assert.equal(moto.body.addressVerification?.raw, 'Z', moto.text);
-  const declined = (await sell(of, { amount: 9051 })).body;
+  const declined = (await sell(setup, { amount: 9051 })).body;
   assert.deepEqual([declined.state, declined.response.code], ['Declined', '51']);
-  const part = (await sell(of, { amount: 9010, partialApproval: true })).body;
+  const part = (await sell(setup, { amount: 9010, partialApproval: true })).body;
   assert.deepEqual([part.authorizedAmount, part.response.code], [4505, '10']);
   for (const amount of [9091, 9095]) {
-    const { body } = await sell(of, { amount });
+    const { body } = await sell(setup, { amount });
     assert.equal(body.state, 'Reversing', String(amount));
     // A garbled response is invalid, or a timeout if the server cannot match it to a request.
-    const { reason, ...told } = body.response;
-    assert.deepEqual(told, { category: 'Unknown', retry: 'Later' });
+    const { reason, ...transaction } = body.response;
+    assert.deepEqual(transaction, { category: 'Unknown', retry: 'Later' });
     assert.ok(['Timeout', 'InvalidResponse'].includes(reason), reason);
   }
-  const offline = (await sell(of, madeOffline(of))).body;
+  const offline = (await sell(setup, madeOffline(setup))).body;
   assert.equal(offline.state, 'Stored');
-  await assertAgreement(of);
-  const told = (await call(of, 'GET', `/${offline.transactionId}`)).body;
-  assert.deepEqual([told.state, told.response?.code], ['Captured', '00']);
-  const [totals] = of.host.ledger().totals;
+  await assertAgreement(setup);
+  const transaction = (await call(setup, 'GET', `/${offline.transactionId}`)).body;
+  assert.deepEqual([transaction.state, transaction.response?.code], ['Captured', '00']);
+  const [totals] = setup.host.ledger().totals;
   assert.equal(totals?.refunded, 1200);
   assert.equal(totals?.captured, 5000 + 3000 + 1500 + 1234 + 4505 + 2222);
 }
@@ -156,72 +156,77 @@ const orderChannels = ['MailOrder', 'TelephoneOrder'];
 
 /** Authorises 609 as a remote order, captures 425 as the final capture, and compares ledgers. */
 async function finalCaptureOfRemoteOrder(
-  of: TestOrganization,
+  setup: TestOrganization,
   orderChannel: string,
 ): Promise<void> {
   const order = { amount: 609, captureMode: 'Deferred', orderChannel };
-  const { body, text } = await sell(of, { ...order, zipCode: '12345', houseNumber: '9' });
+  const { body, text } = await sell(setup, { ...order, zipCode: '12345', houseNumber: '9' });
   assert.equal(body.state, 'Authorized', text);
-  await act(of, body.transactionId, 'capture', { amount: 425, final: true });
-  const [original] = of.host.ledger().originals.slice(-1);
+  await act(setup, body.transactionId, 'capture', { amount: 425, final: true });
+  const [original] = setup.host.ledger().originals.slice(-1);
   assert.deepEqual([original?.approved, original?.captured, original?.held], [609, 425, 425]);
-  assert.equal(of.host.ledger().totals[0]?.openHolds, 0);
-  await assertAgreement(of);
+  assert.equal(setup.host.ledger().totals[0]?.openHolds, 0);
+  await assertAgreement(setup);
 }
 
 describe('every dialect', { concurrency: 4 }, () => {
   for (const table of Object.values(builtInHosts)) {
     test(`${table.name}: the final capture of a mail or telephone order releases the rest`, async (t) => {
-      const of = await on(t, table);
-      for (const orderChannel of orderChannels) await finalCaptureOfRemoteOrder(of, orderChannel);
+      const setup = await createOrganizationOnHost(t, table);
+      for (const orderChannel of orderChannels)
+        await finalCaptureOfRemoteOrder(setup, orderChannel);
     });
 
-    test(`${table.name}: a day at the acquirer`, async (t) => {
-      await story(await on(t, table));
+    test(`${table.name}: sales, captures, refunds and cancels agree with the host`, async (t) => {
+      await sellRefundAndCapture(await createOrganizationOnHost(t, table));
     });
   }
 
   // The same table with other approval codes, such as "update the chip" or codes of the host's own.
-  const approving = (whole: string, part: string): HostTable => {
+  const dialectThatApproves = (whole: string, part: string): HostTable => {
     const { responseCodes, ...table } = builtInHosts['iso1993-ascii'];
-    const kept = Object.entries(responseCodes.financial).filter(([code]) => !code.startsWith('0'));
-    const financial = { ...Object.fromEntries(kept), [whole]: '00', [part]: '10' };
+    const otherCodes = Object.entries(responseCodes.financial).filter(
+      ([code]) => !code.startsWith('0'),
+    );
+    const financial = { ...Object.fromEntries(otherCodes), [whole]: '00', [part]: '10' };
     return { ...table, responseCodes: { ...responseCodes, financial } };
   };
 
-  test('a host of 1993 that approves with 007, and parts with 006: a day at the acquirer', async (t) => {
-    await story(await on(t, approving('007', '006')));
+  test('a 1993 host with approval codes 007 and 006 agrees with the platform', async (t) => {
+    await sellRefundAndCapture(
+      await createOrganizationOnHost(t, dialectThatApproves('007', '006')),
+    );
   });
 
-  test('a host of 1993 that approves with a code of its own has sold, and gives back once', async (t) => {
-    const of = await on(t, approving('071', '006'));
-    const sold = (await sell(of, { amount: 5000 })).body;
+  test('a 1993 host with an approval code of its own approves a sale and one refund', async (t) => {
+    const setup = await createOrganizationOnHost(t, dialectThatApproves('071', '006'));
+    const sold = (await sell(setup, { amount: 5000 })).body;
     assert.deepEqual([sold.state, sold.response.code], ['Captured', '071']);
-    await act(of, sold.transactionId, 'refund', { amount: 1200 });
-    await assertAgreement(of);
-    const [totals] = of.host.ledger().totals;
+    await act(setup, sold.transactionId, 'refund', { amount: 1200 });
+    await assertAgreement(setup);
+    const [totals] = setup.host.ledger().totals;
     assert.deepEqual([totals?.captured, totals?.refunded], [5000, 1200]);
   });
 
-  test('messages with authentication: a day at the acquirer', async (t) => {
+  test('messages with a MAC: sales, captures, refunds and cancels agree with the host', async (t) => {
     const { settings } = await testPlatform();
     const key = { algorithm: 'Tdes', key: demoKeys(settings.dataDir).key('demo-mac') } as const;
     const table = await ownTable('coded-1993', 'iso1993-ascii', { mac: mac('Iso9797Alg3') });
     const keys = { keys: { mac: key }, link: { macKey: { keyRef: 'demo-mac' } } };
-    await story(await on(t, table, keys));
+    await sellRefundAndCapture(await createOrganizationOnHost(t, table, keys));
   });
 
-  test('an unknown dialect is refused with the names of those that are known', async () => {
-    const of = await createTestOrganization();
+  test('an unknown dialect is refused, and the error lists the known dialects', async () => {
+    const setup = await createTestOrganization();
     const link = { name: 'north', host: '127.0.0.1', port: 1, tls: false, institutionId: '1' };
-    const refused = await of.client.call('POST', '/provisioning/v2/acquirer-links', {
-      token: of.acquirerToken,
+    const refused = await setup.client.call('POST', '/provisioning/v2/acquirer-links', {
+      token: setup.acquirerToken,
       body: { ...link, dialect: 'iso2003' },
     });
     assert.equal(refused.status, 422, refused.text);
     await ownTable('coded-1987', 'iso1987-binary', { mac: mac('AesCmac') });
-    const keyless = await of.client.call('POST', '/provisioning/v2/acquirer-links', {
-      token: of.acquirerToken,
+    const keyless = await setup.client.call('POST', '/provisioning/v2/acquirer-links', {
+      token: setup.acquirerToken,
       body: { ...link, dialect: 'coded-1987' },
     });
     assert.equal(keyless.body.errors?.[0]?.pointer, '/macKey', keyless.text);
@@ -231,10 +236,10 @@ describe('every dialect', { concurrency: 4 }, () => {
   });
 });
 
-describe('a PIN of format 4', () => {
+describe('PIN blocks of format 4', () => {
   const pan = '5413330089010012';
 
-  test('goes to a host whose table has room for it, and to no other', async (t) => {
+  test('a format 4 PIN block is sent only to hosts whose dialect has a field for it', async (t) => {
     const { settings } = await testPlatform();
     const zonePin = {
       algorithm: 'Aes',
@@ -243,7 +248,7 @@ describe('a PIN of format 4', () => {
     const wide = { '52': { content: 'b', size: 'fixed', max: 16 } };
     const table = await ownTable('wide-1987', 'iso1987-binary', { messages: { fields: wide } });
     const link = { zonePinKey: { keyRef: 'demo-zpk-aes', format: 'ISO4' } };
-    const of = await on(t, table, { keys: { zonePin }, link });
+    const setup = await createOrganizationOnHost(t, table, { keys: { zonePin }, link });
     const device = createEncryptingDevice(settings.dataDir, 'DukptAes');
     for (const [digits, code] of [
       ['1234', '00'],
@@ -251,11 +256,11 @@ describe('a PIN of format 4', () => {
     ] as const) {
       const instrument = { emvData: chipData(pan) };
       const pin = device.pin(digits, pan);
-      const { body, text } = await sell(of, { entryMode: 'ContactChip', instrument, ...pin });
+      const { body, text } = await sell(setup, { entryMode: 'ContactChip', instrument, ...pin });
       assert.equal(body.response?.code, code, text);
     }
-    const narrow = await of.client.call('POST', '/provisioning/v2/acquirer-links', {
-      token: of.acquirerToken,
+    const narrow = await setup.client.call('POST', '/provisioning/v2/acquirer-links', {
+      token: setup.acquirerToken,
       body: { name: 'narrow', host: 'a.example', port: 1, institutionId: '1', ...link },
     });
     assert.equal(narrow.status, 422, narrow.text);
@@ -263,10 +268,10 @@ describe('a PIN of format 4', () => {
   });
 });
 
-describe('keys that the acquirer sends', () => {
+describe('keys that the host sends', () => {
   const pan = '5413330089010012';
 
-  test('are asked for, checked, kept, used for PINs and authentication, and changed', async (t) => {
+  test('keys are requested, verified, stored, used for PINs and MACs, and replaced', async (t) => {
     const { settings } = await testPlatform();
     const database = await testDatabase();
     const master = demoKeys(settings.dataDir).key('demo-zmk-aes');
@@ -285,12 +290,15 @@ describe('keys that the acquirer sends', () => {
     });
     // The scene waits for the MAC key, because the link can send nothing before it arrives.
     const dialect = table.name;
-    const of = await createTestOrganization({}, { acquirerPort: port, link: { dialect, ...link } });
+    const setup = await createTestOrganization(
+      {},
+      { acquirerPort: port, link: { dialect, ...link } },
+    );
     const stored = () =>
       database.query<{ usage: string; generation: number; check_value: string }>(
         `SELECT usage, generation, check_value FROM acquirer_link_keys
          WHERE organization_id = $1 ORDER BY usage, generation`,
-        [of.organizationId],
+        [setup.organizationId],
       );
     await until(async () => ((await stored()).length === 2 ? true : undefined), 'both keys');
 
@@ -298,7 +306,7 @@ describe('keys that the acquirer sends', () => {
     const withPin = async (digits: string) => {
       const instrument = { emvData: chipData(pan) };
       const pin = device.pin(digits, pan);
-      const { body, text } = await sell(of, { entryMode: 'ContactChip', instrument, ...pin });
+      const { body, text } = await sell(setup, { entryMode: 'ContactChip', instrument, ...pin });
       return [body.state, body.response?.code, text].slice(0, 2);
     };
     assert.deepEqual(await withPin('1234'), ['Captured', '00']);
@@ -321,10 +329,10 @@ describe('keys that the acquirer sends', () => {
     // After a restart both sides use the agreed keys.
     await host.stop();
     host = await startHost({ table, keys, ledgerDir, port });
-    const isAvailable = () => call(of, 'GET', '/technical/isAvailable');
+    const isAvailable = () => call(setup, 'GET', '/technical/isAvailable');
     await until(async () => (await isAvailable()).body.available === true, 'the link');
     assert.deepEqual(await withPin('1234'), ['Captured', '00']);
     assert.equal((await generations()).join(), expected);
-    await assertAgreement({ ...of, host });
+    await assertAgreement({ ...setup, host });
   });
 });

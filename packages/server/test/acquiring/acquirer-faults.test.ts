@@ -24,31 +24,31 @@ type Tapped = TestOrganization & { tap: AcquirerRelay };
 type Event = { type: string; data: Record<string, unknown> };
 
 /** A scene whose link passes through its own relay. */
-async function tapped(t: TestContext): Promise<Tapped> {
-  const tap = await startAcquirerRelay((await testPlatform()).host.port);
-  t.after(tap.close);
-  return { ...(await createTestOrganization({}, { acquirerPort: tap.port })), tap };
+async function createOrganizationBehindRelay(t: TestContext): Promise<Tapped> {
+  const relay = await startAcquirerRelay((await testPlatform()).host.port);
+  t.after(relay.close);
+  return { ...(await createTestOrganization({}, { acquirerPort: relay.port })), tap: relay };
 }
 
 const card = (number: string) => ({ card: { number, expiryMonth: 12, expiryYear: 2030 } });
 
 function call(
-  on: TestOrganization,
+  setup: TestOrganization,
   method: string,
   path: string,
   body?: unknown,
 ): Promise<HttpResponse> {
-  const options = { token: on.merchant.token, ...defined({ body }) };
-  return on.client.call(method, base + path, options);
+  const options = { token: setup.merchant.token, ...defined({ body }) };
+  return setup.client.call(method, base + path, options);
 }
 
-const sell = (on: TestOrganization, members: Record<string, unknown>) =>
-  call(on, 'POST', '/process', keyedSale(members));
+const sell = (setup: TestOrganization, members: Record<string, unknown>) =>
+  call(setup, 'POST', '/process', keyedSale(members));
 
-const inState = (on: TestOrganization, id: string, state: string) =>
+const inState = (setup: TestOrganization, id: string, state: string) =>
   until(
     async () => {
-      const { body } = await call(on, 'GET', `/${id}`);
+      const { body } = await call(setup, 'GET', `/${id}`);
       return body.state === state ? body : undefined;
     },
     `${id} to be ${state}`,
@@ -58,12 +58,14 @@ const inState = (on: TestOrganization, id: string, state: string) =>
 const typesOf = ({ events }: { events: Event[] }) =>
   events.map(({ type }) => type.replace('transaction.', ''));
 
-function originalOf(on: TestOrganization, rrn: string) {
-  const found = on.host
+function originalOf(setup: TestOrganization, rrn: string) {
+  const originals = setup.host
     .ledger()
-    .originals.filter((each) => each.rrn === rrn && each.merchant === on.merchant.merchantNumber);
-  assert.equal(found.length, 1, 'one original at the host');
-  return found[0];
+    .originals.filter(
+      (each) => each.rrn === rrn && each.merchant === setup.merchant.merchantNumber,
+    );
+  assert.equal(originals.length, 1, 'one original at the host');
+  return originals[0];
 }
 
 function assertNotApproved({ status, body, text }: HttpResponse): void {
@@ -80,9 +82,12 @@ function assertNotApproved({ status, body, text }: HttpResponse): void {
  * The row is stored before its message is sent; an unsent message would fail, and not be
  * unanswered.
  */
-const hasLeft = ({ tap }: Awaited<ReturnType<typeof tapped>>, amount: number) =>
+const hasLeft = (
+  { tap: relay }: Awaited<ReturnType<typeof createOrganizationBehindRelay>>,
+  amount: number,
+) =>
   until(
-    () => (tap.sent.some(({ fields }) => Number(fields[4]) === amount) ? true : undefined),
+    () => (relay.sent.some(({ fields }) => Number(fields[4]) === amount) ? true : undefined),
     `${amount} to have left`,
   );
 
@@ -104,161 +109,161 @@ function assertRepeats(messages: readonly Message[], first: string, count: numbe
   });
 }
 
-describe('a host that fails', { concurrency: 8 }, () => {
-  test('no answer: not approved, the reversal durable before the till is told', async (t) => {
-    const on = await tapped(t);
-    const answer = await sell(on, { amount: 9091, instrument: card(silentCard) });
+describe('faults of the host', { concurrency: 8 }, () => {
+  test('no response: the sale is not approved, and its reversal is stored before the merchant gets the response', async (t) => {
+    const setup = await createOrganizationBehindRelay(t);
+    const answer = await sell(setup, { amount: 9091, instrument: card(silentCard) });
     assertNotApproved(answer);
     const database = await testDatabase();
     const id = answer.body.transactionId;
     const [job] = await database.query<{ kind: string; payload: Record<string, unknown> }>(
       "SELECT kind, payload FROM jobs WHERE organization_id = $1 AND kind LIKE 'payments.%'",
-      [on.organizationId],
+      [setup.organizationId],
     );
     assert.equal(job?.kind, 'payments.retry-operation');
     assert.equal(job.payload['transactionId'], id);
     const [operation] = await database.query<{ kind: string; status: string }>(
       'SELECT kind, status FROM operations WHERE organization_id = $1 AND transaction_id = $2',
-      [on.organizationId, id],
+      [setup.organizationId, id],
     );
     assert.deepEqual({ ...operation }, { kind: 'Reversal', status: 'Pending' });
-    const reversed = await inState(on, id, 'Reversed');
+    const reversed = await inState(setup, id, 'Reversed');
     assert.deepEqual(typesOf(reversed), ['received', 'reversal_queued', 'reversed']);
     assert.equal(reversed.approved, false);
     assert.equal(reversed.answeredState, 'Reversing');
-    const original = originalOf(on, reversed.retrievalReferenceNumber);
+    const original = originalOf(setup, reversed.retrievalReferenceNumber);
     assert.deepEqual([original?.held, original?.captured], [0, 0]);
-    assertRepeats(on.tap.sent, '0420', 3);
-    const [first] = on.tap.sent.filter(({ mti }) => mti === '0420');
+    assertRepeats(setup.tap.sent, '0420', 3);
+    const [first] = setup.tap.sent.filter(({ mti }) => mti === '0420');
     assert.equal(first?.fields[90]?.slice(4, 10), reversed.systemTraceAuditNumber);
-    for (const { mti, fields } of on.tap.sent) {
+    for (const { mti, fields } of setup.tap.sent) {
       if (!mti.startsWith('042')) continue;
       assert.deepEqual([fields[35], fields[48], fields[52], fields[55]], Array(4).fill(undefined));
     }
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('a late approval is told as an event and changes nothing', async () => {
-    const on = await createTestOrganization();
-    const answer = await sell(on, { amount: 9092 });
+  test('a late approval is published as an event and changes nothing', async () => {
+    const setup = await createTestOrganization();
+    const answer = await sell(setup, { amount: 9092 });
     assertNotApproved(answer);
-    const told = await until(async () => {
-      const { body } = await call(on, 'GET', `/${answer.body.transactionId}`);
+    const reversal = await until(async () => {
+      const { body } = await call(setup, 'GET', `/${answer.body.transactionId}`);
       const types = typesOf(body);
       // The server reverses again after an approval that arrives after the reversal.
       const late = types.indexOf('late_response');
       return late >= 0 && types.lastIndexOf('reversed') > late ? body : undefined;
     }, 'the late answer, and the reversal behind it');
-    const late = told.events.find(({ type }: Event) => type.endsWith('late_response'));
+    const late = reversal.events.find(({ type }: Event) => type.endsWith('late_response'));
     assert.equal(late.data.response.code, '00');
-    const reversed = await inState(on, answer.body.transactionId, 'Reversed');
+    const reversed = await inState(setup, answer.body.transactionId, 'Reversed');
     assert.equal(reversed.approved, false);
     assert.equal(reversed.terminalAction, 'Decline');
     assert.equal(reversed.authorizedAmount, 0);
-    const original = originalOf(on, reversed.retrievalReferenceNumber);
+    const original = originalOf(setup, reversed.retrievalReferenceNumber);
     assert.deepEqual([original?.held, original?.captured], [0, 0]);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('a link that is cut comes back by itself, and the sale is reversed', async (t) => {
-    const on = await tapped(t);
-    await on.tap.stopListening();
-    const answer = await sell(on, { amount: 9093 });
+  test('a broken link reconnects, and the sale is reversed', async (t) => {
+    const setup = await createOrganizationBehindRelay(t);
+    await setup.tap.stopListening();
+    const answer = await sell(setup, { amount: 9093 });
     assertNotApproved(answer);
-    const down = (await call(on, 'GET', '/technical/isAvailable')).body;
+    const down = (await call(setup, 'GET', '/technical/isAvailable')).body;
     assert.deepEqual([down.available, down.offlineAdvised], [false, true]);
-    await on.tap.startListening();
-    const reversed = await inState(on, answer.body.transactionId, 'Reversed');
-    const original = originalOf(on, reversed.retrievalReferenceNumber);
+    await setup.tap.startListening();
+    const reversed = await inState(setup, answer.body.transactionId, 'Reversed');
+    const original = originalOf(setup, reversed.retrievalReferenceNumber);
     assert.deepEqual([original?.held, original?.captured], [0, 0]);
-    const next = await sell(on, {});
+    const next = await sell(setup, {});
     assert.equal(next.body.state, 'Captured', next.text);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('a garbled answer is no answer', async () => {
-    const on = await createTestOrganization();
-    const answer = await sell(on, { amount: 9095, captureMode: 'Deferred' });
+  test('an unreadable response counts as no response', async () => {
+    const setup = await createTestOrganization();
+    const answer = await sell(setup, { amount: 9095, captureMode: 'Deferred' });
     assertNotApproved(answer);
-    await inState(on, answer.body.transactionId, 'Reversed');
-    const next = await sell(on, {});
+    await inState(setup, answer.body.transactionId, 'Reversed');
+    const next = await sell(setup, {});
     assert.equal(next.body.state, 'Captured', next.text);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('two answers are one', async () => {
-    const on = await createTestOrganization();
-    const { body, text } = await sell(on, { amount: 9094 });
+  test('a duplicate response changes nothing', async () => {
+    const setup = await createTestOrganization();
+    const { body, text } = await sell(setup, { amount: 9094 });
     assert.equal(body.state, 'Captured', text);
-    const next = await sell(on, {});
+    const next = await sell(setup, {});
     assert.equal(next.body.state, 'Captured');
-    const now = (await call(on, 'GET', `/${body.transactionId}`)).body;
+    const now = (await call(setup, 'GET', `/${body.transactionId}`)).body;
     assert.deepEqual(typesOf(now), ['received', 'captured']);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('a slow answer is waited for', async () => {
-    const on = await createTestOrganization();
-    const { body, text } = await sell(on, { amount: 9098 });
+  test('a slow response within the timeout approves the sale', async () => {
+    const setup = await createTestOrganization();
+    const { body, text } = await sell(setup, { amount: 9098 });
     assert.equal(body.state, 'Captured', text);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('a reversal that is refused is repeated until it is taken', async (t) => {
-    const on = await tapped(t);
-    const answer = await sell(on, { amount: 9091, instrument: card(refusingCard) });
+  test('a declined reversal is repeated until the host accepts it', async (t) => {
+    const setup = await createOrganizationBehindRelay(t);
+    const answer = await sell(setup, { amount: 9091, instrument: card(refusingCard) });
     assertNotApproved(answer);
-    const reversed = await inState(on, answer.body.transactionId, 'Reversed');
-    assertRepeats(on.tap.sent, '0420', 4);
-    const original = originalOf(on, reversed.retrievalReferenceNumber);
+    const reversed = await inState(setup, answer.body.transactionId, 'Reversed');
+    assertRepeats(setup.tap.sent, '0420', 4);
+    const original = originalOf(setup, reversed.retrievalReferenceNumber);
     assert.deepEqual([original?.held, original?.captured], [0, 0]);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('a void that is refused is a decline, and one without an answer is repeated', async (t) => {
-    const on = await tapped(t);
+  test('a declined void is a decline, and a void without a response is repeated', async (t) => {
+    const setup = await createOrganizationBehindRelay(t);
     const functional = { cancelReason: 'Functional' };
-    const refused = await sell(on, { captureMode: 'Deferred', instrument: card(refusingCard) });
-    const declined = await call(on, 'POST', `/${refused.body.transactionId}/cancel`, functional);
+    const refused = await sell(setup, { captureMode: 'Deferred', instrument: card(refusingCard) });
+    const declined = await call(setup, 'POST', `/${refused.body.transactionId}/cancel`, functional);
     assert.equal(declined.body.operation.status, 'Declined', declined.text);
     assert.equal(declined.body.state, 'Authorized');
-    const silent = await sell(on, { captureMode: 'Deferred', instrument: card(silentCard) });
+    const silent = await sell(setup, { captureMode: 'Deferred', instrument: card(silentCard) });
     const id = silent.body.transactionId;
     const part = { ...functional, amount: 234, clientOperationId: 'v-1' };
-    const pending = await call(on, 'POST', `/${id}/cancel`, part);
+    const pending = await call(setup, 'POST', `/${id}/cancel`, part);
     assert.equal(pending.status, 202, pending.text);
-    const second = await call(on, 'POST', `/${id}/cancel`, { ...functional, amount: 1 });
+    const second = await call(setup, 'POST', `/${id}/cancel`, { ...functional, amount: 1 });
     assertProblem(second, { code: 'transaction_in_progress' });
     const done = await until(async () => {
-      const { body } = await call(on, 'GET', `/${id}`);
+      const { body } = await call(setup, 'GET', `/${id}`);
       return body.operations[0].status === 'Succeeded' ? body : undefined;
     }, 'the void');
     assert.deepEqual([done.state, done.cancelledAmount], ['Authorized', 234]);
-    const again = await call(on, 'POST', `/${id}/cancel`, part);
+    const again = await call(setup, 'POST', `/${id}/cancel`, part);
     assert.equal(again.status, 202);
     assert.equal(again.headers['idempotent-replayed'], 'true');
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
   for (const [verb, mti, kind] of [
     ['capture', '0220', 'captured'],
     ['refund', '0200', 'refunded'],
   ] as const) {
-    test(`a ${verb} without an answer is pending, and repeated to one effect`, async (t) => {
-      const on = await tapped(t);
+    test(`a ${verb} without a response is pending, and its repeats have one effect`, async (t) => {
+      const setup = await createOrganizationBehindRelay(t);
       const captureMode = verb === 'capture' ? 'Deferred' : 'Immediate';
-      const { body: sold } = await sell(on, { amount: 50_000, captureMode });
+      const { body: sold } = await sell(setup, { amount: 50_000, captureMode });
       for (const [amount, status] of [
         [9091, 202],
         [9095, 202],
         [9094, 200],
         [9098, 200],
       ] as const) {
-        on.tap.sent.length = 0;
+        setup.tap.sent.length = 0;
         const clientOperationId = `${verb}-${amount}`;
         const request = { amount, clientOperationId };
         const path = `/${sold.transactionId}/${verb}`;
-        const first = await call(on, 'POST', path, request);
+        const first = await call(setup, 'POST', path, request);
         assert.equal(first.status, status, first.text);
         assert.equal(first.body.operation.status, status === 202 ? 'Pending' : 'Succeeded');
         if (status === 202) {
@@ -266,33 +271,33 @@ describe('a host that fails', { concurrency: 8 }, () => {
           assert.ok(Number(first.headers['retry-after']) >= 1);
         }
         const done = await until(async () => {
-          const { body } = await call(on, 'GET', `/${sold.transactionId}`);
+          const { body } = await call(setup, 'GET', `/${sold.transactionId}`);
           const operation = body.operations.find(
             (each: { clientOperationId: string }) => each.clientOperationId === clientOperationId,
           );
           return operation.status === 'Succeeded' ? operation : undefined;
         }, `${verb} of ${amount}`);
         assert.equal(done.amount, amount);
-        assertRepeats(on.tap.sent, mti, status === 202 ? 2 : 1);
-        const again = await call(on, 'POST', path, request);
+        assertRepeats(setup.tap.sent, mti, status === 202 ? 2 : 1);
+        const again = await call(setup, 'POST', path, request);
         assert.equal(again.status, status);
         assert.equal(again.headers['idempotent-replayed'], 'true');
         assert.equal(again.body.operation.operationId, first.body.operation.operationId);
       }
-      const original = originalOf(on, sold.retrievalReferenceNumber);
+      const original = originalOf(setup, sold.retrievalReferenceNumber);
       assert.equal(original?.[kind], 9091 + 9095 + 9094 + 9098);
-      await assertAgreement(on);
+      await assertAgreement(setup);
     });
   }
 
   test('an operation during a capture answers 409 transaction_in_progress', async (t) => {
-    const on = await tapped(t);
-    const { body: sold } = await sell(on, { captureMode: 'Deferred' });
+    const setup = await createOrganizationBehindRelay(t);
+    const { body: sold } = await sell(setup, { captureMode: 'Deferred' });
     const path = `/${sold.transactionId}`;
-    on.tap.holdResponses();
-    on.tap.sent.length = 0;
-    const capture = call(on, 'POST', `${path}/capture`);
-    await until(() => (on.tap.sent.length > 0 ? true : undefined), 'the capture to be sent');
+    setup.tap.holdResponses();
+    setup.tap.sent.length = 0;
+    const capture = call(setup, 'POST', `${path}/capture`);
+    await until(() => (setup.tap.sent.length > 0 ? true : undefined), 'the capture to be sent');
     for (const [verb, body] of [
       ['refund', undefined],
       ['refund', { amount: 1 }],
@@ -300,143 +305,151 @@ describe('a host that fails', { concurrency: 8 }, () => {
       ['cancel', { cancelReason: 'Functional' }],
       ['cancel', { cancelReason: 'Technical' }],
     ] as const) {
-      const answer = await call(on, 'POST', `${path}/${verb}`, body);
+      const answer = await call(setup, 'POST', `${path}/${verb}`, body);
       const label = `${verb} ${JSON.stringify(body)}`;
       assertProblem(answer, { code: 'transaction_in_progress' }, label);
       assert.equal(answer.headers['retry-after'], '2', label);
     }
-    const { body: allowed } = await call(on, 'GET', `${path}/allowedoperations`);
+    const { body: allowed } = await call(setup, 'GET', `${path}/allowedoperations`);
     for (const { operation, reason } of allowed.operations)
       assert.equal(reason, 'transaction_in_progress', operation);
-    on.tap.releaseResponses();
+    setup.tap.releaseResponses();
     const captured = await capture;
     assert.equal(captured.body.state, 'Captured', captured.text);
-    const refunded = await call(on, 'POST', `${path}/refund`);
+    const refunded = await call(setup, 'POST', `${path}/refund`);
     assert.deepEqual([refunded.status, refunded.body.state], [200, 'Refunded'], refunded.text);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('a till that gives up reverses by its own identifier, while the sale still runs', async (t) => {
-    const on = await tapped(t);
-    on.tap.holdResponses();
+  test('a client can reverse a sale by its own identifier while the sale is in progress', async (t) => {
+    const setup = await createOrganizationBehindRelay(t);
+    setup.tap.holdResponses();
     const clientTransactionId = randomUUID();
     const sale = keyedSale({ captureMode: 'Deferred', clientTransactionId });
-    const running = call(on, 'POST', '/process', sale);
-    await inState(on, clientTransactionId, 'Received');
-    await hasLeft(on, 1234);
-    const told = (await call(on, 'GET', `/${clientTransactionId}/allowedoperations`)).body;
-    const allowed = told.operations.map((each: { allowed: boolean }) => each.allowed);
+    const running = call(setup, 'POST', '/process', sale);
+    await inState(setup, clientTransactionId, 'Received');
+    await hasLeft(setup, 1234);
+    const reversal = (await call(setup, 'GET', `/${clientTransactionId}/allowedoperations`)).body;
+    const allowed = reversal.operations.map((each: { allowed: boolean }) => each.allowed);
     assert.deepEqual(allowed, [false, false, false, true]);
-    const capture = await call(on, 'POST', `/${clientTransactionId}/capture`);
+    const capture = await call(setup, 'POST', `/${clientTransactionId}/capture`);
     assertProblem(capture, { code: 'transaction_in_progress' });
     const technical = {
       cancelReason: 'Technical',
       reversalReason: 'Timeout',
       clientOperationId: 'gave-up',
     };
-    const cancel = () => call(on, 'POST', `/${clientTransactionId}/cancel`, technical);
-    const given = await cancel();
-    assert.equal(given.status, 202, given.text);
-    assert.deepEqual([given.body.state, given.body.operation.kind], ['Reversing', 'Reversal']);
-    on.tap.releaseResponses();
+    const cancel = () => call(setup, 'POST', `/${clientTransactionId}/cancel`, technical);
+    const replayedReversal = await cancel();
+    assert.equal(replayedReversal.status, 202, replayedReversal.text);
+    assert.deepEqual(
+      [replayedReversal.body.state, replayedReversal.body.operation.kind],
+      ['Reversing', 'Reversal'],
+    );
+    setup.tap.releaseResponses();
     const sold = await running;
     assertNotApproved(sold);
     const again = await cancel();
-    assert.equal(again.body.operation.operationId, given.body.operation.operationId);
-    const reversed = await inState(on, clientTransactionId, 'Reversed');
-    const original = originalOf(on, reversed.retrievalReferenceNumber);
+    assert.equal(again.body.operation.operationId, replayedReversal.body.operation.operationId);
+    const reversed = await inState(setup, clientTransactionId, 'Reversed');
+    const original = originalOf(setup, reversed.retrievalReferenceNumber);
     assert.deepEqual([original?.approved, original?.held, original?.captured], [1234, 0, 0]);
-    const late = await call(on, 'POST', '/process', sale);
+    const late = await call(setup, 'POST', '/process', sale);
     assert.deepEqual([late.body.state, late.body.approved], ['Reversed', false]);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('a till whose connection breaks asks again and gets the same answer', async (t) => {
-    const on = await tapped(t);
-    on.tap.holdResponses();
+  test('a repeated request after a broken connection gets the same response', async (t) => {
+    const setup = await createOrganizationBehindRelay(t);
+    setup.tap.holdResponses();
     const sale = keyedSale();
     const id = String(sale['clientTransactionId']);
     const cutOff = new AbortController();
-    const lost = on.client.call('POST', `${base}/process`, {
-      token: on.merchant.token,
+    const lost = setup.client.call('POST', `${base}/process`, {
+      token: setup.merchant.token,
       body: sale,
       signal: cutOff.signal,
     });
-    await inState(on, id, 'Received');
-    await hasLeft(on, 1234);
+    await inState(setup, id, 'Received');
+    await hasLeft(setup, 1234);
     cutOff.abort();
     await assert.rejects(lost);
-    on.tap.releaseResponses();
-    const again = await call(on, 'POST', '/process', sale);
+    setup.tap.releaseResponses();
+    const again = await call(setup, 'POST', '/process', sale);
     assert.equal(again.status, 200, again.text);
     assert.equal(again.body.state, 'Captured');
     assert.equal(again.headers['idempotent-replayed'], 'true');
-    originalOf(on, again.body.retrievalReferenceNumber);
-    await assertAgreement(on);
+    originalOf(setup, again.body.retrievalReferenceNumber);
+    await assertAgreement(setup);
   });
 
-  test('an acquirer that is down: nothing is stored, and the identifier works once it is back', async (t) => {
-    const on = await tapped(t);
-    const held = (await sell(on, { captureMode: 'Deferred' })).body;
+  test('an unavailable acquirer: no row is stored, and the identifier can be used later', async (t) => {
+    const setup = await createOrganizationBehindRelay(t);
+    const heldSale = (await sell(setup, { captureMode: 'Deferred' })).body;
     const unanswered = keyedSale({ amount: 9091 });
-    const running = call(on, 'POST', '/process', unanswered);
+    const running = call(setup, 'POST', '/process', unanswered);
     const unansweredId = String(unanswered['clientTransactionId']);
-    await inState(on, unansweredId, 'Received');
-    await hasLeft(on, 9091);
-    await on.tap.close();
+    await inState(setup, unansweredId, 'Received');
+    await hasLeft(setup, 9091);
+    await setup.tap.close();
     assertNotApproved(await running);
-    const available = async () => (await call(on, 'GET', '/technical/isAvailable')).body;
+    const available = async () => (await call(setup, 'GET', '/technical/isAvailable')).body;
     await until(async () => ((await available()).available ? undefined : true), 'the link to drop');
-    const told = await available();
-    assert.deepEqual([told.offlineAdvised, told.links[0].available], [true, false]);
-    const before = await countRows(on.organizationId);
+    const reversal = await available();
+    assert.deepEqual([reversal.offlineAdvised, reversal.links[0].available], [true, false]);
+    const before = await countRows(setup.organizationId);
     const number = '4242424242424242';
     const sale = keyedSale({ instrument: card(number) });
-    const down = await call(on, 'POST', '/process', sale);
+    const down = await call(setup, 'POST', '/process', sale);
     assertProblem(down, { code: 'acquirer_unavailable', pointer: null });
     assert.ok(down.headers['retry-after']);
-    const capture = await call(on, 'POST', `/${held.transactionId}/capture`, {});
+    const capture = await call(setup, 'POST', `/${heldSale.transactionId}/capture`, {});
     assertProblem(capture, { code: 'acquirer_unavailable', pointer: null });
-    const after = await countRows(on.organizationId);
+    const after = await countRows(setup.organizationId);
     assert.deepEqual(after, before);
     const id = String(sale['clientTransactionId']);
-    assertProblem(await call(on, 'GET', `/${id}`), { code: 'transaction_not_found' });
-    assert.equal((await call(on, 'GET', `/${held.transactionId}`)).body.state, 'Authorized');
-    await on.tap.startListening();
+    assertProblem(await call(setup, 'GET', `/${id}`), { code: 'transaction_not_found' });
+    assert.equal((await call(setup, 'GET', `/${heldSale.transactionId}`)).body.state, 'Authorized');
+    await setup.tap.startListening();
     await until(async () => ((await available()).available ? true : undefined), 'the link');
-    const up = await call(on, 'POST', '/process', sale);
+    const up = await call(setup, 'POST', '/process', sale);
     assert.equal(up.status, 200, up.text);
     assert.equal(up.headers['idempotent-replayed'], undefined);
     assert.equal(up.body.state, 'Captured');
-    await inState(on, unansweredId, 'Reversed');
-    await assertAgreement(on);
+    await inState(setup, unansweredId, 'Reversed');
+    await assertAgreement(setup);
   });
 
-  test('a reversal that is asked for while the acquirer is down waits for it', async (t) => {
-    const on = await tapped(t);
-    const { body: held } = await sell(on, { captureMode: 'Deferred' });
-    await on.tap.close();
+  test('a reversal that is requested while the acquirer is unavailable is sent later', async (t) => {
+    const setup = await createOrganizationBehindRelay(t);
+    const { body: heldSale } = await sell(setup, { captureMode: 'Deferred' });
+    await setup.tap.close();
     await until(async () => {
-      const { body } = await call(on, 'GET', '/technical/isAvailable');
+      const { body } = await call(setup, 'GET', '/technical/isAvailable');
       return body.available === false ? true : undefined;
     }, 'the link to drop');
     const technical = { cancelReason: 'Technical', reversalReason: 'CustomerCancel' };
-    const given = await call(on, 'POST', `/${held.transactionId}/cancel`, technical);
-    assert.equal(given.status, 202, given.text);
-    assert.equal(given.body.state, 'Reversing');
-    await on.tap.startListening();
-    await inState(on, held.transactionId, 'Reversed');
-    const original = originalOf(on, held.retrievalReferenceNumber);
+    const replayedReversal = await call(
+      setup,
+      'POST',
+      `/${heldSale.transactionId}/cancel`,
+      technical,
+    );
+    assert.equal(replayedReversal.status, 202, replayedReversal.text);
+    assert.equal(replayedReversal.body.state, 'Reversing');
+    await setup.tap.startListening();
+    await inState(setup, heldSale.transactionId, 'Reversed');
+    const original = originalOf(setup, heldSale.retrievalReferenceNumber);
     assert.equal(original?.held, 0);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 });
 
-describe('what a process leaves that is no more', { concurrency: 4 }, () => {
+describe('work of an ended process', { concurrency: 4 }, () => {
   const longAgo = () => new Date(Date.now() - 10 * testTimeoutMs - 60_000).toISOString();
 
   /** Deletes the last events, as if their commit had not happened. */
-  async function forgetEvents(on: TestOrganization, id: string, after: number): Promise<void> {
+  async function forgetEvents(setup: TestOrganization, id: string, after: number): Promise<void> {
     const database = await testDatabase();
     for (const [table, column] of [
       ['transaction_events', 'transaction_id'],
@@ -446,16 +459,16 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
     ] as const) {
       await database.query(
         `DELETE FROM ${table} WHERE organization_id = $1 AND ${column} = $2 AND sequence > $3`,
-        [on.organizationId, id, after],
+        [setup.organizationId, id, after],
       );
     }
   }
 
   /** Restores the rows to the state after the message was sent and before an outcome was stored. */
-  async function forget(on: TestOrganization, id: string): Promise<void> {
+  async function forget(setup: TestOrganization, id: string): Promise<void> {
     const database = await testDatabase();
-    const key = [on.organizationId, id];
-    await forgetEvents(on, id, 1);
+    const key = [setup.organizationId, id];
+    await forgetEvents(setup, id, 1);
     await database.query(
       `UPDATE transactions SET state = 'Received', phase = 'Received', version = 1, authorized = 0,
         captured = 0, deadline = $3 WHERE organization_id = $1 AND transaction_id = $2`,
@@ -464,40 +477,40 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
   }
 
   for (const captureMode of ['Immediate', 'Deferred']) {
-    test(`a sale that was sent and never ended is reversed (${captureMode})`, async () => {
-      const on = await createTestOrganization();
+    test(`a sale that was sent and did not end is reversed (${captureMode})`, async () => {
+      const setup = await createTestOrganization();
       const sale = keyedSale({ captureMode });
-      const { body: sold } = await call(on, 'POST', '/process', sale);
-      await forget(on, sold.transactionId);
-      const reversed = await inState(on, sold.transactionId, 'Reversed');
+      const { body: sold } = await call(setup, 'POST', '/process', sale);
+      await forget(setup, sold.transactionId);
+      const reversed = await inState(setup, sold.transactionId, 'Reversed');
       assert.deepEqual(typesOf(reversed), ['received', 'reversal_queued', 'reversed']);
-      const original = originalOf(on, sold.retrievalReferenceNumber);
+      const original = originalOf(setup, sold.retrievalReferenceNumber);
       assert.deepEqual([original?.held, original?.captured], [0, 0]);
-      const again = await call(on, 'POST', '/process', sale);
+      const again = await call(setup, 'POST', '/process', sale);
       assert.deepEqual([again.status, again.body.state], [200, 'Reversed']);
       assert.equal(again.body.terminalAction, 'Decline');
-      await assertAgreement(on);
+      await assertAgreement(setup);
     });
   }
 
-  test('a sale that was never ended is reversed while it is asked for again', async () => {
-    const on = await createTestOrganization();
+  test('a sale that did not end is reversed while the client repeats it', async () => {
+    const setup = await createTestOrganization();
     const sale = keyedSale();
-    const { body: sold } = await call(on, 'POST', '/process', sale);
-    await forget(on, sold.transactionId);
+    const { body: sold } = await call(setup, 'POST', '/process', sale);
+    await forget(setup, sold.transactionId);
     // The duplicate waits for longer than the sweep takes, and must not block it.
-    let again = await call(on, 'POST', '/process', sale);
+    let again = await call(setup, 'POST', '/process', sale);
     // On a slow machine its wait may end before the sweep, so the test repeats it once.
-    if (again.body.state === 'Received') again = await call(on, 'POST', '/process', sale);
+    if (again.body.state === 'Received') again = await call(setup, 'POST', '/process', sale);
     assert.equal(again.status, 200, again.text);
     assert.match(again.body.state, /^Revers(?:ing|ed)$/);
-    await inState(on, sold.transactionId, 'Reversed');
-    await assertAgreement(on);
+    await inState(setup, sold.transactionId, 'Reversed');
+    await assertAgreement(setup);
   });
 
-  test('a sale that was never sent is reversed, though the host does not know it', async () => {
-    const on = await createTestOrganization();
-    const { body: sold } = await sell(on, {});
+  test('a sale that was not sent is reversed, although the host does not know it', async () => {
+    const setup = await createTestOrganization();
+    const { body: sold } = await sell(setup, {});
     const database = await testDatabase();
     const copy = randomUUID();
     // The same intent under another trace number, which the host has not received.
@@ -506,31 +519,31 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
           device_id, contract_id, 'Received', 'Received', amount, currency, over_capture_allowance, 0, 0, 0, 0,
           0, 0, 0, 1, 0, $4, created_at, updated_at
         FROM transactions WHERE organization_id = $1 AND transaction_id = $2`,
-      [on.organizationId, sold.transactionId, copy, longAgo()],
+      [setup.organizationId, sold.transactionId, copy, longAgo()],
     );
     await database.query(
       `INSERT INTO transaction_events SELECT organization_id, $3::uuid, 1, type, at,
           jsonb_set(jsonb_set(data, '{context,reference,stan}', '"999999"'),
             '{context,reference,rrn}', '"000000999999"')
         FROM transaction_events WHERE organization_id = $1 AND transaction_id = $2 AND sequence = 1`,
-      [on.organizationId, sold.transactionId, copy],
+      [setup.organizationId, sold.transactionId, copy],
     );
-    const reversed = await inState(on, copy, 'Reversed');
+    const reversed = await inState(setup, copy, 'Reversed');
     assert.equal(reversed.operations[0].response.code, '25');
-    assert.equal(originalOf(on, sold.retrievalReferenceNumber)?.captured, 1234);
-    await assertAgreement(on);
+    assert.equal(originalOf(setup, sold.retrievalReferenceNumber)?.captured, 1234);
+    await assertAgreement(setup);
   });
 
-  test('an operation that was sent and never ended is repeated to one effect', async () => {
-    const on = await createTestOrganization();
-    const { body: sold } = await sell(on, { captureMode: 'Deferred' });
+  test('an operation that was sent and did not end is repeated with one effect', async () => {
+    const setup = await createTestOrganization();
+    const { body: sold } = await sell(setup, { captureMode: 'Deferred' });
     const id = sold.transactionId;
     const request = { amount: 1000, clientOperationId: 'c-1' };
-    const done = await call(on, 'POST', `/${id}/capture`, request);
+    const done = await call(setup, 'POST', `/${id}/capture`, request);
     assert.equal(done.body.operation.status, 'Succeeded');
     const database = await testDatabase();
-    const key = [on.organizationId, id];
-    await forgetEvents(on, id, 3);
+    const key = [setup.organizationId, id];
+    await forgetEvents(setup, id, 3);
     await database.query(
       `UPDATE transactions SET state = 'Authorized', version = 3, captured = 0,
         capture_reserved = 1000 WHERE organization_id = $1 AND transaction_id = $2`,
@@ -542,7 +555,7 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
       [...key, longAgo()],
     );
     const now = await until(async () => {
-      const { body } = await call(on, 'GET', `/${id}`);
+      const { body } = await call(setup, 'GET', `/${id}`);
       return body.capturedAmount === 1000 ? body : undefined;
     }, 'the capture');
     assert.deepEqual(typesOf(now), [
@@ -552,8 +565,8 @@ describe('what a process leaves that is no more', { concurrency: 4 }, () => {
       'capture_pending',
       'captured',
     ]);
-    const again = await call(on, 'POST', `/${id}/capture`, request);
+    const again = await call(setup, 'POST', `/${id}/capture`, request);
     assert.equal(again.body.operation.operationId, done.body.operation.operationId);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 });

@@ -101,7 +101,7 @@ describe('acquirer links in production', () => {
     return answer.body.acquirerLinkId;
   };
 
-  test('a host that is or leads to a private address is refused at creation and at a change', async () => {
+  test('a host that is or resolves to a private address is refused at creation and at changes', async () => {
     const acquirerLinkId = await made({ name: 'moves' });
     for (const host of ['127.0.0.1', 'localhost', '169.254.169.254', '::1', '127.1', privateName]) {
       const created = await create({ name: host, host });
@@ -112,7 +112,7 @@ describe('acquirer links in production', () => {
     assert.equal((await read(acquirerLinkId)).host, 'acquirer.example');
   });
 
-  test('a link of a tenant is not opened until the operator approves it', async () => {
+  test('a link of a tenant opens only after the operator approved it', async () => {
     const acquirerLinkId = await made({ name: 'waits' });
     assert.equal((await read(acquirerLinkId)).approval, 'PendingApproval');
     assert.equal(await isOpened(acquirerLinkId), false);
@@ -138,12 +138,12 @@ describe('acquirer links in production', () => {
     );
   });
 
-  test('a tenant can neither read pending links nor approve its own, in any way', async () => {
+  test('a tenant can neither list pending links nor approve its own link', async () => {
     const acquirerLinkId = await made({ name: 'own' });
-    const place = { host: 'acquirer.example', port: 8583 };
+    const address = { host: 'acquirer.example', port: 8583 };
     const listed = await scene.api(approvals, { token: tenant.token });
     assert.deepEqual(refusalOf(listed), [403, 'permission_denied', undefined]);
-    const refused = await approve(acquirerLinkId, place, tenant.token);
+    const refused = await approve(acquirerLinkId, address, tenant.token);
     assert.deepEqual(refusalOf(refused), [403, 'permission_denied', undefined]);
     const written = await replace(acquirerLinkId, { name: 'own', approval: 'Approved' });
     assert.deepEqual(refusalOf(written), [422, 'field_read_only', '/approval']);
@@ -152,7 +152,7 @@ describe('acquirer links in production', () => {
     assert.equal((await read(acquirerLinkId)).approval, 'PendingApproval');
   });
 
-  test('another host or port needs another approval, another name does not', async () => {
+  test('a changed host or port needs a new approval, a changed name does not', async () => {
     const acquirerLinkId = await made({ name: 'approved' });
     const first = { host: 'acquirer.example', port: 8583 };
     assert.equal((await approve(acquirerLinkId, first)).status, 200);
@@ -168,16 +168,16 @@ describe('acquirer links in production', () => {
     }
   });
 
-  test('another adapter needs another approval, in both directions', async () => {
+  test('a changed adapter needs a new approval, in both directions', async () => {
     const acquirerLinkId = await made({ name: 'speaks both' });
-    const place = { host: 'acquirer.example', port: 8583 };
-    assert.equal((await approve(acquirerLinkId, place)).status, 200);
+    const address = { host: 'acquirer.example', port: 8583 };
+    assert.equal((await approve(acquirerLinkId, address)).status, 200);
     const overHttp = { adapter: 'HttpJson', httpJson: { acquirerKeys: ['Q'.repeat(43)] } };
     for (const adapter of [overHttp, { adapter: 'Iso8583Host' }]) {
       const changed = await replace(acquirerLinkId, { name: 'speaks both', ...adapter });
       assert.deepEqual([changed.status, changed.body.approval], [200, 'PendingApproval']);
       assert.equal(await isOpened(acquirerLinkId), false);
-      assert.equal((await approve(acquirerLinkId, place)).status, 200);
+      assert.equal((await approve(acquirerLinkId, address)).status, 200);
       assert.equal(await isOpened(acquirerLinkId), true);
     }
     // Without the member the link has the default adapter, so nothing changes.
@@ -185,30 +185,30 @@ describe('acquirer links in production', () => {
     assert.equal(same.body.approval, 'Approved');
   });
 
-  test('a link of the operator is approved at once', async () => {
+  test('a link of the operator is approved at creation', async () => {
     const answer = await create({ name: 'own of the operator' }, operator.token);
     assert.deepEqual([answer.status, answer.body.approval], [201, 'Approved']);
     assert.equal(await isOpened(answer.body.acquirerLinkId), true);
   });
 
-  test('an unknown link and a wrong body approve nothing', async () => {
-    const place = { host: 'acquirer.example', port: 8583 };
+  test('an unknown link or an invalid body approves nothing', async () => {
+    const address = { host: 'acquirer.example', port: 8583 };
     for (const id of [systemIds.uuid(), 'none', "' OR true --"]) {
-      assert.equal((await approve(encodeURIComponent(id), place)).status, 404, id);
+      assert.equal((await approve(encodeURIComponent(id), address)).status, 404, id);
     }
     const acquirerLinkId = await made({ name: 'wrong bodies' });
     for (const json of [
       {},
       { host: 'acquirer.example' },
-      { ...place, port: 0 },
-      { ...place, x: 1 },
+      { ...address, port: 0 },
+      { ...address, x: 1 },
     ]) {
       assert.equal((await approve(acquirerLinkId, json)).status, 422, JSON.stringify(json));
     }
     assert.equal((await read(acquirerLinkId)).approval, 'PendingApproval');
   });
 
-  test('onb.approve approves no link outside the organisation of the platform', async () => {
+  test('onb.approve approves no link of an organisation that the platform does not own', async () => {
     const acquirerLinkId = await made({ name: 'with the permission' });
     const { database, clock, identity } = scene;
     const records = createAcquirerLinkApprovals({
@@ -225,8 +225,8 @@ describe('acquirer links in production', () => {
     ] as Caller[];
     for (const caller of outsiders) {
       assert.deepEqual((await records.list(caller, { limit: 10 })).items, []);
-      const place = { host: 'acquirer.example', port: 8583 };
-      const attempt = records.approve({ caller, id: 'request' }, acquirerLinkId, place);
+      const address = { host: 'acquirer.example', port: 8583 };
+      const attempt = records.approve({ caller, id: 'request' }, acquirerLinkId, address);
       await assert.rejects(attempt, { code: 'resource_not_found' });
     }
     assert.equal((await read(acquirerLinkId)).approval, 'PendingApproval');

@@ -88,8 +88,8 @@ type LinkTo = {
 const patientMs = 20_000;
 
 /** An adapter that is signed on, and closes with the test. */
-async function linked(t: TestContext, given: LinkTo) {
-  const { port, table, log = silent, timeoutMs = patientMs, ...settings } = given;
+async function createLink(t: TestContext, linkOptions: LinkTo) {
+  const { port, table, log = silent, timeoutMs = patientMs, ...settings } = linkOptions;
   const late: LateResponse[] = [];
   const connection = connectIso8583Host({
     addressGuard,
@@ -133,23 +133,23 @@ async function simulated(t: TestContext, table: HostTable) {
 const card = (number: string) => ({ card: { number, expiryMonth: 12, expiryYear: 2030 } });
 
 const call = (
-  on: TestOrganization,
+  setup: TestOrganization,
   method: string,
   path: string,
   body?: unknown,
 ): Promise<HttpResponse> =>
-  on.client.call(method, path, {
-    token: on.merchant.token,
+  setup.client.call(method, path, {
+    token: setup.merchant.token,
     ...defined({ body }),
   });
 
-const sell = (on: TestOrganization, members: Record<string, unknown> = {}) =>
-  call(on, 'POST', `${base}/process`, keyedSale(members));
+const sell = (setup: TestOrganization, members: Record<string, unknown> = {}) =>
+  call(setup, 'POST', `${base}/process`, keyedSale(members));
 
-const inState = (on: TestOrganization, id: string, state: string) =>
+const inState = (setup: TestOrganization, id: string, state: string) =>
   until(
     async () => {
-      const { body } = await call(on, 'GET', `${base}/${id}`);
+      const { body } = await call(setup, 'GET', `${base}/${id}`);
       return body.state === state ? body : undefined;
     },
     `${id} to be ${state}`,
@@ -159,18 +159,21 @@ const inState = (on: TestOrganization, id: string, state: string) =>
 type Tapped = TestOrganization & { tap: AcquirerRelay };
 
 /** A scene whose link passes through its own relay. */
-async function tapped(t: TestContext): Promise<Tapped> {
-  const tap = await startAcquirerRelay((await testPlatform()).host.port);
-  t.after(tap.close);
-  return { ...(await createTestOrganization({}, { acquirerPort: tap.port })), tap };
+async function createOrganizationBehindRelay(t: TestContext): Promise<Tapped> {
+  const relay = await startAcquirerRelay((await testPlatform()).host.port);
+  t.after(relay.close);
+  return { ...(await createTestOrganization({}, { acquirerPort: relay.port })), tap: relay };
 }
 
-const advices = ({ tap }: Tapped): Message[] => tap.sent.filter(({ mti }) => mti.startsWith('042'));
+const advices = ({ tap: relay }: Tapped): Message[] =>
+  relay.sent.filter(({ mti }) => mti.startsWith('042'));
 
-const originalsOf = (on: TestOrganization) =>
-  on.host.ledger().originals.filter(({ merchant }) => merchant === on.merchant.merchantNumber);
+const originalsOf = (setup: TestOrganization) =>
+  setup.host
+    .ledger()
+    .originals.filter(({ merchant }) => merchant === setup.merchant.merchantNumber);
 
-describe('an acquirer link', { concurrency: 4 }, () => {
+describe('acquirer links', { concurrency: 4 }, () => {
   const framings: Readonly<Record<string, HostTable['framing']>> = {
     'two bytes': { length: 'binary2' },
     'two bytes that count themselves': { length: 'binary2', inclusive: true },
@@ -186,7 +189,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     test(`1: several connections, with a header of ${name}`, async (t) => {
       const table = { ...builtInHosts['iso1987-binary'], name: 'framed', framing };
       const host = await simulated(t, table);
-      const { connection } = await linked(t, { port: host.port, table, connections: 3 });
+      const { connection } = await createLink(t, { port: host.port, table, connections: 3 });
       await eventually('all signed on', () => connection.getConnectionCounts?.().signedOn === 3);
       for (const stan of ['000001', '000002', '000003', '000004']) {
         assert.equal((await connection.send(sale(stan))).outcome, 'Approved');
@@ -195,7 +198,7 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     });
   }
 
-  test('1: over TLS, and beyond this machine never without', async (t) => {
+  test('1: a link uses TLS, and only loopback is possible without TLS', async (t) => {
     const { settings } = await testPlatform();
     const { cert, key, caFile } = await ensureListenerCertificate({ settings, clock: systemClock });
     const host = await scripted(t);
@@ -212,12 +215,12 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const address = server.address();
     assert.ok(typeof address === 'object' && address !== null);
     const over = { port: address.port, host: 'localhost', tls: true };
-    const { connection } = await linked(t, over);
+    const { connection } = await createLink(t, over);
     assert.equal((await connection.send(sale('000001'))).outcome, 'Approved');
-    await assert.rejects(linked(t, { port: 8583, host: '192.0.2.1' }), /requires TLS/);
+    await assert.rejects(createLink(t, { port: 8583, host: '192.0.2.1' }), /requires TLS/);
   });
 
-  test('2: nothing but a sign-on before its answer; an echo while idle; two missed are a loss', async (t) => {
+  test('2: the link sends only a sign-on before its response, echoes while idle, and disconnects after two missing responses', async (t) => {
     const host = await scripted(t);
     host.script(() => {});
     const link = openHostLink({
@@ -248,72 +251,72 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.deepEqual(defaultReconnectDelaysMs, [1000, 2000, 5000, 10_000, 30_000, 60_000]);
   });
 
-  test('3: answers find their questions in any order, and none is asked twice at a time', async (t) => {
+  test('3: responses are matched to requests in any order, and a STAN is used once at a time', async (t) => {
     const host = await scripted(t);
-    const { connection } = await linked(t, { port: host.port });
-    const held: ReceivedMessage[] = [];
-    host.script((asked) => held.push(asked));
+    const { connection } = await createLink(t, { port: host.port });
+    const heldMessages: ReceivedMessage[] = [];
+    host.script((received) => heldMessages.push(received));
     const outcomes = ['000001', '000002', '000003'].map((stan, index) =>
       connection.send(sale(stan, { amount: 1000 + index })),
     );
-    await eventually('all asked', () => held.length === 3);
+    await eventually('all asked', () => heldMessages.length === 3);
     const twice = await connection.send(sale('000002'));
     assert.deepEqual(twice, { outcome: 'NotSent', reason: 'duplicate trace' });
-    for (const asked of held.reverse()) approve(asked);
+    for (const received of heldMessages.reverse()) approve(received);
     const amounts = (await Promise.all(outcomes)).map((each) => 'amount' in each && each.amount);
     assert.deepEqual(amounts, [1000, 1001, 1002]);
     host.script(approve);
   });
 
-  test('4: the intent is durable before it is sent, the reversal together with the time-out', async (t) => {
+  test('4: the sale is stored before it is sent, and its reversal together with the timeout', async (t) => {
     const host = await scripted(t);
-    const on = await createTestOrganization({}, { acquirerPort: host.port });
+    const setup = await createTestOrganization({}, { acquirerPort: host.port });
     const database = await testDatabase();
     const phases: Promise<string | undefined>[] = [];
-    host.script((asked) => {
-      if (asked.message.mti === '0200') {
-        const found = database.query<{ phase: string }>(
+    host.script((received) => {
+      if (received.message.mti === '0200') {
+        const phaseQuery = database.query<{ phase: string }>(
           'SELECT phase FROM transactions WHERE organization_id = $1',
-          [on.organizationId],
+          [setup.organizationId],
         );
-        phases.push(found.then(([row]) => row?.phase));
-      } else if (asked.message.mti === '0800') approve(asked);
+        phases.push(phaseQuery.then(([row]) => row?.phase));
+      } else if (received.message.mti === '0800') approve(received);
     });
-    const { body } = await sell(on);
+    const { body } = await sell(setup);
     assert.deepEqual([body.state, body.approved], ['Reversing', false]);
     assert.equal(await phases[0], 'Received');
-    const [kept] = await database.query<{ same: boolean; queue_id: string }>(
+    const [storedJob] = await database.query<{ same: boolean; queue_id: string }>(
       `SELECT e.at = o.updated_at AND j.created_at = o.updated_at AS same, j.queue_id
        FROM transaction_events e
        JOIN operations o USING (organization_id, transaction_id)
        JOIN jobs j ON j.organization_id = e.organization_id
          AND j.payload->>'transactionId' = e.transaction_id::text
        WHERE e.organization_id = $1 AND e.type = 'transaction.reversal_queued'`,
-      [on.organizationId],
+      [setup.organizationId],
     );
-    assert.deepEqual({ ...kept }, { same: true, queue_id: on.linkId });
+    assert.deepEqual({ ...storedJob }, { same: true, queue_id: setup.linkId });
     host.script(approve);
-    await inState(on, body.transactionId, 'Reversed');
+    await inState(setup, body.transactionId, 'Reversed');
   });
 
-  test('5: stored and forwarded in order, repeated until taken, with an alarm that can be seen', async (t) => {
-    const on = await tapped(t);
-    const first = await sell(on, { amount: 9091, instrument: card(silentCard) });
-    await until(() => (advices(on).length > 0 ? true : undefined), 'the first reversal');
-    const second = await sell(on, { amount: 9091 });
+  test('5: advices are stored, sent in order and repeated until accepted; a stuck queue raises an alarm', async (t) => {
+    const setup = await createOrganizationBehindRelay(t);
+    const first = await sell(setup, { amount: 9091, instrument: card(silentCard) });
+    await until(() => (advices(setup).length > 0 ? true : undefined), 'the first reversal');
+    const second = await sell(setup, { amount: 9091 });
     const states = () =>
-      on.client.call('GET', '/payment/v1/acquirer-links', { token: on.acquirerToken });
+      setup.client.call('GET', '/payment/v1/acquirer-links', { token: setup.acquirerToken });
     const waiting = await until(async () => {
       const { body } = await states();
       return body.items?.[0]?.queue.length === 2 ? body.items[0] : undefined;
     }, 'two in the queue');
-    assert.equal(waiting.acquirerLinkId, on.linkId);
+    assert.equal(waiting.acquirerLinkId, setup.linkId);
     assert.deepEqual([waiting.available, waiting.alarm], [true, false]);
     assert.deepEqual(waiting.connections, { wanted: 1, signedOn: 1 });
     assert.ok(Date.parse(waiting.queue.oldestAt) <= systemClock.now());
     // A job that has failed for some minutes: six attempts.
     const database = await testDatabase();
-    const stuck = [on.organizationId, randomUUID(), on.linkId];
+    const stuck = [setup.organizationId, randomUUID(), setup.linkId];
     await database.query(
       `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, attempts, created_at, queue_id)
        VALUES ($1, $2, 'test.stuck', '{}', now(), 6, now(), $3)`,
@@ -322,15 +325,17 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const alarmed = (await states()).body.items[0];
     assert.equal(alarmed.alarm, true);
     assert.deepEqual([alarmed.queue.alarms, alarmed.queue.attempts], [1, 6]);
-    const metrics = await on.platform.metrics.registry.metrics();
-    const shown = new RegExp(`switchyard_acquirer_queue_stuck_messages\\{link="${on.linkId}"\\} 1`);
-    assert.match(metrics, shown);
+    const metrics = await setup.platform.metrics.registry.metrics();
+    const stuckMetric = new RegExp(
+      `switchyard_acquirer_queue_stuck_messages\\{link="${setup.linkId}"\\} 1`,
+    );
+    assert.match(metrics, stuckMetric);
     await database.query(
       'DELETE FROM jobs WHERE organization_id = $1 AND job_id = $2 AND queue_id = $3',
       stuck,
     );
-    for (const { body } of [first, second]) await inState(on, body.transactionId, 'Reversed');
-    const order = advices(on).map(({ mti, fields }) => `${mti} ${fields[90]?.slice(4, 10)}`);
+    for (const { body } of [first, second]) await inState(setup, body.transactionId, 'Reversed');
+    const order = advices(setup).map(({ mti, fields }) => `${mti} ${fields[90]?.slice(4, 10)}`);
     const [one, other] = [first, second].map(({ body }) => body.systemTraceAuditNumber);
     // The second reversal waits for the first one, which has no response twice.
     assert.deepEqual(order, [`0420 ${one}`, `0421 ${one}`, `0421 ${one}`, `0420 ${other}`]);
@@ -339,84 +344,86 @@ describe('an acquirer link', { concurrency: 4 }, () => {
       return body.items[0].queue.length === 0 && body.items[0].alarm === false ? true : undefined;
     }, 'an empty queue');
     assertProblem(
-      await on.client.call('GET', '/payment/v1/acquirer-links', { token: on.merchant.token }),
+      await setup.client.call('GET', '/payment/v1/acquirer-links', { token: setup.merchant.token }),
       { code: 'permission_denied' },
     );
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('6: a late approval is noted and changes nothing: the reversal stands', async () => {
-    const on = await createTestOrganization();
-    const { body } = await sell(on, { amount: 9092 });
+  test('6: a late approval is recorded and changes nothing; the reversal remains', async () => {
+    const setup = await createTestOrganization();
+    const { body } = await sell(setup, { amount: 9092 });
     assert.deepEqual([body.state, body.approved], ['Reversing', false]);
-    const told = await until(async () => {
-      const now = await call(on, 'GET', `${base}/${body.transactionId}`);
+    const transaction = await until(async () => {
+      const now = await call(setup, 'GET', `${base}/${body.transactionId}`);
       const types = now.body.events.map(({ type }: { type: string }) => type);
       // The server reverses again after an approval that arrives after the reversal.
       const late = types.indexOf('transaction.late_response');
       return late >= 0 && types.lastIndexOf('transaction.reversed') > late ? now.body : undefined;
     }, 'the late answer, and the reversal behind it');
-    assert.equal(told.approved, false);
-    const reversed = await inState(on, body.transactionId, 'Reversed');
+    assert.equal(transaction.approved, false);
+    const reversed = await inState(setup, body.transactionId, 'Reversed');
     assert.deepEqual([reversed.approved, reversed.capturedAmount], [false, 0]);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('7: the reversal of a decline is harmless, and a second one has no second effect', async (t) => {
-    const on = await tapped(t);
-    const declined = await sell(on, { amount: 9051 });
+  test('7: a reversal of a declined sale has no effect, and a second reversal has no second effect', async (t) => {
+    const setup = await createOrganizationBehindRelay(t);
+    const declined = await sell(setup, { amount: 9051 });
     assert.equal(declined.body.state, 'Declined');
     const technical = { cancelReason: 'Technical' };
     const path = `${base}/${declined.body.transactionId}/cancel`;
-    assert.equal((await call(on, 'POST', path, technical)).status, 200);
-    assert.equal(advices(on).length, 0);
-    const { body } = await sell(on, { amount: 9091, instrument: card(silentCard) });
-    await inState(on, body.transactionId, 'Reversed');
+    assert.equal((await call(setup, 'POST', path, technical)).status, 200);
+    assert.equal(advices(setup).length, 0);
+    const { body } = await sell(setup, { amount: 9091, instrument: card(silentCard) });
+    await inState(setup, body.transactionId, 'Reversed');
     // The same advice three times; the host processed the first.
     assert.deepEqual(
-      advices(on).map(({ mti }) => mti),
+      advices(setup).map(({ mti }) => mti),
       ['0420', '0421', '0421'],
     );
-    const [, reversed] = originalsOf(on);
+    const [, reversed] = originalsOf(setup);
     assert.deepEqual([reversed?.approved, reversed?.held], [9091, 0]);
-    const [totals] = on.host
+    const [totals] = setup.host
       .ledger()
-      .totals.filter(({ merchant }) => merchant === on.merchant.merchantNumber);
+      .totals.filter(({ merchant }) => merchant === setup.merchant.merchantNumber);
     assert.deepEqual([totals?.reversed, totals?.reversals], [9091, 1]);
   });
 
-  test('8: the same request is one at the host, another under its identifier is refused', async (t) => {
-    const on = await tapped(t);
+  test('8: a repeated request reaches the host once, and a different request with its identifier is refused', async (t) => {
+    const setup = await createOrganizationBehindRelay(t);
     const request = keyedSale();
-    const first = await call(on, 'POST', `${base}/process`, request);
-    const again = await call(on, 'POST', `${base}/process`, request);
+    const first = await call(setup, 'POST', `${base}/process`, request);
+    const again = await call(setup, 'POST', `${base}/process`, request);
     assert.equal(again.body.transactionId, first.body.transactionId);
     assert.equal(again.headers['idempotent-replayed'], 'true');
-    const other = await call(on, 'POST', `${base}/process`, { ...request, amount: 99 });
+    const other = await call(setup, 'POST', `${base}/process`, { ...request, amount: 99 });
     assertProblem(other, { code: 'client_id_reused' });
-    assert.equal(on.tap.sent.length, 1);
+    assert.equal(setup.tap.sent.length, 1);
     // Trace number, terminal and date identify a message at the host, so each sale differs.
-    await sell(on);
-    const names = on.tap.sent.map(({ fields }) => [fields[41], fields[11], fields[13]].join(' '));
+    await sell(setup);
+    const names = setup.tap.sent.map(({ fields }) =>
+      [fields[41], fields[11], fields[13]].join(' '),
+    );
     assert.equal(new Set(names).size, 2);
   });
 
-  test('9: “duplicate” is no decline: what the host did before is taken back', async (t) => {
+  test('9: the response “duplicate” is not a decline: the earlier effect at the host is reversed', async (t) => {
     const host = await scripted(t);
-    const on = await createTestOrganization({}, { acquirerPort: host.port });
-    host.script((asked) => {
-      const { message, socket } = asked;
+    const setup = await createTestOrganization({}, { acquirerPort: host.port });
+    host.script((received) => {
+      const { message, socket } = received;
       if (message.mti === '0200')
         socket.write(encodeMessageFrame(approvalResponse(message, { 39: '94' })));
-      else approve(asked);
+      else approve(received);
     });
-    const { body } = await sell(on);
+    const { body } = await sell(setup);
     assert.deepEqual([body.state, body.approved], ['Reversing', false]);
-    await inState(on, body.transactionId, 'Reversed');
+    await inState(setup, body.transactionId, 'Reversed');
     assert.equal(host.receivedTypes().filter((each) => each === '0420').length, 1);
   });
 
-  test('10: what has not left a lost connection goes over another, what may have left is unknown', async (t) => {
+  test('10: an unsent request of a lost connection is sent over another one; a sent request is unknown', async (t) => {
     const host = await scripted(t);
     const link = openHostLink({
       addressGuard,
@@ -437,20 +444,20 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.ok(deaf);
     deaf.socket.pause();
     const filler = 'x'.repeat(999);
-    const asked: ReturnType<typeof link.sendRequest>[] = [];
+    const received: ReturnType<typeof link.sendRequest>[] = [];
     // Sends until the system accepts no more bytes for the unread connection and the link abandons
     // it.
     for (let stan = 1; link.countSignedOnSessions() === 2 && stan < 18_000; stan += 1) {
       const fields = { 11: String(stan).padStart(6, '0'), 41: 'TERM0001', 48: filler };
       const more = { 60: filler, 61: filler, 62: filler, 63: filler };
-      asked.push(link.sendRequest({ mti: '0200', fields: { ...fields, ...more } }, 20_000));
+      received.push(link.sendRequest({ mti: '0200', fields: { ...fields, ...more } }, 20_000));
       if (stan % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
     assert.equal(link.countSignedOnSessions(), 1);
     deaf.socket.destroy();
-    const results = (await Promise.all(asked)).map(({ result }) => result);
-    const count = (wanted: (typeof results)[number]) =>
-      results.filter((result) => result === wanted).length;
+    const results = (await Promise.all(received)).map(({ result }) => result);
+    const count = (expected: (typeof results)[number]) =>
+      results.filter((result) => result === expected).length;
     const answered = count('Responded');
     assert.equal(answered + count('ConnectionLost'), results.length);
     // Each connection got half of the requests; the link moved unsent requests to the other one.
@@ -462,10 +469,10 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     assert.equal(heard.length, answered);
   });
 
-  test('11: an answer that does not echo the question is none; a part only where it may be', async (t) => {
+  test('11: a response with other echo fields is ignored; a partial approval needs the contract', async (t) => {
     const host = await scripted(t);
-    const { connection: patient } = await linked(t, { port: host.port });
-    const { connection: hasty } = await linked(t, { port: host.port, timeoutMs: 1000 });
+    const { connection: patient } = await createLink(t, { port: host.port });
+    const { connection: hasty } = await createLink(t, { port: host.port, timeoutMs: 1000 });
     const wrong: Record<number, string> = {
       3: '200000',
       4: '000000009999',
@@ -473,12 +480,12 @@ describe('an acquirer link', { concurrency: 4 }, () => {
       49: '840',
     };
     let stan = 0;
-    const outcomeWith = (changed: Message['fields'], by = patient) => {
+    const outcomeWith = (changed: Message['fields'], link = patient) => {
       stan += 1;
       host.script(({ message, socket }) =>
         socket.write(encodeMessageFrame(approvalResponse(message, changed))),
       );
-      return by.send(sale(String(stan).padStart(6, '0')));
+      return link.send(sale(String(stan).padStart(6, '0')));
     };
     for (const [field, value] of Object.entries(wrong)) {
       const outcome = await outcomeWith({ [field]: value });
@@ -492,42 +499,42 @@ describe('an acquirer link', { concurrency: 4 }, () => {
     const part = await outcomeWith({ 39: '10', 4: '000000000500' });
     assert.equal(part.outcome === 'Approved' && part.amount, 500);
     host.script(approve);
-    const on = await createTestOrganization({ partialApproval: false });
-    const { body } = await sell(on, { amount: 9010 });
+    const setup = await createTestOrganization({ partialApproval: false });
+    const { body } = await sell(setup, { amount: 9010 });
     assert.deepEqual([body.state, body.approved], ['Reversing', false]);
-    await inState(on, body.transactionId, 'Reversed');
-    await assertAgreement(on);
+    await inState(setup, body.transactionId, 'Reversed');
+    await assertAgreement(setup);
   });
 
-  test('12: available with one connection that is signed on, offline is advised without', async (t) => {
-    const tap = await startAcquirerRelay((await testPlatform()).host.port);
-    const on = await createTestOrganization(
+  test('12: one signed-on connection makes the link available; without one, offline is advised', async (t) => {
+    const relay = await startAcquirerRelay((await testPlatform()).host.port);
+    const setup = await createTestOrganization(
       {},
-      { acquirerPort: tap.port, link: { connections: 2 } },
+      { acquirerPort: relay.port, link: { connections: 2 } },
     );
-    const available = async () => (await call(on, 'GET', `${base}/technical/isAvailable`)).body;
+    const available = async () => (await call(setup, 'GET', `${base}/technical/isAvailable`)).body;
     const { available: up, offlineAdvised } = await available();
     assert.deepEqual([up, offlineAdvised], [true, false]);
-    await tap.close();
+    await relay.close();
     const down = await until(async () => {
       const body = await available();
       return body.available === false ? body : undefined;
     }, 'the link to be down');
     assert.equal(down.offlineAdvised, true);
-    assertProblem(await sell(on), { code: 'acquirer_unavailable' });
-    await tap.startListening();
-    t.after(tap.close);
+    assertProblem(await sell(setup), { code: 'acquirer_unavailable' });
+    await relay.startListening();
+    t.after(relay.close);
     await until(async () => (await available()).available, 'the link to be back');
   });
 
-  test('13: the log has no card, whatever goes wrong', async (t) => {
+  test('13: the log contains no card data after any fault', async (t) => {
     const lines: string[] = [];
     const log = createLog(
       { logLevel: 'trace', instanceName: 'test' },
       { write: (line: string) => void lines.push(line) },
     );
     const host = await scripted(t);
-    const { connection } = await linked(t, { port: host.port, log, timeoutMs: 3000 });
+    const { connection } = await createLink(t, { port: host.port, log, timeoutMs: 3000 });
     const secret = {
       sensitive: {
         track2: '4111111111111111=30122010000012345678',

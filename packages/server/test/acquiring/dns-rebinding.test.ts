@@ -84,7 +84,7 @@ function openConnection(
   };
 }
 
-test('an ISO 8583 link does not follow a name to loopback, at any reconnect', async (t) => {
+test('an ISO 8583 link does not connect when its host name resolves to loopback, at any reconnect', async (t) => {
   const service = await startPrivateService(t);
   const { addressGuard, countLookups } = await savedGuard();
   const target = { host: 'rebind.example', port: service.port, addressGuard };
@@ -94,7 +94,7 @@ test('an ISO 8583 link does not follow a name to loopback, at any reconnect', as
   assert.equal(service.countConnections(), 0);
 });
 
-test('an ISO 8583 link to an IP address that is no longer allowed is not connected', async (t) => {
+test('an ISO 8583 link does not connect to an IP address that is no longer allowed', async (t) => {
   const service = await startPrivateService(t);
   const addressGuard = createAddressGuard({ allowsLoopback: false });
   const target = { host: '127.0.0.1', port: service.port, addressGuard };
@@ -103,7 +103,7 @@ test('an ISO 8583 link to an IP address that is no longer allowed is not connect
   assert.equal(service.countConnections(), 0);
 });
 
-test('an HTTP acquirer on loopback gets no request, by name or by address', async (t) => {
+test('an HTTP acquirer on loopback gets no request, by host name or by address', async (t) => {
   const service = await startPrivateService(t);
   for (const host of ['rebind.example', '127.0.0.1']) {
     const { addressGuard } = await savedGuard();
@@ -122,7 +122,7 @@ test('an HTTP acquirer on loopback gets no request, by name or by address', asyn
   assert.equal(service.countConnections(), 0);
 });
 
-test('a webhook does not follow a name to loopback after it was saved', async (t) => {
+test('a webhook is not sent when its host name resolves to loopback after the endpoint was stored', async (t) => {
   const service = await startPrivateService(t);
   const { lookup } = rebindingLookup();
   const calls = createOutgoingCalls({ allowsLoopback: false, lookup, timeoutMs: limitMs });

@@ -17,50 +17,50 @@ import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
 
-test('a host that signs off is passed over until it takes us in again', async (t) => {
+test('a host that signed off gets no requests until it signs on again', async (t) => {
   const host = await startScriptedHost();
   t.after(host.stop);
-  const on = await createTestOrganization({}, { acquirerPort: host.port });
-  const bank = await attachHttpAcquirer(on, 'standby');
-  const { token, merchantId, merchantNumber } = on.merchant;
+  const setup = await createTestOrganization({}, { acquirerPort: host.port });
+  const bank = await attachHttpAcquirer(setup, 'standby');
+  const { token, merchantId, merchantNumber } = setup.merchant;
   const terms = contractTermsOnLink(bank.linkId, { routing: [{ weight: 0 }] });
-  await on.platform.provisioning.acquirerContracts.create(
-    { organizationId: on.organizationId, merchantId },
+  await setup.platform.provisioning.acquirerContracts.create(
+    { organizationId: setup.organizationId, merchantId },
     { currencies: ['EUR'], captureModes: ['Immediate'], clearCardData: 'Allowed', ...terms },
   );
-  type Told = { available: boolean; links: { name: string; available: boolean }[] };
-  const told = async (): Promise<Told> =>
-    (await on.client.call('GET', `${base}/technical/isAvailable`, { token })).body;
+  type Availability = { available: boolean; links: { name: string; available: boolean }[] };
+  const readAvailability = async (): Promise<Availability> =>
+    (await setup.client.call('GET', `${base}/technical/isAvailable`, { token })).body;
   const untilUp = (count: number) =>
     until(async () => {
-      const { links } = await told();
+      const { links } = await readAvailability();
       return links.length === 2 && links.filter(({ available }) => available).length === count;
     }, `${count} links to be up`);
   const sell = async () => {
     const call = { token, body: keyedSale() };
-    const { body, text } = await on.client.call('POST', `${base}/process`, call);
+    const { body, text } = await setup.client.call('POST', `${base}/process`, call);
     assert.equal(body.state, 'Captured', text);
     return body.receipt.merchant.acquirerMerchantId;
   };
   await untilUp(2);
   assert.equal(await sell(), merchantNumber);
 
-  const held: ReceivedMessage[] = [];
-  host.script((asked) => held.push(asked));
+  const heldMessages: ReceivedMessage[] = [];
+  host.script((received) => heldMessages.push(received));
   const fields = { 7: '0101120000', 11: '000007', 70: '002' };
   host.received.at(-1)?.socket.write(encodeMessageFrame({ mti: '0800', fields }));
   await untilUp(1);
-  assert.equal((await told()).available, true);
+  assert.equal((await readAvailability()).available, true);
   assert.equal(await sell(), terms.acquirerMerchantId);
-  await until(() => held.some(({ message }) => message.fields[70] === '001'), 'a sign-on');
+  await until(() => heldMessages.some(({ message }) => message.fields[70] === '001'), 'a sign-on');
   assert.deepEqual(
-    held.filter(({ message }) => !message.mti.startsWith('08')),
+    heldMessages.filter(({ message }) => !message.mti.startsWith('08')),
     [],
   );
   assert.equal(await sell(), terms.acquirerMerchantId);
 
   host.script(approve);
-  for (const asked of held) if (asked.message.mti === '0800') approve(asked);
+  for (const received of heldMessages) if (received.message.mti === '0800') approve(received);
   await untilUp(2);
   assert.equal(await sell(), merchantNumber);
 });

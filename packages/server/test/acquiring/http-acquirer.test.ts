@@ -19,25 +19,25 @@ import { until } from '../support/wait-for-result.ts';
 
 const base = '/payment/v1/transactions';
 
-describe('an acquirer that speaks HTTP', () => {
-  let on: TestOrganization;
+describe('HTTP acquirers', () => {
+  let setup: TestOrganization;
   let acquirer: AttachedAcquirer;
-  let shop: TestMerchant;
+  let merchant: TestMerchant;
 
   before(async () => {
-    on = await createTestOrganization();
-    acquirer = await attachHttpAcquirer(on, 'bank');
-    shop = await on.createMerchant(
+    setup = await createTestOrganization();
+    acquirer = await attachHttpAcquirer(setup, 'bank');
+    merchant = await setup.createMerchant(
       contractTermsOnLink(acquirer.linkId, { partialCancel: true, multipleCapture: true }),
     );
-    await waitUntilAvailable(on, shop.token);
+    await waitUntilAvailable(setup, merchant.token);
   });
 
   const call = (path: string, body: Record<string, unknown>) =>
-    on.client.call('POST', `${base}${path}`, { token: shop.token, body });
+    setup.client.call('POST', `${base}${path}`, { token: merchant.token, body });
   const sell = (members: Record<string, unknown> = {}) => call('/process', keyedSale(members));
   const read = async (id: string) =>
-    (await on.client.call('GET', `${base}/${id}`, { token: shop.token })).body;
+    (await setup.client.call('GET', `${base}/${id}`, { token: merchant.token })).body;
 
   const totals = () => {
     const [sums] = acquirer.server.ledger().totals;
@@ -45,17 +45,17 @@ describe('an acquirer that speaks HTTP', () => {
     return { captured, refunded, openHolds };
   };
 
-  test('a sale, a hold in parts, a refund and a cancel: both ledgers agree', async () => {
+  test('a sale, partial captures, a refund and a cancel: both ledgers agree', async () => {
     const before = totals();
     const sale = await sell({ amount: 2000 });
     assert.equal(sale.body.state, 'Captured', sale.text);
     assert.match(sale.body.authorizationCode, /^[0-9A-Z]{6}$/);
     const refund = await call(`/${sale.body.transactionId}/refund`, { amount: 500 });
     assert.equal(refund.body.state, 'PartiallyRefunded', refund.text);
-    const hold = await sell({ amount: 1000, captureMode: 'Deferred' });
-    assert.equal(hold.body.state, 'Authorized', hold.text);
-    await call(`/${hold.body.transactionId}/capture`, { amount: 300 });
-    const cancel = await call(`/${hold.body.transactionId}/cancel`, {
+    const heldSale = await sell({ amount: 1000, captureMode: 'Deferred' });
+    assert.equal(heldSale.body.state, 'Authorized', heldSale.text);
+    await call(`/${heldSale.body.transactionId}/capture`, { amount: 300 });
+    const cancel = await call(`/${heldSale.body.transactionId}/cancel`, {
       cancelReason: 'Functional',
     });
     assert.equal(cancel.body.cancelledAmount, 700, cancel.text);
@@ -81,13 +81,13 @@ describe('an acquirer that speaks HTTP', () => {
     assert.deepEqual([captured - before.captured, openHolds], [2 * 425, before.openHolds]);
   });
 
-  test('a decline is shown with its code', async () => {
+  test('a decline contains the response code', async () => {
     const { body } = await sell({ amount: 9051 });
     assert.equal(body.state, 'Declined');
     assert.equal(body.response.code, '51');
   });
 
-  test('an offline sale is told until it is answered, an unconfirmed one goes back whole', async () => {
+  test('an offline sale is repeated until the acquirer answers; an unconfirmed sale is reversed in full', async () => {
     const before = totals();
     const offlineData = {
       authorizedAt: new Date(Date.now() - 60_000).toISOString(),
@@ -95,21 +95,21 @@ describe('an acquirer that speaks HTTP', () => {
       authorizationCode: '9A01B2',
       terminalSequence: 1,
     };
-    const members = { deviceId: shop.deviceIds[0], offlineTransaction: true, offlineData };
+    const members = { deviceId: merchant.deviceIds[0], offlineTransaction: true, offlineData };
     // The first response is lost, so the server repeats the same message.
     const offline = await sell({ amount: 9091, ...members });
     assert.equal(offline.body.state, 'Stored', offline.text);
-    const told = async () => (await read(offline.body.transactionId)).state === 'Captured';
-    await until(told, 'the acquirer to answer');
+    const isCaptured = async () => (await read(offline.body.transactionId)).state === 'Captured';
+    await until(isCaptured, 'the acquirer to answer');
     assert.equal(totals().captured - before.captured, 9091);
     const sale = await sell({ amount: 1500, confirmWithinSeconds: 5 });
     assert.equal(totals().captured - before.captured, 9091 + 1500, sale.text);
-    const back = async () => (await read(sale.body.transactionId)).state === 'Reversed';
-    await until(back, 'the sale to be reversed');
+    const isReversed = async () => (await read(sale.body.transactionId)).state === 'Reversed';
+    await until(isReversed, 'the sale to be reversed');
     assert.equal(totals().captured - before.captured, 9091);
   });
 
-  test('no answer: reversing at once, reversed in the end, and nothing is held', async () => {
+  test('no response: the sale is Reversing at once, Reversed later, and the host holds nothing', async () => {
     const before = totals();
     const { body, text } = await sell({ amount: 9091 });
     assert.equal(body.state, 'Reversing', text);
@@ -118,7 +118,7 @@ describe('an acquirer that speaks HTTP', () => {
     assert.deepEqual(totals(), before);
   });
 
-  test('an approval that comes late is recorded, and the sale stays reversed', async () => {
+  test('a late approval is recorded, and the sale remains reversed', async () => {
     const before = totals();
     const { body } = await sell({ amount: 9092 });
     assert.equal(body.state, 'Reversing');
@@ -135,15 +135,15 @@ describe('an acquirer that speaks HTTP', () => {
     assert.deepEqual(totals(), before);
   });
 
-  test('where the connection breaks, an enquiry saves the sale', async () => {
+  test('after a broken connection, an enquiry finds the approval of the sale', async () => {
     const { body, text } = await sell({ amount: 9093 });
     assert.equal(body.state, 'Captured', text);
   });
 
-  test('a capture without an answer stays pending and is repeated once', async () => {
+  test('a capture without a response stays pending and is repeated once', async () => {
     const before = totals();
-    const hold = await sell({ amount: 19_091, captureMode: 'Deferred' });
-    assert.equal(hold.body.state, 'Reversing', 'the amount asks for silence');
+    const heldSale = await sell({ amount: 19_091, captureMode: 'Deferred' });
+    assert.equal(heldSale.body.state, 'Reversing', 'the amount asks for silence');
     const other = await sell({ amount: 20_000, captureMode: 'Deferred' });
     const id = other.body.transactionId;
     const capture = await call(`/${id}/capture`, { amount: 19_091, final: true });
@@ -153,17 +153,17 @@ describe('an acquirer that speaks HTTP', () => {
     assert.equal(totals().captured - before.captured, 19_091);
   });
 
-  test('the link shows the keys of the platform, and takes its own members alone', async () => {
+  test('the link returns the public keys of the platform and accepts only members of its adapter', async () => {
     const path = `/provisioning/v2/acquirer-links/${acquirer.linkId}`;
-    const token = on.acquirerToken;
-    const { body: link } = await on.client.call('GET', path, { token });
+    const token = setup.acquirerToken;
+    const { body: link } = await setup.client.call('GET', path, { token });
     assert.equal(link.adapter, 'HttpJson');
     assert.match(link.signingKeys.current.x, /^[A-Za-z0-9_-]{43}$/);
     assert.notEqual(link.signingKeys.next.x, link.signingKeys.current.x);
     assert.equal(link.dialect, undefined);
 
     const put = (changed: Record<string, unknown>) =>
-      on.client.call('PUT', path, { token, body: { ...link, ...changed } });
+      setup.client.call('PUT', path, { token, body: { ...link, ...changed } });
     assertProblem(
       await put({ signingKeys: { ...link.signingKeys, current: link.signingKeys.next } }),
       {
@@ -176,18 +176,18 @@ describe('an acquirer that speaks HTTP', () => {
       pointer: '/dialect',
     });
     const { httpJson: _http, ...without } = link;
-    assertProblem(await on.client.call('PUT', path, { token, body: without }), {
+    assertProblem(await setup.client.call('PUT', path, { token, body: without }), {
       code: 'field_required',
       pointer: '/httpJson',
     });
     const newer = await put({ httpJson: { ...link.httpJson, keyVersion: 2 } });
     assert.deepEqual(newer.body.signingKeys.current, link.signingKeys.next);
-    const back = await on.client.call('PUT', path, {
+    const isReversed = await setup.client.call('PUT', path, {
       token,
       body: { ...newer.body, httpJson: link.httpJson },
     });
-    assert.deepEqual(back.body.signingKeys, link.signingKeys);
-    await on.platform.openLinks();
-    await waitUntilAvailable(on, shop.token);
+    assert.deepEqual(isReversed.body.signingKeys, link.signingKeys);
+    await setup.platform.openLinks();
+    await waitUntilAvailable(setup, merchant.token);
   });
 });

@@ -95,7 +95,7 @@ async function linked(t: TestContext) {
   await eventually('signed on', () => link.isAvailable());
   let sent = 0;
   /** Sends a key message from the host and returns the response code of the platform. */
-  async function give(text: string): Promise<string | undefined> {
+  async function sendKeyBlock(text: string): Promise<string | undefined> {
     sent += 1;
     const stan = `9${String(sent).padStart(5, '0')}`;
     const fields = { 7: '0101120000', 11: stan, 48: text, 70: '101' };
@@ -107,14 +107,14 @@ async function linked(t: TestContext) {
     await eventually('the answer', () => answer() !== undefined);
     return answer()?.message.fields[39];
   }
-  return { stub, hsm, ring, give };
+  return { stub, hsm, ring, give: sendKeyBlock };
 }
 
 const head = `PT01${keyTableEntry('zpk-other', '').checkValue}`;
 
-test('a key block that a host sends is taken in by AWS, and PINs go out under its key', async (t) => {
-  const { stub, hsm, ring, give } = await linked(t);
-  assert.equal(await give(head + tr31KeyBlock('zpk-other')), '00');
+test('a key block from a host is imported into AWS, and PINs are encrypted under its key', async (t) => {
+  const { stub, hsm, ring, give: sendKeyBlock } = await linked(t);
+  assert.equal(await sendKeyBlock(head + tr31KeyBlock('zpk-other')), '00');
   const zone = ring.getPinKey();
   assert.deepEqual(zone, { keyRef: stub.arn('zpk-other'), format: 0, keyIndex: '01' });
   const { pinBlock } = await hsm.translatePin({
@@ -129,8 +129,8 @@ test('a key block that a host sends is taken in by AWS, and PINs go out under it
   assert.equal(decryptPin(pinBlock, 'zpk-other', 'ISO0'), '1234');
 });
 
-test('a key block out of shape is refused before the module is asked', async (t) => {
-  const { stub, ring, give } = await linked(t);
+test('a malformed key block is refused before a call to AWS', async (t) => {
+  const { stub, ring, give: sendKeyBlock } = await linked(t);
   const block = tr31KeyBlock('zpk-other');
   const wrong = {
     'another length than it says': `${block}00`,
@@ -138,10 +138,10 @@ test('a key block out of shape is refused before the module is asked', async (t)
     'no version': `E${block.slice(1)}`,
     'too short': `D0032${block.slice(5, 32)}`,
   };
-  for (const [what, text] of Object.entries(wrong))
-    assert.equal(await give(head + text), '96', what);
+  for (const [fault, text] of Object.entries(wrong))
+    assert.equal(await sendKeyBlock(head + text), '96', fault);
   assert.ok(!stub.requests.some(({ target }) => target?.endsWith('ImportKey')));
   // A key that is only encrypted has a valid format, but the HSM does not accept it.
-  assert.equal(await give(`${head}${'0123456789ABCDEF'.repeat(2)}`), '96');
+  assert.equal(await sendKeyBlock(`${head}${'0123456789ABCDEF'.repeat(2)}`), '96');
   assert.equal(ring.getPinKey()?.keyRef, 'zpk');
 });

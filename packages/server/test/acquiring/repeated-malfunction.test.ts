@@ -24,40 +24,40 @@ const base = '/payment/v1/transactions';
 async function scripted(t: TestContext) {
   const scriptedHost = await startScriptedHost();
   t.after(() => scriptedHost.stop());
-  const on = await createTestOrganization({}, { acquirerPort: scriptedHost.port });
-  return { on, scriptedHost };
+  const setup = await createTestOrganization({}, { acquirerPort: scriptedHost.port });
+  return { on: setup, scriptedHost };
 }
 
 function call(
-  on: TestOrganization,
+  setup: TestOrganization,
   path: string,
   body?: Record<string, unknown>,
 ): Promise<HttpResponse> {
   const method = body === undefined ? 'GET' : 'POST';
-  const options = { token: on.merchant.token, ...defined({ body }) };
-  return on.client.call(method, base + path, options);
+  const options = { token: setup.merchant.token, ...defined({ body }) };
+  return setup.client.call(method, base + path, options);
 }
 
-const operationIn = (on: TestOrganization, id: string, status: string) =>
+const operationIn = (setup: TestOrganization, id: string, status: string) =>
   until(async () => {
-    const { body } = await call(on, `/${id}`);
+    const { body } = await call(setup, `/${id}`);
     return body.operations[0]?.status === status ? body : undefined;
   }, `the operation to be ${status}`);
 
 /** The numbers by which the host recognises a repeated message. */
 const numbersOf = ({ fields }: Message) => [fields[11], fields[37], fields[41]].join(' ');
 
-describe('a host that is out of order', { concurrency: 4 }, () => {
-  test('at the repeat of a refund gives nobody the amount a second time', async (t) => {
-    const { on, scriptedHost } = await scripted(t);
-    const { body: sold } = await call(on, '/process', keyedSale({ amount: 1000 }));
+describe('responses “system malfunction” to repeated messages', { concurrency: 4 }, () => {
+  test('a malfunction at a repeated refund does not free the amount for a second refund', async (t) => {
+    const { on: setup, scriptedHost } = await scripted(t);
+    const { body: sold } = await call(setup, '/process', keyedSale({ amount: 1000 }));
     assert.equal(sold.state, 'Captured');
     const refunds: Message[] = [];
     const codes = ['96', '91', '68'];
     let cured = false;
-    scriptedHost.script((asked) => {
-      const { message, socket } = asked;
-      if (!message.mti.startsWith('020')) return approveNetworkMessages(asked);
+    scriptedHost.script((received) => {
+      const { message, socket } = received;
+      if (!message.mti.startsWith('020')) return approveNetworkMessages(received);
       refunds.push(message);
       // The host booked the refund, and its response is lost.
       if (refunds.length === 1) return undefined;
@@ -66,112 +66,112 @@ describe('a host that is out of order', { concurrency: 4 }, () => {
       return undefined;
     });
     const path = `/${sold.transactionId}/refund`;
-    const first = await call(on, path, { amount: 600, clientOperationId: 'r-1' });
+    const first = await call(setup, path, { amount: 600, clientOperationId: 'r-1' });
     assert.equal(first.status, 202, first.text);
     await until(() => refunds.length >= 3, 'two answers of a host that is out of order');
-    const { body: standing } = await call(on, `/${sold.transactionId}`);
-    assert.equal(standing.operations[0].status, 'Pending');
-    const second = await call(on, path, { amount: 600, clientOperationId: 'r-2' });
+    const { body: transaction } = await call(setup, `/${sold.transactionId}`);
+    assert.equal(transaction.operations[0].status, 'Pending');
+    const second = await call(setup, path, { amount: 600, clientOperationId: 'r-2' });
     assert.equal(second.status, 422, second.text);
     assertProblem(second, { code: 'refund_amount_exceeded' });
     cured = true;
-    const done = await operationIn(on, sold.transactionId, 'Succeeded');
+    const done = await operationIn(setup, sold.transactionId, 'Succeeded');
     assert.equal(done.refundedAmount, 600);
     assert.deepEqual([...new Set(refunds.map(numbersOf))].length, 1, 'one message, repeated');
     assert.deepEqual([...new Set(refunds.slice(1).map(({ mti }) => mti))], ['0201']);
   });
 
-  test('at the first message of a capture declines it, but for an issuer who was too late, and for what nobody knows', async (t) => {
-    const { on, scriptedHost } = await scripted(t);
+  test('a malfunction at the first capture message declines it, except for “issuer too late” and unknown codes', async (t) => {
+    const { on: setup, scriptedHost } = await scripted(t);
     const sale = keyedSale({ amount: 1000, captureMode: 'Deferred' });
-    const { body: held } = await call(on, '/process', sale);
-    assert.equal(held.state, 'Authorized');
+    const { body: heldSale } = await call(setup, '/process', sale);
+    assert.equal(heldSale.state, 'Authorized');
     const answers = ['96', '16', '68', '00'];
-    scriptedHost.script((asked) => {
-      const { message, socket } = asked;
-      if (!message.mti.startsWith('022')) return approve(asked);
+    scriptedHost.script((received) => {
+      const { message, socket } = received;
+      if (!message.mti.startsWith('022')) return approve(received);
       socket.write(encodeMessageFrame(approvalResponse(message, { 39: answers.shift() ?? '96' })));
       return undefined;
     });
-    const path = `/${held.transactionId}/capture`;
-    const declined = await call(on, path, { clientOperationId: 'c-1' });
+    const path = `/${heldSale.transactionId}/capture`;
+    const declined = await call(setup, path, { clientOperationId: 'c-1' });
     assert.equal(declined.body.operation.status, 'Declined', declined.text);
-    const late = await call(on, path, { clientOperationId: 'c-2' });
+    const late = await call(setup, path, { clientOperationId: 'c-2' });
     assert.equal(late.status, 202, late.text);
     assert.equal(late.body.operation.status, 'Pending');
     const done = await until(async () => {
-      const { body } = await call(on, `/${held.transactionId}`);
+      const { body } = await call(setup, `/${heldSale.transactionId}`);
       return body.state === 'Captured' ? body : undefined;
     }, 'the capture');
     assert.equal(done.capturedAmount, 1000);
   });
 });
 
-test('a reversal whose numbers the host has had goes on under others, and takes back once', async (t) => {
-  const { on, scriptedHost } = await scripted(t);
+test('a reversal with reference numbers that the host knows is sent with new numbers and has one effect', async (t) => {
+  const { on: setup, scriptedHost } = await scripted(t);
   const reversals: Message[] = [];
-  scriptedHost.script((asked) => {
-    const { message, socket } = asked;
+  scriptedHost.script((received) => {
+    const { message, socket } = received;
     if (message.mti.startsWith('020')) return undefined;
-    if (!message.mti.startsWith('042')) return approve(asked);
+    if (!message.mti.startsWith('042')) return approve(received);
     reversals.push(message);
     socket.write(
       encodeMessageFrame(approvalResponse(message, { 39: reversals.length < 3 ? '94' : '00' })),
     );
     return undefined;
   });
-  const { body: sale } = await call(on, '/process', keyedSale({ amount: 1000 }));
+  const { body: sale } = await call(setup, '/process', keyedSale({ amount: 1000 }));
   assert.equal(sale.state, 'Reversing');
-  const reversed = await operationIn(on, sale.transactionId, 'Succeeded');
+  const reversed = await operationIn(setup, sale.transactionId, 'Succeeded');
   assert.equal(reversed.state, 'Reversed');
   assert.equal(reversals.length, 3);
   assert.equal(new Set(reversals.map(numbersOf)).size, 3, 'each under numbers of its own');
   assert.equal(new Set(reversals.map(({ fields }) => fields[90])).size, 1, 'of one sale');
 });
 
-test('a sale that its issuer may book yet is not approved, and is taken back', async (t) => {
-  const { on, scriptedHost } = await scripted(t);
+test('a sale that the issuer may book later is not approved, and is reversed', async (t) => {
+  const { on: setup, scriptedHost } = await scripted(t);
   // Code 16 approves and asks to update the magnetic stripe; no host table here contains it.
   const reasons = { '68': 'Timeout', '09': 'ProcessingError', '16': 'GenericDecline' };
   for (const [code, reason] of Object.entries(reasons)) {
     const reversals: Message[] = [];
-    scriptedHost.script((asked) => {
-      const { message, socket } = asked;
+    scriptedHost.script((received) => {
+      const { message, socket } = received;
       if (!message.mti.startsWith('020')) {
         if (message.mti.startsWith('042')) reversals.push(message);
-        return approve(asked);
+        return approve(received);
       }
       socket.write(encodeMessageFrame(approvalResponse(message, { 39: code })));
       return undefined;
     });
-    const { body: sale } = await call(on, '/process', keyedSale({ amount: 1000 }));
+    const { body: sale } = await call(setup, '/process', keyedSale({ amount: 1000 }));
     assert.deepEqual([sale.approved, sale.response?.reason], [false, reason], code);
     assert.ok(['Reversing', 'Reversed'].includes(sale.state), sale.state);
-    const reversed = await operationIn(on, sale.transactionId, 'Succeeded');
+    const reversed = await operationIn(setup, sale.transactionId, 'Succeeded');
     assert.deepEqual([reversed.state, reversed.authorizedAmount ?? 0], ['Reversed', 0]);
     assert.equal(reversals.length, 1, code);
   }
 });
 
-test('a sale that its issuer books behind its reversal is taken back once more', async (t) => {
-  const { on, scriptedHost } = await scripted(t);
+test('a sale that the issuer books after its reversal is reversed once more', async (t) => {
+  const { on: setup, scriptedHost } = await scripted(t);
   const reversals: Message[] = [];
   const sales: ReceivedMessage[] = [];
-  scriptedHost.script((asked) => {
-    const { message, socket } = asked;
+  scriptedHost.script((received) => {
+    const { message, socket } = received;
     if (!message.mti.startsWith('020')) {
       if (message.mti.startsWith('042')) reversals.push(message);
-      return approve(asked);
+      return approve(received);
     }
-    sales.push(asked);
+    sales.push(received);
     socket.write(encodeMessageFrame(approvalResponse(message, { 39: '09' })));
     return undefined;
   });
-  const { body: sale } = await call(on, '/process', keyedSale({ amount: 1000 }));
-  await operationIn(on, sale.transactionId, 'Succeeded');
+  const { body: sale } = await call(setup, '/process', keyedSale({ amount: 1000 }));
+  await operationIn(setup, sale.transactionId, 'Succeeded');
   for (const booked of sales) approve(booked);
   const reversed = await until(async () => {
-    const { body } = await call(on, `/${sale.transactionId}`);
+    const { body } = await call(setup, `/${sale.transactionId}`);
     return body.operations[1]?.status === 'Succeeded' ? body : undefined;
   }, 'the second reversal');
   assert.deepEqual([sales.length, reversed.state, reversals.length], [1, 'Reversed', 2]);

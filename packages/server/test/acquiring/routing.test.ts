@@ -1,7 +1,7 @@
 // Routing of sales among several acquirers of a merchant, and failover to the next one.
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { booksOf } from '../payments/ledger/ledger-invariants.ts';
+import { readLedgers } from '../payments/ledger/ledger-invariants.ts';
 import {
   attachHttpAcquirer,
   contractTermsOnLink,
@@ -19,29 +19,32 @@ import { until } from '../support/wait-for-result.ts';
 const base = '/payment/v1/transactions';
 const amexCard = { card: { number: '371449635398431', expiryMonth: 12, expiryYear: 2030 } };
 
-describe('the routes of a merchant', () => {
-  let on: TestOrganization;
+describe('routing rules of a merchant', () => {
+  let setup: TestOrganization;
 
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
-  const sell = (shop: TestMerchant, members: Record<string, unknown> = {}) =>
-    on.client.call('POST', `${base}/process`, { token: shop.token, body: keyedSale(members) });
-  const operate = (shop: TestMerchant, path: string, body: Record<string, unknown> = {}) =>
-    on.client.call('POST', `${base}${path}`, { token: shop.token, body });
-  const read = async (shop: TestMerchant, id: string) =>
-    (await on.client.call('GET', `${base}/${id}`, { token: shop.token })).body;
+  const sell = (merchant: TestMerchant, members: Record<string, unknown> = {}) =>
+    setup.client.call('POST', `${base}/process`, {
+      token: merchant.token,
+      body: keyedSale(members),
+    });
+  const operate = (merchant: TestMerchant, path: string, body: Record<string, unknown> = {}) =>
+    setup.client.call('POST', `${base}${path}`, { token: merchant.token, body });
+  const read = async (merchant: TestMerchant, id: string) =>
+    (await setup.client.call('GET', `${base}/${id}`, { token: merchant.token })).body;
 
   /** Adds a contract to a shop. */
   async function contractOn(
-    shop: TestMerchant,
+    merchant: TestMerchant,
     linkId: string,
     terms: Record<string, unknown> = {},
   ) {
-    const { acquirerContracts } = on.platform.provisioning;
+    const { acquirerContracts } = setup.platform.provisioning;
     const { view } = await acquirerContracts.create(
-      { organizationId: on.organizationId, merchantId: shop.merchantId },
+      { organizationId: setup.organizationId, merchantId: merchant.merchantId },
       {
         currencies: ['EUR', 'USD'],
         captureModes: ['Immediate', 'Deferred'],
@@ -59,51 +62,51 @@ describe('the routes of a merchant', () => {
 
   /** A shop at the host with a second contract at a separate acquirer, which is available. */
   async function shopWithBank(name: string, terms: Record<string, unknown> = { routing: [{}] }) {
-    const bank = await attachHttpAcquirer(on, name);
-    const shop = await on.createMerchant();
-    const contract = await contractOn(shop, bank.linkId, terms);
+    const bank = await attachHttpAcquirer(setup, name);
+    const merchant = await setup.createMerchant();
+    const contract = await contractOn(merchant, bank.linkId, terms);
     const path = `${base}/technical/isAvailable`;
     await until(async () => {
-      const { body } = await on.client.call('GET', path, { token: shop.token });
+      const { body } = await setup.client.call('GET', path, { token: merchant.token });
       const links = body.links as { name: string; available: boolean }[];
       return links.find((link) => link.name === name)?.available === true ? true : undefined;
     }, `${name} to be ready`);
-    return { bank, shop, contract };
+    return { bank, shop: merchant, contract };
   }
 
-  test('rules by scheme, currency and amount say who is asked', async () => {
-    const { shop, contract } = await shopWithBank('rules', {
+  test('rules by scheme, currency and amount select the acquirer', async () => {
+    const { shop: merchant, contract } = await shopWithBank('rules', {
       routing: [
         { schemes: ['Amex'] },
         { currencies: ['USD'] },
         { currencies: ['EUR'], amountFrom: 50_000, amountTo: 60_000 },
       ],
     });
-    const asked = async (members: Record<string, unknown>) => {
-      const { body, text } = await sell(shop, members);
+    const acquirerOfSale = async (members: Record<string, unknown>) => {
+      const { body, text } = await sell(merchant, members);
       assert.equal(body.state, 'Captured', text);
       return merchantOf(body) === contract.acquirerMerchantId ? 'bank' : 'host';
     };
-    assert.equal(await asked({}), 'host');
-    assert.equal(await asked({ instrument: amexCard }), 'bank');
-    assert.equal(await asked({ currency: 'USD' }), 'bank');
-    assert.equal(await asked({ amount: 50_000 }), 'bank');
-    assert.equal(await asked({ amount: 60_001 }), 'host');
+    assert.equal(await acquirerOfSale({}), 'host');
+    assert.equal(await acquirerOfSale({ instrument: amexCard }), 'bank');
+    assert.equal(await acquirerOfSale({ currency: 'USD' }), 'bank');
+    assert.equal(await acquirerOfSale({ amount: 50_000 }), 'bank');
+    assert.equal(await acquirerOfSale({ amount: 60_001 }), 'host');
   });
 
-  test('a merchant whose rules take no such sale is told so, and nothing is stored', async () => {
-    const shop = await on.createMerchant({ routing: [{ schemes: ['Amex'] }] });
-    assertProblem(await sell(shop), { code: 'no_acquirer_for_merchant' });
-    assert.equal((await sell(shop, { instrument: amexCard })).body.state, 'Captured');
+  test('a sale that matches no rule is refused, and no row is stored', async () => {
+    const merchant = await setup.createMerchant({ routing: [{ schemes: ['Amex'] }] });
+    assertProblem(await sell(merchant), { code: 'no_acquirer_for_merchant' });
+    assert.equal((await sell(merchant, { instrument: amexCard })).body.state, 'Captured');
   });
 
-  test('wrong rules are refused with their place', async () => {
-    const path = `/provisioning/v2/merchants/${on.merchant.merchantId}/acquirer-contracts/${on.merchant.contractId}`;
-    const token = on.acquirerToken;
-    const { body: contract } = await on.client.call('GET', path, { token });
+  test('invalid rules are refused with their pointer', async () => {
+    const path = `/provisioning/v2/merchants/${setup.merchant.merchantId}/acquirer-contracts/${setup.merchant.contractId}`;
+    const token = setup.acquirerToken;
+    const { body: contract } = await setup.client.call('GET', path, { token });
     assert.deepEqual(contract.routing, []);
     const put = (routing: unknown[]) =>
-      on.client.call('PUT', path, { token, body: { ...contract, routing } });
+      setup.client.call('PUT', path, { token, body: { ...contract, routing } });
     assertProblem(await put([{ weight: 1 }, { currencies: ['XXX'] }]), {
       code: 'currency_unknown',
       pointer: '/routing/1/currencies/0',
@@ -122,32 +125,32 @@ describe('the routes of a merchant', () => {
     });
   });
 
-  test('a contract that does not take the sale is left out, whatever its weight', async () => {
+  test('a contract that does not accept the sale is skipped, whatever its weight', async () => {
     const terms = { captureModes: ['Deferred'], routing: [{}] };
-    const { shop, contract } = await shopWithBank('modes', terms);
-    const immediate = await sell(shop, { captureMode: 'Immediate' });
+    const { shop: merchant, contract } = await shopWithBank('modes', terms);
+    const immediate = await sell(merchant, { captureMode: 'Immediate' });
     assert.notEqual(merchantOf(immediate.body), contract.acquirerMerchantId);
-    const deferred = await sell(shop, { captureMode: 'Deferred' });
+    const deferred = await sell(merchant, { captureMode: 'Deferred' });
     assert.equal(merchantOf(deferred.body), contract.acquirerMerchantId, deferred.text);
   });
 
-  test('a link that is away is passed over before anything is stored for it', async () => {
-    const { bank, shop } = await shopWithBank('passed');
+  test('an unavailable link is skipped before a row is stored for it', async () => {
+    const { bank, shop: merchant } = await shopWithBank('passed');
     await bank.stop();
     // The first sale detects the failure; after it the link is unavailable.
-    const first = await sell(shop);
+    const first = await sell(merchant);
     assert.equal(first.body.state, 'Captured', first.text);
-    const second = await sell(shop);
+    const second = await sell(merchant);
     assert.equal(second.body.state, 'Captured', second.text);
-    const { events } = await read(shop, second.body.transactionId);
+    const { events } = await read(merchant, second.body.transactionId);
     assert.ok(!events.some(({ type }: { type: string }) => type === 'transaction.rerouted'));
     const path = `${base}/technical/isAvailable`;
-    const { body } = await on.client.call('GET', path, { token: shop.token });
+    const { body } = await setup.client.call('GET', path, { token: merchant.token });
     assert.equal(body.available, true);
     assert.equal(body.links.length, 2);
   });
 
-  test('where nothing was sent the next one is asked, and all that follows goes the same way', async () => {
+  test('if no message was sent, the next acquirer gets the sale and all later operations', async () => {
     const { bank, shop, contract } = await shopWithBank('failing');
     assert.equal(merchantOf((await sell(shop)).body), contract.acquirerMerchantId);
     await bank.stop();
@@ -168,16 +171,18 @@ describe('the routes of a merchant', () => {
     );
     const refund = await operate(shop, `/${id}/refund`, { amount: 1000 });
     assert.equal(refund.body.state, 'PartiallyRefunded', refund.text);
-    const totals = on.host.ledger().totals.find(({ merchant }) => merchant === shop.merchantNumber);
+    const totals = setup.host
+      .ledger()
+      .totals.find(({ merchant }) => merchant === shop.merchantNumber);
     assert.deepEqual(
       { captured: totals?.captured, refunded: totals?.refunded, open: totals?.openHolds },
       { captured: 3000, refunded: 1000, open: 0 },
     );
-    const book = (await booksOf(on)).find(({ transactionId }) => transactionId === id);
+    const book = (await readLedgers(setup)).find(({ transactionId }) => transactionId === id);
     assert.equal(book?.contractId, shop.contractId);
   });
 
-  test('where the acquirer may have heard of it, nobody else is asked', async () => {
+  test('if the acquirer may have received the sale, no other acquirer gets it', async () => {
     const { bank, shop } = await shopWithBank('silent');
     // This goes first, because a missing response makes the link check the acquirer.
     bank.server.setReady(false);
@@ -187,11 +192,13 @@ describe('the routes of a merchant', () => {
     bank.server.setReady(true);
     const { body } = await sell(shop, { amount: 9091 });
     assert.equal(body.state, 'Reversing');
-    const totals = on.host.ledger().totals.find(({ merchant }) => merchant === shop.merchantNumber);
+    const totals = setup.host
+      .ledger()
+      .totals.find(({ merchant }) => merchant === shop.merchantNumber);
     assert.equal(totals, undefined);
   });
 
-  test('what the second acquirer leaves unanswered is reversed there, and nowhere else', async () => {
+  test('a sale without a response of the second acquirer is reversed there and nowhere else', async () => {
     const { bank, shop } = await shopWithBank('second');
     await sell(shop);
     const before = bank.server.ledger().entries;
@@ -200,7 +207,9 @@ describe('the routes of a merchant', () => {
     assert.equal(body.state, 'Reversing', text);
     const reversed = async () => (await read(shop, body.transactionId)).state === 'Reversed';
     await until(reversed, 'the reversal to be taken');
-    const totals = on.host.ledger().totals.find(({ merchant }) => merchant === shop.merchantNumber);
+    const totals = setup.host
+      .ledger()
+      .totals.find(({ merchant }) => merchant === shop.merchantNumber);
     assert.deepEqual(
       { captured: totals?.captured, reversed: totals?.reversed, reversals: totals?.reversals },
       { captured: 0, reversed: 9091, reversals: 1 },
@@ -208,33 +217,34 @@ describe('the routes of a merchant', () => {
     assert.equal(bank.server.ledger().entries, before);
   });
 
-  test('replayed, a rerouted sale has the same answer', async () => {
-    const { bank, shop } = await shopWithBank('replayed');
-    await sell(shop);
+  test('a replay of a rerouted sale has the same response', async () => {
+    const { bank, shop: merchant } = await shopWithBank('replayed');
+    await sell(merchant);
     await bank.stop();
     const request = keyedSale();
     const path = `${base}/process`;
-    const first = await on.client.call('POST', path, { token: shop.token, body: request });
-    assert.equal(merchantOf(first.body), shop.merchantNumber, first.text);
-    const again = await on.client.call('POST', path, { token: shop.token, body: request });
+    const first = await setup.client.call('POST', path, { token: merchant.token, body: request });
+    assert.equal(merchantOf(first.body), merchant.merchantNumber, first.text);
+    const again = await setup.client.call('POST', path, { token: merchant.token, body: request });
     assert.deepEqual(again.body, first.body);
     assert.equal(again.headers['idempotent-replayed'], 'true');
   });
 
-  test('a till is told of the links of its merchant alone', async () => {
-    const bank = await attachHttpAcquirer(on, 'alone');
-    const shop = await on.createMerchant(contractTermsOnLink(bank.linkId));
-    await waitUntilAvailable(on, shop.token);
+  test('availability lists only the links of the merchant', async () => {
+    const bank = await attachHttpAcquirer(setup, 'alone');
+    const merchant = await setup.createMerchant(contractTermsOnLink(bank.linkId));
+    await waitUntilAvailable(setup, merchant.token);
     const path = `${base}/technical/isAvailable`;
-    const ask = async () => (await on.client.call('GET', path, { token: shop.token })).body;
-    assert.deepEqual(await ask(), {
+    const readAvailability = async () =>
+      (await setup.client.call('GET', path, { token: merchant.token })).body;
+    assert.deepEqual(await readAvailability(), {
       available: true,
       offlineAdvised: false,
       links: [{ name: 'alone', available: true }],
     });
     await bank.stop();
-    await sell(shop);
-    assert.deepEqual(await ask(), {
+    await sell(merchant);
+    assert.deepEqual(await readAvailability(), {
       available: false,
       offlineAdvised: true,
       links: [{ name: 'alone', available: false }],

@@ -5,12 +5,12 @@ import { after, before, test } from 'node:test';
 import { signedInCommandLine } from '../support/processes/switchyard-command.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
-let on: TestOrganization;
+let setup: TestOrganization;
 let line: Awaited<ReturnType<typeof signedInCommandLine>>;
 before(async () => {
-  on = await createTestOrganization();
-  line = await signedInCommandLine(on);
-  await on.platform.audit.checkpoint(on.organizationId);
+  setup = await createTestOrganization();
+  line = await signedInCommandLine(setup);
+  await setup.platform.audit.checkpoint(setup.organizationId);
 });
 after(() => line.remove());
 
@@ -24,13 +24,13 @@ test('the chain of the server and its export verify with stored checkpoints and 
   assert.equal((await line.run(['audit', 'export', '--out', 'a.jsonl'])).code, 0);
   const points = await line.run(['api', 'GET', '/audit/v1/checkpoints']);
   const keys = await line.run(['api', 'GET', '/audit/v1/keys']);
-  const kept = [
+  const storedFiles = [
     '--checkpoints',
     line.file('c.json', points.stdout),
     '--keys',
     line.file('k.json', keys.stdout),
   ];
-  const offline = await line.run(['audit', 'verify', '--file', 'a.jsonl', ...kept], {
+  const offline = await line.run(['audit', 'verify', '--file', 'a.jsonl', ...storedFiles], {
     env: { SWITCHYARD_CLI_URL: '', SWITCHYARD_CLI_HOME: join(line.folder, 'nobody') },
   });
   assert.equal(offline.code, 0, offline.stderr);

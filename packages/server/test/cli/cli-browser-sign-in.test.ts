@@ -11,7 +11,7 @@ import { type CommandLine, openCommandLine } from '../support/processes/switchya
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { createTestUser, otpCodeAt, type TestUser } from '../support/test-users.ts';
 
-let on: TestOrganization;
+let setup: TestOrganization;
 let line: CommandLine;
 let person: TestUser;
 let clientId: string;
@@ -20,12 +20,12 @@ let over: { transport: Transport; agent: Agent };
 let common: string[];
 
 before(async () => {
-  on = await createTestOrganization();
+  setup = await createTestOrganization();
   line = openCommandLine();
-  over = tlsTransport(on.ca);
+  over = tlsTransport(setup.ca);
   const [port] = await freePorts(1);
   redirect = `http://localhost:${port}/callback`;
-  const { organizationId, realm: userDomainId, platform } = on;
+  const { organizationId, realm: userDomainId, platform } = setup;
   person = await createTestUser(
     { identity: platform.identity, organizationId, userDomainId },
     { hasOneTimePassword: true },
@@ -42,8 +42,8 @@ before(async () => {
     redirectUris: [redirect],
   });
   clientId = application.clientId;
-  common = ['--url', on.settings.baseUrl, '--user-domain', on.realm, '--client-id', clientId];
-  common.push('--ca-file', line.file('ca.pem', on.ca));
+  common = ['--url', setup.settings.baseUrl, '--user-domain', setup.realm, '--client-id', clientId];
+  common.push('--ca-file', line.file('ca.pem', setup.ca));
 });
 after(() => {
   over.agent.destroy();
@@ -55,12 +55,12 @@ const code = () => otpCodeAt(person.otpSecret ?? '', Date.now());
 /** The address that the command prints for the browser. */
 async function webLogin(use: (address: string) => Promise<unknown>) {
   let opened: Promise<unknown> | undefined;
-  let said = '';
+  let output = '';
   const ended = await line.run(['login', '--web', ...common, '--redirect-uri', redirect], {
     onStarted: (child) => {
       child.stderr?.on('data', (text: string) => {
-        said += text;
-        const address = / {2}(https:\S+)\n/.exec(said)?.[1];
+        output += text;
+        const address = / {2}(https:\S+)\n/.exec(output)?.[1];
         if (address !== undefined) opened ??= use(address);
       });
     },
@@ -71,7 +71,7 @@ async function webLogin(use: (address: string) => Promise<unknown>) {
 
 test('a user signs in with the browser, and refresh tokens keep the session', async () => {
   const ended = await webLogin(async (address) => {
-    const browser = createBrowser(on.settings.authUrl, over.transport);
+    const browser = createBrowser(setup.settings.authUrl, over.transport);
     const page = await browser.browse(address);
     const { username } = person.user;
     const sent = await submitForm(browser, page, {
@@ -88,16 +88,16 @@ test('a user signs in with the browser, and refresh tokens keep the session', as
     assert.match(await (await fetch(callback)).text(), /You are signed in/);
   });
   assert.equal(ended.code, 0, ended.stderr);
-  const who = await line.run(['whoami', '--json']);
-  assert.equal(who.json().name, person.user.username);
+  const whoami = await line.run(['whoami', '--json']);
+  assert.equal(whoami.json().name, person.user.username);
   const { items } = (await line.run(['users', 'list', '--json'])).json();
   assert.equal(items[0].username, person.user.username);
   // The access token has expired: one of several concurrent commands refreshes it, and the others
   // use the new one.
   const home = join(line.folder, 'home', 'tokens');
   for (const name of readdirSync(home)) {
-    const kept = JSON.parse(readFileSync(join(home, name), 'utf8'));
-    writeFileSync(join(home, name), JSON.stringify({ ...kept, expiresAt: 0 }));
+    const storedSession = JSON.parse(readFileSync(join(home, name), 'utf8'));
+    writeFileSync(join(home, name), JSON.stringify({ ...storedSession, expiresAt: 0 }));
   }
   const many = [1, 2, 3].map(() => line.run(['users', 'list', '--json']));
   for (const each of await Promise.all(many)) assert.equal(each.code, 0, each.stderr);
@@ -106,10 +106,10 @@ test('a user signs in with the browser, and refresh tokens keep the session', as
 test('a sign-in that is denied in the browser ends with 3', async () => {
   const ended = await webLogin(async (address) => {
     const { searchParams } = new URL(address);
-    const back = new URL(redirect);
-    back.searchParams.set('state', searchParams.get('state') ?? '');
-    back.searchParams.set('error', 'access_denied');
-    assert.match(await (await fetch(back)).text(), /not signed in/);
+    const callback = new URL(redirect);
+    callback.searchParams.set('state', searchParams.get('state') ?? '');
+    callback.searchParams.set('error', 'access_denied');
+    assert.match(await (await fetch(callback)).text(), /not signed in/);
   });
   assert.equal(ended.code, 3, ended.stderr);
   assert.match(ended.stderr, /access_denied/);

@@ -6,11 +6,11 @@ import { after, before, test } from 'node:test';
 import { signedInCommandLine } from '../support/processes/switchyard-command.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
-let on: TestOrganization;
+let setup: TestOrganization;
 let line: Awaited<ReturnType<typeof signedInCommandLine>>;
 before(async () => {
-  on = await createTestOrganization();
-  line = await signedInCommandLine(on);
+  setup = await createTestOrganization();
+  line = await signedInCommandLine(setup);
 });
 after(() => line.remove());
 
@@ -36,7 +36,7 @@ test('a user is created, found by name, edited without losing members, deactivat
     '-s',
     'phoneNumber=+33639980010',
   );
-  assert.deepEqual(made.groups, [`${on.organizationId}_org_dev`]);
+  assert.deepEqual(made.groups, [`${setup.organizationId}_org_dev`]);
   const edited = await done(
     'users',
     'edit',
@@ -74,7 +74,7 @@ test('secrets of an application and a point of sale are written to one file for 
   assert.equal(made.clientSecret, undefined);
   assert.equal(statSync(join(line.folder, 'office.secret')).mode & 0o077, 0);
   const secret = read('office.secret').trim();
-  assert.match(await on.client.token(on.realm, made.clientId, secret), /^ey/);
+  assert.match(await setup.client.token(setup.realm, made.clientId, secret), /^ey/);
   const again = await line.run([
     'apps',
     'rotate-secret',
@@ -83,7 +83,7 @@ test('secrets of an application and a point of sale are written to one file for 
     'office.secret',
   ]);
   assert.equal(again.code, 2, 'what is there is not overwritten');
-  assert.match(await on.client.token(on.realm, made.clientId, secret), /^ey/);
+  assert.match(await setup.client.token(setup.realm, made.clientId, secret), /^ey/);
   const renewed = await done('apps', 'rotate-secret', made.clientId, '--show-secret');
   assert.notEqual(renewed.clientSecret, secret);
   assert.equal(
@@ -98,10 +98,10 @@ test('secrets of an application and a point of sale are written to one file for 
     'create',
     'Till 3',
     '--store',
-    on.merchant.storeId,
+    setup.merchant.storeId,
     '--show-secret',
   );
-  assert.match(await on.client.token(on.realm, till.clientId, till.clientSecret), /^ey/);
+  assert.match(await setup.client.token(setup.realm, till.clientId, till.clientSecret), /^ey/);
   const other = await done(
     'pos',
     'rotate-secret',
@@ -110,11 +110,18 @@ test('secrets of an application and a point of sale are written to one file for 
     'till.secret',
   );
   assert.equal(other.clientSecret, undefined);
-  assert.match(await on.client.token(on.realm, till.clientId, read('till.secret').trim()), /^ey/);
+  assert.match(
+    await setup.client.token(setup.realm, till.clientId, read('till.secret').trim()),
+    /^ey/,
+  );
 });
 
 test('an application of a merchant developer is edited, waits for approval and is approved', async () => {
-  const developer = await signedInCommandLine(on, 'MerchantDeveloper', on.merchant.merchantId);
+  const developer = await signedInCommandLine(
+    setup,
+    'MerchantDeveloper',
+    setup.merchant.merchantId,
+  );
   try {
     const create = ['apps', 'create', 'Shop', '--role', 'Merchant', '--show-secret', '--json'];
     const made = (await developer.run(create)).json();
@@ -123,7 +130,7 @@ test('an application of a merchant developer is edited, waits for approval and i
     assert.equal((await developer.run(edit)).json().status, 'PendingApproval');
     assert.equal((await developer.run(['apps', 'approve', made.clientId])).code, 4);
     assert.equal((await done('apps', 'approve', made.clientId)).status, 'Enabled');
-    assert.match(await on.client.token(on.realm, made.clientId, made.clientSecret), /^ey/);
+    assert.match(await setup.client.token(setup.realm, made.clientId, made.clientSecret), /^ey/);
   } finally {
     await developer.remove();
   }
@@ -180,11 +187,11 @@ test('a service is declared, published, subscribed to, activated, configured and
   assert.match(read('loyalty.secret'), /^whsec_/);
   await done('services', 'subscribe', 'Loyalty points', '--package', 'Loyalty');
   assert.equal((await done('services', 'activate', 'Loyalty points')).status, 'Active');
-  const [device = ''] = on.merchant.deviceIds;
+  const [device = ''] = setup.merchant.deviceIds;
   const state = (await done('services', 'status', device)).items;
   assert.deepEqual([state[0].name, state[0].active], ['Loyalty points', true]);
 
-  const store = ['--store', on.merchant.storeId];
+  const store = ['--store', setup.merchant.storeId];
   await done('config', 'set', 'Loyalty points', '{"points":1}');
   await done('config', 'set', 'Loyalty points', '{"points":3}', ...store);
   const at = await done('config', 'get', 'Loyalty points', '--device', device);
@@ -194,6 +201,6 @@ test('a service is declared, published, subscribed to, activated, configured and
   const refused = await line.run(['config', 'set', 'Loyalty points', '{"points":10}', ...store]);
   assert.equal(refused.code, 6, refused.stderr);
   assert.equal((await line.run(['config', 'set', 'Loyalty points', '[', ...store])).code, 2);
-  await done('services', 'deactivate', 'Loyalty points', '--merchant', on.merchant.merchantId);
+  await done('services', 'deactivate', 'Loyalty points', '--merchant', setup.merchant.merchantId);
   assert.equal((await done('services', 'status', device)).items[0].active, false);
 });

@@ -5,15 +5,15 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { signedInCommandLine } from '../support/processes/switchyard-command.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
-import { estateNames, estateYaml, manyLinks } from './estate-file.ts';
+import { estateNames, estateYaml, yamlWithManyLinks } from './estate-file.ts';
 
 type Line = Awaited<ReturnType<typeof signedInCommandLine>>;
 
-let on: TestOrganization;
+let setup: TestOrganization;
 let line: Line;
 before(async () => {
-  on = await createTestOrganization();
-  line = await signedInCommandLine(on);
+  setup = await createTestOrganization();
+  line = await signedInCommandLine(setup);
 });
 after(() => line.remove());
 
@@ -76,7 +76,7 @@ describe('an estate of one file', () => {
       'service',
     ]);
     const till = secrets.find(({ resource }) => resource.startsWith('pointOfSale'));
-    assert.match(await on.client.token(on.realm, till.clientId, till.clientSecret), /^ey/);
+    assert.match(await setup.client.token(setup.realm, till.clientId, till.clientSecret), /^ey/);
   });
 
   test('exports in YAML and JSON are the same each time and show no difference', async () => {
@@ -102,17 +102,17 @@ describe('an estate of one file', () => {
   test('changed resources are updated, missing ones are removed only with --prune and a confirmation', async () => {
     const changed = yaml
       .replace('name: Rue des Martyrs', 'name: Rue Lepic')
-      .replace(`[AXIUM_DX8000-${names.mark}a]`, `[TETRA_LANE3000-${names.mark}c]`)
-      .replace(`, TETRA_LANE3000-${names.mark}c]`, ']')
+      .replace(`[AXIUM_DX8000-${names.suffix}a]`, `[TETRA_LANE3000-${names.suffix}c]`)
+      .replace(`, TETRA_LANE3000-${names.suffix}c]`, ']')
       .replace('values: { points: 3 }', 'values: { points: 4 }')
       .replace('account: B-2', 'account: B-3')
       .replace('status: deactivated', 'status: activated')
       .replace(/ {2}- \{ externalId: cake.*\n/, '')
       .replace(/ {8}pointsOfSale:\n.*\n/, '');
     const file = line.file('changed.yaml', changed);
-    const kept = await line.run(['estate', 'import', file, '--json']);
-    assert.equal(kept.code, 0, kept.stdout + kept.stderr);
-    assert.deepEqual(countsOf(kept.json()), { ...nothing, changed: 6 });
+    const firstImport = await line.run(['estate', 'import', file, '--json']);
+    assert.equal(firstImport.code, 0, firstImport.stdout + firstImport.stderr);
+    assert.deepEqual(countsOf(firstImport.json()), { ...nothing, changed: 6 });
     const unconfirmed = await line.run(['estate', 'import', file, '--prune']);
     assert.equal(unconfirmed.code, 2);
     assert.match(unconfirmed.stderr, /--yes/);
@@ -138,17 +138,17 @@ merchants: [{ externalId: cake, name: Cake, country: FR, mcc: "5462", timeZone: 
 });
 
 test('organisations below are imported with users in their own user domains', async () => {
-  const { mark } = estateNames();
-  const shop = 'name: Shop, country: FR, mcc: "5462", timeZone: Europe/Paris';
+  const { suffix } = estateNames();
+  const merchant = 'name: Shop, country: FR, mcc: "5462", timeZone: Europe/Paris';
   const file = line.file(
     'below.yaml',
     `format: switchyard-estate/1
 organizations:
-  - organization: { externalId: west, name: West, userDomainId: west-${mark} }
-    merchants: [{ externalId: m, ${shop}, stores: [{ name: S }] }]
+  - organization: { externalId: west, name: West, userDomainId: west-${suffix} }
+    merchants: [{ externalId: m, ${merchant}, stores: [{ name: S }] }]
     users: [{ username: wendy, email: wendy@shop.example, merchant: m, groups: [merchant_manager] }]
     organizations:
-      - { organization: { name: Deep }, merchants: [{ ${shop} }] }
+      - { organization: { name: Deep }, merchants: [{ ${merchant} }] }
 `,
   );
   const made = await line.run(['estate', 'import', file, '--json']);
@@ -156,8 +156,13 @@ organizations:
   assert.deepEqual(countsOf(made.json()), { ...nothing, created: 6 });
   const again = await line.run(['estate', 'import', file, '--json']);
   assert.deepEqual(countsOf(again.json()), nothing);
-  const found = await line.run(['api', 'GET', '/provisioning/v2/organizations', '--paginate']);
-  const all = found.stdout
+  const organizations = await line.run([
+    'api',
+    'GET',
+    '/provisioning/v2/organizations',
+    '--paginate',
+  ]);
+  const all = organizations.stdout
     .trimEnd()
     .split('\n')
     .map((row) => JSON.parse(row));
@@ -276,8 +281,8 @@ physicalDevices:
   });
 
   test('a second import of an HTTP acquirer link changes nothing', async () => {
-    const own = await createTestOrganization();
-    const links = await signedInCommandLine(own);
+    const setup = await createTestOrganization();
+    const links = await signedInCommandLine(setup);
     try {
       const file = links.file(
         'bank.yaml',
@@ -309,21 +314,21 @@ acquirerLinks:
   });
 
   test('an import that was killed continues without duplicates or gaps', async () => {
-    const own = await createTestOrganization();
-    const many = await signedInCommandLine(own);
+    const setup = await createTestOrganization();
+    const many = await signedInCommandLine(setup);
     try {
-      const file = many.file('many.json', manyLinks(300));
+      const file = many.file('many.json', yamlWithManyLinks(300));
       const made = async () => {
         const keys: string[] = [];
         for (let cursor = ''; ; ) {
           const path = `/provisioning/v2/acquirer-links?limit=200${cursor}`;
-          const { body } = await own.client.call('GET', path, { token: own.acquirerToken });
+          const { body } = await setup.client.call('GET', path, { token: setup.acquirerToken });
           for (const { externalId } of body.items) if (externalId) keys.push(externalId);
           if (body.nextCursor === null) return keys;
           cursor = `&cursor=${body.nextCursor}`;
         }
       };
-      const seen = async (signal: 'SIGKILL' | 'SIGINT') => {
+      const countAfterSignal = async (signal: 'SIGKILL' | 'SIGINT') => {
         const before = (await made()).length;
         const running = new AbortController();
         const ended = many.run(['estate', 'import', file], {
@@ -338,8 +343,8 @@ acquirerLinks:
         running.abort();
         return { code, stderr };
       };
-      assert.equal((await seen('SIGKILL')).code, null);
-      const stopped = await seen('SIGINT');
+      assert.equal((await countAfterSignal('SIGKILL')).code, null);
+      const stopped = await countAfterSignal('SIGINT');
       assert.equal(stopped.code, 130, stopped.stderr);
       assert.match(stopped.stderr, /Run the same command again to continue/);
       const rest = await many.run(['estate', 'import', file, '--json']);

@@ -24,18 +24,18 @@ import {
 type Line = Awaited<ReturnType<typeof signedInCommandLine>>;
 
 describe('webhooks listen', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let line: Line;
   before(async () => {
-    on = await createTestOrganization();
-    line = await signedInCommandLine(on);
+    setup = await createTestOrganization();
+    line = await signedInCommandLine(setup);
   });
   after(() => line.remove());
 
   async function sell(amount = 1050): Promise<string> {
-    const { merchantId, storeId, token } = on.merchant;
+    const { merchantId, storeId, token } = setup.merchant;
     const body = keyedSale({ merchantId, storeId, amount });
-    const answer = await on.client.call('POST', '/payment/v1/transactions/process', {
+    const answer = await setup.client.call('POST', '/payment/v1/transactions/process', {
       token,
       body,
     });
@@ -119,11 +119,11 @@ describe('webhooks listen', () => {
     const reported = ended.json();
     assert.equal(reported.data.transactionId, id);
     assert.equal(reported.forwarded.status, 204);
-    const answer = await on.client.call(
+    const answer = await setup.client.call(
       'GET',
       `/events/v1?after=${reported.position - 1}&limit=1`,
       {
-        token: on.acquirerToken,
+        token: setup.acquirerToken,
       },
     );
     const [{ type, timestamp, data, eventId }] = answer.body.items;
@@ -161,7 +161,7 @@ describe('webhooks listen', () => {
   test('after a connection break no event is lost or repeated', async (t) => {
     const to = await receiver();
     t.after(to.stop);
-    const wire = await openCuttableConnection(on.settings.port);
+    const wire = await openCuttableConnection(setup.settings.port);
     t.after(wire.close);
     const env = { SWITCHYARD_CLI_URL: `https://localhost:${wire.port}` };
     const ids: string[] = [];
@@ -223,9 +223,9 @@ describe('webhooks listen', () => {
   });
 
   test('invalid input is reported at once, each with its exit code', async () => {
-    const shop = await signedInCommandLine(on, 'Merchant', on.merchant.merchantId);
-    const listen = (args: string[], of: Line = line, env = {}) =>
-      of.run(['webhooks', 'listen', ...args], { env });
+    const merchant = await signedInCommandLine(setup, 'Merchant', setup.merchant.merchantId);
+    const listen = (args: string[], commandLine: Line = line, env = {}) =>
+      commandLine.run(['webhooks', 'listen', ...args], { env });
     const unreachableServer = { SWITCHYARD_CLI_URL: 'https://localhost:1' };
     for (const [ended, code, message] of [
       [listen(['--events', 'transaction.nothing']), 2, /Unknown event types: transaction\.nothing/],
@@ -234,19 +234,19 @@ describe('webhooks listen', () => {
       [listen(['--forward-to', 'http://x', '-H', 'a b: c']), 2, /is not a valid HTTP header/],
       [listen(['--after', 'first']), 2, /whole number/],
       [listen(['--forward-to', 'https://x', '--forward-ca-file', 'none.pem']), 2, /does not exist/],
-      [listen([], shop), 4, /permission/i],
+      [listen([], merchant), 4, /permission/i],
       [listen([], line, unreachableServer), 7, /could not be reached/],
     ] as const) {
       const { code: got, stderr } = await ended;
       assert.equal(got, code, stderr);
       assert.match(stderr, message);
     }
-    shop.remove();
+    merchant.remove();
   });
 
   test('each profile has one secret, which only its owner can read', async () => {
-    const secretOf = async (of: Line) =>
-      (await of.run(['webhooks', 'listen', '--print-secret'])).stdout.trim();
+    const secretOf = async (commandLine: Line) =>
+      (await commandLine.run(['webhooks', 'listen', '--print-secret'])).stdout.trim();
     const secret = await secretOf(line);
     assert.match(secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.equal(await secretOf(line), secret);
@@ -257,7 +257,7 @@ describe('webhooks listen', () => {
       ),
     );
     assert.equal(new Set(several.map(({ stdout }) => stdout)).size, 1);
-    const other = await signedInCommandLine(on);
+    const other = await signedInCommandLine(setup);
     assert.notEqual(await secretOf(other), secret);
     other.remove();
     const secretsFolder = join(line.folder, 'home', 'webhook-secrets');

@@ -19,24 +19,24 @@ const process = '/payment/v1/transactions/process';
 const ofSales = ['--operation', 'processTransaction'];
 
 describe('the request log on the command line', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let line: Line;
   before(async () => {
-    on = await createTestOrganization();
-    line = await signedInCommandLine(on);
+    setup = await createTestOrganization();
+    line = await signedInCommandLine(setup);
   });
   after(() => line.remove());
 
   /** Sends a sale and waits until the request log contains it. */
   async function sell(amount: number): Promise<string> {
-    const { merchantId, storeId, token } = on.merchant;
+    const { merchantId, storeId, token } = setup.merchant;
     const body = keyedSale({ merchantId, storeId, amount });
-    const answer = await on.client.call('POST', process, { token, body });
+    const answer = await setup.client.call('POST', process, { token, body });
     const id = String(answer.headers['x-request-id']);
     await until(async () => {
       const path = `/logs/v1/requests?requestId=${id}`;
-      const found = await on.client.call('GET', path, { token: on.acquirerToken });
-      return found.body.items[0];
+      const loggedRequest = await setup.client.call('GET', path, { token: setup.acquirerToken });
+      return loggedRequest.body.items[0];
     }, 'the line');
     return id;
   }
@@ -127,7 +127,7 @@ describe('the request log on the command line', () => {
   });
 
   test('filters apply to past and new requests, and a connection break loses none', async (t) => {
-    const wire = await openCuttableConnection(on.settings.port);
+    const wire = await openCuttableConnection(setup.settings.port);
     t.after(wire.close);
     const env = { SWITCHYARD_CLI_URL: `https://localhost:${wire.port}` };
     const ids: string[] = [];
@@ -162,21 +162,21 @@ describe('the request log on the command line', () => {
     const table = await line.run(['logs', 'list', ...ofSales, '--status', '422', '-n', '1']);
     assert.match(table.stdout, /^AT +STATUS +METHOD +PATH +CODE +REQUEST\n/);
     assert.match(table.stderr, /The list has more items/);
-    const none = await line.run(['logs', 'list', '--from', '2999-01-01T00:00:00Z']);
-    assert.equal(none.stdout, 'Nothing found.\n');
+    const emptyList = await line.run(['logs', 'list', '--from', '2999-01-01T00:00:00Z']);
+    assert.equal(emptyList.stdout, 'Nothing found.\n');
   });
 
   test('invalid filters are reported at once', async () => {
-    const shop = await signedInCommandLine(on, 'Merchant', on.merchant.merchantId);
+    const merchant = await signedInCommandLine(setup, 'Merchant', setup.merchant.merchantId);
     for (const [ended, code] of [
       [line.run(['logs', 'tail', '--status', '9xx']), 2],
       [line.run(['logs', 'tail', '-n', '-1']), 2],
-      [shop.run(['logs', 'tail']), 4],
+      [merchant.run(['logs', 'tail']), 4],
       [line.run(['logs', 'tail'], { env: { SWITCHYARD_CLI_URL: 'https://localhost:1' } }), 7],
     ] as const) {
       const { code: got, stderr } = await ended;
       assert.equal(got, code, stderr);
     }
-    shop.remove();
+    merchant.remove();
   });
 });

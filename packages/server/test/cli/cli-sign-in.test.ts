@@ -9,12 +9,12 @@ import {
 } from '../support/processes/switchyard-command.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
-let on: TestOrganization;
+let setup: TestOrganization;
 let line: Awaited<ReturnType<typeof signedInCommandLine>>;
 const opened: CommandLine[] = [];
 before(async () => {
-  on = await createTestOrganization();
-  line = await signedInCommandLine(on);
+  setup = await createTestOrganization();
+  line = await signedInCommandLine(setup);
   opened.push(line);
 });
 after(() => {
@@ -30,9 +30,14 @@ const fresh = (env?: Record<string, string>) => {
 describe('signing in', () => {
   test('a sign-in with client id and secret is saved for its owner, used by later commands, and removed', async () => {
     const ownLine = fresh();
-    const login = ['login', '--url', on.settings.baseUrl, '--user-domain', on.realm];
-    const who = ['--client-id', line.clientId, '--ca-file', ownLine.file('ca.pem', on.ca)];
-    const signedIn = await ownLine.run([...login, ...who, '--as', 'work'], {
+    const login = ['login', '--url', setup.settings.baseUrl, '--user-domain', setup.realm];
+    const clientOptions = [
+      '--client-id',
+      line.clientId,
+      '--ca-file',
+      ownLine.file('ca.pem', setup.ca),
+    ];
+    const signedIn = await ownLine.run([...login, ...clientOptions, '--as', 'work'], {
       stdin: `${line.clientSecret}\n`,
     });
     assert.equal(signedIn.code, 0, signedIn.stderr);
@@ -43,7 +48,7 @@ describe('signing in', () => {
     }
     const me = await ownLine.run(['whoami', '--json']);
     assert.equal(me.code, 0, me.stderr);
-    assert.equal(me.json().entityId, on.organizationId);
+    assert.equal(me.json().entityId, setup.organizationId);
     assert.ok(me.json().permissions.includes('prov.write'));
     const printed = await ownLine.run(['token', 'print']);
     assert.match(printed.stdout, /^ey[\w-]+\.[\w-]+\.[\w-]+\n$/);
@@ -64,7 +69,7 @@ describe('signing in', () => {
   });
 
   test('commands share one token, and an invalid token is replaced silently', async () => {
-    const ownLine = await signedInCommandLine(on);
+    const ownLine = await signedInCommandLine(setup);
     opened.push(ownLine);
     const [file = ''] = await ownLine
       .run(['whoami'])
@@ -72,9 +77,9 @@ describe('signing in', () => {
     const first = readFileSync(file, 'utf8');
     await ownLine.run(['whoami']);
     assert.equal(readFileSync(file, 'utf8'), first);
-    const kept = JSON.parse(first);
+    const storedSession = JSON.parse(first);
     rmSync(file);
-    writeFileSync(file, JSON.stringify({ ...kept, accessToken: 'e30.e30.e30' }));
+    writeFileSync(file, JSON.stringify({ ...storedSession, accessToken: 'e30.e30.e30' }));
     const again = await ownLine.run(['api', 'GET', '/provisioning/v2/organizations']);
     assert.equal(again.code, 0, again.stderr);
     assert.notEqual(JSON.parse(readFileSync(file, 'utf8')).accessToken, 'e30.e30.e30');
@@ -82,11 +87,11 @@ describe('signing in', () => {
 
   test('a sign-in reads the secret from demo.json or from a file', async () => {
     const ownLine = fresh();
-    const { baseUrl, authUrl } = on.settings;
+    const { baseUrl, authUrl } = setup.settings;
     const { clientId, clientSecret } = line;
     const applications = { office: { clientId, clientSecret }, page: { clientId: 'p' } };
-    const caFile = ownLine.file('ca.pem', on.ca);
-    const facts = { baseUrl, authUrl, caFile, userDomainId: on.realm, applications };
+    const caFile = ownLine.file('ca.pem', setup.ca);
+    const facts = { baseUrl, authUrl, caFile, userDomainId: setup.realm, applications };
     ownLine.file('demo.json', JSON.stringify(facts));
     const demo = ['login', '--demo', ownLine.folder, '--application'];
     assert.equal((await ownLine.run([...demo, 'office'])).code, 0);
@@ -94,10 +99,25 @@ describe('signing in', () => {
     const page = await ownLine.run([...demo, 'page']);
     assert.equal(page.code, 2);
     assert.match(page.stderr, /It has: office/);
-    const login = ['login', '--url', baseUrl, '--user-domain', on.realm, '--client-id', clientId];
+    const login = [
+      'login',
+      '--url',
+      baseUrl,
+      '--user-domain',
+      setup.realm,
+      '--client-id',
+      clientId,
+    ];
     const secret = ['--client-secret-file', ownLine.file('secret', `${clientSecret}\n`)];
-    const kept = await ownLine.run([...login, ...secret, '--ca-file', caFile, '--as', 'file']);
-    assert.equal(kept.code, 0, kept.stderr);
+    const storedSession = await ownLine.run([
+      ...login,
+      ...secret,
+      '--ca-file',
+      caFile,
+      '--as',
+      'file',
+    ]);
+    assert.equal(storedSession.code, 0, storedSession.stderr);
     const profiles = readFileSync(join(ownLine.folder, 'home', 'profiles.json'), 'utf8');
     assert.ok(!profiles.includes(clientSecret));
     assert.equal((await ownLine.run(['profiles', 'use', 'default'])).code, 0);
@@ -106,9 +126,11 @@ describe('signing in', () => {
 
   test('a wrong secret or user domain ends with 3 and saves nothing', async () => {
     const ownLine = fresh();
-    const base = ['login', '--url', on.settings.baseUrl, '--client-id', line.clientId];
-    const ca = ['--ca-file', ownLine.file('ca.pem', on.ca)];
-    const wrong = await ownLine.run([...base, ...ca, '--user-domain', on.realm], { stdin: 'no\n' });
+    const base = ['login', '--url', setup.settings.baseUrl, '--client-id', line.clientId];
+    const ca = ['--ca-file', ownLine.file('ca.pem', setup.ca)];
+    const wrong = await ownLine.run([...base, ...ca, '--user-domain', setup.realm], {
+      stdin: 'no\n',
+    });
     assert.equal(wrong.code, 3, wrong.stderr);
     assert.match(wrong.stderr, /invalid_client/);
     const nowhere = await ownLine.run([...base, ...ca, '--user-domain', 'nowhere'], {
@@ -142,7 +164,7 @@ describe('exit codes', () => {
   });
 
   test('4, 5 and 6: not permitted, not found and rejected, with code and request id, also as JSON', async () => {
-    const reader = await signedInCommandLine(on, 'MerchantReadOnly', on.merchant.merchantId);
+    const reader = await signedInCommandLine(setup, 'MerchantReadOnly', setup.merchant.merchantId);
     opened.push(reader);
     const denied = await reader.run(['audit', 'list']);
     assert.equal(denied.code, 4, denied.stderr);
@@ -150,7 +172,7 @@ describe('exit codes', () => {
     const missing = await line.run([
       'api',
       'GET',
-      `/provisioning/v2/stores/${on.linkId}`,
+      `/provisioning/v2/stores/${setup.linkId}`,
       '--json',
     ]);
     assert.equal(missing.code, 5);
@@ -200,6 +222,6 @@ test('a list is JSON with --json, and a table without colours if stdout is not a
     .map((row) => JSON.parse(row));
   assert.deepEqual(
     stores.map(({ storeId }) => storeId).sort(),
-    [on.merchant.storeId, on.otherMerchant.storeId].sort(),
+    [setup.merchant.storeId, setup.otherMerchant.storeId].sort(),
   );
 });

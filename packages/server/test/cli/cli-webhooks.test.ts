@@ -17,12 +17,12 @@ import {
 type Line = Awaited<ReturnType<typeof signedInCommandLine>>;
 
 describe('webhooks on the command line', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let line: Line;
   let to: Receiver;
   before(async () => {
-    on = await createTestOrganization();
-    line = await signedInCommandLine(on);
+    setup = await createTestOrganization();
+    line = await signedInCommandLine(setup);
     to = await receiver();
   });
   after(async () => {
@@ -153,15 +153,15 @@ describe('webhooks on the command line', () => {
 });
 
 describe('webhooks trigger in the demo', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let line: Line;
   before(async () => {
-    on = await createTestOrganization();
-    line = await signedInCommandLine(on);
-    const { merchantId } = on.merchant;
-    const { clientId, clientSecret } = await on.platform.identity.createApplication({
-      organizationId: on.organizationId,
-      userDomainId: on.realm,
+    setup = await createTestOrganization();
+    line = await signedInCommandLine(setup);
+    const { merchantId } = setup.merchant;
+    const { clientId, clientSecret } = await setup.platform.identity.createApplication({
+      organizationId: setup.organizationId,
+      userDomainId: setup.realm,
       name: 'merchant',
       entityType: 'merchant',
       entityId: merchantId,
@@ -170,8 +170,8 @@ describe('webhooks trigger in the demo', () => {
       securityFlows: ['ClientCredentials'],
     });
     const facts = {
-      baseUrl: on.settings.baseUrl,
-      userDomainId: on.realm,
+      baseUrl: setup.settings.baseUrl,
+      userDomainId: setup.realm,
       caFile: join(line.folder, 'ca.pem'),
       applications: {
         acquirer: { clientId: line.clientId, clientSecret: line.clientSecret },
@@ -203,7 +203,7 @@ describe('webhooks trigger in the demo', () => {
       const reported = ended.json();
       assert.deepEqual([reported.happened, reported.type], [true, type]);
       const path = `/events/v1?after=${reported.position - 1}&limit=1`;
-      const feed = await on.client.call('GET', path, { token: on.acquirerToken });
+      const feed = await setup.client.call('GET', path, { token: setup.acquirerToken });
       assert.equal(feed.body.items[0].eventId, reported.eventId);
     }
     context.diagnostic(`${types.length} events, ${Math.round(performance.now() - began)} ms`);

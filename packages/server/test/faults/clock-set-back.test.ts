@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { until } from '../support/wait-for-result.ts';
-import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
-import { base } from './load-during-faults.ts';
+import { type FaultPlatform, startFaultPlatform } from './fault-platform.ts';
+import { transactionsPath } from './load-during-faults.ts';
 
 const hourMs = 3_600_000;
 /** Far less than an hour, and enough for a slow machine. */
@@ -34,7 +34,7 @@ before(async () => {
   offsetFile = join(directory, 'offset');
   await writeFile(offsetFile, '0');
   // A database of its own: the jobs of other tests must not become due by this clock.
-  platform = await faultPlatform({
+  platform = await startFaultPlatform({
     databaseUrl: await testDatabaseCopyUrl(),
     settings: { NODE_OPTIONS: `--import ${preload}`, STEPPED_CLOCK_FILE: offsetFile },
   });
@@ -47,9 +47,9 @@ after(async () => {
 });
 
 test('a queued reversal and a confirmation deadline are acted on within seconds after the clock goes back an hour', async () => {
-  const earlier = await platform.entrance();
+  const earlier = await platform.openClient();
   const sell = async (members: Record<string, unknown>, { client, token } = earlier) => {
-    const { body } = await client.call('POST', `${base}/process`, {
+    const { body } = await client.call('POST', `${transactionsPath}/process`, {
       token,
       body: keyedSale(members),
     });
@@ -65,11 +65,11 @@ test('a queued reversal and a confirmation deadline are acted on within seconds 
     'the step in the log',
   );
   // A token that was issued before the step may be refused after it.
-  const later = await platform.entrance();
+  const later = await platform.openClient();
   const reversed = (transactionId: string) =>
     until(
       async () => {
-        const { body } = await later.client.call('GET', `${base}/${transactionId}`, {
+        const { body } = await later.client.call('GET', `${transactionsPath}/${transactionId}`, {
           token: later.token,
         });
         return body.state === 'Reversed' ? body : undefined;
@@ -85,9 +85,13 @@ test('a queued reversal and a confirmation deadline are acted on within seconds 
   // A deadline that is set after the step is neither over at once nor an hour away.
   const next = await sell({ confirmWithinSeconds: 8 }, later);
   assert.ok(Date.parse(next.confirmBy) < Date.now() - hourMs + limitMs, next.confirmBy);
-  const { body: current } = await later.client.call('GET', `${base}/${next.transactionId}`, {
-    token: later.token,
-  });
+  const { body: current } = await later.client.call(
+    'GET',
+    `${transactionsPath}/${next.transactionId}`,
+    {
+      token: later.token,
+    },
+  );
   assert.equal(current.confirmBy, next.confirmBy);
   await reversed(next.transactionId);
 });

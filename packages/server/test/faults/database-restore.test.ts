@@ -14,13 +14,19 @@ import {
 import { keyedSale } from '../support/keyed-sale.ts';
 import { openCommandLine } from '../support/processes/switchyard-command.ts';
 import { until } from '../support/wait-for-result.ts';
-import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
-import { faultSize, seed } from './fault-size.ts';
-import { assertNothingLost, base, random, type Sale, till } from './load-during-faults.ts';
+import { type FaultPlatform, startFaultPlatform } from './fault-platform.ts';
+import { seed, sizeOfRun } from './fault-size.ts';
+import {
+  assertNothingLost,
+  createRandom,
+  type Sale,
+  sellUntilStopped,
+  transactionsPath,
+} from './load-during-faults.ts';
 
 const tills = 8;
-const salesPerPhase = faultSize({ small: 40, full: 400 });
-const timeoutMs = faultSize({ small: 240_000, full: 900_000 });
+const salesPerPhase = sizeOfRun({ small: 40, full: 400 });
+const timeoutMs = sizeOfRun({ small: 240_000, full: 900_000 });
 
 type Relay = { readonly url: string; target: PostgresServer; close(): Promise<void> };
 
@@ -55,7 +61,7 @@ async function relayTo(first: PostgresServer): Promise<Relay> {
 }
 
 describe('a database that is replaced', { concurrency: false }, () => {
-  const next = random(seed);
+  const next = createRandom(seed);
   let directory: string;
   let primary: PostgresServer;
   let standby: PostgresServer;
@@ -68,7 +74,7 @@ describe('a database that is replaced', { concurrency: false }, () => {
     primary = await postgresServer(join(directory, 'primary'));
     await primary.start();
     relay = await relayTo(primary);
-    platform = await faultPlatform({ databaseUrl: relay.url });
+    platform = await startFaultPlatform({ databaseUrl: relay.url });
     await platform.server.start();
     await backUp(primary, 'first');
     standby = await postgresServer(join(directory, 'standby'), join(directory, 'first'));
@@ -101,12 +107,12 @@ describe('a database that is replaced', { concurrency: false }, () => {
   /** Tills sell until the work has ended. */
   async function underLoad(work: (sales: readonly Sale[]) => Promise<unknown>): Promise<Sale[]> {
     const { server } = platform;
-    const { client, token } = await platform.entrance();
+    const { client, token } = await platform.openClient();
     const sales: Sale[] = [];
     let isOpen = true;
     const goOn = () => isOpen;
     const loops = Array.from({ length: tills }, () =>
-      till({ server, client, token, sales, next, goOn }),
+      sellUntilStopped({ server, client, token, sales, next, continues: goOn }),
     );
     try {
       await work(sales);
@@ -118,7 +124,7 @@ describe('a database that is replaced', { concurrency: false }, () => {
   }
 
   const approved = (sales: readonly Sale[]) =>
-    sales.filter(({ answered }) => answered?.status === 200);
+    sales.filter(({ response }) => response?.status === 200);
 
   const moreSales = (sales: readonly Sale[], count = salesPerPhase) => {
     const enough = approved(sales).length + count;
@@ -150,10 +156,10 @@ describe('a database that is replaced', { concurrency: false }, () => {
 
   const sell = async (
     clientTransactionId: string,
-    on: Awaited<ReturnType<typeof platform.entrance>>,
+    client: Awaited<ReturnType<typeof platform.openClient>>,
   ) =>
-    on.client.call('POST', `${base}/process`, {
-      token: on.token,
+    client.client.call('POST', `${transactionsPath}/process`, {
+      token: client.token,
       body: keyedSale({ clientTransactionId }),
     });
 
@@ -182,8 +188,8 @@ describe('a database that is replaced', { concurrency: false }, () => {
       await moreSales(all);
     });
     const { host } = platform;
-    await assertNothingLost({ ...(await platform.entrance()), sales, host, mayFail: true });
-    await platform.agree();
+    await assertNothingLost({ ...(await platform.openClient()), sales, host, mayFail: true });
+    await platform.assertLedgersAgree();
     await assertNumbersUsedOnce();
     const { status, timeline, jumps } = await admin('numbering');
     assert.deepEqual({ status, timeline, jumps }, { status: 'Available', timeline: 2, jumps: 1 });
@@ -193,14 +199,14 @@ describe('a database that is replaced', { concurrency: false }, () => {
     timeout: timeoutMs,
   }, async () => {
     const backup = await backUp(standby, 'second');
-    const on = await platform.entrance();
-    const kept = randomUUID();
+    const client = await platform.openClient();
+    const keptSale = randomUUID();
     const lost = randomUUID();
-    assert.equal((await sell(kept, on)).status, 200);
+    assert.equal((await sell(keptSale, client)).status, 200);
     await underLoad(async (sales) => {
       await moreSales(sales);
       await standby.query("SELECT pg_create_restore_point('an_hour_ago')");
-      assert.equal((await sell(lost, on)).status, 200);
+      assert.equal((await sell(lost, client)).status, 200);
       await moreSales(sales);
       await standby.query('SELECT pg_switch_wal()');
       await standby.stop();
@@ -208,21 +214,25 @@ describe('a database that is replaced', { concurrency: false }, () => {
       await standby.start();
       await until(
         () =>
-          sales.some(({ answered }) => answered?.body?.code === 'recovery_required') || undefined,
+          sales.some(({ response }) => response?.body?.code === 'recovery_required') || undefined,
         'a refused sale',
       );
     });
-    const again = await sell(lost, on);
+    const again = await sell(lost, client);
     assert.equal(again.status, 503, again.text);
     assert.equal(again.body.code, 'recovery_required');
     assert.equal(again.body.outcome, 'Unknown');
-    const readLost = await on.client.call('GET', `${base}/${lost}`, { token: on.token });
+    const readLost = await client.client.call('GET', `${transactionsPath}/${lost}`, {
+      token: client.token,
+    });
     assert.equal(readLost.body.code, 'recovery_required', 'a lost sale is not unknown');
-    const readKept = await on.client.call('GET', `${base}/${kept}`, { token: on.token });
-    assert.equal(readKept.status, 200, readKept.text);
-    const refund = await on.client.call('POST', `${base}/${kept}/refund`, {
-      token: on.token,
-      body: { amount: 100, clientOperationId: kept },
+    const keptResponse = await client.client.call('GET', `${transactionsPath}/${keptSale}`, {
+      token: client.token,
+    });
+    assert.equal(keptResponse.status, 200, keptResponse.text);
+    const refund = await client.client.call('POST', `${transactionsPath}/${keptSale}/refund`, {
+      token: client.token,
+      body: { amount: 100, clientOperationId: keptSale },
     });
     assert.equal(refund.body.code, 'recovery_required', refund.text);
     const ready = await monitoring('/readyz');

@@ -7,17 +7,22 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { until } from '../support/wait-for-result.ts';
-import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
-import { faultSize, seed, tell } from './fault-size.ts';
-import { assertNothingLost, random, type Sale, till } from './load-during-faults.ts';
+import { type FaultPlatform, startFaultPlatform } from './fault-platform.ts';
+import { printResult, seed, sizeOfRun } from './fault-size.ts';
+import {
+  assertNothingLost,
+  createRandom,
+  type Sale,
+  sellUntilStopped,
+} from './load-during-faults.ts';
 
 /** Odd, so that the last round leaves the clock an hour behind. */
-const rounds = faultSize({ small: 5, full: 25 });
+const rounds = sizeOfRun({ small: 5, full: 25 });
 const tills = 8;
 const salesPerRound = 10;
 /** Requests are in progress when the clock steps and after it. */
 const sellingAfterStepMs = 500;
-const limitMs = faultSize({ small: 360_000, full: 1_200_000 });
+const limitMs = sizeOfRun({ small: 360_000, full: 1_200_000 });
 const minuteMs = 60_000;
 const backMs = -60 * minuteMs;
 /**
@@ -31,7 +36,7 @@ const preload = fileURLToPath(
 
 describe('a server whose clock steps', { concurrency: false }, () => {
   const sales: Sale[] = [];
-  const next = random(seed);
+  const next = createRandom(seed);
   let directory: string;
   let offsetFile: string;
   let platform: FaultPlatform;
@@ -40,7 +45,7 @@ describe('a server whose clock steps', { concurrency: false }, () => {
     directory = await mkdtemp(join(tmpdir(), 'switchyard-clock-'));
     offsetFile = join(directory, 'offset');
     await writeFile(offsetFile, '0');
-    platform = await faultPlatform({
+    platform = await startFaultPlatform({
       databaseUrl: await testDatabaseCopyUrl(),
       settings: {
         NODE_OPTIONS: `--import ${preload}`,
@@ -55,7 +60,7 @@ describe('a server whose clock steps', { concurrency: false }, () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  const answered = () => sales.filter((sale) => sale.answered?.status === 200).length;
+  const answered = () => sales.filter((sale) => sale.response?.status === 200).length;
 
   test(`${rounds} clock steps, each second one with a kill (seed ${seed})`, {
     timeout: limitMs,
@@ -63,11 +68,19 @@ describe('a server whose clock steps', { concurrency: false }, () => {
     const { server, host } = platform;
     for (let round = 0; round < rounds; round += 1) {
       // A token that was issued before the step may be refused after it.
-      const { client, token } = await platform.entrance();
+      const { client, token } = await platform.openClient();
       let isSelling = true;
       const goOn = () => isSelling;
       const loops = Array.from({ length: tills }, () =>
-        till({ server, client, token, sales, next, fails: true, goOn }),
+        sellUntilStopped({
+          server,
+          client,
+          token,
+          sales,
+          next,
+          sendsUnanswered: true,
+          continues: goOn,
+        }),
       );
       const enough = answered() + salesPerRound;
       await until(() => answered() >= enough || undefined, 'sales before the clock step');
@@ -84,12 +97,12 @@ describe('a server whose clock steps', { concurrency: false }, () => {
       }
     }
     const counts = await assertNothingLost({
-      ...(await platform.entrance()),
+      ...(await platform.openClient()),
       sales,
       host,
       mayFail: true,
     });
-    await platform.agree();
-    tell(`after ${rounds} clock steps ${JSON.stringify(counts)}`);
+    await platform.assertLedgersAgree();
+    printResult(`after ${rounds} clock steps ${JSON.stringify(counts)}`);
   });
 });

@@ -5,25 +5,30 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import pg from 'pg';
 import { until } from '../support/wait-for-result.ts';
-import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
-import { faultSize, seed, tell } from './fault-size.ts';
-import { assertNothingLost, random, type Sale, till } from './load-during-faults.ts';
+import { type FaultPlatform, startFaultPlatform } from './fault-platform.ts';
+import { printResult, seed, sizeOfRun } from './fault-size.ts';
+import {
+  assertNothingLost,
+  createRandom,
+  type Sale,
+  sellUntilStopped,
+} from './load-during-faults.ts';
 
-const deaths = faultSize({ small: 3, full: 15 });
-const standstillMs = faultSize({ small: 2500, full: 20_000 });
-const lockedMs = faultSize({ small: 2500, full: 15_000 });
-const rounds = faultSize({ small: 1, full: 3 });
+const deaths = sizeOfRun({ small: 3, full: 15 });
+const standstillMs = sizeOfRun({ small: 2500, full: 20_000 });
+const lockedMs = sizeOfRun({ small: 2500, full: 15_000 });
+const rounds = sizeOfRun({ small: 1, full: 3 });
 const tills = 12;
-const limitMs = faultSize({ small: 120_000, full: 900_000 });
+const limitMs = sizeOfRun({ small: 120_000, full: 900_000 });
 
-describe('a database that fails', { concurrency: false }, () => {
-  const next = random(seed);
+describe('failures of the database', { concurrency: false }, () => {
+  const next = createRandom(seed);
   /** The sales of all tests, because the host totals include all of them. */
   const sales: Sale[] = [];
   let platform: FaultPlatform;
 
   before(async () => {
-    platform = await faultPlatform({ settings: { SWITCHYARD_DATABASE_CONNECTIONS: '4' } });
+    platform = await startFaultPlatform({ settings: { SWITCHYARD_DATABASE_CONNECTIONS: '4' } });
     await platform.server.start();
   });
 
@@ -32,14 +37,14 @@ describe('a database that fails', { concurrency: false }, () => {
   /** Runs tills during the fault, and asserts the results after they have ended. */
   async function under(name: string, fault: (answered: () => number) => Promise<void>) {
     const { server, host } = platform;
-    const { client, token } = await platform.entrance();
+    const { client, token } = await platform.openClient();
     const earlier = sales.length;
     let open = true;
     const goOn = () => open;
     const loops = Array.from({ length: tills }, () =>
-      till({ server, client, token, sales, next, goOn }),
+      sellUntilStopped({ server, client, token, sales, next, continues: goOn }),
     );
-    const answered = () => sales.filter((sale) => sale.answered?.status === 200).length;
+    const answered = () => sales.filter((sale) => sale.response?.status === 200).length;
     try {
       await fault(answered);
       const enough = answered() + 20;
@@ -48,7 +53,7 @@ describe('a database that fails', { concurrency: false }, () => {
       open = false;
       await Promise.all(loops);
     }
-    for (const { answered: answer } of sales) {
+    for (const { response: answer } of sales) {
       if (answer === undefined || answer.status === 200) continue;
       // A sale that waited in the paused database until its deadline is not sent.
       if (answer.body.code === 'not_sent') continue;
@@ -56,26 +61,26 @@ describe('a database that fails', { concurrency: false }, () => {
       assert.equal(answer.body.retryable, true, answer.text);
     }
     const counts = await assertNothingLost({
-      ...(await platform.entrance()),
+      ...(await platform.openClient()),
       sales,
       host,
       mayFail: true,
     });
-    await platform.agree();
-    const shed = sales.slice(earlier).filter((sale) => sale.answered?.status === 503).length;
-    tell(`${name}: ${JSON.stringify(counts)}, ${shed} shed`);
+    await platform.assertLedgersAgree();
+    const shed = sales.slice(earlier).filter((sale) => sale.response?.status === 503).length;
+    printResult(`${name}: ${JSON.stringify(counts)}, ${shed} shed`);
   }
 
-  test(`killed ${deaths} times, it comes back, and so do sales`, { timeout: limitMs }, () =>
+  test(`sales continue after the database was killed ${deaths} times`, { timeout: limitMs }, () =>
     under('killed', async (answered) => {
       for (let death = 0; death < deaths; death += 1) {
         const enough = answered() + 50;
         await until(() => answered() >= enough || undefined, 'sales to go on', 60_000);
-        const pid = await platform.postmaster();
+        const pid = await platform.databasePid();
         process.kill(pid, 'SIGKILL');
         await until(
           async () => {
-            const now = await platform.postmaster();
+            const now = await platform.databasePid();
             return now > 0 && now !== pid ? true : undefined;
           },
           'another postmaster',
@@ -86,14 +91,14 @@ describe('a database that fails', { concurrency: false }, () => {
   );
 
   test(
-    `standing still for ${standstillMs} ms, it holds nobody for ever`,
+    `no request waits forever while the database is stopped for ${standstillMs} ms`,
     { timeout: limitMs },
     () =>
       under('standing still', async (answered) => {
         for (let round = 0; round < rounds; round += 1) {
           const enough = answered() + 30;
           await until(() => answered() >= enough || undefined, 'sales to go on', 60_000);
-          const processes = familyOf(await platform.postmaster());
+          const processes = familyOf(await platform.databasePid());
           assert.ok(processes.length > 3, `${processes}`);
           for (const pid of processes) signal(pid, 'SIGSTOP');
           try {
@@ -106,7 +111,7 @@ describe('a database that fails', { concurrency: false }, () => {
   );
 
   test(
-    `with every connection waiting for ${lockedMs} ms, the rest is shed`,
+    `the server refuses requests while all connections wait for ${lockedMs} ms`,
     { timeout: limitMs },
     () =>
       under('locked', async (answered) => {

@@ -7,11 +7,16 @@ import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../support/wait-for-result.ts';
-import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
-import { faultSize, seed, tell } from './fault-size.ts';
-import { assertNothingLost, random, type Sale, till } from './load-during-faults.ts';
+import { type FaultPlatform, startFaultPlatform } from './fault-platform.ts';
+import { printResult, seed, sizeOfRun } from './fault-size.ts';
+import {
+  assertNothingLost,
+  createRandom,
+  type Sale,
+  sellUntilStopped,
+} from './load-during-faults.ts';
 
-const rounds = faultSize({ small: 1, full: 6 });
+const rounds = sizeOfRun({ small: 1, full: 6 });
 const tills = 8;
 const diskMegabytes = 220;
 const chunkBytes = 256 * 1024;
@@ -78,24 +83,24 @@ async function ballast(platform: FaultPlatform) {
   };
 }
 
-test(`sales go on behind a full disk (seed ${seed})`, {
-  timeout: faultSize({ small: 120_000, full: 600_000 }),
+test(`sales continue after the disk was full (seed ${seed})`, {
+  timeout: sizeOfRun({ small: 120_000, full: 600_000 }),
   skip: way === undefined ? 'this machine gives nobody a file system of his own' : false,
 }, async () => {
-  const platform = await faultPlatform({ through: onSmallDisk });
+  const platform = await startFaultPlatform({ wrapperCommand: onSmallDisk });
   const { server, host } = platform;
   const sales: Sale[] = [];
-  const next = random(seed);
+  const next = createRandom(seed);
   try {
     await server.start();
-    const { client, token } = await platform.entrance();
+    const { client, token } = await platform.openClient();
     let goesOn = true;
     const goOn = () => goesOn;
     const loops = Array.from({ length: tills }, () =>
-      till({ server, client, token, sales, next, goOn }),
+      sellUntilStopped({ server, client, token, sales, next, continues: goOn }),
     );
     const count = (status: number) =>
-      sales.filter((sale) => sale.answered?.status === status).length;
+      sales.filter((sale) => sale.response?.status === status).length;
     try {
       for (let round = 0; round < rounds; round += 1) {
         const [well, shed] = [count(200), count(503)];
@@ -117,19 +122,19 @@ test(`sales go on behind a full disk (seed ${seed})`, {
       goesOn = false;
       await Promise.all(loops);
     }
-    for (const { answered } of sales) {
-      if (answered === undefined || answered.status === 200) continue;
-      assert.equal(answered.status, 503, answered.text);
-      assert.equal(answered.body.retryable, true, answered.text);
+    for (const { response } of sales) {
+      if (response === undefined || response.status === 200) continue;
+      assert.equal(response.status, 503, response.text);
+      assert.equal(response.body.retryable, true, response.text);
     }
     const counts = await assertNothingLost({
-      ...(await platform.entrance()),
+      ...(await platform.openClient()),
       sales,
       host,
       mayFail: true,
     });
-    await platform.agree();
-    tell(`full ${rounds} times: ${JSON.stringify(counts)}, ${count(503)} shed`);
+    await platform.assertLedgersAgree();
+    printResult(`full ${rounds} times: ${JSON.stringify(counts)}, ${count(503)} shed`);
   } finally {
     await platform.stop();
   }

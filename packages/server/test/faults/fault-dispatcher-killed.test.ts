@@ -9,17 +9,17 @@ import type { Client } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import { accept, assertGenuine, type Receiver, receiver } from '../webhooks/webhook-receiver.ts';
-import { type FaultPlatform, faultPlatform } from './fault-platform.ts';
-import { faultSize, seed, tell } from './fault-size.ts';
-import { base, random } from './load-during-faults.ts';
+import { type FaultPlatform, startFaultPlatform } from './fault-platform.ts';
+import { printResult, seed, sizeOfRun } from './fault-size.ts';
+import { createRandom, transactionsPath } from './load-during-faults.ts';
 
-const size = faultSize({ small: { points: 2, kills: 2 }, full: { points: 8, kills: 25 } });
-const limitMs = faultSize({ small: 240_000, full: 1_200_000 });
+const size = sizeOfRun({ small: { points: 2, kills: 2 }, full: { points: 8, kills: 25 } });
+const limitMs = sizeOfRun({ small: 240_000, full: 1_200_000 });
 /** The lease of the killed process must end before another process sends. */
 const leaseMs = 40_000;
 
-describe('a dispatcher that is killed', { concurrency: false }, () => {
-  const next = random(seed);
+describe('kills of the webhook dispatcher', { concurrency: false }, () => {
+  const next = createRandom(seed);
   let platform: FaultPlatform;
   let first: Receiver;
   let second: Receiver;
@@ -27,10 +27,10 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
 
   before(async () => {
     [first, second] = [await receiver(), await receiver()];
-    platform = await faultPlatform({ databaseUrl: await testDatabaseCopyUrl() });
+    platform = await startFaultPlatform({ databaseUrl: await testDatabaseCopyUrl() });
     await platform.server.start();
     const client = await platform.server.client();
-    const token = await ours(client);
+    const token = await organizationToken(client);
     for (const to of [first, second]) {
       const body = { url: to.url, eventTypes: ['transaction.*'] };
       const made = await client.call('POST', '/webhooks/v1/endpoints', { token, body });
@@ -46,7 +46,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
   });
 
   /** A token of the organisation, which reads the feed and owns the endpoints. */
-  async function ours(client: Client): Promise<string> {
+  async function organizationToken(client: Client): Promise<string> {
     const { userDomainId, applications } = await platform.server.demoFacts();
     const { clientId = '', clientSecret = '' } = applications['acquirer'] ?? {};
     return client.token(userDomainId, clientId, clientSecret);
@@ -80,15 +80,15 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
    * id.
    */
   async function assertAllCame(sales: ReadonlySet<string>): Promise<number> {
-    const { client } = await platform.entrance();
-    const token = await ours(client);
+    const { client } = await platform.openClient();
+    const token = await organizationToken(client);
     let items: FeedItem[] = [];
     await eventually(
       'every sale is published',
       async () => {
         items = await feed(client, token);
-        const told = new Set(items.map(({ data }) => data['transactionId']));
-        return [...sales].every((id) => told.has(id));
+        const receivedIds = new Set(items.map(({ data }) => data['transactionId']));
+        return [...sales].every((id) => receivedIds.has(id));
       },
       leaseMs,
     );
@@ -118,12 +118,12 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
 
   async function sell(client: Client, token: string, sales: Set<string>): Promise<void> {
     const answer = await client
-      .call('POST', `${base}/process`, { token, body: keyedSale() })
+      .call('POST', `${transactionsPath}/process`, { token, body: keyedSale() })
       .catch(() => undefined);
     if (answer?.status === 200) sales.add(answer.body.transactionId);
   }
 
-  test('right after the answer sends the event again, with the same identifier and bytes', {
+  test('a kill after the response sends the event again, with the same identifier and bytes', {
     timeout: limitMs,
   }, async () => {
     const { server } = platform;
@@ -131,7 +131,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
       await server.stop();
       const before = [first, second].map(({ received }) => received.length);
       await server.start({ SWITCHYARD_FAIL_POINT: 'after-webhook' });
-      const { client, token } = await platform.entrance();
+      const { client, token } = await platform.openClient();
       const sales = new Set<string>();
       await sell(client, token, sales);
       await server.waitForEnd();
@@ -156,7 +156,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
     }
   });
 
-  test(`${size.kills} times at random instants loses no event (seed ${seed})`, {
+  test(`${size.kills} kills at random instants lose no event (seed ${seed})`, {
     timeout: limitMs,
   }, async () => {
     const { server } = platform;
@@ -166,7 +166,7 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
       second.answer((received, reply, request) => {
         if (next() < 0.7) accept(received, reply, request);
       });
-      const { client, token } = await platform.entrance();
+      const { client, token } = await platform.openClient();
       const selling = Array.from({ length: 6 }, async () => {
         for (let sale = 0; sale < 8; sale += 1) await sell(client, token, sales);
       });
@@ -181,6 +181,6 @@ describe('a dispatcher that is killed', { concurrency: false }, () => {
     }
     const again = await assertAllCame(sales);
     assert.ok(sales.size > 0);
-    tell(`${size.kills} kills, ${sales.size} sales, ${again} events came more than once`);
+    printResult(`${size.kills} kills, ${sales.size} sales, ${again} events came more than once`);
   });
 });

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AcquirerHost, startAcquirerHost } from '@switchyard/simulators';
 import { createLog, type Database, openDatabase } from '../../src/platform/index.ts';
-import { assertAgreement, type Book } from '../payments/ledger/ledger-invariants.ts';
+import { assertAgreement, type TransactionLedger } from '../payments/ledger/ledger-invariants.ts';
 import { scanFolder } from '../support/card-data/leak-scan.ts';
 import { freePorts } from '../support/free-ports.ts';
 import type { Client } from '../support/https-client.ts';
 import { createServerProcess, type ServerProcess } from '../support/processes/server-process.ts';
-import { linkIsUp, tokenOf } from './load-during-faults.ts';
+import { tokenOf, waitForLink } from './load-during-faults.ts';
 
 export type FaultPlatform = {
   readonly server: ServerProcess;
@@ -17,26 +17,28 @@ export type FaultPlatform = {
   /** The data directory of the platform. */
   readonly dataDir: string;
   /** A client of the running server with a token, after the link is available. */
-  entrance(): Promise<{ client: Client; token: string }>;
+  openClient(): Promise<{ client: Client; token: string }>;
   /** The current URL of the embedded database. */
   databaseUrl(): Promise<string>;
   /** The current process id of the embedded database. */
-  postmaster(): Promise<number>;
+  databasePid(): Promise<number>;
   /** Asserts that ledger, replayed events and host ledger agree. */
-  agree(): Promise<readonly Book[]>;
+  assertLedgersAgree(): Promise<readonly TransactionLedger[]>;
   stop(): Promise<void>;
 };
 
 export type FaultPlatformOptions = {
   /** The URL of an external database. */
   readonly databaseUrl?: string;
-  readonly through?: (dataDir: string) => readonly string[];
+  readonly wrapperCommand?: (dataDir: string) => readonly string[];
   readonly settings?: Record<string, string>;
 };
 
 export const faultTimeoutMs = 1000;
 
-export async function faultPlatform(options: FaultPlatformOptions = {}): Promise<FaultPlatform> {
+export async function startFaultPlatform(
+  options: FaultPlatformOptions = {},
+): Promise<FaultPlatform> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-fault-'));
   const dataDir = join(directory, 'data');
   const ports = await freePorts(3);
@@ -47,7 +49,7 @@ export async function faultPlatform(options: FaultPlatformOptions = {}): Promise
     lateMs: faultTimeoutMs * 3,
     slowMs: 500,
   });
-  const own = options.databaseUrl === undefined;
+  const hasEmbeddedDatabase = options.databaseUrl === undefined;
   const server = createServerProcess(
     {
       SWITCHYARD_DATA_DIR: dataDir,
@@ -58,10 +60,10 @@ export async function faultPlatform(options: FaultPlatformOptions = {}): Promise
       SWITCHYARD_SIMULATORS: 'off',
       SWITCHYARD_ACQUIRER_TIMEOUT_MS: String(faultTimeoutMs),
       SWITCHYARD_LOG_LEVEL: 'warn',
-      ...(own ? {} : { SWITCHYARD_DATABASE_URL: options.databaseUrl }),
+      ...(hasEmbeddedDatabase ? {} : { SWITCHYARD_DATABASE_URL: options.databaseUrl }),
       ...options.settings,
     },
-    { through: options.through?.(dataDir) ?? [] },
+    { through: options.wrapperCommand?.(dataDir) ?? [] },
   );
 
   /**
@@ -77,17 +79,19 @@ export async function faultPlatform(options: FaultPlatformOptions = {}): Promise
     if (options.databaseUrl !== undefined) return options.databaseUrl;
     const [, , , port = '', socketDir = ''] = await pidFile();
     // Files in the server's own mount namespace are accessible through its process.
-    const from = options.through === undefined ? '' : `/proc/${server.pid()}/root`;
+    const from = options.wrapperCommand === undefined ? '' : `/proc/${server.pid()}/root`;
     const host = `${from}${socketDir}`;
     const query = new URLSearchParams({ host, port, user: 'switchyard' });
     return `postgresql:///postgres?${query}&sslmode=disable`;
   }
 
-  async function withDatabase<Result>(work: (of: Database) => Promise<Result>): Promise<Result> {
+  async function withDatabase<Result>(
+    action: (openedDatabase: Database) => Promise<Result>,
+  ): Promise<Result> {
     const log = createLog({ logLevel: 'silent', instanceName: 'fault-platform' });
     const database = openDatabase({ url: await databaseUrl(), log, connections: 2 });
     try {
-      return await work(database);
+      return await action(database);
     } finally {
       await database.close();
     }
@@ -98,17 +102,17 @@ export async function faultPlatform(options: FaultPlatformOptions = {}): Promise
     host,
     dataDir,
     databaseUrl,
-    async entrance() {
+    async openClient() {
       const client = await server.client();
       const token = await tokenOf(server, client);
-      await linkIsUp(client, token);
+      await waitForLink(client, token);
       return { client, token };
     },
-    async postmaster() {
+    async databasePid() {
       const [pid = ''] = await pidFile();
       return Number(pid);
     },
-    async agree() {
+    async assertLedgersAgree() {
       const { organizationId } = await server.demoFacts();
       return withDatabase((database) => assertAgreement({ organizationId, host, database }));
     },

@@ -13,15 +13,15 @@ import { freePorts } from '../support/free-ports.ts';
 import type { Client, HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { until } from '../support/wait-for-result.ts';
-import { type FaultPlatform, faultPlatform, faultTimeoutMs } from './fault-platform.ts';
-import { faultSize } from './fault-size.ts';
-import { base, settled } from './load-during-faults.ts';
+import { type FaultPlatform, faultTimeoutMs, startFaultPlatform } from './fault-platform.ts';
+import { sizeOfRun } from './fault-size.ts';
+import { transactionsPath, waitUntilSettled } from './load-during-faults.ts';
 
-const rounds = faultSize({ small: 1, full: 5 });
-const limitMs = faultSize({ small: 240_000, full: 1_200_000 });
+const rounds = sizeOfRun({ small: 1, full: 5 });
+const limitMs = sizeOfRun({ small: 240_000, full: 1_200_000 });
 const unknownKey = 'A'.repeat(43);
 
-describe('a server that is killed while a sale goes another way', { concurrency: false }, () => {
+describe('kills of the server during a rerouted sale', { concurrency: false }, () => {
   let platform: FaultPlatform;
   let ledgerDir: string;
   let platformKey: string;
@@ -55,10 +55,10 @@ describe('a server that is killed while a sale goes another way', { concurrency:
 
   /** Adds a bank before the host: its contract has a routing rule that matches every sale. */
   before(async () => {
-    platform = await faultPlatform({ databaseUrl: await testDatabaseCopyUrl() });
+    platform = await startFaultPlatform({ databaseUrl: await testDatabaseCopyUrl() });
     await platform.server.start();
     ledgerDir = await mkdtemp(join(tmpdir(), 'switchyard-rerouted-'));
-    const { client } = await platform.entrance();
+    const { client } = await platform.openClient();
     const httpJson = { path: '/switchyard', acquirerKeys: [unknownKey] };
     const made = await asAcquirer(client, 'POST', '/provisioning/v2/acquirer-links', {
       name: 'bank',
@@ -121,34 +121,34 @@ describe('a server that is killed while a sale goes another way', { concurrency:
     const { server } = platform;
     await server.stop();
     await server.start({ SWITCHYARD_FAIL_POINT: failPoint });
-    const { client, token } = await platform.entrance();
+    const { client, token } = await platform.openClient();
     await linksAreUp(client);
     const port = bank?.port ?? 0;
     await bank?.stop();
     bank = undefined;
     // These calls let the server notice its closed connections to the bank, so that it opens a new
     // one.
-    for (let turn = 0; turn < 3; turn += 1) {
-      await client.call('GET', `${base}/technical/isAvailable`, { token });
+    for (let saleNumber = 0; saleNumber < 3; saleNumber += 1) {
+      await client.call('GET', `${transactionsPath}/technical/isAvailable`, { token });
     }
-    await assert.rejects(client.call('POST', `${base}/process`, { token, body: sale }));
+    await assert.rejects(client.call('POST', `${transactionsPath}/process`, { token, body: sale }));
     await server.waitForEnd();
     bank = await startBank(port);
     await server.start();
-    const again = await platform.entrance();
+    const again = await platform.openClient();
     const clientId = String(sale['clientTransactionId']);
-    await settled(again.client, again.token, { clientId });
-    const replay = await again.client.call('POST', `${base}/process`, {
+    await waitUntilSettled(again.client, again.token, { clientId });
+    const replay = await again.client.call('POST', `${transactionsPath}/process`, {
       token: again.token,
       body: sale,
     });
     assert.equal(replay.status, 200, replay.text);
-    const path = `${base}/${clientId}`;
+    const path = `${transactionsPath}/${clientId}`;
     return again.client.call('GET', path, { token: again.token });
   }
 
   /** The sales with this amount in each ledger. */
-  const seen = () => ({
+  const readLedgers = () => ({
     host: platform.host.ledger().originals.filter(({ approved }) => approved === amount),
     bank: bank?.ledger().originals.filter(({ approved }) => approved === amount) ?? [],
   });
@@ -159,7 +159,7 @@ describe('a server that is killed while a sale goes another way', { concurrency:
     ['after-reroute', 0],
     ['after-send', 1],
   ] as const) {
-    test(`at the fail point ${failPoint}: reversed where it went, and nowhere else`, {
+    test(`a kill at the fail point ${failPoint}: the sale is reversed at its acquirer and nowhere else`, {
       timeout: limitMs,
     }, async () => {
       for (let round = 0; round < rounds; round += 1) {
@@ -169,24 +169,25 @@ describe('a server that is killed while a sale goes another way', { concurrency:
         assert.deepEqual([body.state, body.capturedAmount], ['Reversed', 0], text);
         const types = (body.events as { type: string }[]).map(({ type }) => type);
         assert.deepEqual(types.slice(0, 2), ['transaction.received', 'transaction.rerouted']);
-        const ledgers = seen();
+        const ledgers = readLedgers();
         assert.equal(ledgers.bank.length, 0, 'the bank has never seen it');
         assert.equal(ledgers.host.length, atHost);
-        for (const { held, captured } of ledgers.host) assert.deepEqual([held, captured], [0, 0]);
+        for (const { held: heldAmount, captured } of ledgers.host)
+          assert.deepEqual([heldAmount, captured], [0, 0]);
       }
-      await platform.agree();
+      await platform.assertLedgersAgree();
     });
   }
 
-  test('the next sale is taken by the bank, once', { timeout: limitMs }, async () => {
-    const { client, token } = await platform.entrance();
+  test('the other acquirer books the next sale once', { timeout: limitMs }, async () => {
+    const { client, token } = await platform.openClient();
     await linksAreUp(client);
     amount += 10_000;
-    const { body, text } = await client.call('POST', `${base}/process`, {
+    const { body, text } = await client.call('POST', `${transactionsPath}/process`, {
       token,
       body: keyedSale({ amount, captureMode: 'Immediate' }),
     });
     assert.equal(body.state, 'Captured', text);
-    assert.deepEqual([seen().bank.length, seen().host.length], [1, 0]);
+    assert.deepEqual([readLedgers().bank.length, readLedgers().host.length], [1, 0]);
   });
 });

@@ -8,15 +8,15 @@ import { assertAgreement } from '../payments/ledger/ledger-invariants.ts';
 import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
-import { faultSize, seed, tell } from './fault-size.ts';
-import { random } from './load-during-faults.ts';
+import { printResult, seed, sizeOfRun } from './fault-size.ts';
+import { createRandom } from './load-during-faults.ts';
 
 const base = '/payment/v1/transactions';
-const rounds = faultSize({ small: 4, full: 60 });
+const rounds = sizeOfRun({ small: 4, full: 60 });
 const atOnce = 8;
 
 /** The number of response bytes that pass, by the position of the break. */
-const places: Readonly<Record<string, (next: () => number) => number>> = {
+const cutPositions: Readonly<Record<string, (next: () => number) => number>> = {
   'before the first byte': () => 0,
   'in the head of the first record': () => 3,
   'in the status line': () => 5 + 12,
@@ -30,7 +30,7 @@ type Relay = { readonly port: number; cutAfter(bytes: number): void; close(): Pr
 /** A relay that passes all bytes until the test limits the bytes of the response. */
 async function openRelay(to: number): Promise<Relay> {
   const sockets = new Set<Socket>();
-  let left = Number.POSITIVE_INFINITY;
+  let bytesLeft = Number.POSITIVE_INFINITY;
   const server = createServer((inner) => {
     const outer = connect(to, 'localhost');
     for (const [one, other] of [
@@ -46,10 +46,10 @@ async function openRelay(to: number): Promise<Relay> {
     }
     inner.on('data', (chunk: Buffer) => outer.write(chunk));
     outer.on('data', (chunk: Buffer) => {
-      const through = chunk.subarray(0, Math.min(left, chunk.length));
-      left -= chunk.length;
+      const through = chunk.subarray(0, Math.min(bytesLeft, chunk.length));
+      bytesLeft -= chunk.length;
       if (through.length > 0) inner.write(through);
-      if (left < 0) inner.end(() => inner.destroy());
+      if (bytesLeft < 0) inner.end(() => inner.destroy());
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -58,7 +58,7 @@ async function openRelay(to: number): Promise<Relay> {
   return {
     port: address.port,
     cutAfter(bytes) {
-      left = bytes;
+      bytesLeft = bytes;
     },
     async close() {
       const closed = new Promise((resolve) => server.close(resolve));
@@ -69,27 +69,27 @@ async function openRelay(to: number): Promise<Relay> {
 }
 
 /** Sends one request and reads until the connection closes. */
-async function lose(
-  on: TestOrganization,
+async function loseResponse(
+  setup: TestOrganization,
   path: string,
   body: unknown,
   bytes: number,
 ): Promise<string> {
-  const { port } = new URL(on.settings.baseUrl);
+  const { port } = new URL(setup.settings.baseUrl);
   const relay = await openRelay(Number(port));
   try {
     const socket = connectTls({
       host: '127.0.0.1',
       port: relay.port,
       servername: 'localhost',
-      ca: on.ca,
+      ca: setup.ca,
     });
     let text = '';
-    let isAsked = false;
+    let isRequestSent = false;
     socket.on('data', (chunk: Buffer) => {
       text += chunk.toString('latin1');
       // Closes the connection after a complete response.
-      if (isAsked && isWhole(text)) socket.destroy();
+      if (isRequestSent && isWhole(text)) socket.destroy();
     });
     await new Promise((resolve, reject) => {
       socket.once('secureConnect', resolve);
@@ -101,13 +101,13 @@ async function lose(
     socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n');
     await new Promise((resolve) => socket.once('data', resolve));
     text = '';
-    isAsked = true;
+    isRequestSent = true;
     relay.cutAfter(bytes);
     const raw = JSON.stringify(body);
     const head = [
       `POST ${base}${path} HTTP/1.1`,
       'host: localhost',
-      `authorization: Bearer ${on.merchant.token}`,
+      `authorization: Bearer ${setup.merchant.token}`,
       'content-type: application/json',
       `content-length: ${Buffer.byteLength(raw)}`,
     ];
@@ -126,48 +126,48 @@ function isWhole(text: string): boolean {
   return body !== undefined && body.length >= length;
 }
 
-const ask = (on: TestOrganization, path: string, body: unknown): Promise<HttpResponse> =>
-  on.client.call('POST', base + path, { token: on.merchant.token, body });
+const sendRequest = (setup: TestOrganization, path: string, body: unknown): Promise<HttpResponse> =>
+  setup.client.call('POST', base + path, { token: setup.merchant.token, body });
 
-describe(`an answer that is cut (seed ${seed})`, { concurrency: false }, () => {
-  test('a sale and a refund are told again as they were, and done once', {
+describe(`lost responses (seed ${seed})`, { concurrency: false }, () => {
+  test('a repeated sale and refund get the same responses, and are done once', {
     timeout: 300_000,
   }, async () => {
-    const on = await createTestOrganization();
-    const next = random(seed);
-    const cuts = Array.from({ length: rounds }, () => Object.entries(places)).flat();
+    const setup = await createTestOrganization();
+    const next = createRandom(seed);
+    const cuts = Array.from({ length: rounds }, () => Object.entries(cutPositions)).flat();
     let lost = 0;
-    const one = async ([place, bytesOf]: (typeof cuts)[number]) => {
+    const one = async ([position, bytesOf]: (typeof cuts)[number]) => {
       const sale = keyedSale({ amount: 1000 + Math.floor(next() * 5000) });
       const id = String(sale['clientTransactionId']);
-      if (!isWhole(await lose(on, '/process', sale, bytesOf(next)))) lost += 1;
-      const again = await ask(on, '/process', sale);
+      if (!isWhole(await loseResponse(setup, '/process', sale, bytesOf(next)))) lost += 1;
+      const again = await sendRequest(setup, '/process', sale);
       assert.deepEqual(
         [again.status, again.body.state],
         [200, 'Captured'],
-        `${place} ${again.text}`,
+        `${position} ${again.text}`,
       );
-      const third = await ask(on, '/process', sale);
-      assert.equal(third.headers['idempotent-replayed'], 'true', place);
-      assert.deepEqual(third.body, again.body, place);
+      const third = await sendRequest(setup, '/process', sale);
+      assert.equal(third.headers['idempotent-replayed'], 'true', position);
+      assert.deepEqual(third.body, again.body, position);
       const refund = { amount: 100, clientOperationId: randomUUID() };
-      if (!isWhole(await lose(on, `/${id}/refund`, refund, bytesOf(next)))) lost += 1;
-      const back = await ask(on, `/${id}/refund`, refund);
+      if (!isWhole(await loseResponse(setup, `/${id}/refund`, refund, bytesOf(next)))) lost += 1;
+      const refundReplay = await sendRequest(setup, `/${id}/refund`, refund);
       assert.deepEqual(
-        [back.status, back.body.refundedAmount],
+        [refundReplay.status, refundReplay.body.refundedAmount],
         [200, 100],
-        `${place} ${back.text}`,
+        `${position} ${refundReplay.text}`,
       );
     };
-    const lane = async () => {
+    const worker = async () => {
       for (let cut = cuts.pop(); cut !== undefined; cut = cuts.pop()) await one(cut);
     };
-    await Promise.all(Array.from({ length: atOnce }, lane));
-    const books = await assertAgreement(on);
-    const all = rounds * Object.keys(places).length;
+    await Promise.all(Array.from({ length: atOnce }, worker));
+    const books = await assertAgreement(setup);
+    const all = rounds * Object.keys(cutPositions).length;
     assert.equal(books.length, all);
     for (const { position } of books) assert.equal(position.refunded, 100);
     assert.ok(lost > all, `${lost} of ${all * 2} answers were lost`);
-    tell(`${lost} of ${all * 2} answers lost`);
+    printResult(`${lost} of ${all * 2} answers lost`);
   });
 });

@@ -6,11 +6,11 @@ export const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
 const isFull = process.env['TEST_FAULTS'] === 'full';
 
 /** @example const kills = faultSize({ small: 30, full: 125 }); */
-export function faultSize<Size>({ small, full }: { small: Size; full: Size }): Size {
+export function sizeOfRun<Size>({ small, full }: { small: Size; full: Size }): Size {
   return isFull ? full : small;
 }
 
 /** Prints the result of a run. */
-export function tell(line: string): void {
+export function printResult(line: string): void {
   process.stdout.write(`  ${line} (seed ${seed})\n`);
 }

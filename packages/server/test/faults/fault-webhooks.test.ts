@@ -19,7 +19,7 @@ import {
   type Receiver,
   receiver,
 } from '../webhooks/webhook-receiver.ts';
-import { faultSize, seed, tell } from './fault-size.ts';
+import { printResult, seed, sizeOfRun } from './fault-size.ts';
 
 let opened: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -28,16 +28,16 @@ afterEach(async () => {
   for (const each of all) await each.stop();
 });
 
-function keep<Of extends { stop(): Promise<void> }>(one: Of): Of {
+function closeAfterTest<Of extends { stop(): Promise<void> }>(one: Of): Of {
   opened.push(one);
   return one;
 }
 
 const open = async (...from: Parameters<typeof receiver>): Promise<Receiver> =>
-  keep(await receiver(...from));
+  closeAfterTest(await receiver(...from));
 
-async function room(...from: Parameters<typeof webhookRoom>): Promise<WebhookRoom> {
-  const made = keep(await webhookRoom(...from));
+async function openWebhooks(...from: Parameters<typeof webhookRoom>): Promise<WebhookRoom> {
+  const made = closeAfterTest(await webhookRoom(...from));
   made.start();
   return made;
 }
@@ -82,9 +82,9 @@ async function assertNoMoreThanLogged(
     [endpointId],
   );
   const { tries, late } = row ?? { tries: 0, late: 0 };
-  const told = `${received.length} came, ${tries} are logged, ${late} of them out of time`;
+  const deliveredTypes = `${received.length} came, ${tries} are logged, ${late} of them out of time`;
   // Only an attempt that timed out may not have arrived.
-  assert.ok(received.length <= tries && received.length >= tries - late, told);
+  assert.ok(received.length <= tries && received.length >= tries - late, deliveredTypes);
 }
 
 const hang: Answering = () => {};
@@ -124,10 +124,10 @@ const faults: Record<string, Answering> = {
   garbage,
 };
 
-describe('a receiver that fails', () => {
+describe('webhook receivers with faults', () => {
   for (const [name, how] of Object.entries(faults)) {
-    test(`with ${name} gets everything once it has recovered, and nobody else waits for it`, async () => {
-      const on = await room();
+    test(`a receiver with ${name} gets all events after its recovery, and no other endpoint waits`, async () => {
+      const on = await openWebhooks();
       const [bad, good] = [await open(how), await open()];
       const { endpointId, secret } = await on.endpoint(bad.url);
       const other = await on.endpoint(good.url);
@@ -153,8 +153,8 @@ describe('a receiver that fails', () => {
     });
   }
 
-  test('at the start of a very long answer has taken it where its status says so', async () => {
-    const on = await room();
+  test('a receiver that sends a very long body has accepted the event if its status says so', async () => {
+    const on = await openWebhooks();
     const endless: Answering = (_received, reply) => {
       reply.writeHead(200);
       reply.write('x'.repeat(200_000));
@@ -166,40 +166,40 @@ describe('a receiver that fails', () => {
     assert.equal(assertSameBytes(to).size, 3);
   });
 
-  test('is away altogether, and comes back on the same port', async (t) => {
-    const on = await room();
+  test('a receiver that was down gets its events when it listens again on the same port', async (t) => {
+    const on = await openWebhooks();
     const good = await open();
     const [port = 0] = await freePorts(1);
-    const gone = await receiver(accept, undefined, port);
-    t.after(gone.stop);
-    const { url } = gone;
+    const goneReceiver = await receiver(accept, undefined, port);
+    t.after(goneReceiver.stop);
+    const { url } = goneReceiver;
     const { endpointId } = await on.endpoint(url);
     await on.endpoint(good.url);
-    await gone.stop();
+    await goneReceiver.stop();
     await on.happen(5);
     await eventually('the good one has all', () => assertSameBytes(good).size === 5);
     await eventually('it was tried', async () => {
       const { items } = await on.deliveries.list(on, { endpointId }, { limit: 10 });
       return items.some(({ lastAttempt }) => lastAttempt?.fault === 'unreachable');
     });
-    const seen: string[] = [];
-    const back = createServer((socket: Socket) => {
+    const receivedLines: string[] = [];
+    const restartedReceiver = createServer((socket: Socket) => {
       socket.on('error', () => {});
       socket.on('data', (chunk) => {
         const id = /webhook-id: (\S+)/i.exec(chunk.toString())?.[1];
         if (id === undefined) return;
-        seen.push(id);
+        receivedLines.push(id);
         socket.write('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n');
       });
     });
-    await listening(back, port);
-    t.after(() => back.close());
+    await listening(restartedReceiver, port);
+    t.after(() => restartedReceiver.close());
     await eventually(
       'it has all',
       async () => (await on.counts(endpointId))['Delivered'] === 5,
       60_000,
     );
-    assert.equal(new Set(seen).size, 5);
+    assert.equal(new Set(receivedLines).size, 5);
     assert.equal((await on.endpoints.get(on, endpointId)).view.status, 'Enabled');
   });
 });
@@ -212,18 +212,18 @@ async function listening(server: Server, port: number): Promise<void> {
   server.unref();
 }
 
-describe('an endpoint that must not be called', () => {
-  test('for its address, now or a moment later, is never connected to', async () => {
+describe('endpoints that the platform must not call', () => {
+  test('an endpoint with a forbidden address, now or after a DNS change, gets no connection', async () => {
     const certificate = await makeCertificate('rebinding');
     const closing: Answering = (_received, reply) =>
       void reply.setHeader('connection', 'close').end();
     const inside = await open(closing, { ...certificate, host: 'localhost' });
     let answer = [{ address: '127.0.0.1', family: 4 }];
-    const asked: string[] = [];
-    const on = await room({
+    const lookups: string[] = [];
+    const on = await openWebhooks({
       authorities: certificate.cert,
       lookup: async (host) => {
-        asked.push(host);
+        lookups.push(host);
         return answer;
       },
     });
@@ -231,13 +231,13 @@ describe('an endpoint that must not be called', () => {
     await on.happen(1);
     await eventually('it leads to us at first', () => inside.received.length > 0);
     for (const address of ['10.1.2.3', '169.254.169.254', '::ffff:127.0.0.1', 'fd12::1']) {
-      const before = asked.length;
+      const before = lookups.length;
       answer = [
         { address: '127.0.0.1', family: 4 },
         { address, family: address.includes(':') ? 6 : 4 },
       ];
       await on.happen(1);
-      await eventually('its name is asked for again', () => asked.length > before, 60_000);
+      await eventually('its name is asked for again', () => lookups.length > before, 60_000);
     }
     await eventually('the refusal is in the log', async () => {
       const page = await on.deliveries.list(on, { endpointId }, { limit: 20 });
@@ -251,9 +251,9 @@ describe('an endpoint that must not be called', () => {
     );
   });
 
-  test('for its certificate gets no byte of an event', async () => {
+  test('an endpoint with an untrusted certificate gets no byte of an event', async () => {
     const [right, wrong] = [await makeCertificate('right'), await makeCertificate('wrong')];
-    const on = await room({ authorities: right.cert });
+    const on = await openWebhooks({ authorities: right.cert });
     const [trusted, untrusted] = [
       await open(accept, { ...right, host: 'localhost' }),
       await open(accept, { ...wrong, host: 'localhost' }),
@@ -273,10 +273,10 @@ describe('an endpoint that must not be called', () => {
     );
   });
 
-  test('since it said 410 is disabled at once, and the others of its organisation are told', async () => {
-    const on = await room();
-    const [gone, good] = [await open(answerWith(410)), await open()];
-    const { endpointId } = await on.endpoint(gone.url, ['transaction.*']);
+  test('an endpoint that answered 410 is disabled at once, and the other endpoints of the organisation get an event', async () => {
+    const on = await openWebhooks();
+    const [goneReceiver, good] = [await open(answerWith(410)), await open()];
+    const { endpointId } = await on.endpoint(goneReceiver.url, ['transaction.*']);
     await on.endpoint(good.url);
     await on.happen(1);
     const isDisabled = async () =>
@@ -284,35 +284,38 @@ describe('an endpoint that must not be called', () => {
     await eventually('it is disabled', isDisabled);
     const { view } = await on.endpoints.get(on, endpointId);
     assert.equal(view.disabledReason, 'Gone');
-    const told = () =>
+    const deliveredTypes = () =>
       good.received
         .map(({ body }) => JSON.parse(body))
         .find(({ type }) => type === 'endpoint.disabled');
-    await eventually('the others are told', () => told() !== undefined);
-    assert.equal(told().data.endpointId, endpointId);
-    assert.equal(told().data.reason, 'Gone');
-    assert.equal(gone.received.length, 1);
+    await eventually('the others are told', () => deliveredTypes() !== undefined);
+    assert.equal(deliveredTypes().data.endpointId, endpointId);
+    assert.equal(deliveredTypes().data.reason, 'Gone');
+    assert.equal(goneReceiver.received.length, 1);
     await on.happen(3);
     await eventually('the others get what follows', () => assertSameBytes(good).size === 5);
-    assert.equal(gone.received.length, 1);
+    assert.equal(goneReceiver.received.length, 1);
     // After the endpoint is enabled again, scheduled deliveries arrive by themselves and missed
     // ones by a replay.
-    gone.answer(accept);
-    await on.endpoints.replace(on.by, endpointId, { url: gone.url, eventTypes: ['transaction.*'] });
-    await eventually('the first one comes again', () => gone.received.length === 2);
+    goneReceiver.answer(accept);
+    await on.endpoints.replace(on.by, endpointId, {
+      url: goneReceiver.url,
+      eventTypes: ['transaction.*'],
+    });
+    await eventually('the first one comes again', () => goneReceiver.received.length === 2);
     await on.replays.begin(on, endpointId, {});
     await eventually(
       'what was missed comes',
       async () => (await on.counts(endpointId))['Delivered'] === 4,
     );
-    const came = assertSameBytes(gone);
+    const came = assertSameBytes(goneReceiver);
     assert.equal(came.size, 4);
   });
 });
 
-test('an endpoint is replayed to once at a time, and again once that has come to its end', async () => {
+test('only one replay of an endpoint runs at a time, and a new one can start after its end', async () => {
   // No process runs the replay job yet.
-  const on = keep(await webhookRoom());
+  const on = closeAfterTest(await webhookRoom());
   const { endpointId } = await on.endpoint('http://127.0.0.1:9/');
   const begin = (span: WebhookReplay = {}) => on.replays.begin(on, endpointId, span);
   const all = await Promise.allSettled(Array.from({ length: 20 }, () => begin()));
@@ -333,13 +336,16 @@ test('an endpoint is replayed to once at a time, and again once that has come to
 
 type Tried = { attempts: number; status: string; due_at: Date; updated_at: Date };
 
-describe('the schedule', () => {
+describe('the retry schedule', () => {
   const minute = 60_000;
 
-  test('tries for three days, with the pauses that are published, and then gives up', async () => {
+  test('the platform retries for three days with the published delays, and then gives up', async () => {
     const clock = leapingClock();
     const { retryDelaysMs: _quick, ...times } = quickTimes;
-    const on = await room({ clock, times: { ...times, retryDelaysMs: undefined as never } });
+    const on = await openWebhooks({
+      clock,
+      times: { ...times, retryDelaysMs: undefined as never },
+    });
     const bad = await open(answerWith(500));
     const { endpointId } = await on.endpoint(bad.url);
     await on.happen(1);
@@ -380,9 +386,9 @@ describe('the schedule', () => {
     await eventually('it is delivered', async () => (await attempts())?.status === 'Delivered');
   });
 
-  test('waits as long as a receiver asks, and disables one that takes nothing for five days', async () => {
+  test('Retry-After of the receiver delays the next attempt, and an endpoint that accepts nothing for five days is disabled', async () => {
     const clock = leapingClock();
-    const on = await room({
+    const on = await openWebhooks({
       clock,
       times: { retryDelaysMs: Array.from({ length: 99 }, () => minute) },
     });
@@ -420,14 +426,14 @@ describe('the schedule', () => {
   });
 });
 
-describe('many receivers, each with faults that come and go', () => {
-  test('all get every event at last, the good ones at once, over two processes', async () => {
-    const size = faultSize({ small: { events: 60, rounds: 3 }, full: { events: 400, rounds: 20 } });
+describe('many receivers with faults', () => {
+  test('all receivers get every event, those without faults at once, from two processes', async () => {
+    const size = sizeOfRun({ small: { events: 60, rounds: 3 }, full: { events: 400, rounds: 20 } });
     const chance = createSeededRandom(seed);
     // Longer than a busy machine delays a working receiver.
     const times = { timeoutMs: 2_000, leaseMs: 15_000 };
-    const first = await room({ times });
-    const second = keep(await webhookRoom({ on: first.url, times }));
+    const first = await openWebhooks({ times });
+    const second = closeAfterTest(await webhookRoom({ on: first.url, times }));
     second.start();
     const kinds = Object.values(faults);
     const good = await Promise.all([open(), open(), open()]);
@@ -452,7 +458,9 @@ describe('many receivers, each with faults that come and go', () => {
         () => good.every((to) => assertSameBytes(to).size >= events),
         60_000,
       );
-      tell(`round ${round}: good ones done after ${Math.round(performance.now() - began)} ms`);
+      printResult(
+        `round ${round}: good ones done after ${Math.round(performance.now() - began)} ms`,
+      );
     }
     for (const to of fickle) to.answer(accept);
     for (const [to, endpointId] of ids) {
@@ -468,13 +476,13 @@ describe('many receivers, each with faults that come and go', () => {
     }
   });
 
-  test('since its old address said 410 goes on at the new one', async () => {
-    const on = await room({ times: { ...quickTimes, timeoutMs: 5_000 } });
-    const { promise: asked, resolve: ask } = Promise.withResolvers<ServerResponse>();
+  test('an endpoint that answered 410 continues at its new address', async () => {
+    const on = await openWebhooks({ times: { ...quickTimes, timeoutMs: 5_000 } });
+    const { promise: lookups, resolve: ask } = Promise.withResolvers<ServerResponse>();
     const [old, young] = [await open((_received, reply) => ask(reply)), await open()];
     const { endpointId } = await on.endpoint(old.url, ['transaction.*']);
     await on.happen(1);
-    const reply = await asked;
+    const reply = await lookups;
     await on.endpoints.replace(on.by, endpointId, {
       url: young.url,
       eventTypes: ['transaction.*'],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Client, HttpResponse } from '../support/https-client.ts';
-import { assertEnds, type Sale } from './load-during-faults.ts';
+import { assertFinalStates, type Sale } from './load-during-faults.ts';
 
 const transactionId = 't1';
 const answer = (status: number, body: unknown): HttpResponse => ({
@@ -12,45 +12,51 @@ const answer = (status: number, body: unknown): HttpResponse => ({
   text: JSON.stringify(body),
 });
 
-const told = (state: string): Sale => {
+const saleInState = (state: string): Sale => {
   const capturedAmount = state === 'Captured' ? 1500 : 0;
-  return { clientId: 'c1', answered: answer(200, { transactionId, state, capturedAmount }) };
+  return { clientId: 'c1', response: answer(200, { transactionId, state, capturedAmount }) };
 };
 const untold: Sale = { clientId: 'c1' };
 
 /** Runs the check against a platform with one sale in this state. */
 function ends(sale: Sale, state: string, capturedAmount: number, mayFail = false) {
-  const answeredState = sale.answered?.body.state ?? state;
+  const answeredState = sale.response?.body.state ?? state;
   const now = { transactionId, state, answeredState, capturedAmount, operations: [] };
   const client: Client = {
     call: async () => (state === 'Unknown' ? answer(404, {}) : answer(200, now)),
     token: async () => '',
     close: () => {},
   };
-  return assertEnds({ client, token: '', sales: [sale], mayFail });
+  return assertFinalStates({ client, token: '', sales: [sale], mayFail });
 }
 
-describe('what the fault tests hold a sale to', () => {
-  test('it stays as it was answered, and may be refunded', async () => {
-    const { counts, captured } = await ends(told('Captured'), 'Captured', 1500);
+describe('the assertions of the fault tests', () => {
+  test('a sale keeps the state of its response, and can be refunded', async () => {
+    const { counts, captured } = await ends(saleInState('Captured'), 'Captured', 1500);
     assert.deepEqual([counts, captured], [{ Captured: 1 }, 1500]);
-    await ends(told('Captured'), 'PartiallyRefunded', 1500);
-    await ends(told('Declined'), 'Declined', 0);
-    await ends(told('Reversing'), 'Reversed', 0);
-    await ends(told('Failed'), 'Failed', 0);
+    await ends(saleInState('Captured'), 'PartiallyRefunded', 1500);
+    await ends(saleInState('Declined'), 'Declined', 0);
+    await ends(saleInState('Reversing'), 'Reversed', 0);
+    await ends(saleInState('Failed'), 'Failed', 0);
   });
 
-  test('one that was taken back, or taken behind a decline, is seen', async () => {
-    await assert.rejects(ends(told('Captured'), 'Reversed', 0), /Captured, then Reversed/);
-    await assert.rejects(ends(told('Captured'), 'Captured', 0), /was answered Captured/);
-    await assert.rejects(ends(told('Captured'), 'Captured', 1499), /was answered Captured/);
-    await assert.rejects(ends(told('Captured'), 'Unknown', 0), /Captured, then Unknown/);
-    await assert.rejects(ends(told('Reversing'), 'Captured', 1500), /Reversing, then Captured/);
-    await assert.rejects(ends(told('Declined'), 'Captured', 1500), /Declined, then Captured/);
-    await assert.rejects(ends(told('Declined'), 'Declined', 1500), /was answered Declined/);
+  test('a reversed sale with a captured response and a captured sale with a declined response fail the check', async () => {
+    await assert.rejects(ends(saleInState('Captured'), 'Reversed', 0), /Captured, then Reversed/);
+    await assert.rejects(ends(saleInState('Captured'), 'Captured', 0), /was answered Captured/);
+    await assert.rejects(ends(saleInState('Captured'), 'Captured', 1499), /was answered Captured/);
+    await assert.rejects(ends(saleInState('Captured'), 'Unknown', 0), /Captured, then Unknown/);
+    await assert.rejects(
+      ends(saleInState('Reversing'), 'Captured', 1500),
+      /Reversing, then Captured/,
+    );
+    await assert.rejects(
+      ends(saleInState('Declined'), 'Captured', 1500),
+      /Declined, then Captured/,
+    );
+    await assert.rejects(ends(saleInState('Declined'), 'Declined', 1500), /was answered Declined/);
   });
 
-  test('one that nobody was told of is taken whole, taken back or unknown', async () => {
+  test('a sale without a response is captured, reversed or unknown', async () => {
     for (const [state, captured] of [
       ['Captured', 1500],
       ['Reversed', 0],

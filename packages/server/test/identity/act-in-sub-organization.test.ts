@@ -16,13 +16,13 @@ const organizations = '/provisioning/v2/organizations';
 type Below = { organizationId: string; userDomainId: string; at: string };
 type Items = Record<string, string>[];
 
-describe('acting in an organisation below', () => {
-  let on: TestOrganization;
+describe('acting in a sub-organisation', () => {
+  let setup: TestOrganization;
   let other: TestOrganization;
   let below: Below;
   let ownToken: string;
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
     other = await createTestOrganization();
     below = await makeBelow();
     ownToken = await tokenIn(below);
@@ -32,7 +32,8 @@ describe('acting in an organisation below', () => {
     method: string,
     path: string,
     options: RequestOptions = {},
-  ): Promise<HttpResponse> => on.client.call(method, path, { token: on.acquirerToken, ...options });
+  ): Promise<HttpResponse> =>
+    setup.client.call(method, path, { token: setup.acquirerToken, ...options });
 
   async function made(
     path: string,
@@ -53,7 +54,7 @@ describe('acting in an organisation below', () => {
 
   /** A token of an application that belongs to the organisation itself. */
   async function tokenIn({ organizationId, userDomainId }: Below): Promise<string> {
-    const { clientId, clientSecret } = await on.platform.identity.createApplication({
+    const { clientId, clientSecret } = await setup.platform.identity.createApplication({
       organizationId,
       userDomainId,
       name: 'own',
@@ -62,20 +63,23 @@ describe('acting in an organisation below', () => {
       roles: ['AcquirerAdministrator'],
       securityFlows: ['ClientCredentials'],
     });
-    return on.client.token(userDomainId, clientId, clientSecret);
+    return setup.client.token(userDomainId, clientId, clientSecret);
   }
 
   const usersOf = (domain: string) => `/user-management/v2/user-domains/${domain}/users`;
   const appsOf = (domain: string) =>
     `/application-management/v1/user-domains/${domain}/applications`;
 
-  test('it comes with its user domain, in which its own people sign in', async () => {
+  test('a sub-organisation is created with its user domain, in which its users sign in', async () => {
     const { organizationId, userDomainId } = below;
     const read = await call('GET', `${organizations}/${organizationId}`);
     assert.equal(read.body.userDomainId, userDomainId);
-    const own = await call('GET', organizations, { token: ownToken });
+    const ownResponse = await call('GET', organizations, { token: ownToken });
     assert.deepEqual(
-      (own.body.items as Items).map((item) => [item['organizationId'], item['userDomainId']]),
+      (ownResponse.body.items as Items).map((item) => [
+        item['organizationId'],
+        item['userDomainId'],
+      ]),
       [[organizationId, userDomainId]],
     );
     const { headers } = read;
@@ -90,8 +94,8 @@ describe('acting in an organisation below', () => {
     assertProblem(changed, { code: 'field_read_only', pointer: '/userDomainId' });
   });
 
-  test('a name that is taken makes neither domain nor organisation', async () => {
-    for (const userDomainId of [on.realm, other.realm, 'admin', 'demo']) {
+  test('a used name of a user domain creates neither domain nor organisation', async () => {
+    for (const userDomainId of [setup.realm, other.realm, 'admin', 'demo']) {
       const name = `Taken ${randomUUID()}`;
       const refused = await call('POST', organizations, { body: { name, userDomainId } });
       assertProblem(refused, { code: 'already_exists', pointer: '/userDomainId' });
@@ -100,21 +104,23 @@ describe('acting in an organisation below', () => {
     }
   });
 
-  test('many that are made at once take turns, and one name goes to one of them', async () => {
+  test('concurrent creations are serialised, and one of them gets the name', async () => {
     const userDomainId = `s${randomUUID().slice(0, 13)}`;
-    const wanted = Array.from({ length: 24 }, (_, index) => ({
+    const organizationBodies = Array.from({ length: 24 }, (_, index) => ({
       name: `At once ${index}`,
       ...(index % 2 === 0 ? { userDomainId } : {}),
     }));
-    const answers = await Promise.all(wanted.map((body) => call('POST', organizations, { body })));
+    const answers = await Promise.all(
+      organizationBodies.map((body) => call('POST', organizations, { body })),
+    );
     const counted = Map.groupBy(answers, ({ status }) => status);
     assert.deepEqual([counted.get(201)?.length, counted.get(409)?.length], [13, 11]);
   });
 
-  test('one without a user domain has no users and no applications', async () => {
+  test('a sub-organisation without a user domain has no users and no applications', async () => {
     const { organizationId } = await made(organizations, { name: 'Without' });
     const at = `?organizationId=${organizationId}`;
-    for (const domain of [on.realm, below.userDomainId, 'undefined', '%20']) {
+    for (const domain of [setup.realm, below.userDomainId, 'undefined', '%20']) {
       for (const path of [usersOf(domain), appsOf(domain)]) {
         assertProblem(await call('GET', `${path}${at}`), { code: 'resource_not_found' }, path);
       }
@@ -126,7 +132,7 @@ describe('acting in an organisation below', () => {
     assert.equal((await call('GET', `/provisioning/v2/merchants${at}`)).status, 200);
   });
 
-  test('provisioning: what is made there is there, for its own people too', async () => {
+  test('provisioning: created entities belong to the sub-organisation, and its own users see them', async () => {
     const merchant = await made(`/provisioning/v2/merchants${below.at}`, merchantBody('Of below'));
     assert.equal(merchant.organizationId, below.organizationId);
     const path = `/provisioning/v2/merchants/${merchant.merchantId}`;
@@ -138,12 +144,12 @@ describe('acting in an organisation below', () => {
       name: 'Store',
     });
     assert.equal(store.organizationId, below.organizationId);
-    const ownMerchant = { merchantId: on.merchant.merchantId, name: 'Mixed' };
+    const ownMerchant = { merchantId: setup.merchant.merchantId, name: 'Mixed' };
     const mixed = await call('POST', `/provisioning/v2/stores${below.at}`, { body: ownMerchant });
     assertProblem(mixed, { code: 'merchant_not_found' });
   });
 
-  test('users and groups: in the domain of that organisation, and in no other', async () => {
+  test('users and groups: they belong to the domain of the sub-organisation only', async () => {
     const { organizationId, userDomainId, at } = below;
     const body = {
       username: `ann-${randomUUID()}`,
@@ -159,11 +165,20 @@ describe('acting in an organisation below', () => {
     assert.equal((await call('GET', one, { token: ownToken })).status, 200);
     const status = { body: { status: 'deactivated' } };
     assert.equal((await call('PUT', `${one}/status${at}`, status)).body.status, 'deactivated');
-    for (const path of [one, `${usersOf(on.realm)}/${user.userId}`, `${usersOf(on.realm)}${at}`]) {
+    for (const path of [
+      one,
+      `${usersOf(setup.realm)}/${user.userId}`,
+      `${usersOf(setup.realm)}${at}`,
+    ]) {
       assertProblem(await call('GET', path), { code: 'resource_not_found' });
     }
-    const own = { ...body, entityId: on.organizationId, scope: on.organizationId, groups: [] };
-    const above = await call('POST', `${usersOf(userDomainId)}${at}`, { body: own });
+    const ownResponse = {
+      ...body,
+      entityId: setup.organizationId,
+      scope: setup.organizationId,
+      groups: [],
+    };
+    const above = await call('POST', `${usersOf(userDomainId)}${at}`, { body: ownResponse });
     assertProblem(above, { code: 'merchant_not_found' });
     const groups = await call(
       'GET',
@@ -172,7 +187,7 @@ describe('acting in an organisation below', () => {
     assert.equal(groups.body.items[0].entityId, organizationId);
   });
 
-  test('applications: with a secret that is good in that domain alone', async () => {
+  test('applications: their secret is valid only in the domain of the sub-organisation', async () => {
     const { organizationId, userDomainId, at } = below;
     const body = {
       name: 'From above',
@@ -180,7 +195,7 @@ describe('acting in an organisation below', () => {
       roles: ['Onboarding'],
     };
     const { clientId, clientSecret } = await made(`${appsOf(userDomainId)}${at}`, body);
-    const token = await on.client.token(userDomainId, clientId, clientSecret);
+    const token = await setup.client.token(userDomainId, clientId, clientSecret);
     const list = await call('GET', organizations, { token });
     assert.deepEqual(
       (list.body.items as Items).map((item) => item['organizationId']),
@@ -191,7 +206,7 @@ describe('acting in an organisation below', () => {
     assert.equal((await call('GET', `${path}${at}`)).body.entityId, organizationId);
   });
 
-  test('the catalogue: subscriptions of that organisation, and activations in it', async () => {
+  test('the catalogue: subscriptions and activations belong to the sub-organisation', async () => {
     const { organizationId, at } = below;
     const services = '/service-catalog/v1';
     const declared = { name: 'Tips', domain: 'Payments' };
@@ -200,8 +215,8 @@ describe('acting in an organisation below', () => {
     const offer = { name: 'Offer', serviceIds: [serviceId] };
     const { packageId } = await made(`${services}/packages${at}`, offer);
     await made(`${services}/subscriptions${at}`, { packageId });
-    const own = await call('GET', `${services}/subscriptions`, { token: ownToken });
-    assert.equal(own.body.items.length, 1);
+    const ownResponse = await call('GET', `${services}/subscriptions`, { token: ownToken });
+    assert.equal(ownResponse.body.items.length, 1);
     const above = await call('GET', `${services}/subscriptions`);
     assert.deepEqual(above.body.items, []);
     const entity = { serviceId, level: 'Organization', entityId: organizationId };
@@ -211,16 +226,16 @@ describe('acting in an organisation below', () => {
     assert.equal(wrong.status, 404);
   });
 
-  test('the audit says whose people did it, in the book of that organisation', async () => {
+  test('the audit of the sub-organisation names the organisation of the caller', async () => {
     const sub = await makeBelow();
     await made(`/provisioning/v2/merchants${sub.at}`, merchantBody('Audited'));
     const records = async (query: string): Promise<AuditRecord[]> =>
       (await call('GET', `/audit/v1/records${query}`)).body.items;
     const [newest] = await records(`${sub.at}&action=merchant.created`);
     assert.equal(newest?.organizationId, sub.organizationId);
-    assert.equal(newest?.actor.organizationId, on.organizationId);
-    const ours = await records(`?action=merchant.created&entityId=${newest?.entity.id}`);
-    assert.deepEqual(ours, []);
+    assert.equal(newest?.actor.organizationId, setup.organizationId);
+    const ownRecords = await records(`?action=merchant.created&entityId=${newest?.entity.id}`);
+    assert.deepEqual(ownRecords, []);
     const [domain] = await records(`${sub.at}&action=userDomain.created`);
     assert.equal(domain?.entity.id, sub.userDomainId);
     const [making] = await records(`?action=organization.created&entityId=${sub.organizationId}`);
@@ -228,10 +243,15 @@ describe('acting in an organisation below', () => {
     assert.equal(making?.entity.id, sub.organizationId);
   });
 
-  test('not upwards, not sideways, not in what is nowhere', async () => {
+  test('parent, sibling and unknown organisations are refused', async () => {
     const sibling = await makeBelow();
     const child = await makeBelow({ parentOrganizationId: below.organizationId });
-    const unseen = [on.organizationId, sibling.organizationId, other.organizationId, randomUUID()];
+    const unseen = [
+      setup.organizationId,
+      sibling.organizationId,
+      other.organizationId,
+      randomUUID(),
+    ];
     const paths = [
       '/provisioning/v2/merchants',
       usersOf(below.userDomainId),
@@ -244,54 +264,56 @@ describe('acting in an organisation below', () => {
         const answer = await call('GET', `${path}?organizationId=${id}`, { token: ownToken });
         assertProblem(answer, { code: 'organization_not_found' }, `${path} of ${id}`);
       }
-      const own = await call('GET', `${path}${below.at}`, { token: ownToken });
-      assert.equal(own.status, 200, own.text);
+      const ownResponse = await call('GET', `${path}${below.at}`, { token: ownToken });
+      assert.equal(ownResponse.status, 200, ownResponse.text);
     }
-    for (const token of [on.acquirerToken, ownToken]) {
+    for (const token of [setup.acquirerToken, ownToken]) {
       const deep = await call('GET', `/provisioning/v2/merchants${child.at}`, { token });
       assert.equal(deep.status, 200, deep.text);
     }
-    const stranger = { token: other.acquirerToken };
-    const foreign = await call('GET', `/provisioning/v2/merchants${below.at}`, stranger);
+    const otherCaller = { token: other.acquirerToken };
+    const foreign = await call('GET', `/provisioning/v2/merchants${below.at}`, otherCaller);
     assertProblem(foreign, { code: 'organization_not_found' });
   });
 
-  test('one that is moved away is out of reach at once', async () => {
+  test('a moved sub-organisation is out of reach at once', async () => {
     const child = await makeBelow({ parentOrganizationId: below.organizationId });
     const path = `/provisioning/v2/merchants${child.at}`;
     assert.equal((await call('GET', path, { token: ownToken })).status, 200);
-    const body = { name: 'Moved', parentOrganizationId: on.organizationId };
+    const body = { name: 'Moved', parentOrganizationId: setup.organizationId };
     const moved = await call('PUT', `${organizations}/${child.organizationId}`, { body });
     assert.equal(moved.status, 200, moved.text);
-    const gone = await call('GET', path, { token: ownToken });
-    assertProblem(gone, { code: 'organization_not_found' });
+    const afterMove = await call('GET', path, { token: ownToken });
+    assertProblem(afterMove, { code: 'organization_not_found' });
     assert.equal((await call('GET', path)).status, 200);
   });
 
-  test('a merchant stays where it is', async () => {
-    const { token } = on.merchant;
+  test('a merchant cannot act in a sub-organisation', async () => {
+    const { token } = setup.merchant;
     const path = '/provisioning/v2/stores';
     const refused = await call('GET', `${path}${below.at}`, { token });
     assertProblem(refused, { code: 'organization_not_found' });
-    const own = await call('GET', `${path}?organizationId=${on.organizationId}`, { token });
+    const ownResponse = await call('GET', `${path}?organizationId=${setup.organizationId}`, {
+      token,
+    });
     assert.deepEqual(
-      (own.body.items as Items).map((item) => item['merchantId']),
-      [on.merchant.merchantId],
+      (ownResponse.body.items as Items).map((item) => item['merchantId']),
+      [setup.merchant.merchantId],
     );
   });
 
-  test('nobody pays from above', async () => {
-    const body = { ...keyedSale(), merchantId: on.merchant.merchantId };
+  test('no payment is possible from the parent organisation', async () => {
+    const body = { ...keyedSale(), merchantId: setup.merchant.merchantId };
     const path = `/payment/v1/transactions/process${below.at}`;
-    const sale = await call('POST', path, { body, token: on.merchant.token });
+    const sale = await call('POST', path, { body, token: setup.merchant.token });
     assert.equal(sale.status, 200, sale.text);
-    const there = await call('GET', `/payment/v1/transactions/${sale.body.transactionId}`, {
-      token: on.merchant.token,
+    const transaction = await call('GET', `/payment/v1/transactions/${sale.body.transactionId}`, {
+      token: setup.merchant.token,
     });
-    assert.equal(there.status, 200, there.text);
+    assert.equal(transaction.status, 200, transaction.text);
   });
 
-  test('what is no identifier is refused as any other member, and twice is once too often', async () => {
+  test('an invalid or repeated organizationId is refused as an invalid member', async () => {
     for (const query of [
       '?organizationId=',
       '?organizationId=north',
@@ -304,18 +326,18 @@ describe('acting in an organisation below', () => {
     assert.equal((await call('GET', `/provisioning/v2/merchants${upper}`)).status, 200);
   });
 
-  test('a page of one organisation is no page of another', async () => {
+  test('a cursor of one organisation is invalid in another', async () => {
     for (const name of ['One', 'Two']) {
       await made(`/provisioning/v2/merchants${below.at}`, merchantBody(name));
     }
     const page = await call('GET', `/provisioning/v2/merchants${below.at}&limit=1`);
     const cursor = page.body.nextCursor;
-    const own = await call('GET', `/provisioning/v2/merchants?limit=1&cursor=${cursor}`);
-    assertProblem(own, { code: 'cursor_invalid' });
+    const ownResponse = await call('GET', `/provisioning/v2/merchants?limit=1&cursor=${cursor}`);
+    assertProblem(ownResponse, { code: 'cursor_invalid' });
   });
 
-  test('the limits of a caller are the same wherever it acts', async () => {
-    const left = async (path: string) => {
+  test('the rate limits of a caller are the same in every organisation', async () => {
+    const remainingLimit = async (path: string) => {
       const { headers } = await call('GET', path);
       return Number(/r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
     };
@@ -323,35 +345,35 @@ describe('acting in an organisation below', () => {
     // Retries, because a new rate limit window may begin between two calls. With separate counters
     // the value would never go down.
     await eventually('the second call finds less than the first', async () => {
-      const first = await left(merchants);
-      return (await left(`${merchants}${below.at}`)) < first;
+      const first = await remainingLimit(merchants);
+      return (await remainingLimit(`${merchants}${below.at}`)) < first;
     });
   });
 
-  test('disabled, it sells nothing and can still be looked after from above', async () => {
+  test('a disabled sub-organisation accepts no sale and can still be managed by its parent', async () => {
     const sub = await makeBelow();
     const token = await tokenIn(sub);
     const path = `${organizations}/${sub.organizationId}`;
-    const off = await call('PUT', path, { body: { name: 'Below', status: 'Disabled' } });
-    assert.deepEqual([off.status, off.body.status], [200, 'Disabled']);
+    const disabled = await call('PUT', path, { body: { name: 'Below', status: 'Disabled' } });
+    assert.deepEqual([disabled.status, disabled.body.status], [200, 'Disabled']);
     const merchant = await made(`/provisioning/v2/merchants${sub.at}`, merchantBody('Of disabled'));
     const names = { merchantId: merchant.merchantId };
     await assert.rejects(
-      on.platform.provisioning.resolveSaleEntities(sub.organizationId, names),
+      setup.platform.provisioning.resolveSaleEntities(sub.organizationId, names),
       /organisation is disabled/,
     );
-    const back = await call('PUT', path, { token, body: { name: 'Back', status: 'Enabled' } });
-    assertProblem(back, { code: 'field_read_only', pointer: '/status' });
+    const enabled = await call('PUT', path, { token, body: { name: 'Back', status: 'Enabled' } });
+    assertProblem(enabled, { code: 'field_read_only', pointer: '/status' });
   });
 
-  test('what is below a disabled one sells nothing either, until that is enabled again', async () => {
+  test('organisations below a disabled one accept no sale until it is enabled', async () => {
     const sub = await makeBelow();
     const child = await makeBelow({ parentOrganizationId: sub.organizationId });
     const { merchantId } = await made(`/provisioning/v2/merchants${child.at}`, merchantBody('Low'));
     await made(`/provisioning/v2/acquirer-links${child.at}`, {
       name: 'host',
       host: '127.0.0.1',
-      port: on.host.port,
+      port: setup.host.port,
       tls: false,
       institutionId: '123456',
     }).then(({ acquirerLinkId }) =>
@@ -361,7 +383,7 @@ describe('acting in an organisation below', () => {
       ),
     );
     const resolved = () =>
-      on.platform.provisioning.resolveSaleEntities(child.organizationId, { merchantId });
+      setup.platform.provisioning.resolveSaleEntities(child.organizationId, { merchantId });
     const set = (status: string) =>
       call('PUT', `${organizations}/${sub.organizationId}`, { body: { name: 'Below', status } });
     assert.equal((await resolved()).merchant.merchantId, merchantId);
@@ -371,14 +393,14 @@ describe('acting in an organisation below', () => {
     assert.equal((await resolved()).merchant.merchantId, merchantId);
   });
 
-  test('removed, it lets nobody in any more, and its name stays taken', async () => {
+  test('a removed sub-organisation accepts no sign-in, and its name stays used', async () => {
     const sub = await makeBelow();
     const token = await tokenIn(sub);
-    const person = await createTestUser({ identity: on.platform.identity, ...sub });
+    const person = await createTestUser({ identity: setup.platform.identity, ...sub });
     assert.ok(person.user.userId);
     assert.equal((await call('GET', organizations, { token })).status, 200);
-    const gone = await call('DELETE', `${organizations}/${sub.organizationId}`);
-    assert.equal(gone.status, 204, gone.text);
+    const afterMove = await call('DELETE', `${organizations}/${sub.organizationId}`);
+    assert.equal(afterMove.status, 204, afterMove.text);
     assertProblem(await call('GET', organizations, { token }), { code: 'token_invalid' });
     const users = await call('GET', `${usersOf(sub.userDomainId)}${sub.at}`);
     assertProblem(users, { code: 'organization_not_found' });

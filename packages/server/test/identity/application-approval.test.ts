@@ -11,37 +11,37 @@ import { createTestUser, passwordForm } from '../support/test-users.ts';
 
 const base = '/application-management/v1/user-domains';
 
-describe('the approval of applications', () => {
-  let on: TestOrganization;
+describe('approval of applications', () => {
+  let setup: TestOrganization;
   let signInClient: string;
   let developer: string;
   let administrator: string;
   let manager: string;
   before(async () => {
-    on = await createTestOrganization();
-    const { clientId } = await on.platform.identity.createPublicApplication({
-      organizationId: on.organizationId,
-      userDomainId: on.realm,
+    setup = await createTestOrganization();
+    const { clientId } = await setup.platform.identity.createPublicApplication({
+      organizationId: setup.organizationId,
+      userDomainId: setup.realm,
       name: 'Sign-in',
       roles: [],
       entityType: 'tenant',
-      entityId: on.organizationId,
+      entityId: setup.organizationId,
       securityFlows: ['Password'],
     });
     signInClient = clientId;
     developer = await userToken('org_dev');
     administrator = await userToken('org_admin');
-    manager = await userToken('merchant_manager', on.merchant.merchantId);
+    manager = await userToken('merchant_manager', setup.merchant.merchantId);
   });
 
   const form = (fields: Record<string, string>) =>
-    on.client.call('POST', `/oauth2/v1/${on.realm}/token`, {
+    setup.client.call('POST', `/oauth2/v1/${setup.realm}/token`, {
       raw: new URLSearchParams(fields).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
 
   async function userToken(group: GroupName, merchantId?: string): Promise<string> {
-    const { platform, organizationId, realm } = on;
+    const { platform, organizationId, realm } = setup;
     const where = { identity: platform.identity, organizationId, userDomainId: realm };
     const person = await createTestUser(where, { group, ...defined({ merchantId }) });
     const { body, text } = await form(passwordForm(person, signInClient));
@@ -50,14 +50,14 @@ describe('the approval of applications', () => {
   }
 
   const call = (method: string, path: string, token: string, options: RequestOptions = {}) =>
-    on.client.call(method, `${base}/${on.realm}/applications${path}`, { token, ...options });
+    setup.client.call(method, `${base}/${setup.realm}/applications${path}`, { token, ...options });
 
   const register = (token: string, members: object = {}) =>
     call('POST', '', token, {
       body: {
         name: 'Shop server',
         roles: ['Merchant'],
-        entityId: on.merchant.merchantId,
+        entityId: setup.merchant.merchantId,
         ...members,
       },
     });
@@ -95,7 +95,7 @@ describe('the approval of applications', () => {
     'Device',
   ];
 
-  test('a developer registers no application that pays before an administrator approves it', async () => {
+  test('an application with payment permissions gets no token before an administrator approves it', async () => {
     for (const role of payingRoles) {
       const made = await registered(developer, { roles: [role] });
       assert.equal(made.status, 'PendingApproval', role);
@@ -103,12 +103,12 @@ describe('the approval of applications', () => {
     }
     const made = await registered(developer);
     const listed = await call('GET', '?status=PendingApproval&limit=200', administrator);
-    const found = listed.body.items.map(({ clientId }: { clientId: string }) => clientId);
-    assert.ok(found.includes(made.clientId));
+    const clientIds = listed.body.items.map(({ clientId }: { clientId: string }) => clientId);
+    assert.ok(clientIds.includes(made.clientId));
     const approved = await approve(administrator, made.clientId);
     assert.deepEqual([approved.status, approved.body.status], [200, 'Enabled'], approved.text);
     const token = (await askToken(made)).body.access_token;
-    const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
+    const sale = await setup.client.call('POST', '/payment/v1/transactions/process', {
       token,
       body: keyedSale(),
     });
@@ -117,29 +117,29 @@ describe('the approval of applications', () => {
     assertProblem(again, { code: 'application_state' });
   });
 
-  test('an application without rights to payments, or of a user manager, waits for no approval', async () => {
+  test('an application without payment permissions, or of a user manager, needs no approval', async () => {
     assert.equal((await registered(developer, { roles: [] })).status, 'Enabled');
     assert.equal((await registered(developer, { roles: ['ServiceProvider'] })).status, 'Enabled');
     assert.equal((await registered(administrator)).status, 'Enabled');
-    assert.equal((await registered(on.acquirerToken)).status, 'Enabled');
+    assert.equal((await registered(setup.acquirerToken)).status, 'Enabled');
   });
 
-  test('a manager approves the applications of the merchant and finds no others', async () => {
-    const own = await registered(developer);
-    const seen = await call('GET', `/${own.clientId}`, manager);
-    assert.equal(seen.body.status, 'PendingApproval', seen.text);
-    const neighbour = await registered(developer, { entityId: on.otherMerchant.merchantId });
-    const ofTenant = await registered(developer, { entityId: on.organizationId });
+  test('a manager approves applications of the merchant and finds no others', async () => {
+    const ownApplication = await registered(developer);
+    const readApplication = await call('GET', `/${ownApplication.clientId}`, manager);
+    assert.equal(readApplication.body.status, 'PendingApproval', readApplication.text);
+    const neighbour = await registered(developer, { entityId: setup.otherMerchant.merchantId });
+    const ofTenant = await registered(developer, { entityId: setup.organizationId });
     for (const { clientId } of [neighbour, ofTenant]) {
       assertProblem(await approve(manager, clientId), { code: 'resource_not_found' });
       assertProblem(await call('GET', `/${clientId}`, manager), { code: 'resource_not_found' });
     }
     const { body: pending } = await call('GET', '?status=PendingApproval&limit=200', manager);
     const clientIds = pending.items.map(({ clientId }: { clientId: string }) => clientId);
-    assert.ok(clientIds.includes(own.clientId));
+    assert.ok(clientIds.includes(ownApplication.clientId));
     assert.ok(!clientIds.includes(neighbour.clientId) && !clientIds.includes(ofTenant.clientId));
-    assert.equal((await approve(manager, own.clientId)).body.status, 'Enabled');
-    assert.equal((await askToken(own)).status, 200);
+    assert.equal((await approve(manager, ownApplication.clientId)).body.status, 'Enabled');
+    assert.equal((await askToken(ownApplication)).status, 200);
     const byMerchant = await registered(developer, { roles: ['MerchantDeveloper'] });
     const merchantToken = async () => (await askToken(byMerchant)).body.access_token;
     assert.equal((await approve(manager, byMerchant.clientId)).status, 200);
@@ -147,7 +147,7 @@ describe('the approval of applications', () => {
     assert.equal(second.body.status, 'PendingApproval', second.text);
   });
 
-  test('a developer approves nothing, also not by a change', async () => {
+  test('a developer cannot approve an application, also not by an edit', async () => {
     const made = await registered(developer);
     const { clientId } = made;
     assertProblem(await approve(developer, clientId), { code: 'permission_denied' });
@@ -166,7 +166,7 @@ describe('the approval of applications', () => {
     assert.equal(byAdministrator.body.status, 'PendingApproval', 'an edit is no approval');
   });
 
-  test('rights that a developer adds to an application wait for approval', async () => {
+  test('permissions that a developer adds to an application need approval', async () => {
     const made = await registered(developer, { roles: [] });
     assert.equal((await askToken(made)).status, 200);
     const path = `/${made.clientId}`;
@@ -194,7 +194,7 @@ describe('the approval of applications', () => {
     assert.equal(forItself.body.status, 'PendingApproval', forItself.text);
   });
 
-  test('a developer takes no secret of an application that pays', async () => {
+  test('a developer cannot rotate the secret of an application with payment permissions', async () => {
     const ofOthers = await registered(administrator);
     const renewed = await call('POST', `/${ofOthers.clientId}/secret`, developer);
     assertProblem(renewed, { code: 'permission_denied' });
@@ -206,7 +206,7 @@ describe('the approval of applications', () => {
     assert.equal(byManager.status, 200, byManager.text);
   });
 
-  test('what was changed after it was read is not approved', async () => {
+  test('an application that changed after it was read is not approved', async () => {
     const made = await registered(developer);
     const read = await call('GET', `/${made.clientId}`, administrator);
     await call('PUT', `/${made.clientId}`, developer, {
@@ -219,7 +219,7 @@ describe('the approval of applications', () => {
     assertWaits(await askToken(made));
   });
 
-  test('the platform alone makes an application wait', async () => {
+  test('only the platform sets the status PendingApproval', async () => {
     assertProblem(await register(administrator, { status: 'PendingApproval' }), {
       code: 'field_invalid',
       pointer: '/status',
@@ -231,13 +231,13 @@ describe('the approval of applications', () => {
     assertProblem(changed, { code: 'field_invalid', pointer: '/status' });
   });
 
-  test('the audit has who registered and who approved', async () => {
+  test('the audit names the developer who registered and the administrator who approved', async () => {
     const made = await registered(developer);
     await approve(administrator, made.clientId);
-    const { body } = await on.client.call(
+    const { body } = await setup.client.call(
       'GET',
       `/audit/v1/records?entityType=application&entityId=${made.clientId}`,
-      { token: on.acquirerToken },
+      { token: setup.acquirerToken },
     );
     type Entry = { action: string; actor: { subject: string }; after: { status: string } };
     const entries = (body.items as Entry[])

@@ -13,16 +13,16 @@ import { eventually } from '../support/wait-for-condition.ts';
 const base = '/application-management/v1/user-domains';
 
 describe('applications', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let other: TestOrganization;
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
     other = await createTestOrganization();
   });
 
-  const call = (method: string, path: string, options: RequestOptions = {}, realm = on.realm) =>
-    on.client.call(method, `${base}/${realm}/applications${path}`, {
-      token: on.acquirerToken,
+  const call = (method: string, path: string, options: RequestOptions = {}, realm = setup.realm) =>
+    setup.client.call(method, `${base}/${realm}/applications${path}`, {
+      token: setup.acquirerToken,
       ...options,
     });
 
@@ -37,7 +37,7 @@ describe('applications', () => {
 
   /** Whether the server accepts a token of this application. */
   async function isGood(token: string): Promise<boolean> {
-    const { status } = await on.client.call('GET', '/provisioning/v2/merchants', { token });
+    const { status } = await setup.client.call('GET', '/provisioning/v2/merchants', { token });
     return status !== 401;
   }
 
@@ -47,19 +47,19 @@ describe('applications', () => {
       client_id: clientId,
       client_secret: clientSecret,
     };
-    const answer = await on.client.call('POST', `/oauth2/v1/${on.realm}/token`, {
+    const answer = await setup.client.call('POST', `/oauth2/v1/${setup.realm}/token`, {
       raw: new URLSearchParams(form).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
     return answer.status;
   }
 
-  test('one is registered with its name alone, read, and gets tokens with its secret', async () => {
+  test('an application is registered with its name only, is read, and gets tokens with its secret', async () => {
     const { body, headers } = await register();
     const { clientId, clientSecret, createdAt, updatedAt, secretChangedAt, ...facts } = body;
     assert.deepEqual(facts, {
-      userDomainId: on.realm,
-      organizationId: on.organizationId,
+      userDomainId: setup.realm,
+      organizationId: setup.organizationId,
       name: 'Till 7',
       type: 'Application',
       clientType: 'Confidential',
@@ -68,25 +68,25 @@ describe('applications', () => {
       webOrigins: [],
       services: [],
       roles: [],
-      entityId: on.organizationId,
+      entityId: setup.organizationId,
       callbackError: 'Rfc6749',
       accessTokenType: 'JWT',
       status: 'Enabled',
     });
     assert.match(clientSecret, /^[\w-]{43}$/);
     assert.deepEqual([updatedAt, secretChangedAt], [createdAt, createdAt]);
-    assert.equal(headers['location'], `${base}/${on.realm}/applications/${clientId}`);
+    assert.equal(headers['location'], `${base}/${setup.realm}/applications/${clientId}`);
     assert.equal(headers['etag'], '"1"');
     assert.equal(headers['cache-control'], 'no-store');
     const read = await call('GET', `/${clientId}`);
-    const { clientSecret: _secret, ...shown } = body;
-    assert.deepEqual(read.body, shown, 'the secret is shown once');
-    assert.equal(await isGood(await on.client.token(on.realm, clientId, clientSecret)), true);
+    const { clientSecret: _secret, ...visibleMembers } = body;
+    assert.deepEqual(read.body, visibleMembers, 'the secret is shown once');
+    assert.equal(await isGood(await setup.client.token(setup.realm, clientId, clientSecret)), true);
   });
 
-  test('every member comes back; roles and services by identifier or by title', async () => {
+  test('every member is returned; roles and services are named by identifier or title', async () => {
     const members = {
-      clientId: `back-office.${on.realm}`,
+      clientId: `back-office.${setup.realm}`,
       name: 'Back office',
       description: 'Signs clerks in.',
       type: 'CloudApiApplication',
@@ -95,8 +95,8 @@ describe('applications', () => {
       webOrigins: ['https://shop.example'],
       services: ['Retail API', 'Loyalty'],
       roles: ['Point-of-sale Terminal', 'MerchantReadOnly'],
-      entityId: on.merchant.merchantId,
-      storeId: on.merchant.storeId,
+      entityId: setup.merchant.merchantId,
+      storeId: setup.merchant.storeId,
       callbackError: 'HttpCode',
       accessTokenSeconds: 900,
       accessTokenAlgorithm: 'RS256',
@@ -116,13 +116,13 @@ describe('applications', () => {
     assertProblem(await call('POST', '', { body: members }), { code: 'already_exists' });
   });
 
-  test('tells when it last got a token or came with one, and takes that back unchanged', async () => {
+  test('an application shows its last use, and a client may send that member back unchanged', async () => {
     const { body } = await register({ roles: ['MerchantReadOnly'] });
     const { clientId, clientSecret } = body;
     const used = async () => (await call('GET', `/${clientId}`)).body.lastUsedAt;
     assert.equal(await used(), undefined);
     const begun = Date.now();
-    const token = await on.client.token(on.realm, clientId, clientSecret);
+    const token = await setup.client.token(setup.realm, clientId, clientSecret);
     const first = await used();
     assert.ok(Date.parse(first) >= begun, 'a token is a use');
     await eventually('the clock goes on', async () => Date.now() > Date.parse(first));
@@ -132,15 +132,15 @@ describe('applications', () => {
     const listed = await call('GET', `?name=Till 7&limit=200`);
     const items = listed.body.items as { clientId: string; lastUsedAt?: string }[];
     assert.equal(items.find((item) => item.clientId === clientId)?.lastUsedAt, second);
-    const { body: standing } = await call('GET', `/${clientId}`);
-    const old = { ...standing, lastUsedAt: first, description: 'Seen before.' };
+    const { body: current } = await call('GET', `/${clientId}`);
+    const old = { ...current, lastUsedAt: first, description: 'Seen before.' };
     const replaced = await call('PUT', `/${clientId}`, { body: old });
     assert.equal(replaced.status, 200, replaced.text);
     assert.equal(replaced.body.lastUsedAt, second, 'nobody sets it');
     await call('DELETE', `/${clientId}`);
   });
 
-  test('a public one has no secret, and none can be made for it', async () => {
+  test('a public application has no secret, and none can be created', async () => {
     const { body } = await register({ clientType: 'Public', securityFlows: ['Password'] });
     assert.equal(body.clientType, 'Public');
     assert.equal('clientSecret' in body || 'secretChangedAt' in body, false);
@@ -151,7 +151,7 @@ describe('applications', () => {
     assertProblem(changed, { code: 'field_read_only', pointer: '/clientType' });
   });
 
-  test('a tag guards the replacement; what is left out takes its default', async () => {
+  test('a replacement needs the current ETag, and omitted members get their defaults', async () => {
     const { body } = await register({ description: 'First', roles: ['Merchant'] });
     const { clientSecret, ...read } = body;
     const path = `/${body.clientId}`;
@@ -163,13 +163,13 @@ describe('applications', () => {
     const stale = await call('PUT', path, { body: { name: 'Till 9' }, ...first });
     assertProblem(stale, { code: 'precondition_failed' });
     assertProblem(await call('DELETE', path, first), { code: 'precondition_failed' });
-    const bare = await call('PUT', path, { body: { name: 'Till 9' } });
-    assert.deepEqual([bare.body.description, bare.body.roles], [undefined, []]);
+    const minimal = await call('PUT', path, { body: { name: 'Till 9' } });
+    assert.deepEqual([minimal.body.description, minimal.body.roles], [undefined, []]);
     assert.equal(await tokenStatus(body.clientId, clientSecret), 200, 'the secret stays');
     for (const [member, value] of [
       ['clientId', 'another'],
-      ['entityId', on.merchant.merchantId],
-      ['storeId', on.merchant.storeId],
+      ['entityId', setup.merchant.merchantId],
+      ['storeId', setup.merchant.storeId],
       ['userDomainId', 'another'],
       ['createdAt', '2020-01-01T00:00:00.000Z'],
     ]) {
@@ -178,10 +178,10 @@ describe('applications', () => {
     }
   });
 
-  test('a change of its rights is in the next token', async () => {
+  test('the next token has the changed permissions', async () => {
     const { body } = await register({ roles: ['MerchantReadOnly'] });
     const permissionsNow = async () => {
-      const token = await on.client.token(on.realm, body.clientId, body.clientSecret);
+      const token = await setup.client.token(setup.realm, body.clientId, body.clientSecret);
       return JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()).permissions;
     };
     assert.deepEqual(await permissionsNow(), ['prov.read', 'pay.read', 'rep.read']);
@@ -189,10 +189,10 @@ describe('applications', () => {
     assert.ok((await permissionsNow()).includes('spi.events'));
   });
 
-  test('a renewed secret kills the old one at once, and issued tokens live on', async () => {
+  test('a rotated secret replaces the old one at once, and issued tokens stay valid', async () => {
     const { body } = await register({ roles: ['MerchantReadOnly'] });
     const { clientId, clientSecret } = body;
-    const token = await on.client.token(on.realm, clientId, clientSecret);
+    const token = await setup.client.token(setup.realm, clientId, clientSecret);
     const renewed = await call('POST', `/${clientId}/secret`);
     assert.equal(renewed.status, 200, renewed.text);
     assert.deepEqual(Object.keys(renewed.body), ['clientId', 'clientSecret']);
@@ -203,10 +203,10 @@ describe('applications', () => {
     assert.equal((await call('GET', `/${clientId}`)).headers['etag'], '"2"');
   });
 
-  test('disabled or deleted, it gets no token, and those that it has are dead', async () => {
+  test('a disabled or deleted application gets no token, and its issued tokens are invalid', async () => {
     const { body } = await register();
     const { clientId, clientSecret } = body;
-    const token = await on.client.token(on.realm, clientId, clientSecret);
+    const token = await setup.client.token(setup.realm, clientId, clientSecret);
     await call('PUT', `/${clientId}`, { body: { name: 'x', status: 'Disabled' } });
     assert.equal(await isGood(token), false);
     assert.equal(await tokenStatus(clientId, clientSecret), 401);
@@ -228,43 +228,44 @@ describe('applications', () => {
     assertProblem(await call('POST', '', { body: again }), { code: 'already_exists' });
     const [row] = await (await testDatabase()).query<{ secret_hash: Buffer | null }>(
       'SELECT secret_hash FROM applications WHERE organization_id = $1 AND client_id = $2',
-      [on.organizationId, clientId],
+      [setup.organizationId, clientId],
     );
     assert.equal(row?.secret_hash, null);
   });
 
-  test('the list is paged, filtered, and stable while others are added', async () => {
+  test('the list is paged, filtered, and stable while applications are added', async () => {
     const prefix = `Listed ${randomUUID()}`;
     const clients: string[] = [];
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
       const { body } = await register({
         name: `${prefix} ${name}`,
-        entityId: on.merchant.merchantId,
+        entityId: setup.merchant.merchantId,
       });
       clients.push(body.clientId);
     }
-    const seen: string[] = [];
-    const filter = `name=${encodeURIComponent(prefix.toUpperCase())}&entityId=${on.merchant.merchantId}`;
+    const seenClientIds: string[] = [];
+    const filter = `name=${encodeURIComponent(prefix.toUpperCase())}&entityId=${setup.merchant.merchantId}`;
     for (let cursor = ''; ; ) {
       const { status, body, text } = await call('GET', `?limit=2&${filter}${cursor}`);
       assert.equal(status, 200, text);
-      seen.push(...body.items.map(({ clientId }: { clientId: string }) => clientId));
+      seenClientIds.push(...body.items.map(({ clientId }: { clientId: string }) => clientId));
       assert.ok(body.items.every((item: object) => !('clientSecret' in item)));
-      if (seen.length === 2) await register({ name: `${prefix} f`, clientId: `0-${randomUUID()}` });
+      if (seenClientIds.length === 2)
+        await register({ name: `${prefix} f`, clientId: `0-${randomUUID()}` });
       if (body.nextCursor === null) break;
       cursor = `&cursor=${body.nextCursor}`;
     }
-    assert.deepEqual(seen, clients);
+    assert.deepEqual(seenClientIds, clients);
     await register({ name: `${prefix} cloud`, type: 'CloudApiApplication' });
     const cloud = await call('GET', `?type=CloudApiApplication&name=${prefix}`);
     assert.equal(cloud.body.items.length, 1);
-    const none = await call('GET', `?status=Disabled&name=${prefix}`);
-    assert.deepEqual(none.body, { items: [], nextCursor: null });
+    const emptyPage = await call('GET', `?status=Disabled&name=${prefix}`);
+    assert.deepEqual(emptyPage.body, { items: [], nextCursor: null });
     assertProblem(await call('GET', '?cursor=nonsense'), { code: 'cursor_invalid' });
     assertProblem(await call('GET', '?colour=red'), { code: 'field_unknown', pointer: '?colour' });
   });
 
-  test('faults are told by member, all at once', async () => {
+  test('all faults of a request are reported by member', async () => {
     const rows: [object, string, string][] = [
       [{ name: ' ' }, 'field_invalid', '/name'],
       [{ name: undefined }, 'field_required', '/name'],
@@ -289,30 +290,30 @@ describe('applications', () => {
     assert.equal(body.errors.length, 2);
   });
 
-  test('another organisation is not there: neither its domain nor its applications', async () => {
+  test('the domain and the applications of another organisation are not found', async () => {
     const { body } = await register();
-    const theirs = { token: other.acquirerToken };
+    const otherCaller = { token: other.acquirerToken };
     const path = `/${body.clientId}`;
     const rows: [string, string, RequestOptions, string][] = [
-      ['GET', '', {}, on.realm],
-      ['GET', path, {}, on.realm],
+      ['GET', '', {}, setup.realm],
+      ['GET', path, {}, setup.realm],
       ['GET', path, {}, other.realm],
       ['GET', '', {}, 'no-such-realm'],
-      ['POST', '', { body: { name: 'x' } }, on.realm],
+      ['POST', '', { body: { name: 'x' } }, setup.realm],
       ['PUT', path, { body: { name: 'x' } }, other.realm],
       ['DELETE', path, {}, other.realm],
       ['POST', `${path}/secret`, {}, other.realm],
     ];
     for (const [method, rest, options, realm] of rows) {
-      const answer = await call(method, rest, { ...options, ...theirs }, realm);
+      const answer = await call(method, rest, { ...options, ...otherCaller }, realm);
       assertProblem(answer, { code: 'resource_not_found' }, `${method} ${rest} ${realm}`);
     }
     const foreign = { name: 'x', entityId: other.merchant.merchantId };
     assertProblem(await call('POST', '', { body: foreign }), { code: 'merchant_not_found' });
     const elsewhere = {
       name: 'x',
-      entityId: on.merchant.merchantId,
-      storeId: on.otherMerchant.storeId,
+      entityId: setup.merchant.merchantId,
+      storeId: setup.otherMerchant.storeId,
     };
     assertProblem(await call('POST', '', { body: elsewhere }), {
       code: 'entity_mismatch',
@@ -321,41 +322,41 @@ describe('applications', () => {
     assert.equal((await call('GET', path)).body.name, 'Till 7');
   });
 
-  test('a merchant sees and makes what is its own', async () => {
-    const { merchantId } = on.merchant;
-    const own = { entityType: 'merchant', entityId: merchantId, merchantId } as const;
+  test('a merchant sees and creates only its own applications', async () => {
+    const { merchantId } = setup.merchant;
+    const merchantScope = { entityType: 'merchant', entityId: merchantId, merchantId } as const;
     const roles = ['AcquirerAdministrator'];
-    const token = await on.tokenFor({ name: 'office', ...own, roles });
-    const { body: theirs } = await register({ entityId: on.otherMerchant.merchantId });
-    const { body: mine } = await register({ roles: ['Merchant'] }, { token });
-    assert.equal(mine.entityId, merchantId);
-    assertProblem(await call('GET', `/${theirs.clientId}`, { token }), {
+    const token = await setup.tokenFor({ name: 'office', ...merchantScope, roles });
+    const { body: otherCaller } = await register({ entityId: setup.otherMerchant.merchantId });
+    const { body: ownList } = await register({ roles: ['Merchant'] }, { token });
+    assert.equal(ownList.entityId, merchantId);
+    assertProblem(await call('GET', `/${otherCaller.clientId}`, { token }), {
       code: 'resource_not_found',
     });
     const { body: list } = await call('GET', '?limit=200', { token });
     assert.ok(list.items.length >= 2);
     for (const item of list.items) assert.equal(item.entityId, merchantId);
-    const none = await call('GET', `?entityId=${on.otherMerchant.merchantId}`, { token });
-    assert.deepEqual(none.body.items, []);
-    for (const entityId of [on.organizationId, on.otherMerchant.merchantId]) {
+    const emptyPage = await call('GET', `?entityId=${setup.otherMerchant.merchantId}`, { token });
+    assert.deepEqual(emptyPage.body.items, []);
+    for (const entityId of [setup.organizationId, setup.otherMerchant.merchantId]) {
       const answer = await call('POST', '', { token, body: { name: 'x', entityId } });
       assertProblem(answer, { code: 'merchant_not_found' });
     }
   });
 
-  test('a developer gives no right to manage, and does not reach for one', async () => {
+  test('a developer cannot grant management permissions and cannot edit applications that have them', async () => {
     const entityType = 'tenant';
-    const { organizationId: entityId } = on;
-    const token = await signAccessToken(on, {
+    const { organizationId: entityId } = setup;
+    const token = await signAccessToken(setup, {
       permissions: [...groupPermissions.org_dev],
       um_scope: { entityId, entityType },
       entityId,
     });
     const { body: till } = await register(
-      { roles: ['PointOfSaleTerminal'], entityId: on.merchant.merchantId },
+      { roles: ['PointOfSaleTerminal'], entityId: setup.merchant.merchantId },
       { token },
     );
-    assert.equal(till.entityId, on.merchant.merchantId);
+    assert.equal(till.entityId, setup.merchant.merchantId);
     for (const role of ['Onboarding', 'AcquirerAdministrator', 'PlatformOperator']) {
       const answer = await call('POST', '', { token, body: { name: 'x', roles: [role] } });
       assertProblem(answer, { code: 'permission_denied' }, role);
@@ -377,18 +378,20 @@ describe('applications', () => {
     assertProblem(await call('POST', '', operator), { code: 'permission_denied' });
   });
 
-  test('what the devices of a merchant act as is the platform’s to name, and stays', async () => {
-    const { organizationId } = on;
-    const { merchantId: entityId } = on.merchant;
+  test('the application of the merchant’s devices cannot be created, changed or deleted by clients', async () => {
+    const { organizationId } = setup;
+    const { merchantId: entityId } = setup.merchant;
     const clientId = `device-${entityId}`;
-    for (const taken of [clientId, clientId.toUpperCase().replace('DEVICE', 'device')]) {
-      const answer = await call('POST', '', { body: { name: 'x', clientId: taken, entityId } });
-      assertProblem(answer, { code: 'field_invalid' }, taken);
+    for (const rejectedBodies of [clientId, clientId.toUpperCase().replace('DEVICE', 'device')]) {
+      const answer = await call('POST', '', {
+        body: { name: 'x', clientId: rejectedBodies, entityId },
+      });
+      assertProblem(answer, { code: 'field_invalid' }, rejectedBodies);
     }
     await register({ clientId: 'device-of-a-shop' });
-    await on.platform.identity.createPublicApplication({
+    await setup.platform.identity.createPublicApplication({
       organizationId,
-      userDomainId: on.realm,
+      userDomainId: setup.realm,
       clientId,
       entityId,
       name: 'Devices',
@@ -400,8 +403,8 @@ describe('applications', () => {
     assert.equal((await call('GET', `/${clientId}`)).status, 200);
   });
 
-  test('reading needs app.read, changing app.write', async () => {
-    const till = { token: on.merchant.token };
+  test('read requests need app.read, changes need app.write', async () => {
+    const till = { token: setup.merchant.token };
     assertProblem(await call('GET', '', till), { code: 'permission_denied' });
     const posted = await call('POST', '', { ...till, body: { name: 'x' } });
     assertProblem(posted, { code: 'permission_denied' });

@@ -14,7 +14,7 @@ import { createLog } from '../../src/platform/index.ts';
 
 const organizationId = '00000000-0000-0000-0000-00000000000a';
 
-describe('client certificates', () => {
+describe('client certificates of an organisation', () => {
   let directory: string;
   let one: MadeCertificate;
   let other: MadeCertificate;
@@ -47,27 +47,27 @@ describe('client certificates', () => {
     return true;
   };
 
-  test('are those of the organisation, else those for all', () => {
+  test('the certificates of the organisation are used, otherwise the common ones', () => {
     const certificates = open();
     put('north', one);
     assert.equal(certificates.find(organizationId, 'north').tlsIdentity.cert, one.cert);
     put('north', other, join(directory, organizationId));
     assert.equal(certificates.find(organizationId, 'north').tlsIdentity.cert, other.cert);
-    const stranger = organizationId.replace('a', 'b');
-    assert.equal(certificates.find(stranger, 'north').tlsIdentity.cert, one.cert);
+    const otherOrganizationId = organizationId.replace('a', 'b');
+    assert.equal(certificates.find(otherOrganizationId, 'north').tlsIdentity.cert, one.cert);
     put('own', other, join(directory, organizationId));
-    assert.throws(() => certificates.find(stranger, 'own'), refused(/does not exist/));
+    assert.throws(() => certificates.find(otherOrganizationId, 'own'), refused(/does not exist/));
     assert.equal(certificates.find(organizationId, 'own').expiresAt, Date.UTC(2120, 0, 1));
   });
 
-  test('come with the authority of the acquirer where there is one', () => {
+  test('the authority file of the acquirer is used if it exists', () => {
     put('trusting', one);
     assert.ok(!('ca' in open().find(organizationId, 'trusting').tlsIdentity));
     writeFileSync(join(directory, 'trusting.ca.crt'), other.cert);
     assert.equal(open().find(organizationId, 'trusting').tlsIdentity.ca, other.cert);
   });
 
-  test('that cannot be used say why, and nothing of the key', () => {
+  test('unusable certificates report the reason and nothing of the key', () => {
     put('mixed', { cert: one.cert, key: other.key });
     put('no-cert', { cert: 'none', key: one.key });
     put('no-key', { cert: one.cert, key: '-----BEGIN PRIVATE KEY-----\nAAAA\n' });
@@ -87,7 +87,7 @@ describe('client certificates', () => {
     assert.ok(!logged.some((line) => line.includes('PRIVATE')));
   });
 
-  test('that are renewed are others; half of a renewal changes nothing', () => {
+  test('renewed certificates are detected, and a half renewal changes nothing', () => {
     const certificates = open();
     put('renewed', one);
     const first = certificates.find(organizationId, 'renewed');

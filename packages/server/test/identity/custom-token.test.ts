@@ -25,8 +25,8 @@ type Terminal = {
   readonly tsn: string;
 };
 
-describe('a custom token', () => {
-  let on: TestOrganization;
+describe('custom tokens', () => {
+  let setup: TestOrganization;
   let clientId: string;
   let manager: TestUser;
   let managerToken: string;
@@ -34,17 +34,17 @@ describe('a custom token', () => {
   let otherTerminal: Terminal;
 
   const where = () => ({
-    identity: on.platform.identity,
-    organizationId: on.organizationId,
-    userDomainId: on.realm,
+    identity: setup.platform.identity,
+    organizationId: setup.organizationId,
+    userDomainId: setup.realm,
   });
 
   function post(path: string, form: string | Record<string, string>, headers = {}) {
     const raw = typeof form === 'string' ? form : new URLSearchParams(form).toString();
-    return on.client.call('POST', path, { raw, headers: { ...asForm, ...headers } });
+    return setup.client.call('POST', path, { raw, headers: { ...asForm, ...headers } });
   }
   const tokenEndpoint = (form: Record<string, string>) =>
-    post(`/oauth2/v1/${on.realm}/token`, form);
+    post(`/oauth2/v1/${setup.realm}/token`, form);
 
   async function signIn(person: TestUser, client = clientId): Promise<string> {
     const answer = await tokenEndpoint(passwordForm(person, client));
@@ -52,15 +52,15 @@ describe('a custom token', () => {
     return answer.body.access_token;
   }
 
-  function custom(form: string | Record<string, string>, token?: string, realm = on.realm) {
+  function custom(form: string | Record<string, string>, token?: string, realm = setup.realm) {
     const path = `/auth/realms/${realm}/custom-token`;
     return post(path, form, token === undefined ? {} : { authorization: `Bearer ${token}` });
   }
 
   /** Links hardware to the first place of a shop. */
-  async function plugIn(shop: TestMerchant): Promise<Terminal> {
-    const { provisioning } = on.platform;
-    const scope = { organizationId: on.organizationId };
+  async function plugIn(merchant: TestMerchant): Promise<Terminal> {
+    const { provisioning } = setup.platform;
+    const scope = { organizationId: setup.organizationId };
     const serialNumber = String(10_000_000 + Math.floor(Math.random() * 89_999_999));
     const { view } = await provisioning.physicalDevices.create(scope, {
       serialNumber,
@@ -68,7 +68,7 @@ describe('a custom token', () => {
       model: 'DX8000',
       family: 'axium',
     });
-    const [deviceId = ''] = shop.deviceIds;
+    const [deviceId = ''] = merchant.deviceIds;
     await provisioning.logicalDevices.linkPhysicalDevices(scope, deviceId, [view.physicalDeviceId]);
     return {
       deviceId,
@@ -90,24 +90,24 @@ describe('a custom token', () => {
   }
 
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
     clientId = (
-      await on.platform.identity.createPublicApplication({
+      await setup.platform.identity.createPublicApplication({
         ...where(),
         name: 'Device',
         entityType: 'tenant',
-        entityId: on.organizationId,
+        entityId: setup.organizationId,
         roles: [],
         securityFlows: ['Password'],
       })
     ).clientId;
-    manager = await createTestUser(where(), { merchantId: on.merchant.merchantId });
+    manager = await createTestUser(where(), { merchantId: setup.merchant.merchantId });
     managerToken = await signIn(manager);
-    terminal = await plugIn(on.merchant);
-    otherTerminal = await plugIn(on.otherMerchant);
+    terminal = await plugIn(setup.merchant);
+    otherTerminal = await plugIn(setup.otherMerchant);
   });
 
-  const wanted = (deviceId: string, more: Record<string, string> = {}) => ({
+  const tokenForm = (deviceId: string, more: Record<string, string> = {}) => ({
     device_model: 'AXIUM_DX8000',
     device_id: deviceId,
     method: 'api',
@@ -115,13 +115,16 @@ describe('a custom token', () => {
   });
 
   async function deviceToken(): Promise<Record<string, string>> {
-    const answer = await custom(wanted(terminal.tsn), managerToken);
+    const answer = await custom(tokenForm(terminal.tsn), managerToken);
     assert.equal(answer.status, 200, answer.text);
     return answer.body;
   }
 
-  test('has every member of the token response, and the device in its claims', async () => {
-    const answer = await custom(wanted(terminal.tsn, { method: 'device_flow api' }), managerToken);
+  test('the response has every member of a token response, and the claims name the device', async () => {
+    const answer = await custom(
+      tokenForm(terminal.tsn, { method: 'device_flow api' }),
+      managerToken,
+    );
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.headers['cache-control'], 'no-store');
     const { access_token, refresh_token, id_token, session_state, ...rest } = answer.body;
@@ -145,84 +148,87 @@ describe('a custom token', () => {
         twoFactors: false,
         scope: 'openid profile email auth',
         deviceId: terminal.deviceId,
-        storeId: on.merchant.storeId,
+        storeId: setup.merchant.storeId,
       },
     );
     assert.deepEqual(
       [claims.sub, claims['azp'], claims['entityId'], 'cnf' in claims],
-      [manager.user.userId, clientId, on.merchant.merchantId, false],
+      [manager.user.userId, clientId, setup.merchant.merchantId, false],
     );
     const id = decodeJwt(id_token);
     assert.deepEqual([id['typ'], id['device_id'], id.sub], ['ID', terminal.tsn, claims.sub]);
     assert.equal(typeof refresh_token, 'string');
   });
 
-  test('is given for a device under each of its names', async () => {
+  test('every name of a device gets a custom token', async () => {
     const { deviceId, physicalDeviceId, serialNumber, tsn } = terminal;
     for (const name of [deviceId, physicalDeviceId, serialNumber, tsn]) {
-      const { status, body, text } = await custom(wanted(name), managerToken);
+      const { status, body, text } = await custom(tokenForm(name), managerToken);
       assert.equal(status, 200, text);
       const claims = decodeJwt(body.access_token);
       assert.deepEqual([claims['device_id'], claims['deviceId']], [name, deviceId]);
     }
-    const [, empty = ''] = on.merchant.deviceIds;
+    const [, empty = ''] = setup.merchant.deviceIds;
     assert.equal((await custom({ device_id: empty }, managerToken)).status, 200, 'no hardware yet');
   });
 
-  test('sells for its own device and store, and for no other', async () => {
+  test('a custom token can sell only for its device and store', async () => {
     const { access_token: token = '' } = await deviceToken();
     const sell = (body: object) =>
-      on.client.call('POST', '/payment/v1/transactions/process', { token, body });
+      setup.client.call('POST', '/payment/v1/transactions/process', { token, body });
     const sale = await sell(keyedSale());
     assert.equal(sale.status, 200, sale.text);
     assert.equal(sale.body.state, 'Captured');
-    const { merchant } = on;
+    const { merchant } = setup;
     const { merchantId, storeId } = merchant;
-    const own = { merchantId, storeId, deviceId: terminal.deviceId };
-    assert.equal((await sell(keyedSale(own))).status, 200);
+    const ownClaims = { merchantId, storeId, deviceId: terminal.deviceId };
+    assert.equal((await sell(keyedSale(ownClaims))).status, 200);
     for (const elsewhere of [
       { deviceId: merchant.deviceIds[1] },
-      { storeId: on.otherMerchant.storeId },
-      { merchantId: on.otherMerchant.merchantId },
+      { storeId: setup.otherMerchant.storeId },
+      { merchantId: setup.otherMerchant.merchantId },
     ]) {
       const { status, body, text } = await sell(keyedSale(elsewhere));
       assert.deepEqual([status, body.code], [403, 'entity_out_of_scope'], text);
     }
   });
 
-  test('has no more rights than a device, nor than its user', async () => {
+  test('a custom token has at most the permissions of a device and of its user', async () => {
     const { access_token: token = '' } = await deviceToken();
-    const people = await on.client.call('GET', '/provisioning/v2/merchants', { token });
+    const people = await setup.client.call('GET', '/provisioning/v2/merchants', { token });
     assert.equal(people.status, 403, 'a manager reads these, a device does not');
     const supervisor = await createTestUser(where(), {
-      merchantId: on.merchant.merchantId,
+      merchantId: setup.merchant.merchantId,
       group: 'org_supervisor',
     });
-    const { body } = await custom(wanted(terminal.tsn), await signIn(supervisor));
-    const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
+    const { body } = await custom(tokenForm(terminal.tsn), await signIn(supervisor));
+    const sale = await setup.client.call('POST', '/payment/v1/transactions/process', {
       token: body.access_token,
       body: keyedSale(),
     });
     assert.equal(sale.status, 403, 'who may not sell does not by a device');
   });
 
-  test('tells no more of its user than the token may, and ends with the sign-in that gave that', async () => {
+  test('a custom token contains only the user data of the first token, and ends with the session', async () => {
     const form = { ...passwordForm(manager, clientId), scope: 'openid' };
     const { body: parent } = await tokenEndpoint(form);
-    const { body } = await custom(wanted(terminal.tsn), parent.access_token);
+    const { body } = await custom(tokenForm(terminal.tsn), parent.access_token);
     assert.equal(body.scope, 'openid auth');
     assert.equal('email' in decodeJwt(body.id_token), false);
     const database = await testDatabase();
     const soon = new Date(Date.now() + 600_000).toISOString();
     await database.query(
       'UPDATE token_families SET ends_at = $3 WHERE organization_id = $1 AND family_id = $2',
-      [on.organizationId, parent.session_state, soon],
+      [setup.organizationId, parent.session_state, soon],
     );
-    const { body: short } = await custom(wanted(terminal.tsn), parent.access_token);
-    assert.ok(short.expires_in <= 600 && short.refresh_expires_in <= 600, JSON.stringify(short));
+    const { body: shortLivedToken } = await custom(tokenForm(terminal.tsn), parent.access_token);
+    assert.ok(
+      shortLivedToken.expires_in <= 600 && shortLivedToken.refresh_expires_in <= 600,
+      JSON.stringify(shortLivedToken),
+    );
   });
 
-  test('is carried on by its refresh token at the realm, device and all', async () => {
+  test('the refresh token refreshes the custom token at the realm, with the device', async () => {
     const first = await deviceToken();
     const form = { grant_type: 'refresh_token', client_id: clientId };
     const second = await tokenEndpoint({ ...form, refresh_token: first['refresh_token'] ?? '' });
@@ -244,17 +250,17 @@ describe('a custom token', () => {
     assert.equal(narrowClaims['deviceId'], terminal.deviceId, 'payments need it in every scope');
   });
 
-  test('an unknown device, another merchant’s, and one out of use are all the same', async () => {
+  test('an unknown device, a device of another merchant and a disabled device have the same error', async () => {
     const answers = [
-      await custom(wanted('AXIUM_DX8000-00000000'), managerToken),
-      await custom(wanted(otherTerminal.tsn), managerToken),
-      await custom(wanted(otherTerminal.deviceId), managerToken),
-      await custom(wanted(on.merchant.storeId), managerToken),
-      await custom(wanted(`${terminal.tsn}' OR ''='`), managerToken),
-      await custom(wanted('x'.repeat(5000)), managerToken),
+      await custom(tokenForm('AXIUM_DX8000-00000000'), managerToken),
+      await custom(tokenForm(otherTerminal.tsn), managerToken),
+      await custom(tokenForm(otherTerminal.deviceId), managerToken),
+      await custom(tokenForm(setup.merchant.storeId), managerToken),
+      await custom(tokenForm(`${terminal.tsn}' OR ''='`), managerToken),
+      await custom(tokenForm('x'.repeat(5000)), managerToken),
     ];
-    const { provisioning } = on.platform;
-    const scope = { organizationId: on.organizationId };
+    const { provisioning } = setup.platform;
+    const scope = { organizationId: setup.organizationId };
     const status = (value: 'Enabled' | 'Disabled') =>
       provisioning.physicalDevices.change(
         scope,
@@ -265,20 +271,20 @@ describe('a custom token', () => {
         }),
       );
     await status('Disabled');
-    answers.push(await custom(wanted(terminal.tsn), managerToken));
+    answers.push(await custom(tokenForm(terminal.tsn), managerToken));
     await status('Enabled');
     for (const answer of answers) assertRefused(answer, 400, 'invalid_grant');
     assert.equal(new Set(answers.map(({ text }) => text)).size, 1);
   });
 
-  test('needs a device and methods that there are', async () => {
+  test('a request needs a known device and a known method', async () => {
     for (const form of [
       {},
       { device_id: '' },
-      wanted(terminal.tsn, { method: 'magic' }),
-      wanted(terminal.tsn, { method: 'api magic' }),
-      wanted(terminal.tsn, { method: ' ' }),
-      wanted(terminal.tsn, { device_model: 'x'.repeat(65) }),
+      tokenForm(terminal.tsn, { method: 'magic' }),
+      tokenForm(terminal.tsn, { method: 'api magic' }),
+      tokenForm(terminal.tsn, { method: ' ' }),
+      tokenForm(terminal.tsn, { device_model: 'x'.repeat(65) }),
       `device_id=${terminal.tsn}&device_id=${terminal.tsn}`,
       'device_id=%C3%28',
       'device_id=%00',
@@ -287,19 +293,19 @@ describe('a custom token', () => {
     }
     const large = await custom({ device_id: 'x'.repeat(65_536) }, managerToken);
     assertRefused(large, 413, 'invalid_request');
-    const json = await on.client.call('POST', `/auth/realms/${on.realm}/custom-token`, {
+    const json = await setup.client.call('POST', `/auth/realms/${setup.realm}/custom-token`, {
       token: managerToken,
-      body: wanted(terminal.tsn),
+      body: tokenForm(terminal.tsn),
     });
     assertRefused(json, 415, 'invalid_request');
   });
 
-  test('only a merchant’s user who is signed in gets one', async () => {
-    const bad = wanted('nothing of the sort is looked at');
+  test('only a signed-in user of a merchant gets a custom token', async () => {
+    const bad = tokenForm('nothing of the sort is looked at');
     for (const token of [undefined, 'x', 'a.b.c', `${managerToken}x`]) {
       assertRefused(await custom(bad, token), 401, 'invalid_token');
     }
-    const basic = await post(`/auth/realms/${on.realm}/custom-token`, bad, {
+    const basic = await post(`/auth/realms/${setup.realm}/custom-token`, bad, {
       authorization: 'Basic eDp4',
     });
     assertRefused(basic, 401, 'invalid_token');
@@ -307,7 +313,7 @@ describe('a custom token', () => {
     assertRefused(await custom(bad, id_token), 401, 'invalid_token');
     assertRefused(await custom(bad, refresh_token), 401, 'invalid_token');
     assertRefused(await custom(bad, access_token), 403, 'insufficient_scope');
-    assertRefused(await custom(bad, on.merchant.token), 403, 'insufficient_scope');
+    assertRefused(await custom(bad, setup.merchant.token), 403, 'insufficient_scope');
     const admin = await createTestUser(where());
     assertRefused(await custom(bad, await signIn(admin)), 403, 'insufficient_scope');
     const other = await createTestOrganization();
@@ -315,27 +321,31 @@ describe('a custom token', () => {
     assertRefused(await custom(bad, managerToken, 'nowhere'), 404, 'invalid_request');
   });
 
-  test('an application of one store gives tokens of that store alone', async () => {
-    const { clientId: till } = await on.platform.identity.createPublicApplication({
+  test('an application of one store gets tokens of that store only', async () => {
+    const { clientId: till } = await setup.platform.identity.createPublicApplication({
       ...where(),
       name: 'Till',
       entityType: 'merchant',
-      entityId: on.merchant.merchantId,
+      entityId: setup.merchant.merchantId,
       storeId: randomUUID(),
       roles: [],
       securityFlows: ['Password'],
     });
     const token = await signIn(manager, till);
-    assertRefused(await custom(wanted(terminal.tsn), token), 400, 'invalid_grant');
+    assertRefused(await custom(tokenForm(terminal.tsn), token), 400, 'invalid_grant');
   });
 
-  test('ends with its user, at once', async () => {
-    const eva = await createTestUser(where(), { merchantId: on.merchant.merchantId });
+  test('a custom token is invalid as soon as its user is deactivated', async () => {
+    const eva = await createTestUser(where(), { merchantId: setup.merchant.merchantId });
     const token = await signIn(eva);
-    const { body } = await custom(wanted(terminal.tsn), token);
-    await on.platform.identity.accounts.setStatus(on.organizationId, eva.user.userId, 'Disabled');
-    assertRefused(await custom(wanted(terminal.tsn), token), 401, 'invalid_token');
-    const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
+    const { body } = await custom(tokenForm(terminal.tsn), token);
+    await setup.platform.identity.accounts.setStatus(
+      setup.organizationId,
+      eva.user.userId,
+      'Disabled',
+    );
+    assertRefused(await custom(tokenForm(terminal.tsn), token), 401, 'invalid_token');
+    const sale = await setup.client.call('POST', '/payment/v1/transactions/process', {
       token: body.access_token,
       body: keyedSale(),
     });
@@ -346,7 +356,7 @@ describe('a custom token', () => {
   });
 });
 
-describe('outside of the demo', () => {
+describe('custom tokens outside the demo', () => {
   for (const environment of ['test', 'production'] as const) {
     test(`${environment} has no custom tokens`, async (t) => {
       const realm = await openTestRealm({

@@ -21,31 +21,31 @@ import {
   signIn,
 } from '../support/browser/sign-in-without-pages.ts';
 import { type TestPlatform, testPlatform } from '../support/test-platform.ts';
-import { openShop, type Shop } from './keycloak-connect-app.ts';
+import { type KeycloakApp, openKeycloakApp } from './keycloak-connect-app.ts';
 
 /** The libraries declare the part of `fetch` that they use. */
 type Fetch = (address: string, options: object) => Promise<Response>;
 
 const redirectUri = 'https://shop.example/callback';
 
-describe('an independent client', () => {
-  let house: TestPlatform;
+describe('independent OAuth clients', () => {
+  let testPlatformParts: TestPlatform;
   let agent: Agent;
   let fetchWithCa: typeof fetch;
   let openBrowser: () => Browser;
   let userId: string;
   let username: string;
-  let shop: Shop;
+  let shop: KeycloakApp;
   const organizationId = randomUUID();
   const userDomainId = `clients-${randomUUID()}`;
 
   before(async () => {
-    house = await testPlatform();
-    const over = tlsTransport(house.ca);
+    testPlatformParts = await testPlatform();
+    const over = tlsTransport(testPlatformParts.ca);
     agent = over.agent;
     fetchWithCa = fetchWithTransport(over.transport);
-    openBrowser = () => createBrowser(house.settings.authUrl, over.transport);
-    const { identity } = house.platform;
+    openBrowser = () => createBrowser(testPlatformParts.settings.authUrl, over.transport);
+    const { identity } = testPlatformParts.platform;
     await identity.createUserDomain({ userDomainId, organizationId });
     username = `ada-${randomUUID()}`;
     const user = await identity.accounts.create({
@@ -62,16 +62,16 @@ describe('an independent client', () => {
       password: 'seven tills under one roof',
     });
     userId = user.userId;
-    shop = await openShop();
+    shop = await openKeycloakApp();
   });
   after(async () => {
     agent.destroy();
     await shop.close();
   });
 
-  const issuer = () => new URL(`${house.settings.authUrl}/auth/realms/${userDomainId}`);
-  const identity = () => house.platform.identity;
-  const facts = (given: Partial<NewApplication> = {}) => ({
+  const issuer = () => new URL(`${testPlatformParts.settings.authUrl}/auth/realms/${userDomainId}`);
+  const identity = () => testPlatformParts.platform.identity;
+  const facts = (changes: Partial<NewApplication> = {}) => ({
     organizationId,
     userDomainId,
     name: 'Shop',
@@ -80,7 +80,7 @@ describe('an independent client', () => {
     roles: [],
     securityFlows: ['AuthorizationCode'] as const,
     redirectUris: [redirectUri],
-    ...given,
+    ...changes,
   });
 
   test('openid-client: sign-in with PKCE and nonce, userinfo, refresh, revocation, sign-out', async () => {
@@ -140,20 +140,20 @@ describe('an independent client', () => {
       post_logout_redirect_uri: redirectUri,
       state,
     });
-    const left = await browser.visit(leave);
-    assert.equal(left.location?.href, `${redirectUri}?state=${state}`);
-    const asked = await browser.visit(address);
-    assert.match(String(asked.location?.pathname), /\/sign-in\//);
+    const signOutRedirect = await browser.visit(leave);
+    assert.equal(signOutRedirect.location?.href, `${redirectUri}?state=${state}`);
+    const signInRedirect = await browser.visit(address);
+    assert.match(String(signInRedirect.location?.pathname), /\/sign-in\//);
   });
 
-  test('openid-client hears of a denial, and of what it asked wrongly', async () => {
+  test('openid-client gets the error of a denial and of an invalid request', async () => {
     const { clientId, clientSecret } = await identity().createApplication(facts());
     const configuration = await openid.discovery(issuer(), clientId, clientSecret, undefined, {
       [openid.customFetch]: fetchWithCa as openid.CustomFetch,
     });
     const state = openid.randomState();
-    const wanted = { redirect_uri: redirectUri, scope: 'openid', state };
-    const silent = openid.buildAuthorizationUrl(configuration, { ...wanted, prompt: 'none' });
+    const parameters = { redirect_uri: redirectUri, scope: 'openid', state };
+    const silent = openid.buildAuthorizationUrl(configuration, { ...parameters, prompt: 'none' });
     const callback = redirectTarget(await openBrowser().visit(silent));
     await assert.rejects(
       openid.authorizationCodeGrant(configuration, callback, { expectedState: state }),
@@ -231,7 +231,7 @@ describe('an independent client', () => {
         options,
       ),
     );
-    const gone = await oauth.refreshTokenGrantRequest(
+    const refreshAfterSignOut = await oauth.refreshTokenGrantRequest(
       server,
       client,
       oauth.None(),
@@ -239,7 +239,7 @@ describe('an independent client', () => {
       options,
     );
     await assert.rejects(
-      oauth.processRefreshTokenResponse(server, client, gone),
+      oauth.processRefreshTokenResponse(server, client, refreshAfterSignOut),
       (error) => error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant',
     );
   });
@@ -250,7 +250,7 @@ describe('an independent client', () => {
    */
   async function trusting(work: () => Promise<void>): Promise<void> {
     const { ca } = globalAgent.options;
-    globalAgent.options.ca = house.ca;
+    globalAgent.options.ca = testPlatformParts.ca;
     try {
       await work();
     } finally {
@@ -279,12 +279,13 @@ describe('an independent client', () => {
   function keycloakOf(clientId: string, secret: string): Keycloak.Keycloak {
     const grants = new Map<string, unknown>();
     const store = {
-      get: (id: string, done: (error: null, found: unknown) => void) => done(null, grants.get(id)),
+      get: (id: string, done: (error: null, payload: unknown) => void) =>
+        done(null, grants.get(id)),
       set: (id: string, value: unknown) => void grants.set(id, value),
     };
     const made = new Keycloak({ store, scope: 'profile email' }, {
       realm: userDomainId,
-      'auth-server-url': `${house.settings.authUrl}/auth`,
+      'auth-server-url': `${testPlatformParts.settings.authUrl}/auth`,
       'ssl-required': 'external',
       resource: clientId,
       credentials: { secret },
@@ -308,8 +309,8 @@ describe('an independent client', () => {
       const sent = await visitShop('/private');
       assert.equal(sent.status, 302);
       const browser = openBrowser();
-      const asked = await browser.visit(sent.location);
-      const page = asked.location as URL;
+      const signInRedirect = await browser.visit(sent.location);
+      const page = signInRedirect.location as URL;
       const returnTo = await completeSignIn(identity(), browser, page, { userId });
       const { location } = await browser.visit(String(returnTo));
       const entered = await visitShop(String(location?.pathname) + String(location?.search));
@@ -319,17 +320,20 @@ describe('an independent client', () => {
       const [greeted] = shop.greeted.slice(-1);
       assert.equal(greeted?.['preferred_username'], username);
 
-      const left = await visitShop('/logout');
-      const gone = await browser.visit(left.location);
-      assert.equal(gone.location?.href, `${shop.address}/`);
-      const back = await browser.visit((await visitShop('/private')).location);
-      assert.match(String(back.location?.pathname), /\/sign-in\//);
+      const signOutRedirect = await visitShop('/logout');
+      const refreshAfterSignOut = await browser.visit(signOutRedirect.location);
+      assert.equal(refreshAfterSignOut.location?.href, `${shop.address}/`);
+      const secondSignIn = await browser.visit((await visitShop('/private')).location);
+      assert.match(String(secondSignIn.location?.pathname), /\/sign-in\//);
 
       const manager = keycloak.grantManager;
       const direct = await manager.obtainDirectly(username, 'seven tills under one roof');
-      const held = direct.access_token as unknown as { token: string; content: { exp: number } };
-      const { token: first } = held;
-      held.content.exp = 0;
+      const heldToken = direct.access_token as unknown as {
+        token: string;
+        content: { exp: number };
+      };
+      const { token: first } = heldToken;
+      heldToken.content.exp = 0;
       const fresh = await manager.ensureFreshness(direct);
       assert.notEqual((fresh.access_token as unknown as { token: string }).token, first);
       const info = await manager.userInfo<string, { sub: string }>(
@@ -340,13 +344,13 @@ describe('an independent client', () => {
       await assert.rejects(manager.obtainFromClientCredentials(), /public key signature/);
     }));
 
-  test('leaves no secret, code or token in the log, not even one in an address', async () => {
+  test('the log contains no secret, code or token, also not from a URL', async () => {
     const { clientId, clientSecret } = await identity().createApplication(facts());
     const path = `/oauth2/v1/${userDomainId}/auth`;
-    const wanted = { client_id: clientId, redirect_uri: redirectUri };
+    const parameters = { client_id: clientId, redirect_uri: redirectUri };
     const wrong = `wrong-${randomUUID()}`;
-    const link = authorizationUrl(path, { ...wanted, client_secret: clientSecret });
-    const refused = authorizationUrl(path, { ...wanted, client_secret: wrong });
+    const link = authorizationUrl(path, { ...parameters, client_secret: clientSecret });
+    const refused = authorizationUrl(path, { ...parameters, client_secret: wrong });
     assert.equal((await openBrowser().visit(refused)).status, 401);
     const browser = openBrowser();
     const callback = await signIn(identity(), browser, link, { userId });
@@ -358,11 +362,11 @@ describe('an independent client', () => {
       redirect_uri: redirectUri,
     };
     const answers = [];
-    for (const given of [`${code}x`, code, code]) {
-      const seen = await browser.visit(`/oauth2/v1/${userDomainId}/token`, {
-        form: { ...form, code: given },
+    for (const changes of [`${code}x`, code, code]) {
+      const page = await browser.visit(`/oauth2/v1/${userDomainId}/token`, {
+        form: { ...form, code: changes },
       });
-      answers.push(seen);
+      answers.push(page);
     }
     assert.deepEqual(
       answers.map(({ status }) => status),
@@ -371,7 +375,7 @@ describe('an independent client', () => {
     const tokens = answers[1]?.json() ?? {};
     const secrets = [clientSecret, wrong, code, ...browser.cookies.map(({ value }) => value)];
     secrets.push(String(tokens['access_token']), String(tokens['refresh_token']));
-    const log = house.logLines.join('');
+    const log = testPlatformParts.logLines.join('');
     assert.ok(log.includes(clientId), 'it does tell who was refused');
     for (const secret of secrets) {
       if (secret !== '') assert.equal(log.includes(secret), false, secret);

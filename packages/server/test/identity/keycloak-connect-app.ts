@@ -9,7 +9,7 @@ type ShopRequest = IncomingMessage & Record<string, unknown>;
 type ShopResponse = ServerResponse & Record<string, unknown>;
 type Step = (request: ShopRequest, response: ShopResponse, next: () => void) => void;
 
-export type Shop = {
+export type KeycloakApp = {
   readonly address: string;
   /** The data of the signed-in user at the last visit to `/private`. */
   readonly greeted: Record<string, unknown>[];
@@ -37,7 +37,7 @@ function dress(request: ShopRequest, response: ShopResponse, session: Session): 
   });
 }
 
-export async function openShop(): Promise<Shop> {
+export async function openKeycloakApp(): Promise<KeycloakApp> {
   // The application has one session, so it serves one visitor at a time.
   const session: Session = { id: 'the only one' };
   const greeted: Record<string, unknown>[] = [];
@@ -53,8 +53,8 @@ export async function openShop(): Promise<Shop> {
     const request = raw as ShopRequest;
     const response = rawResponse as ShopResponse;
     dress(request, response, session);
-    const left = [...steps, greet];
-    const next = (): void => left.shift()?.(request, response, next);
+    const stepsLeft = [...steps, greet];
+    const next = (): void => stepsLeft.shift()?.(request, response, next);
     next();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -17,22 +17,22 @@ import { accept, type Receiver, receiver } from '../webhooks/webhook-receiver.ts
 
 const unknown = '0198ffff-ffff-7fff-bfff-ffffffffffff';
 
-describe('the developers of a merchant', () => {
-  let on: TestOrganization;
-  let own: string;
+describe('developers of a merchant', () => {
+  let setup: TestOrganization;
+  let ownToken: string;
   let others: string;
   const opened: Receiver[] = [];
   before(async () => {
-    on = await createTestOrganization();
-    own = await developerOf(on.merchant);
-    others = await developerOf(on.otherMerchant);
+    setup = await createTestOrganization();
+    ownToken = await developerOf(setup.merchant);
+    others = await developerOf(setup.otherMerchant);
   });
   after(async () => {
     for (const each of opened) await each.stop();
   });
 
   const developerOf = ({ merchantId }: TestMerchant): Promise<string> =>
-    on.tokenFor({
+    setup.tokenFor({
       name: 'Shop server',
       entityType: 'merchant',
       entityId: merchantId,
@@ -41,7 +41,7 @@ describe('the developers of a merchant', () => {
     });
 
   async function userToken(group: GroupName, merchantId: string): Promise<string> {
-    const { platform, organizationId, realm, client } = on;
+    const { platform, organizationId, realm, client } = setup;
     const where = { identity: platform.identity, organizationId, userDomainId: realm };
     const person = await createTestUser(where, { merchantId, group });
     const { clientId } = await platform.identity.createPublicApplication({
@@ -67,20 +67,20 @@ describe('the developers of a merchant', () => {
     return one;
   }
 
-  const ask = (method: string, path: string, token: string, body?: unknown) =>
-    on.client.call(method, path, { token, ...defined({ body }) });
+  const sendRequest = (method: string, path: string, token: string, body?: unknown) =>
+    setup.client.call(method, path, { token, ...defined({ body }) });
   const endpoints = '/webhooks/v1/endpoints';
 
   async function create(token: string, input: object = {}): Promise<CreatedWebhookEndpoint> {
-    const wanted = { url: (await open()).url, eventTypes: ['*'], ...input };
-    const { status, body, text } = await ask('POST', endpoints, token, wanted);
+    const endpointBody = { url: (await open()).url, eventTypes: ['*'], ...input };
+    const { status, body, text } = await sendRequest('POST', endpoints, token, endpointBody);
     assert.equal(status, 201, text);
     return body;
   }
 
   async function sale({ token }: TestMerchant): Promise<string> {
     const path = '/payment/v1/transactions/process';
-    const { body, text } = await ask('POST', path, token, keyedSale());
+    const { body, text } = await sendRequest('POST', path, token, keyedSale());
     assert.equal(body?.state, 'Captured', text);
     return body.transactionId;
   }
@@ -88,21 +88,21 @@ describe('the developers of a merchant', () => {
   const receivedTransactionIds = (to: Receiver) =>
     to.received.map(({ body }) => JSON.parse(body).data.transactionId as unknown);
 
-  test('an endpoint of a merchant gets the events of the merchant and no others', async () => {
+  test('an endpoint of a merchant gets only the events of that merchant', async () => {
     const [to, all] = [await open(), await open()];
-    const made = await create(own, { url: to.url });
-    assert.equal(made.merchantId, on.merchant.merchantId);
+    const made = await create(ownToken, { url: to.url });
+    assert.equal(made.merchantId, setup.merchant.merchantId);
     assert.equal(made.owner, 'Merchant');
-    await create(on.acquirerToken, { url: all.url });
-    const [theirs, ours] = [await sale(on.otherMerchant), await sale(on.merchant)];
+    await create(setup.acquirerToken, { url: all.url });
+    const [otherEvents, ownEvents] = [await sale(setup.otherMerchant), await sale(setup.merchant)];
     await eventually('both sales are sent', async () =>
-      [theirs, ours].every((id) => receivedTransactionIds(all).includes(id)),
+      [otherEvents, ownEvents].every((id) => receivedTransactionIds(all).includes(id)),
     );
     await eventually('the merchant gets its sale', async () =>
-      receivedTransactionIds(to).includes(ours),
+      receivedTransactionIds(to).includes(ownEvents),
     );
-    assert.ok(!receivedTransactionIds(to).includes(theirs));
-    const list = await ask('GET', `/webhooks/v1/deliveries?limit=200`, own);
+    assert.ok(!receivedTransactionIds(to).includes(otherEvents));
+    const list = await sendRequest('GET', `/webhooks/v1/deliveries?limit=200`, ownToken);
     assert.equal(list.status, 200, list.text);
     assert.ok(list.body.items.length > 0);
     const ids = new Set(list.body.items.map((each: { endpointId: string }) => each.endpointId));
@@ -110,132 +110,155 @@ describe('the developers of a merchant', () => {
   });
 
   test('a merchant manages its own endpoints, and finds no others', async () => {
-    const mine = await create(own);
-    const byOrganization = await create(on.acquirerToken, { merchantId: on.merchant.merchantId });
+    const ownEndpoint = await create(ownToken);
+    const byOrganization = await create(setup.acquirerToken, {
+      merchantId: setup.merchant.merchantId,
+    });
     assert.equal(byOrganization.owner, 'Organization');
     const ofNeighbour = await create(others);
-    const listed = await ask('GET', `${endpoints}?limit=200`, own);
+    const listed = await sendRequest('GET', `${endpoints}?limit=200`, ownToken);
     const ids = listed.body.items.map((each: { endpointId: string }) => each.endpointId);
-    assert.ok(ids.includes(mine.endpointId));
+    assert.ok(ids.includes(ownEndpoint.endpointId));
     assert.ok(!ids.includes(byOrganization.endpointId));
     assert.ok(!ids.includes(ofNeighbour.endpointId));
-    const changed = { url: mine.url, eventTypes: ['transaction.*'] };
+    const changed = { url: ownEndpoint.url, eventTypes: ['transaction.*'] };
     for (const { endpointId } of [byOrganization, ofNeighbour, { endpointId: unknown }]) {
       const path = `${endpoints}/${endpointId}`;
       const refused = [
-        await ask('GET', path, own),
-        await ask('PUT', path, own, changed),
-        await ask('DELETE', path, own),
-        await ask('POST', `${path}/secret`, own),
-        await ask('POST', `${path}/verify`, own),
-        await ask('POST', `${path}/test`, own),
-        await ask('POST', `${path}/replay`, own),
+        await sendRequest('GET', path, ownToken),
+        await sendRequest('PUT', path, ownToken, changed),
+        await sendRequest('DELETE', path, ownToken),
+        await sendRequest('POST', `${path}/secret`, ownToken),
+        await sendRequest('POST', `${path}/verify`, ownToken),
+        await sendRequest('POST', `${path}/test`, ownToken),
+        await sendRequest('POST', `${path}/replay`, ownToken),
       ];
       for (const answer of refused) assertProblem(answer, { code: 'endpoint_not_found' });
     }
-    const path = `${endpoints}/${mine.endpointId}`;
-    const replaced = await ask('PUT', path, own, changed);
+    const path = `${endpoints}/${ownEndpoint.endpointId}`;
+    const replaced = await sendRequest('PUT', path, ownToken, changed);
     assert.deepEqual(
       [replaced.status, replaced.body.merchantId, replaced.body.owner],
-      [200, on.merchant.merchantId, 'Merchant'],
+      [200, setup.merchant.merchantId, 'Merchant'],
     );
-    const seen = await ask('GET', path, on.acquirerToken);
+    const seen = await sendRequest('GET', path, setup.acquirerToken);
     assert.equal(seen.status, 200, 'the organisation sees the endpoints of its merchants');
-    const tested = await ask('POST', `${path}/test`, own);
+    const tested = await sendRequest('POST', `${path}/test`, ownToken);
     assert.equal(tested.status, 202, tested.text);
     const delivery = `/webhooks/v1/deliveries/${tested.body.deliveryId}`;
-    assert.equal((await ask('GET', delivery, own)).status, 200);
-    assertProblem(await ask('GET', delivery, others), { code: 'delivery_not_found' });
-    assertProblem(await ask('POST', `${delivery}/resend`, others), { code: 'delivery_not_found' });
-    const byEndpoint = `/webhooks/v1/deliveries?endpointId=${mine.endpointId}`;
-    assert.deepEqual((await ask('GET', byEndpoint, others)).body.items, []);
-    assert.equal((await ask('DELETE', path, own)).status, 204);
+    assert.equal((await sendRequest('GET', delivery, ownToken)).status, 200);
+    assertProblem(await sendRequest('GET', delivery, others), { code: 'delivery_not_found' });
+    assertProblem(await sendRequest('POST', `${delivery}/resend`, others), {
+      code: 'delivery_not_found',
+    });
+    const byEndpoint = `/webhooks/v1/deliveries?endpointId=${ownEndpoint.endpointId}`;
+    assert.deepEqual((await sendRequest('GET', byEndpoint, others)).body.items, []);
+    assert.equal((await sendRequest('DELETE', path, ownToken)).status, 204);
   });
 
-  test('an endpoint of a merchant cannot be pointed at another merchant', async () => {
-    const { merchantId } = on.otherMerchant;
+  test('an endpoint of a merchant cannot be moved to another merchant', async () => {
+    const { merchantId } = setup.otherMerchant;
     const input = { url: (await open()).url, eventTypes: ['*'], merchantId };
     const code = 'merchant_not_found';
-    assertProblem(await ask('POST', endpoints, own, input), { code });
-    const mine = await create(own);
-    const path = `${endpoints}/${mine.endpointId}`;
-    assertProblem(await ask('PUT', path, own, input), { code });
-    assertProblem(await ask('PUT', path, on.acquirerToken, input), {
+    assertProblem(await sendRequest('POST', endpoints, ownToken, input), { code });
+    const ownEndpoint = await create(ownToken);
+    const path = `${endpoints}/${ownEndpoint.endpointId}`;
+    assertProblem(await sendRequest('PUT', path, ownToken, input), { code });
+    assertProblem(await sendRequest('PUT', path, setup.acquirerToken, input), {
       code: 'field_invalid',
       pointer: '/merchantId',
     });
-    const kept = await ask('PUT', path, on.acquirerToken, { ...input, merchantId: undefined });
-    assert.equal(kept.body.merchantId, on.merchant.merchantId);
-    assert.equal((await ask('DELETE', path, on.acquirerToken)).status, 204);
+    const replaced = await sendRequest('PUT', path, setup.acquirerToken, {
+      ...input,
+      merchantId: undefined,
+    });
+    assert.equal(replaced.body.merchantId, setup.merchant.merchantId);
+    assert.equal((await sendRequest('DELETE', path, setup.acquirerToken)).status, 204);
   });
 
-  test('the endpoints of a merchant have a limit of their own', async () => {
-    const shop = await on.createMerchant();
-    const token = await developerOf(shop);
+  test('the endpoints of a merchant have their own limit', async () => {
+    const merchant = await setup.createMerchant();
+    const token = await developerOf(merchant);
     const { url } = await open();
     for (let made = 0; made < 10; made += 1) await create(token, { url, status: 'Disabled' });
-    const eleventh = await ask('POST', endpoints, token, { url, eventTypes: ['*'] });
+    const eleventh = await sendRequest('POST', endpoints, token, { url, eventTypes: ['*'] });
     assertProblem(eleventh, { code: 'endpoint_limit_reached' });
-    await create(on.acquirerToken, { url, status: 'Disabled' });
+    await create(setup.acquirerToken, { url, status: 'Disabled' });
     await create(others, { url, status: 'Disabled' });
   });
 
-  test('the feed and the request log show what is of the merchant', async () => {
-    const id = await sale(on.merchant);
-    await sale(on.otherMerchant);
+  test('the feed and the request log show only entries of the merchant', async () => {
+    const id = await sale(setup.merchant);
+    await sale(setup.otherMerchant);
     await eventually('the sale is in the feed', async () => {
-      const { body } = await ask('GET', '/events/v1?before=0&limit=200', own);
+      const { body } = await sendRequest('GET', '/events/v1?before=0&limit=200', ownToken);
       return body.items.some(
         (item: { data: { transactionId?: string } }) => item.data.transactionId === id,
       );
     });
-    const { body: feed } = await ask('GET', '/events/v1?limit=200', own);
-    type Of = { readonly merchantId?: string };
+    const { body: feed } = await sendRequest('GET', '/events/v1?limit=200', ownToken);
+    type EventMerchant = { readonly merchantId?: string };
     assert.ok(
-      feed.items.every(({ data }: { data: Of }) => data.merchantId === on.merchant.merchantId),
+      feed.items.every(
+        ({ data }: { data: EventMerchant }) => data.merchantId === setup.merchant.merchantId,
+      ),
     );
-    const payment = await ask('GET', `/payment/v1/transactions/${id}`, own);
+    const payment = await sendRequest('GET', `/payment/v1/transactions/${id}`, ownToken);
     assert.equal(payment.status, 200, payment.text);
     await eventually('the request is in the log', async () => {
-      const { body } = await ask('GET', '/logs/v1/requests?limit=200', own);
-      const lines: Of[] = body.items;
-      assert.ok(lines.every(({ merchantId }) => merchantId === on.merchant.merchantId));
+      const { body } = await sendRequest('GET', '/logs/v1/requests?limit=200', ownToken);
+      const lines: EventMerchant[] = body.items;
+      assert.ok(lines.every(({ merchantId }) => merchantId === setup.merchant.merchantId));
       return lines.length > 0;
     });
   });
 
-  test('a developer and a manager of a merchant sign in with these rights', async () => {
-    const { merchantId } = on.merchant;
+  test('a developer and a manager of a merchant sign in with these permissions', async () => {
+    const { merchantId } = setup.merchant;
     for (const group of ['merchant_dev', 'merchant_manager'] as const) {
       const token = await userToken(group, merchantId);
       const made = await create(token);
       assert.equal(made.merchantId, merchantId, group);
-      assert.equal((await ask('GET', `${endpoints}/${made.endpointId}`, own)).status, 200, group);
-      assert.equal((await ask('GET', '/events/v1?limit=1', token)).status, 200, group);
-      assert.equal((await ask('GET', '/logs/v1/requests?limit=1', token)).status, 200, group);
+      assert.equal(
+        (await sendRequest('GET', `${endpoints}/${made.endpointId}`, ownToken)).status,
+        200,
+        group,
+      );
+      assert.equal((await sendRequest('GET', '/events/v1?limit=1', token)).status, 200, group);
+      assert.equal(
+        (await sendRequest('GET', '/logs/v1/requests?limit=1', token)).status,
+        200,
+        group,
+      );
     }
     const operator = await userToken('org_operator', merchantId);
-    assertProblem(await ask('GET', endpoints, operator), { code: 'permission_denied' });
+    assertProblem(await sendRequest('GET', endpoints, operator), { code: 'permission_denied' });
   });
 
-  test('the role belongs to an application of one whole merchant', async () => {
-    const path = `/application-management/v1/user-domains/${on.realm}/applications`;
+  test('the role is only possible for an application of one whole merchant', async () => {
+    const path = `/application-management/v1/user-domains/${setup.realm}/applications`;
     const input = { name: 'Shop server', roles: ['MerchantDeveloper'] };
-    const { merchantId, storeId } = on.merchant;
-    const ofTenant = await ask('POST', path, on.acquirerToken, input);
+    const { merchantId, storeId } = setup.merchant;
+    const ofTenant = await sendRequest('POST', path, setup.acquirerToken, input);
     assertProblem(ofTenant, { code: 'field_invalid', pointer: '/roles/0' });
     const ofStore = { ...input, entityId: merchantId, storeId };
-    assertProblem(await ask('POST', path, on.acquirerToken, ofStore), {
+    assertProblem(await sendRequest('POST', path, setup.acquirerToken, ofStore), {
       code: 'field_invalid',
       pointer: '/roles/0',
     });
-    const made = await ask('POST', path, on.acquirerToken, { ...input, entityId: merchantId });
+    const made = await sendRequest('POST', path, setup.acquirerToken, {
+      ...input,
+      entityId: merchantId,
+    });
     assert.equal(made.status, 201, made.text);
-    const listed = await ask('GET', `${path}?limit=200`, own);
+    const listed = await sendRequest('GET', `${path}?limit=200`, ownToken);
     const entities = listed.body.items.map((each: { entityId: string }) => each.entityId);
     assert.deepEqual([...new Set(entities)], [merchantId]);
-    assertProblem(await ask('POST', path, own, { name: 'x', entityId: randomUUID() }), {
-      code: 'merchant_not_found',
-    });
+    assertProblem(
+      await sendRequest('POST', path, ownToken, { name: 'x', entityId: randomUUID() }),
+      {
+        code: 'merchant_not_found',
+      },
+    );
   });
 });

@@ -15,20 +15,20 @@ const base = '/onboarding/v1';
 const password = 'nine tills under one long roof';
 
 describe('onboarding', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let operator: string;
   before(async () => {
-    on = await createTestOrganization();
-    operator = await on.tokenFor({
+    setup = await createTestOrganization();
+    operator = await setup.tokenFor({
       name: 'operator',
       entityType: 'tenant',
-      entityId: on.organizationId,
+      entityId: setup.organizationId,
       roles: ['PlatformOperator'],
     });
   });
 
   const call = (method: string, path: string, options: RequestOptions = {}) =>
-    on.client.call(method, `${base}${path}`, options);
+    setup.client.call(method, `${base}${path}`, options);
 
   const inputOf = (members: object = {}) => ({
     organizationName: `Crédit ${randomUUID()}`,
@@ -61,19 +61,19 @@ describe('onboarding', () => {
 
   /** Waits for a mail to the address, by default a mail with a link. */
   function mailTo(address: string, holds = /\/links\//): Promise<string> {
-    const directory = join(on.settings.dataDir, 'mail');
+    const directory = join(setup.settings.dataDir, 'mail');
     return until(async () => {
       const names = (await readdir(directory)).filter((name) => name.endsWith('.eml'));
       const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')));
-      const found = texts.filter((text) => text.includes(`To: ${address}`));
-      return found.find((text) => holds.test(text.replaceAll(/=\r?\n/g, '')));
+      const mails = texts.filter((text) => text.includes(`To: ${address}`));
+      return mails.find((text) => holds.test(text.replaceAll(/=\r?\n/g, '')));
     }, `mail to ${address}`);
   }
 
   const linkIn = (mail: string) =>
     /\/links\/([\w-]{43})/.exec(mail.replaceAll(/=\r?\n/g, ''))?.[1] ?? '';
 
-  test('from a form to the first Administrator, with a second factor', async () => {
+  test('a sign-up leads from the form to the first administrator, with a second factor', async () => {
     const { signUpId, email, ...facts } = await signUp({ language: 'fr' });
     const waiting = await read(signUpId);
     assert.deepEqual(
@@ -84,8 +84,10 @@ describe('onboarding', () => {
     const mail = await mailTo(email);
     assert.match(mail, /Content-Language: fr/i);
     const token = linkIn(mail);
-    const short = await call('POST', `/activations/${token}`, { body: { password: 'short' } });
-    assertProblem(short, { code: 'field_invalid', pointer: '/password' });
+    const shortPassword = await call('POST', `/activations/${token}`, {
+      body: { password: 'short' },
+    });
+    assertProblem(shortPassword, { code: 'field_invalid', pointer: '/password' });
     const { status, body } = await call('POST', `/activations/${token}`, { body: { password } });
     assert.equal(status, 200, JSON.stringify(body));
     assert.deepEqual([body.organizationId, body.username], [signUpId, email]);
@@ -99,7 +101,7 @@ describe('onboarding', () => {
     assertProblem(again, { code: 'resource_not_found' });
     const twice = await call('POST', `/activations/${token}/otp`, { body: { code } });
     assertProblem(twice, { code: 'resource_not_found' });
-    const user = await on.platform.identity.accounts.find(body.organizationId, body.userId);
+    const user = await setup.platform.identity.accounts.find(body.organizationId, body.userId);
     assert.deepEqual(user?.groups, [`${body.organizationId}_org_admin`]);
     assert.deepEqual([user?.secondFactor, user?.emailVerified], ['On', true]);
     const records = await (await testDatabase()).query<{ action: string }>(
@@ -118,7 +120,7 @@ describe('onboarding', () => {
     );
   });
 
-  test('approved twice and at once, it is one organisation; another of the name gets its own domain', async () => {
+  test('concurrent approvals create one organisation, and a second sign-up with the same name gets its own domain', async () => {
     const organizationName = `Twin ${randomUUID().slice(0, 8)}`;
     const first = await signUp({ organizationName });
     const second = await signUp({ organizationName });
@@ -139,7 +141,7 @@ describe('onboarding', () => {
     assertProblem(rejected, { code: 'concurrent_modification' });
   });
 
-  test('done again from the middle, the work makes nothing twice', async () => {
+  test('an interrupted approval that runs again creates nothing twice', async () => {
     const { signUpId, email } = await signUp();
     await approve(signUpId);
     const isApproved = async () => (await read(signUpId)).status === 'Approved' || undefined;
@@ -168,17 +170,17 @@ describe('onboarding', () => {
     assert.equal(links.length, 1);
   });
 
-  test('a rejected one gets a friendly note, and nothing is made', async () => {
+  test('a rejected sign-up gets a mail, and no organisation is created', async () => {
     const { signUpId, email } = await signUp();
     const answer = await call('POST', `/sign-ups/${signUpId}/reject`, { token: operator });
     assert.deepEqual([answer.status, answer.body.status], [202, 'Rejected']);
     const note = await mailTo(email, /Thank you for your interest/);
     assert.match(note, /Content-Type: text\/plain[\s\S]*Content-Type: text\/html/i);
     assertProblem(await approve(signUpId), { code: 'concurrent_modification' });
-    assert.equal(await on.platform.identity.findUserDomain(signUpId), undefined);
+    assert.equal(await setup.platform.identity.findUserDomain(signUpId), undefined);
   });
 
-  test('sign-ups belong to the operator alone', async () => {
+  test('only the operator of the platform sees sign-ups', async () => {
     const { signUpId } = await signUp();
     const elsewhere = await createTestOrganization();
     const { user } = await createTestUser(
@@ -199,7 +201,7 @@ describe('onboarding', () => {
       securityFlows: ['Password'],
     });
     const form = { grant_type: 'password', client_id: clientId, username: user.username, password };
-    const { body } = await on.client.call('POST', `/oauth2/v1/${elsewhere.realm}/token`, {
+    const { body } = await setup.client.call('POST', `/oauth2/v1/${elsewhere.realm}/token`, {
       raw: new URLSearchParams(form).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
@@ -223,7 +225,7 @@ describe('onboarding', () => {
     assert.equal((await read(signUpId)).status, 'Pending');
   });
 
-  test('an expired link, a foreign one and a faulty form lead nowhere', async () => {
+  test('an expired link, a foreign link and an invalid form create nothing', async () => {
     const { signUpId, email } = await signUp();
     await approve(signUpId);
     const token = linkIn(await mailTo(email));
@@ -251,7 +253,7 @@ describe('onboarding', () => {
     }
   });
 
-  test('it hears at once that its sign-up arrived, in its own language, as text and as HTML', async () => {
+  test('the applicant gets a confirmation mail at once, in the language of the form, as text and HTML', async () => {
     const { email } = await signUp({ language: 'fr-BE' });
     const mail = await mailTo(email, /Merci d=E2=80=99avoir inscrit/);
     assert.match(mail, /Content-Language: fr/i);
@@ -259,7 +261,7 @@ describe('onboarding', () => {
     assert.doesNotMatch(mail, /https?:\/\//, 'nothing to follow before it is approved');
   });
 
-  test('one address waits three times at most, and never hears of it', async () => {
+  test('one address has at most three open sign-ups, and the response does not reveal it', async () => {
     const email = `often-${randomUUID()}@bank.example`;
     for (let tries = 0; tries < 5; tries += 1) await signUp({ email });
     const database = await testDatabase();
@@ -279,7 +281,7 @@ describe('onboarding', () => {
     assert.equal((await database.query(all, [other])).length, 3);
   });
 
-  test('a name that holds a link is refused, and an organisation’s name becomes no link in the mail', async () => {
+  test('a name that contains a link is refused, and the mail shows no name as a link', async () => {
     for (const givenName of ['Click http://evil.example', 'evil.example', 'x'.repeat(61)]) {
       const refused = await call('POST', '/sign-ups', { body: inputOf({ givenName }) });
       assert.equal(refused.status, 422, refused.text);

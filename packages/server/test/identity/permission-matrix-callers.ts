@@ -12,7 +12,7 @@ import {
 import { signAccessToken } from '../support/signed-access-tokens.ts';
 import type { TestOrganization } from '../support/test-organization.ts';
 import { createTestUser, passwordForm } from '../support/test-users.ts';
-import type { Tenant } from './permission-matrix-organizations.ts';
+import type { MatrixTenant } from './permission-matrix-organizations.ts';
 
 export type MatrixCaller = {
   readonly name: string;
@@ -52,13 +52,13 @@ async function publicClient({
 }
 
 /** Signs in as a user, so that the server issues a user token. */
-async function personOf(
-  on: TestOrganization,
+async function userOf(
+  setup: TestOrganization,
   group: GroupName,
   clientId: string,
 ): Promise<MatrixCaller> {
   const isOfMerchant = groupLevels[group] === 'merchant';
-  const { platform, organizationId, realm, merchant, client } = on;
+  const { platform, organizationId, realm, merchant, client } = setup;
   const where = { identity: platform.identity, organizationId, userDomainId: realm };
   const facts = isOfMerchant ? { merchantId: merchant.merchantId } : {};
   const person = await createTestUser(where, { ...facts, group });
@@ -77,17 +77,17 @@ async function personOf(
   };
 }
 
-async function tenantRole(on: TestOrganization, role: RoleName): Promise<MatrixCaller> {
-  const { organizationId: entityId } = on;
-  const token = await on.tokenFor({ name: role, entityType: 'tenant', entityId, roles: [role] });
+async function tenantRole(setup: TestOrganization, role: RoleName): Promise<MatrixCaller> {
+  const { organizationId: entityId } = setup;
+  const token = await setup.tokenFor({ name: role, entityType: 'tenant', entityId, roles: [role] });
   const granted = new Set<Permission>(rolePermissions[role]);
   const fixed = new Set<string>();
   return { name: `role ${role}`, level: 'tenant', granted, isDevice: false, fixed, token };
 }
 
-async function merchantRole(on: TestOrganization, role: RoleName): Promise<MatrixCaller> {
-  const { merchantId, storeId } = on.merchant;
-  const token = await on.tokenFor({
+async function merchantRole(setup: TestOrganization, role: RoleName): Promise<MatrixCaller> {
+  const { merchantId, storeId } = setup.merchant;
+  const token = await setup.tokenFor({
     name: role,
     entityType: 'merchant',
     entityId: merchantId,
@@ -102,20 +102,20 @@ async function merchantRole(on: TestOrganization, role: RoleName): Promise<Matri
 }
 
 /** A token as the device listener signs it, for the first till of the shop. */
-async function device(on: TestOrganization): Promise<MatrixCaller> {
-  const { storeId, deviceIds } = on.merchant;
+async function device(setup: TestOrganization): Promise<MatrixCaller> {
+  const { storeId, deviceIds } = setup.merchant;
   const permissions = [...rolePermissions.Device];
-  const token = await signAccessToken(on, { permissions, storeId, deviceId: deviceIds[0] });
+  const token = await signAccessToken(setup, { permissions, storeId, deviceId: deviceIds[0] });
   const granted = new Set<Permission>(permissions);
   const fixed = new Set(['merchantId', 'storeId', 'deviceId']);
   return { name: 'a device', level: 'merchant', granted, isDevice: true, fixed, token };
 }
 
 /** Its parent organisation is neither visible to it nor changeable by it. */
-async function administratorBelow({ on, below }: Tenant): Promise<MatrixCaller> {
+async function administratorBelow({ setup, below }: MatrixTenant): Promise<MatrixCaller> {
   const { organizationId = '', userDomainId = '' } = below;
   const role = 'AcquirerAdministrator';
-  const { clientId, clientSecret } = await on.platform.identity.createApplication({
+  const { clientId, clientSecret } = await setup.platform.identity.createApplication({
     organizationId,
     userDomainId,
     name: role,
@@ -131,18 +131,18 @@ async function administratorBelow({ on, below }: Tenant): Promise<MatrixCaller> 
     granted: new Set<Permission>(rolePermissions[role]),
     fixed: new Set(),
     isBelow: true,
-    token: await on.client.token(userDomainId, clientId, clientSecret),
+    token: await setup.client.token(userDomainId, clientId, clientSecret),
   };
 }
 
-export async function everybody(ours: Tenant): Promise<readonly MatrixCaller[]> {
-  const { on } = ours;
-  const clientId = await publicClient(on);
+export async function createMatrixCallers(tenant: MatrixTenant): Promise<readonly MatrixCaller[]> {
+  const { setup } = tenant;
+  const clientId = await publicClient(setup);
   return [
-    ...(await Promise.all(groups.map((group) => personOf(on, group, clientId)))),
-    ...(await Promise.all(roles.map((role) => tenantRole(on, role)))),
-    ...(await Promise.all(merchantRoles.map((role) => merchantRole(on, role)))),
-    await device(on),
-    await administratorBelow(ours),
+    ...(await Promise.all(groups.map((group) => userOf(setup, group, clientId)))),
+    ...(await Promise.all(roles.map((role) => tenantRole(setup, role)))),
+    ...(await Promise.all(merchantRoles.map((role) => merchantRole(setup, role)))),
+    await device(setup),
+    await administratorBelow(tenant),
   ];
 }

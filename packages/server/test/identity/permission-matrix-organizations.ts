@@ -14,17 +14,17 @@ import {
 import { createTestUser } from '../support/test-users.ts';
 
 /** Identifiers, by the name of the path parameter or body member. */
-export type Things = Readonly<Record<string, string>>;
+export type EntityIds = Readonly<Record<string, string>>;
 
-export type Tenant = {
-  readonly on: TestOrganization;
+export type MatrixTenant = {
+  readonly setup: TestOrganization;
   /** Objects of all levels: an organisation shares them with its merchants. */
-  readonly shared: Things;
-  readonly organization: Things;
-  readonly shop: Things;
-  readonly neighbour: Things;
+  readonly shared: EntityIds;
+  readonly organization: EntityIds;
+  readonly merchant: EntityIds;
+  readonly otherMerchant: EntityIds;
   /** Objects of an organisation below this one, which has its own user domain. */
-  readonly below: Things;
+  readonly below: EntityIds;
 };
 
 const serviceBase = '/service-catalog/v1';
@@ -35,54 +35,76 @@ const declaration = {
 };
 
 /** Creates an object and asserts success. */
-async function made(on: TestOrganization, path: string, body: unknown, token = on.acquirerToken) {
-  const answer = await on.client.call('POST', path, { token, body });
+async function createEntity(
+  setup: TestOrganization,
+  path: string,
+  body: unknown,
+  token = setup.acquirerToken,
+) {
+  const answer = await setup.client.call('POST', path, { token, body });
   assert.ok(answer.status < 300, `${path}: ${answer.text}`);
   return answer.body;
 }
 
-async function hardwareOf(on: TestOrganization, { merchantId }: TestMerchant): Promise<Things> {
+async function createHardware(
+  setup: TestOrganization,
+  { merchantId }: TestMerchant,
+): Promise<EntityIds> {
   const serialNumber = String(50_000_000 + Math.floor(Math.random() * 40_000_000));
   const hardware = { merchantId, serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium' };
-  const { physicalDeviceId } = await made(on, '/provisioning/v2/physical-devices', hardware);
+  const { physicalDeviceId } = await createEntity(
+    setup,
+    '/provisioning/v2/physical-devices',
+    hardware,
+  );
   const path = `/provisioning/v2/physical-devices/${physicalDeviceId}/certificates`;
   const { csr } = await makeRequest();
-  const { thumbprint } = await made(on, path, { certificateRequest: csr });
+  const { thumbprint } = await createEntity(setup, path, { certificateRequest: csr });
   return { physicalDeviceId, thumbprint, physicalDeviceIds: physicalDeviceId };
 }
 
-async function applicationOf(on: TestOrganization, entityId: string): Promise<string> {
-  const path = `/application-management/v1/user-domains/${on.realm}/applications`;
-  const wanted = { name: 'A till', roles: ['PointOfSaleTerminal'], entityId };
-  return (await made(on, path, wanted)).clientId;
+async function applicationOf(setup: TestOrganization, entityId: string): Promise<string> {
+  const path = `/application-management/v1/user-domains/${setup.realm}/applications`;
+  const body = { name: 'A till', roles: ['PointOfSaleTerminal'], entityId };
+  return (await createEntity(setup, path, body)).clientId;
 }
 
 async function paymentsOf(
-  on: TestOrganization,
+  setup: TestOrganization,
   { token, storeId, deviceIds }: TestMerchant,
-): Promise<Things> {
+): Promise<EntityIds> {
   const [deviceId = ''] = deviceIds;
   const sale = keyedSale({ captureMode: 'Deferred', storeId, deviceId });
-  const { transactionId } = await made(on, '/payment/v1/transactions/process', sale, token);
+  const { transactionId } = await createEntity(
+    setup,
+    '/payment/v1/transactions/process',
+    sale,
+    token,
+  );
   // The first operation, for routes with an operation number.
-  await made(on, `/payment/v1/transactions/${transactionId}/capture`, { amount: 1 }, token);
+  await createEntity(
+    setup,
+    `/payment/v1/transactions/${transactionId}/capture`,
+    { amount: 1 },
+    token,
+  );
   const selection = { storeId, currency: 'JPY' };
-  const all = await made(on, '/payment/v1/transactions/captureall', selection, token);
+  const all = await createEntity(setup, '/payment/v1/transactions/captureall', selection, token);
   const codes = '/payment/v1/approval-codes';
-  const { approvalCodeId } = await made(on, codes, { name: 'Shift lead' }, token);
+  const { approvalCodeId } = await createEntity(setup, codes, { name: 'Shift lead' }, token);
   const { batchId } = all;
   return { transactionId, batchId, approvalCodeId, deviceId, logicalDeviceId: deviceId };
 }
 
 /** Its provider has no server, so the payment does not change. */
 async function qrPaymentOf(
-  on: TestOrganization,
-  shop: TestMerchant,
+  setup: TestOrganization,
+  merchant: TestMerchant,
   serviceId: string,
-): Promise<Things> {
+): Promise<EntityIds> {
   const qrTransactionId = systemIds.uuid();
-  const { merchantId, storeId, deviceIds } = shop;
-  const { organizationId } = on;
+  const { merchantId, storeId, deviceIds } = merchant;
+  const { organizationId } = setup;
   const database = await testDatabase();
   await database.query(
     `INSERT INTO qr_transactions (organization_id, transaction_id, merchant_id, store_id, device_id,
@@ -106,30 +128,33 @@ async function qrPaymentOf(
 }
 
 /** A settlement of a day without other payments. */
-async function settlementOf(on: TestOrganization, { merchantId }: TestMerchant): Promise<Things> {
-  const key = { day: '2020-03-01', acquirerLinkId: on.linkId, merchantId, currency: 'EUR' };
+async function settlementOf(
+  setup: TestOrganization,
+  { merchantId }: TestMerchant,
+): Promise<EntityIds> {
+  const key = { day: '2020-03-01', acquirerLinkId: setup.linkId, merchantId, currency: 'EUR' };
   const database = await testDatabase();
   await database.query(
     `INSERT INTO report_settlements (organization_id, settlement_date, link_id, merchant_id, currency,
        captures, captured, refunds, refunded, reversals, reversed, pending_captures, pending, updated_at)
      VALUES ($1, $2, $3, $4, $5, 1, 100, 0, 0, 0, 0, 0, 0, now())`,
-    [on.organizationId, key.day, key.acquirerLinkId, key.merchantId, key.currency],
+    [setup.organizationId, key.day, key.acquirerLinkId, key.merchantId, key.currency],
   );
   return { settlementId: formatSettlementId(key) };
 }
 
 /** A terminal in its place, and a message that was sent to it. */
 async function retailOf(
-  on: TestOrganization,
+  setup: TestOrganization,
   { merchantId, storeId }: TestMerchant,
-): Promise<Things> {
+): Promise<EntityIds> {
   const serialNumber = String(50_000_000 + Math.floor(Math.random() * 40_000_000));
   const hardware = { merchantId, serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium' };
-  const scope = { organizationId: on.organizationId };
-  const { logicalDevices, physicalDevices } = on.platform.provisioning;
-  const { view: place } = await logicalDevices.create(scope, { storeId, name: 'Retail' });
+  const scope = { organizationId: setup.organizationId };
+  const { logicalDevices, physicalDevices } = setup.platform.provisioning;
+  const { view: location } = await logicalDevices.create(scope, { storeId, name: 'Retail' });
   const { physicalDeviceId, tsn } = (await physicalDevices.create(scope, hardware)).view;
-  const { logicalDeviceId } = place;
+  const { logicalDeviceId } = location;
   await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [physicalDeviceId]);
   const messageServiceId = randomUUID();
   const database = await testDatabase();
@@ -139,7 +164,7 @@ async function retailOf(
        created_at, due_at)
      VALUES ($1, $2, $3, 'till', $4, $5, $6, $7, 'Payment', false, 'Sent', now(), now())`,
     [
-      on.organizationId,
+      setup.organizationId,
       physicalDeviceId,
       messageServiceId,
       randomUUID(),
@@ -156,23 +181,31 @@ function whereOf({ platform, organizationId, realm }: TestOrganization) {
 }
 
 /** Submits a configuration, so that it has a version. */
-async function configure(on: TestOrganization, level: string, entityId: string, serviceId: string) {
+async function configure(
+  setup: TestOrganization,
+  level: string,
+  entityId: string,
+  serviceId: string,
+) {
   const path = `/configuration/v1/${level}/${entityId}/services/${serviceId}`;
-  await made(on, path, { values: { greeting: 'Hello' } });
+  await createEntity(setup, path, { values: { greeting: 'Hello' } });
   return { level, entityId, version: '1' };
 }
 
-async function thingsOfShop(
-  on: TestOrganization,
-  shop: TestMerchant,
+async function entitiesOfMerchant(
+  setup: TestOrganization,
+  merchant: TestMerchant,
   serviceId: string,
-): Promise<Things> {
-  const { merchantId, storeId, contractId } = shop;
-  const person = await createTestUser(whereOf(on), { merchantId, group: 'org_operator' });
+): Promise<EntityIds> {
+  const { merchantId, storeId, contractId } = merchant;
+  const person = await createTestUser(whereOf(setup), { merchantId, group: 'org_operator' });
   const activation = { serviceId, level: 'Merchant', entityId: merchantId };
-  const { activationId } = await made(on, `${serviceBase}/activations`, activation);
-  const till = await made(on, '/provisioning/v2/points-of-sale', { storeId, name: 'Till' });
-  const developer = await on.tokenFor({
+  const { activationId } = await createEntity(setup, `${serviceBase}/activations`, activation);
+  const till = await createEntity(setup, '/provisioning/v2/points-of-sale', {
+    storeId,
+    name: 'Till',
+  });
+  const developer = await setup.tokenFor({
     name: 'Developer',
     entityType: 'merchant',
     entityId: merchantId,
@@ -185,16 +218,16 @@ async function thingsOfShop(
     contractId,
     activationId,
     pointOfSaleId: till['pointOfSaleId'],
-    ...(await hardwareOf(on, shop)),
-    ...(await paymentsOf(on, shop)),
-    ...(await qrPaymentOf(on, shop, serviceId)),
-    ...(await retailOf(on, shop)),
-    ...(await settlementOf(on, shop)),
-    clientId: await applicationOf(on, merchantId),
-    ...(await webhooksOf(on, developer)),
+    ...(await createHardware(setup, merchant)),
+    ...(await paymentsOf(setup, merchant)),
+    ...(await qrPaymentOf(setup, merchant, serviceId)),
+    ...(await retailOf(setup, merchant)),
+    ...(await settlementOf(setup, merchant)),
+    clientId: await applicationOf(setup, merchantId),
+    ...(await webhooksOf(setup, developer)),
     userId: person.user.userId,
     scope: merchantId,
-    ...(await configure(on, 'merchants', merchantId, serviceId)),
+    ...(await configure(setup, 'merchants', merchantId, serviceId)),
   };
 }
 
@@ -229,10 +262,10 @@ async function conflictId(): Promise<string> {
 }
 
 /** A caller sees only its own imports. */
-async function bulkOf(on: TestOrganization): Promise<string> {
+async function bulkOf(setup: TestOrganization): Promise<string> {
   const bulkId = `import-${randomUUID()}`;
-  const answer = await on.client.call('POST', `/provisioning/v2/bulk?bulkId=${bulkId}`, {
-    token: on.acquirerToken,
+  const answer = await setup.client.call('POST', `/provisioning/v2/bulk?bulkId=${bulkId}`, {
+    token: setup.acquirerToken,
     raw: JSON.stringify({ type: 'store', operation: 'delete', data: { externalId: 'none' } }),
     headers: { 'content-type': 'application/jsonl' },
   });
@@ -241,7 +274,7 @@ async function bulkOf(on: TestOrganization): Promise<string> {
 }
 
 /** A running export; the test restores it before each deletion. */
-export async function putExportBack(
+export async function restoreExport(
   { organizationId }: TestOrganization,
   exportId: string,
 ): Promise<void> {
@@ -257,11 +290,11 @@ export async function putExportBack(
 }
 
 /** An export, and a reconciliation with an open item. */
-async function reportsOf(on: TestOrganization) {
-  const { organizationId, linkId } = on;
+async function reportsOf(setup: TestOrganization) {
+  const { organizationId, linkId } = setup;
   const database = await testDatabase();
   const [exportId, reconciliationId] = [randomUUID(), randomUUID()];
-  await putExportBack(on, exportId);
+  await restoreExport(setup, exportId);
   await database.query(
     `INSERT INTO reconciliations (organization_id, reconciliation_id, link_id, from_day, to_day, state,
        place, lines, last_number, matched, different, missing_here, missing_there, open, balances,
@@ -291,24 +324,29 @@ async function clearingFileOf({ organizationId, linkId }: TestOrganization): Pro
 }
 
 /** No server listens at the endpoint, so a delivery fails at once. */
-async function webhooksOf(on: TestOrganization, token = on.acquirerToken): Promise<Things> {
+async function webhooksOf(
+  setup: TestOrganization,
+  token = setup.acquirerToken,
+): Promise<EntityIds> {
   const input = { url: 'http://127.0.0.1:9/hooks', eventTypes: ['endpoint.test'] };
-  const { endpointId } = await made(on, '/webhooks/v1/endpoints', input, token);
+  const { endpointId } = await createEntity(setup, '/webhooks/v1/endpoints', input, token);
   const path = `/webhooks/v1/endpoints/${endpointId}/test`;
-  const { deliveryId } = await made(on, path, {}, token);
+  const { deliveryId } = await createEntity(setup, path, {}, token);
   return { endpointId, deliveryId };
 }
 
-async function thingsOfOrganization(on: TestOrganization): Promise<Things> {
-  const { organizationId, linkId: acquirerLinkId } = on;
-  const person = await createTestUser(whereOf(on), { group: 'org_custcare' });
-  const { serviceId } = await made(on, `${serviceBase}/services`, declaration);
-  await made(on, `${serviceBase}/services/${serviceId}/publish`, {});
+async function entitiesOfOrganization(setup: TestOrganization): Promise<EntityIds> {
+  const { organizationId, linkId: acquirerLinkId } = setup;
+  const person = await createTestUser(whereOf(setup), { group: 'org_custcare' });
+  const { serviceId } = await createEntity(setup, `${serviceBase}/services`, declaration);
+  await createEntity(setup, `${serviceBase}/services/${serviceId}/publish`, {});
   const offer = { name: 'Offer', serviceIds: [serviceId] };
-  const { packageId } = await made(on, `${serviceBase}/packages`, offer);
-  const { subscriptionId } = await made(on, `${serviceBase}/subscriptions`, { packageId });
+  const { packageId } = await createEntity(setup, `${serviceBase}/packages`, offer);
+  const { subscriptionId } = await createEntity(setup, `${serviceBase}/subscriptions`, {
+    packageId,
+  });
   const activation = { serviceId, level: 'Organization', entityId: organizationId };
-  const { activationId } = await made(on, `${serviceBase}/activations`, activation);
+  const { activationId } = await createEntity(setup, `${serviceBase}/activations`, activation);
   return {
     organizationId,
     acquirerLinkId,
@@ -318,27 +356,27 @@ async function thingsOfOrganization(on: TestOrganization): Promise<Things> {
     packageId,
     subscriptionId,
     activationId,
-    clientId: await applicationOf(on, organizationId),
+    clientId: await applicationOf(setup, organizationId),
     userId: person.user.userId,
     signUpId: await signUpId(),
     conflictId: await conflictId(),
     scope: organizationId,
-    ...(await configure(on, 'organizations', organizationId, serviceId)),
+    ...(await configure(setup, 'organizations', organizationId, serviceId)),
     sequence: '1',
-    bulkId: await bulkOf(on),
-    clearingFileId: await clearingFileOf(on),
-    ...(await reportsOf(on)),
-    ...(await webhooksOf(on)),
+    bulkId: await bulkOf(setup),
+    clearingFileId: await clearingFileOf(setup),
+    ...(await reportsOf(setup)),
+    ...(await webhooksOf(setup)),
   };
 }
 
 /** Created by the parent organisation with the organizationId parameter. */
-async function thingsBelow(on: TestOrganization): Promise<Things> {
+async function entitiesBelow(setup: TestOrganization): Promise<EntityIds> {
   const userDomainId = `s${randomUUID().slice(0, 13)}`;
   const wanted = { name: 'Below', userDomainId };
-  const { organizationId } = await made(on, '/provisioning/v2/organizations', wanted);
+  const { organizationId } = await createEntity(setup, '/provisioning/v2/organizations', wanted);
   const makeThere = (path: string, body: unknown) =>
-    made(on, `${path}?organizationId=${organizationId}`, body);
+    createEntity(setup, `${path}?organizationId=${organizationId}`, body);
   const merchant = { name: 'M', country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
   const { merchantId } = await makeThere('/provisioning/v2/merchants', merchant);
   const { storeId } = await makeThere('/provisioning/v2/stores', { merchantId, name: 'S' });
@@ -377,16 +415,16 @@ async function thingsBelow(on: TestOrganization): Promise<Things> {
  * An organisation with two merchants and one sub-organisation, and objects of every kind at all
  * three.
  */
-export async function tenant(): Promise<Tenant> {
-  const on = await createTestOrganization();
-  const organization = await thingsOfOrganization(on);
+export async function createMatrixTenant(): Promise<MatrixTenant> {
+  const setup = await createTestOrganization();
+  const organization = await entitiesOfOrganization(setup);
   const serviceId = String(organization['serviceId']);
   return {
-    on,
-    shared: { userDomainId: on.realm },
+    setup,
+    shared: { userDomainId: setup.realm },
     organization,
-    below: await thingsBelow(on),
-    shop: await thingsOfShop(on, on.merchant, serviceId),
-    neighbour: await thingsOfShop(on, on.otherMerchant, serviceId),
+    below: await entitiesBelow(setup),
+    merchant: await entitiesOfMerchant(setup, setup.merchant, serviceId),
+    otherMerchant: await entitiesOfMerchant(setup, setup.otherMerchant, serviceId),
   };
 }

@@ -3,23 +3,23 @@
 import { defined } from '@switchyard/contract';
 import type { RouteDeclaration } from '../../src/http/index.ts';
 import type { MatrixCaller } from './permission-matrix-callers.ts';
-import type { Tenant, Things } from './permission-matrix-organizations.ts';
+import type { EntityIds, MatrixTenant } from './permission-matrix-organizations.ts';
 import {
-  bodies,
-  devicesAlone,
-  familiesFromAbove,
-  namesSeller,
-  nobodysOwn,
-  notOfDevices,
-  notOfItself,
-  ofDevices,
-  ofUserManagers,
-  organizationLevel,
-  organizationOnly,
-  publishedToAll,
-  queries,
-  seenFromAbove,
-  sharedInOrganization,
+  deviceOnlyOperations,
+  deviceOperations,
+  familiesVisibleFromAbove,
+  operationsThatNameMerchant,
+  operationsVisibleFromAbove,
+  operationsWithoutDevices,
+  operationsWithoutOwner,
+  operationsWithoutOwnOrganization,
+  organizationLevelOperations,
+  organizationOnlyOperations,
+  publishedOperations,
+  requestBodies,
+  requestQueries,
+  sharedOperations,
+  userManagerOperations,
 } from './permission-matrix-routes.ts';
 
 /**
@@ -28,7 +28,7 @@ import {
  * acts in the sub-organisation. `belowDirect` names the objects of the sub-organisation without the
  * parameter.
  */
-export type Whose =
+export type EntityOwner =
   | 'own'
   | 'organization'
   | 'shop'
@@ -39,9 +39,9 @@ export type Whose =
   | 'below'
   | 'belowDirect';
 
-export type Trial = {
+export type MatrixRequest = {
   readonly facts: RouteDeclaration;
-  readonly whose: Whose;
+  readonly owner: EntityOwner;
   readonly url: string;
   readonly body?: unknown;
   /** The last identifier in the request. */
@@ -50,16 +50,16 @@ export type Trial = {
   readonly sent: string;
 };
 
-export type Expected = 'denied' | 'outOfScope' | 'notFound' | 'allowed';
+export type ExpectedAccess = 'denied' | 'outOfScope' | 'notFound' | 'allowed';
 
-type World = { readonly ours: Tenant; readonly theirs: Tenant };
+type MatrixTenants = { readonly ownTenant: MatrixTenant; readonly otherTenant: MatrixTenant };
 
-const nobody = '0198ffff-ffff-7fff-bfff-ffffffffffff';
+const unknownId = '0198ffff-ffff-7fff-bfff-ffffffffffff';
 /** These names belong to a whole tenant or to no tenant, so they do not determine a merchant. */
 const tenantWide: ReadonlySet<string> = new Set(['userDomainId', 'level', 'version']);
 
 /** Objects of other tenants that every caller can see, or that have no owner. */
-const unsmuggled: ReadonlySet<string> = new Set([...nobodysOwn, 'serviceId']);
+const unsmuggled: ReadonlySet<string> = new Set([...operationsWithoutOwner, 'serviceId']);
 
 export const parametersOf = ({ url }: RouteDeclaration): string[] =>
   [...url.matchAll(/:(\w+)/g)].map(([, name]) => String(name));
@@ -67,7 +67,7 @@ export const parametersOf = ({ url }: RouteDeclaration): string[] =>
 type Json = Record<string, unknown>;
 
 /** Replaces the identifiers of the example by identifiers of the test objects. */
-function filled(value: unknown, things: Things, name = ''): unknown {
+function filled(value: unknown, things: EntityIds, name = ''): unknown {
   if (Array.isArray(value)) return value.map((item) => filled(item, things, name));
   if (typeof value === 'object' && value !== null) {
     const members = Object.entries(value).map(([key, member]) => [
@@ -79,7 +79,7 @@ function filled(value: unknown, things: Things, name = ''): unknown {
   return tenantWide.has(name) ? value : (things[name] ?? value);
 }
 
-function namesIn(value: unknown, things: Things): string[] {
+function namesIn(value: unknown, things: EntityIds): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => namesIn(item, things));
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value as Json).flatMap(([key, member]) =>
@@ -88,65 +88,84 @@ function namesIn(value: unknown, things: Things): string[] {
 }
 
 /** The example of the document, or the body that is defined for the route. */
-function bodyOf(facts: RouteDeclaration, example: unknown, things: Things): unknown {
-  const own = bodies[facts.operationId];
-  if (own !== undefined) return own(things);
+function bodyOf(facts: RouteDeclaration, example: unknown, things: EntityIds): unknown {
+  const createBody = requestBodies[facts.operationId];
+  if (createBody !== undefined) return createBody(things);
   return example === undefined ? undefined : filled(example, things);
 }
 
 /** The identifiers in the path except those of the tenant; if there are none, those in the body. */
-function namedBy(facts: RouteDeclaration, example: unknown, { ours }: World): string[] {
+function namedBy(
+  facts: RouteDeclaration,
+  example: unknown,
+  { ownTenant }: MatrixTenants,
+): string[] {
   const inPath = parametersOf(facts).filter((name) => !tenantWide.has(name));
   if (inPath.length > 0) return inPath;
-  const everything = { ...ours.organization, ...ours.shop };
+  const everything = { ...ownTenant.organization, ...ownTenant.merchant };
   const body = bodyOf(facts, example, everything);
   return [...new Set(namesIn(body, everything))];
 }
 
-function trial(facts: RouteDeclaration, example: unknown, whose: Whose, things: Things): Trial {
+function createMatrixRequest(
+  facts: RouteDeclaration,
+  example: unknown,
+  owner: EntityOwner,
+  things: EntityIds,
+): MatrixRequest {
   const path = facts.url.replace(/:(\w+)/g, (_, name) =>
-    encodeURIComponent(things[name] ?? nobody),
+    encodeURIComponent(things[name] ?? unknownId),
   );
-  const url = path + (queries[facts.operationId] ?? '');
+  const url = path + (requestQueries[facts.operationId] ?? '');
   const body = facts.method === 'GET' ? undefined : bodyOf(facts, example, things);
   const sent = `${url} ${JSON.stringify(body ?? null)}`;
-  return { facts, whose, url, sent, ...defined({ body }) };
+  return { facts, owner, url, sent, ...defined({ body }) };
 }
 
 /** The levels of the own tenant that have all named objects, at least one of them as its own. */
-function levelsOf(named: readonly string[], { organization, shop, neighbour }: Tenant) {
-  const levels: Whose[] = named.every((name) => organization[name] !== undefined)
+function levelsOf(
+  parameterNames: readonly string[],
+  { organization, merchant, otherMerchant }: MatrixTenant,
+) {
+  const levels: EntityOwner[] = parameterNames.every((name) => organization[name] !== undefined)
     ? ['organization']
     : [];
-  if (named.some((name) => shop[name] !== undefined)) levels.push('shop');
-  if (named.some((name) => neighbour[name] !== undefined)) levels.push('neighbour');
+  if (parameterNames.some((name) => merchant[name] !== undefined)) levels.push('shop');
+  if (parameterNames.some((name) => otherMerchant[name] !== undefined)) levels.push('neighbour');
   return levels;
 }
 
-const anyOf = ({ organization, shop, shared }: Tenant): Things => ({
+const anyEntityOf = ({ organization, merchant, shared }: MatrixTenant): EntityIds => ({
   ...organization,
-  ...shop,
+  ...merchant,
   ...shared,
 });
 
-function thingsAt(level: Whose, { organization, shop, neighbour, shared }: Tenant): Things {
-  const own = { shop, neighbour }[String(level)] ?? {};
-  return { ...organization, ...shared, ...own };
+function thingsAt(
+  level: EntityOwner,
+  { organization, merchant, otherMerchant, shared }: MatrixTenant,
+): EntityIds {
+  const entityIds = { shop: merchant, neighbour: otherMerchant }[String(level)] ?? {};
+  return { ...organization, ...shared, ...entityIds };
 }
 
 /** All requests for a route, from own objects to unknown ones. */
-export function trialsOf(facts: RouteDeclaration, example: unknown, world: World): Trial[] {
-  const { ours, theirs } = world;
-  const named = namedBy(facts, example, world);
+export function matrixRequestsOf(
+  facts: RouteDeclaration,
+  example: unknown,
+  world: MatrixTenants,
+): MatrixRequest[] {
+  const { ownTenant, otherTenant } = world;
+  const parameterNames = namedBy(facts, example, world);
   const parameters = parametersOf(facts);
-  const last = named.at(-1);
-  const make = (whose: Whose, things: Things): Trial => ({
-    ...trial(facts, example, whose, things),
+  const last = parameterNames.at(-1);
+  const make = (owner: EntityOwner, things: EntityIds): MatrixRequest => ({
+    ...createMatrixRequest(facts, example, owner, things),
     last,
   });
   /** Uses only objects of the sub-organisation, and the parameter if the route supports it. */
-  const below = (all: readonly string[]): Trial[] => {
-    const things = ours.below;
+  const below = (all: readonly string[]): MatrixRequest[] => {
+    const things = ownTenant.below;
     const needed = [...all, ...parameters];
     if (!isActedFromAbove(facts) || needed.some((name) => things[name] === undefined)) return [];
     const direct = make('belowDirect', things);
@@ -157,24 +176,34 @@ export function trialsOf(facts: RouteDeclaration, example: unknown, world: World
   };
   if (last === undefined) {
     const isOfDomain = parameters.includes('userDomainId');
-    const own = make('own', anyOf(ours));
-    const strangers = isOfDomain ? [make('stranger', anyOf(theirs))] : [];
-    return [own, ...strangers, ...below(named)];
+    const ownRequest = make('own', anyEntityOf(ownTenant));
+    const otherTenantRequests = isOfDomain ? [make('stranger', anyEntityOf(otherTenant))] : [];
+    return [ownRequest, ...otherTenantRequests, ...below(parameterNames)];
   }
   const smuggling = (name: string) =>
-    make('smuggled', { ...anyOf(ours), [name]: anyOf(theirs)[name] ?? nobody });
+    make('smuggled', {
+      ...anyEntityOf(ownTenant),
+      [name]: anyEntityOf(otherTenant)[name] ?? unknownId,
+    });
   const isNested = parameters.length > 1;
   return [
-    ...levelsOf(named, ours).map((level) => make(level, thingsAt(level, ours))),
-    ...(nobodysOwn.has(last) ? [] : [make('stranger', anyOf(theirs))]),
-    ...(isNested ? named.filter((name) => !unsmuggled.has(name)).map(smuggling) : []),
-    make('unknown', { ...anyOf(ours), [last]: nobody, entityId: nobody, scope: nobody }),
-    ...below(named),
+    ...levelsOf(parameterNames, ownTenant).map((level) => make(level, thingsAt(level, ownTenant))),
+    ...(operationsWithoutOwner.has(last) ? [] : [make('stranger', anyEntityOf(otherTenant))]),
+    ...(isNested ? parameterNames.filter((name) => !unsmuggled.has(name)).map(smuggling) : []),
+    make('unknown', {
+      ...anyEntityOf(ownTenant),
+      [last]: unknownId,
+      entityId: unknownId,
+      scope: unknownId,
+    }),
+    ...below(parameterNames),
   ];
 }
 
 function isActedFromAbove({ permission }: RouteDeclaration): boolean {
-  return [permission].flat().every((one) => familiesFromAbove.has(one.split('.', 1)[0] ?? ''));
+  return [permission]
+    .flat()
+    .every((one) => familiesVisibleFromAbove.has(one.split('.', 1)[0] ?? ''));
 }
 
 function holds(caller: MatrixCaller, { permission }: RouteDeclaration): boolean {
@@ -183,52 +212,57 @@ function holds(caller: MatrixCaller, { permission }: RouteDeclaration): boolean 
 }
 
 /** A token that is bound to a place sells only there. */
-function contradicts({ fixed }: MatrixCaller, { facts, whose, last = '' }: Trial): boolean {
-  if (!namesSeller.has(facts.operationId)) return false;
-  if (whose === 'unknown') return fixed.has(last);
-  return fixed.size > 0 && (whose === 'stranger' || whose === 'neighbour');
+function contradicts({ fixed }: MatrixCaller, { facts, owner, last = '' }: MatrixRequest): boolean {
+  if (!operationsThatNameMerchant.has(facts.operationId)) return false;
+  if (owner === 'unknown') return fixed.has(last);
+  return fixed.size > 0 && (owner === 'stranger' || owner === 'neighbour');
 }
 
 /** No object of the parent organisation is visible to the sub-organisation. */
-function expectedBelow({ facts, whose, last }: Trial): Expected {
+function expectedBelow({ facts, owner, last }: MatrixRequest): ExpectedAccess {
   const { operationId } = facts;
-  if (whose === 'unknown') return 'notFound';
-  if (publishedToAll.has(operationId) || last === 'sequence') return 'allowed';
-  if (whose === 'own') return parametersOf(facts).length === 0 ? 'allowed' : 'notFound';
-  if (whose !== 'below' && whose !== 'belowDirect') return 'notFound';
-  return notOfItself.has(operationId) ? 'denied' : 'allowed';
+  if (owner === 'unknown') return 'notFound';
+  if (publishedOperations.has(operationId) || last === 'sequence') return 'allowed';
+  if (owner === 'own') return parametersOf(facts).length === 0 ? 'allowed' : 'notFound';
+  if (owner !== 'below' && owner !== 'belowDirect') return 'notFound';
+  return operationsWithoutOwnOrganization.has(operationId) ? 'denied' : 'allowed';
 }
 
 /**
  * The expected result, from the permission table, the level of the caller and the owner of the
  * object.
  */
-export function expectedOf(caller: MatrixCaller, trial: Trial): Expected {
-  const { facts, whose } = trial;
+export function expectedOf(
+  caller: MatrixCaller,
+  createMatrixRequest: MatrixRequest,
+): ExpectedAccess {
+  const { facts, owner } = createMatrixRequest;
   const { operationId } = facts;
   if (!holds(caller, facts)) return 'denied';
   const isOfMerchant = caller.level === 'merchant';
   // The server checks this first: a merchant token cannot act in another organisation.
-  if (whose === 'below' && isOfMerchant) return 'notFound';
-  if (isOfMerchant && organizationOnly.has(operationId)) return 'denied';
-  if (!caller.isDevice && devicesAlone.has(operationId)) return 'denied';
-  if (caller.isDevice && notOfDevices.has(operationId)) return 'denied';
-  if (contradicts(caller, trial)) return 'outOfScope';
-  if (ofDevices.has(operationId)) return caller.isDevice ? 'allowed' : 'notFound';
-  if (caller.isBelow === true) return expectedBelow(trial);
-  if (whose === 'unknown') return 'notFound';
-  if (publishedToAll.has(operationId)) return 'allowed';
-  if (whose === 'stranger' || whose === 'smuggled') return 'notFound';
-  if (whose === 'below') return notOfItself.has(operationId) ? 'denied' : 'allowed';
-  if (whose === 'belowDirect') {
-    return !isOfMerchant && seenFromAbove.has(operationId) ? 'allowed' : 'notFound';
+  if (owner === 'below' && isOfMerchant) return 'notFound';
+  if (isOfMerchant && organizationOnlyOperations.has(operationId)) return 'denied';
+  if (!caller.isDevice && deviceOnlyOperations.has(operationId)) return 'denied';
+  if (caller.isDevice && operationsWithoutDevices.has(operationId)) return 'denied';
+  if (contradicts(caller, createMatrixRequest)) return 'outOfScope';
+  if (deviceOperations.has(operationId)) return caller.isDevice ? 'allowed' : 'notFound';
+  if (caller.isBelow === true) return expectedBelow(createMatrixRequest);
+  if (owner === 'unknown') return 'notFound';
+  if (publishedOperations.has(operationId)) return 'allowed';
+  if (owner === 'stranger' || owner === 'smuggled') return 'notFound';
+  if (owner === 'below')
+    return operationsWithoutOwnOrganization.has(operationId) ? 'denied' : 'allowed';
+  if (owner === 'belowDirect') {
+    return !isOfMerchant && operationsVisibleFromAbove.has(operationId) ? 'allowed' : 'notFound';
   }
-  if (ofUserManagers.has(operationId) && !caller.granted.has('um.write')) {
-    return !isOfMerchant || whose === 'shop' ? 'denied' : 'notFound';
+  if (userManagerOperations.has(operationId) && !caller.granted.has('um.write')) {
+    return !isOfMerchant || owner === 'shop' ? 'denied' : 'notFound';
   }
-  if (whose === 'organization' && notOfItself.has(operationId)) return 'denied';
-  if (!isOfMerchant || whose === 'own' || whose === 'shop') return 'allowed';
-  if (whose === 'organization' && organizationLevel.has(operationId)) return 'denied';
-  const isShared = whose === 'organization' && sharedInOrganization.has(operationId);
+  if (owner === 'organization' && operationsWithoutOwnOrganization.has(operationId))
+    return 'denied';
+  if (!isOfMerchant || owner === 'own' || owner === 'shop') return 'allowed';
+  if (owner === 'organization' && organizationLevelOperations.has(operationId)) return 'denied';
+  const isShared = owner === 'organization' && sharedOperations.has(operationId);
   return isShared ? 'allowed' : 'notFound';
 }

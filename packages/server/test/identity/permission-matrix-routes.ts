@@ -2,7 +2,7 @@
 // and request bodies.
 import { randomUUID } from 'node:crypto';
 import { keyedSale } from '../support/keyed-sale.ts';
-import type { Things } from './permission-matrix-organizations.ts';
+import type { EntityIds } from './permission-matrix-organizations.ts';
 
 /** Routes that are public by intent; the matrix fails for any other public route. */
 export const openRoutes: ReadonlySet<string> = new Set([
@@ -45,12 +45,12 @@ export const socketPaths: readonly string[] = [
 ];
 
 /** Required query parameters; the server checks them after the permissions. */
-export const queries: Readonly<Record<string, string>> = {
+export const requestQueries: Readonly<Record<string, string>> = {
   createReconciliation: `?acquirerLinkId=${randomUUID()}&from=2026-03-02&to=2026-03-01`,
 };
 
 /** A merchant's caller gets 403, with any permissions. */
-export const organizationOnly: ReadonlySet<string> = new Set([
+export const organizationOnlyOperations: ReadonlySet<string> = new Set([
   'createOrganization',
   'updateOrganization',
   'deleteOrganization',
@@ -108,7 +108,7 @@ const configurations = [
 ];
 
 /** A device's caller gets 403. */
-export const notOfDevices: ReadonlySet<string> = new Set([
+export const operationsWithoutDevices: ReadonlySet<string> = new Set([
   'listServiceActivations',
   'getServiceActivation',
   'getConfigurationDelivery',
@@ -118,29 +118,31 @@ export const notOfDevices: ReadonlySet<string> = new Set([
 ]);
 
 /** The test application has payment permissions, so callers without `um.write` get 403. */
-export const ofUserManagers: ReadonlySet<string> = new Set(['rotateClientSecret']);
+export const userManagerOperations: ReadonlySet<string> = new Set(['rotateClientSecret']);
 
 /** Requests of a device for itself; all other callers get 404. */
-export const ofDevices: ReadonlySet<string> = new Set([
+export const deviceOperations: ReadonlySet<string> = new Set([
   'getDeviceConfiguration',
   'acknowledgeDeviceConfiguration',
 ]);
 
 /** Only devices may create these; other callers with payment permissions get 403. */
-export const devicesAlone: ReadonlySet<string> = new Set(['createQrPayment']);
+export const deviceOnlyOperations: ReadonlySet<string> = new Set(['createQrPayment']);
 
 /** An organisation cannot delete itself; its parent can. */
-export const notOfItself: ReadonlySet<string> = new Set(['deleteOrganization']);
+export const operationsWithoutOwnOrganization: ReadonlySet<string> = new Set([
+  'deleteOrganization',
+]);
 
 /** The path names the sub-organisation itself, without the organizationId parameter. */
-export const seenFromAbove: ReadonlySet<string> = new Set([
+export const operationsVisibleFromAbove: ReadonlySet<string> = new Set([
   'getOrganization',
   'updateOrganization',
   'deleteOrganization',
 ]);
 
 /** The permission families that a parent organisation can use with ?organizationId=. */
-export const familiesFromAbove: ReadonlySet<string> = new Set([
+export const familiesVisibleFromAbove: ReadonlySet<string> = new Set([
   'prov',
   'um',
   'app',
@@ -153,7 +155,7 @@ export const familiesFromAbove: ReadonlySet<string> = new Set([
 ]);
 
 /** Every caller with the read permission can use published objects of any organisation. */
-export const publishedToAll: ReadonlySet<string> = new Set([
+export const publishedOperations: ReadonlySet<string> = new Set([
   // The operator approves the links of every organisation.
   'approveAcquirerLink',
   'getService',
@@ -163,13 +165,13 @@ export const publishedToAll: ReadonlySet<string> = new Set([
 ]);
 
 /** The merchants of the organisation can also read these. */
-export const sharedInOrganization: ReadonlySet<string> = new Set([
+export const sharedOperations: ReadonlySet<string> = new Set([
   'getServicePackage',
   'getSubscription',
 ]);
 
 /** A merchant's caller gets 403 if it names the organisation itself. */
-export const organizationLevel: ReadonlySet<string> = new Set([
+export const organizationLevelOperations: ReadonlySet<string> = new Set([
   'createServiceActivation',
   'deactivateService',
   ...configurations,
@@ -178,19 +180,19 @@ export const organizationLevel: ReadonlySet<string> = new Set([
 /**
  * The body names the seller; a contradiction to the token gets 403, even for unknown identifiers.
  */
-export const namesSeller: ReadonlySet<string> = new Set([
+export const operationsThatNameMerchant: ReadonlySet<string> = new Set([
   'processTransaction',
   'captureAllTransactions',
 ]);
 
 /** The log shows requests of the own callers, including foreign identifiers that they sent. */
-export const tellsOfRequests: ReadonlySet<string> = new Set(['listLoggedRequests']);
+export const operationsThatShowRequests: ReadonlySet<string> = new Set(['listLoggedRequests']);
 
 /**
  * Identifiers without an owner: those of the platform, or numbers that each organisation counts
  * itself.
  */
-export const nobodysOwn: ReadonlySet<string> = new Set([
+export const operationsWithoutOwner: ReadonlySet<string> = new Set([
   'signUpId',
   'conflictId',
   'sequence',
@@ -198,15 +200,18 @@ export const nobodysOwn: ReadonlySet<string> = new Set([
 ]);
 
 /** These routes run last, because they change objects that other routes need. */
-export const last: ReadonlySet<string> = new Set(['retireService', 'deactivateService']);
+export const operationsRunLast: ReadonlySet<string> = new Set([
+  'retireService',
+  'deactivateService',
+]);
 
-const activation = (things: Things) => ({
+const activation = (things: EntityIds) => ({
   serviceId: things['serviceId'],
   level: things['merchantId'] === undefined ? 'Organization' : 'Merchant',
   entityId: things['entityId'],
 });
 
-const contract = ({ acquirerLink }: Things) => ({
+const contract = ({ acquirerLink }: EntityIds) => ({
   acquirerLink,
   acquirerMerchantId: '100000000000001',
   terminalIdRange: { from: 'MTRX0001', to: 'MTRX0099' },
@@ -214,10 +219,10 @@ const contract = ({ acquirerLink }: Things) => ({
   captureModes: ['Immediate'],
 });
 
-let told = 0;
+let requestCount = 0;
 
 /** Bodies for routes whose example names no object, or would create too much. */
-export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
+export const requestBodies: Readonly<Record<string, (things: EntityIds) => unknown>> = {
   approveAcquirerLink: () => ({ host: 'acquirer.example', port: 8583 }),
   resolveClaimConflict: () => ({ decision: 'KeepHolder' }),
   processTransaction: ({ merchantId, storeId, deviceId }) =>
@@ -237,10 +242,10 @@ export const bodies: Readonly<Record<string, (things: Things) => unknown>> = {
   updateAcquirerContract: contract,
   captureAllTransactions: ({ merchantId, storeId }) => ({ merchantId, storeId, dryRun: true }),
   reportQrPaymentEvent: () => {
-    told += 1;
+    requestCount += 1;
     return {
       eventId: randomUUID(),
-      sequence: told,
+      sequence: requestCount,
       type: 'payment.scanned',
       occurredAt: new Date().toISOString(),
       providerTransactionId: 'P-1',

@@ -18,17 +18,17 @@ const redirectUri = 'https://shop.example/callback';
 const isPortalCallback = ({ pathname }: URL) => pathname === '/portal/callback';
 const isShop = ({ hostname }: URL) => hostname === 'shop.example';
 
-describe('a browser that an attacker has prepared', () => {
-  let on: PortalTestServer;
+describe('browsers that an attacker prepared', () => {
+  let portal: PortalTestServer;
   let realm: PortalRealm;
   let victimPerson: TestUser;
   let attackerPerson: TestUser;
   let application: { clientId: string; clientSecret: string };
   before(async () => {
-    on = await openPortalTestServer();
-    realm = await on.newRealm();
+    portal = await openPortalTestServer();
+    realm = await portal.newRealm();
     [victimPerson, attackerPerson] = [await createTestUser(realm), await createTestUser(realm)];
-    application = await on.application.identity.createApplication({
+    application = await portal.application.identity.createApplication({
       organizationId: realm.organizationId,
       userDomainId: realm.userDomainId,
       name: 'Shop',
@@ -39,9 +39,9 @@ describe('a browser that an attacker has prepared', () => {
       redirectUris: [redirectUri],
     });
   });
-  after(() => on.close());
+  after(() => portal.close());
 
-  const visitor = () => openVisitor(on, realm.userDomainId);
+  const visitor = () => openVisitor(portal, realm.userDomainId);
   const plantAll = (from: Visitor, into: Visitor) => {
     for (const cookie of from.browser.cookies) into.browser.setCookie(cookie);
   };
@@ -57,10 +57,10 @@ describe('a browser that an attacker has prepared', () => {
 
   /** The user of the tokens that a browser gets without a sign-in; undefined if it must sign in. */
   async function userOf({ browser }: Visitor): Promise<unknown> {
-    const seen = await follow(browser, await browser.visit(address({ prompt: 'none' })), isShop);
-    const code = seen.location?.searchParams.get('code');
+    const page = await follow(browser, await browser.visit(address({ prompt: 'none' })), isShop);
+    const code = page.location?.searchParams.get('code');
     if (code == null) {
-      assert.equal(seen.location?.searchParams.get('error'), 'login_required', seen.text);
+      assert.equal(page.location?.searchParams.get('error'), 'login_required', page.text);
       return undefined;
     }
     const { clientId, clientSecret } = application;
@@ -79,12 +79,12 @@ describe('a browser that an attacker has prepared', () => {
     return Promise.all([...paths].map((path) => from.browser.visit(path)));
   }
 
-  function assertOutside(seen: BrowserResponse): void {
-    const details = `${seen.url} ${seen.status} ${seen.location}`;
-    assert.equal(seen.location?.searchParams.get('code') ?? null, null, details);
+  function assertOutside(page: BrowserResponse): void {
+    const details = `${page.url} ${page.status} ${page.location}`;
+    assert.equal(page.location?.searchParams.get('code') ?? null, null, details);
   }
 
-  test('does not sign the attacker in, before and after the victim goes on', async () => {
+  test('the attacker is not signed in, before and after the victim continues', async () => {
     for (const isFirst of [true, false]) {
       const [attacker, victim] = [visitor(), visitor()];
       const prepared = await attacker.toSignIn();
@@ -94,12 +94,12 @@ describe('a browser that an attacker has prepared', () => {
       assert.equal(entered.status, 303, entered.text);
       assert.ok(entered.location !== undefined);
       const goOn = async () => {
-        const back = await follow(victim.browser, entered, isPortalCallback);
-        return victim.browser.visit(back.location as URL);
+        const callbackPage = await follow(victim.browser, entered, isPortalCallback);
+        return victim.browser.visit(callbackPage.location as URL);
       };
       const result = isFirst ? undefined : await goOn();
       assertOutside(await attacker.browser.visit(entered.location));
-      for (const seen of await visitOwnPaths(attacker)) assertOutside(seen);
+      for (const session of await visitOwnPaths(attacker)) assertOutside(session);
       assert.equal((result ?? (await goOn())).status, 303);
       assert.equal((await victim.ask('/portal/session')).status, 200);
       assert.equal((await attacker.ask('/portal/session')).status, 401);
@@ -108,7 +108,7 @@ describe('a browser that an attacker has prepared', () => {
     }
   });
 
-  test('gets another session of the authorization server at the sign-in', async () => {
+  test('a sign-in replaces the session of the authorization server', async () => {
     const sessionsOf = ({ browser }: Visitor) =>
       browser.cookies.filter(({ name }) => /session/.test(name)).map(({ value }) => value);
     const [attacker, victim] = [visitor(), visitor()];
@@ -121,30 +121,30 @@ describe('a browser that an attacker has prepared', () => {
     plantAll(attacker, victim);
     const page = await victim.browser.visit(prepared.url);
     const entered = await enter(victim, page, victimPerson);
-    const back = await follow(victim.browser, entered, isShop);
-    assert.ok(back.location?.searchParams.has('code'), back.text);
+    const callbackPage = await follow(victim.browser, entered, isShop);
+    assert.ok(callbackPage.location?.searchParams.has('code'), callbackPage.text);
     const before = new Set(sessionsOf(attacker));
     assert.ok(sessionsOf(victim).length > 0);
     for (const session of sessionsOf(victim)) assert.ok(!before.has(session));
     assert.equal(await userOf(attacker), undefined);
   });
 
-  test('that is signed in as the attacker leaves the attacker outside of the victim’s sign-in', async () => {
+  test('a browser with the attacker’s session cannot join the sign-in of the victim', async () => {
     const [attacker, victim] = [visitor(), visitor()];
     await attacker.signIn(attackerPerson);
     assert.equal(await userOf(attacker), attackerPerson.user.userId);
     plantAll(attacker, victim);
-    const asked = await victim.browser.visit(address({ prompt: 'login' }));
-    const page = await follow(victim.browser, asked);
+    const signInRedirect = await victim.browser.visit(address({ prompt: 'login' }));
+    const page = await follow(victim.browser, signInRedirect);
     const entered = await enter(victim, page, victimPerson);
     assert.equal(entered.status, 303, entered.text);
     await follow(victim.browser, entered, isShop);
     assert.notEqual(await userOf(attacker), victimPerson.user.userId);
-    const seen = (await attacker.ask('/portal/session')).json();
-    assert.doesNotMatch(JSON.stringify(seen), new RegExp(victimPerson.user.userId));
+    const session = (await attacker.ask('/portal/session')).json();
+    assert.doesNotMatch(JSON.stringify(session), new RegExp(victimPerson.user.userId));
   });
 
-  test('gets another session of the portal at each sign-in, in place of a planted one', async () => {
+  test('each sign-in replaces a planted session of the portal', async () => {
     const attacker = visitor();
     await attacker.signIn(attackerPerson);
     const planted = attacker.session();

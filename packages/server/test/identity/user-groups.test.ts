@@ -6,33 +6,35 @@ import type { Group } from '@switchyard/contract';
 import { assertProblem } from '../support/assert-problem-response.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
-describe('groups', () => {
-  let on: TestOrganization;
+describe('user groups', () => {
+  let setup: TestOrganization;
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
-  const ask = (query = '', token = on.acquirerToken, realm = on.realm) =>
-    on.client.call('GET', `/user-management/v2/user-domains/${realm}/groups${query}`, { token });
+  const listGroups = (query = '', token = setup.acquirerToken, realm = setup.realm) =>
+    setup.client.call('GET', `/user-management/v2/user-domains/${realm}/groups${query}`, { token });
 
-  const namesOf = ({ body }: Awaited<ReturnType<typeof ask>>) =>
+  const namesOf = ({ body }: Awaited<ReturnType<typeof listGroups>>) =>
     (body.items as Group[]).map(({ name }) => name);
 
-  test('an organisation has four from its first moment, and a merchant too', async () => {
-    const { organizationId: own, merchant } = on;
-    const ofOrganization = ['admin', 'custcare', 'dev', 'dfo'].map((name) => `${own}_org_${name}`);
-    assert.deepEqual(namesOf(await ask()), ofOrganization);
-    assert.deepEqual(namesOf(await ask(`?entityId=${own}`)), ofOrganization);
+  test('an organisation and a merchant have four groups each from the beginning', async () => {
+    const { organizationId: ownOrganizationId, merchant } = setup;
+    const ofOrganization = ['admin', 'custcare', 'dev', 'dfo'].map(
+      (name) => `${ownOrganizationId}_org_${name}`,
+    );
+    assert.deepEqual(namesOf(await listGroups()), ofOrganization);
+    assert.deepEqual(namesOf(await listGroups(`?entityId=${ownOrganizationId}`)), ofOrganization);
     const ofMerchant = ['merchant_dev', 'merchant_manager', 'org_operator', 'org_supervisor'];
     assert.deepEqual(
-      namesOf(await ask(`?entityId=${merchant.merchantId}`)),
+      namesOf(await listGroups(`?entityId=${merchant.merchantId}`)),
       ofMerchant.map((name) => `${merchant.merchantId}_${name}`),
     );
   });
 
-  test('each says its level and what its users may do', async () => {
-    const { merchantId } = on.merchant;
-    const { body } = await ask(`?entityId=${merchantId}`);
+  test('each group lists its level and the permissions of its users', async () => {
+    const { merchantId } = setup.merchant;
+    const { body } = await listGroups(`?entityId=${merchantId}`);
     assert.equal(body.nextCursor, null);
     assert.deepEqual(body.items[2], {
       name: `${merchantId}_org_operator`,
@@ -44,9 +46,9 @@ describe('groups', () => {
     });
   });
 
-  test('a user is given what is listed', async () => {
-    const { merchantId } = on.merchant;
-    const groups = namesOf(await ask(`?entityId=${merchantId}`));
+  test('a user can get every listed group', async () => {
+    const { merchantId } = setup.merchant;
+    const groups = namesOf(await listGroups(`?entityId=${merchantId}`));
     const username = `ann-${randomUUID()}`;
     const body = {
       username,
@@ -55,43 +57,48 @@ describe('groups', () => {
       email: 'a@b.example',
       groups,
     };
-    const made = await on.client.call(
+    const made = await setup.client.call(
       'POST',
-      `/user-management/v2/user-domains/${on.realm}/users`,
+      `/user-management/v2/user-domains/${setup.realm}/users`,
       {
-        token: on.acquirerToken,
+        token: setup.acquirerToken,
         body,
       },
     );
     assert.deepEqual([made.status, made.body.groups], [201, groups]);
   });
 
-  test('they come in pages as every list does', async () => {
-    const first = await ask('?limit=3');
-    const second = await ask(`?limit=3&cursor=${first.body.nextCursor}`);
-    assert.deepEqual([...namesOf(first), ...namesOf(second)], namesOf(await ask()));
+  test('groups are listed page by page', async () => {
+    const first = await listGroups('?limit=3');
+    const second = await listGroups(`?limit=3&cursor=${first.body.nextCursor}`);
+    assert.deepEqual([...namesOf(first), ...namesOf(second)], namesOf(await listGroups()));
     assert.equal(second.body.nextCursor, null);
-    assertProblem(await ask('?cursor=WzFd'), { code: 'cursor_invalid', pointer: '?cursor' });
+    assertProblem(await listGroups('?cursor=WzFd'), { code: 'cursor_invalid', pointer: '?cursor' });
   });
 
-  test('of whatever is not in sight there are none', async () => {
+  test('entities out of reach have no groups', async () => {
     for (const entityId of [randomUUID(), (await createTestOrganization()).organizationId]) {
-      assertProblem(await ask(`?entityId=${entityId}`), { code: 'merchant_not_found' });
+      assertProblem(await listGroups(`?entityId=${entityId}`), { code: 'merchant_not_found' });
     }
-    assertProblem(await ask('', on.acquirerToken, 'elsewhere'), { code: 'resource_not_found' });
-    const manager = await on.tokenFor({
+    assertProblem(await listGroups('', setup.acquirerToken, 'elsewhere'), {
+      code: 'resource_not_found',
+    });
+    const manager = await setup.tokenFor({
       name: 'manager',
       entityType: 'merchant',
-      entityId: on.merchant.merchantId,
-      merchantId: on.merchant.merchantId,
+      entityId: setup.merchant.merchantId,
+      merchantId: setup.merchant.merchantId,
       roles: ['Onboarding'],
     });
-    assert.equal(namesOf(await ask('', manager))[0], `${on.merchant.merchantId}_merchant_dev`);
-    const others = await ask(`?entityId=${on.otherMerchant.merchantId}`, manager);
+    assert.equal(
+      namesOf(await listGroups('', manager))[0],
+      `${setup.merchant.merchantId}_merchant_dev`,
+    );
+    const others = await listGroups(`?entityId=${setup.otherMerchant.merchantId}`, manager);
     assertProblem(others, { code: 'merchant_not_found' });
-    assertProblem(await ask(`?entityId=${on.organizationId}`, manager), {
+    assertProblem(await listGroups(`?entityId=${setup.organizationId}`, manager), {
       code: 'merchant_not_found',
     });
-    assertProblem(await ask('', on.merchant.token), { code: 'permission_denied' });
+    assertProblem(await listGroups('', setup.merchant.token), { code: 'permission_denied' });
   });
 });

@@ -13,34 +13,34 @@ import { createTestUser } from '../support/test-users.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
-describe('what an administrator sees', () => {
-  let on: PortalTestServer;
+describe('sessions and status for administrators', () => {
+  let portal: PortalTestServer;
   let realm: PortalRealm;
   let admin: Visitor;
   before(async () => {
-    on = await openPortalTestServer();
-    realm = await on.newRealm();
-    admin = openVisitor(on, realm.userDomainId);
+    portal = await openPortalTestServer();
+    realm = await portal.newRealm();
+    admin = openVisitor(portal, realm.userDomainId);
     await admin.signIn(await createTestUser(realm));
   });
-  after(() => on.close());
+  after(() => portal.close());
 
   const pathOf = (userId: string, more = '') =>
     `/user-management/v2/user-domains/${realm.userDomainId}/users/${userId}/sessions${more}`;
   async function listOf(userId: string, query = ''): Promise<Item[]> {
-    const seen = await admin.ask(pathOf(userId) + query);
-    assert.equal(seen.status, 200, seen.text);
-    return seen.json()['items'] as Item[];
+    const sessions = await admin.ask(pathOf(userId) + query);
+    assert.equal(sessions.status, 200, sessions.text);
+    return sessions.json()['items'] as Item[];
   }
-  const remove = (path: string, by = admin) => by.ask(path, { method: 'DELETE' });
+  const remove = (path: string, client = admin) => client.ask(path, { method: 'DELETE' });
 
-  test('the sessions of a user, each of which can be ended by itself', async () => {
+  test('the sessions of a user are listed, and each can be ended', async () => {
     const person = await createTestUser(realm);
     const { userId } = person.user;
-    const browsers = [1, 2, 3].map(() => openVisitor(on, realm.userDomainId));
+    const browsers = [1, 2, 3].map(() => openVisitor(portal, realm.userDomainId));
     for (const browser of browsers) {
       await browser.signIn(person);
-      on.clock.advance(1_000);
+      portal.clock.advance(1_000);
     }
     const items = await listOf(userId);
     assert.equal(items.length, 3);
@@ -55,11 +55,13 @@ describe('what an administrator sees', () => {
     assert.equal((first.json()['items'] as Item[]).length, 2);
     const rest = await listOf(userId, `?limit=2&cursor=${nextCursor}`);
     assert.deepEqual(rest, items.slice(2));
-    const gone = await remove(pathOf(userId, `?sessionId=${newest?.['sessionId']}`));
-    assert.deepEqual([gone.status, gone.text], [204, '']);
-    const left = await Promise.all(browsers.map(({ ask }) => ask('/portal/session')));
+    const removed = await remove(pathOf(userId, `?sessionId=${newest?.['sessionId']}`));
+    assert.deepEqual([removed.status, removed.text], [204, '']);
+    const remainingSessions = await Promise.all(
+      browsers.map(({ ask: sendRequest }) => sendRequest('/portal/session')),
+    );
     assert.deepEqual(
-      left.map(({ status }) => status),
+      remainingSessions.map(({ status }) => status),
       [200, 200, 401],
     );
     const again = await remove(pathOf(userId, `?sessionId=${newest?.['sessionId']}`));
@@ -67,47 +69,49 @@ describe('what an administrator sees', () => {
     assert.equal((await remove(pathOf(userId))).status, 204);
     assert.deepEqual(await listOf(userId), []);
     assert.equal((await browsers[0]?.ask('/portal/session'))?.status, 401);
-    const told = await admin.ask(`/audit/v1/records?action=user.sessionsEnded&entityId=${userId}`);
-    const records = told.json()['items'] as Item[];
+    const auditRecords = await admin.ask(
+      `/audit/v1/records?action=user.sessionsEnded&entityId=${userId}`,
+    );
+    const records = auditRecords.json()['items'] as Item[];
     assert.deepEqual(
       records.map((record) => record['after']),
       [{ all: true }, { sessionId: newest?.['sessionId'] }],
     );
   });
 
-  test('no sessions of users beyond its reach, nor of nobody', async () => {
-    const other = await on.newRealm();
-    const stranger = await createTestUser(other);
-    for (const userId of [stranger.user.userId, randomUUID()]) {
+  test('sessions of users out of reach and of unknown users are not found', async () => {
+    const other = await portal.newRealm();
+    const foreignUser = await createTestUser(other);
+    for (const userId of [foreignUser.user.userId, randomUUID()]) {
       assert.equal((await admin.ask(pathOf(userId))).status, 404);
       assert.equal((await remove(pathOf(userId))).status, 404);
       assert.equal((await remove(pathOf(userId, '?sessionId=x'))).status, 404);
     }
     const boss = await createTestUser(realm);
     const { merchantId } = (
-      await on.application.provisioning.merchants.create(
+      await portal.application.provisioning.merchants.create(
         { organizationId: realm.organizationId },
         { name: 'Shop', country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' },
       )
     ).view;
-    const manager = openVisitor(on, realm.userDomainId);
+    const manager = openVisitor(portal, realm.userDomainId);
     await manager.signIn(await createTestUser(realm, { merchantId }));
     assert.equal((await manager.ask(pathOf(boss.user.userId))).status, 404);
     assert.equal((await remove(pathOf(boss.user.userId), manager)).status, 404);
-    const clerk = openVisitor(on, realm.userDomainId);
+    const clerk = openVisitor(portal, realm.userDomainId);
     await clerk.signIn(await createTestUser(realm, { merchantId, group: 'org_operator' }));
     assert.equal((await clerk.ask(pathOf(boss.user.userId))).status, 403);
   });
 
-  test('the components of the platform and its own queues, and nobody else’s', async () => {
+  test('the status lists the components of the platform and only the organisation’s own queues', async () => {
     const database = await testDatabase();
     const stale = async (organizationId: string) =>
       database.query(
         `INSERT INTO jobs (organization_id, job_id, kind, payload, due_at, created_at)
          VALUES ($1, gen_random_uuid(), 'nobody.does', '{}', $2, $2)`,
-        [organizationId, new Date(on.clock.now() - 90_000).toISOString()],
+        [organizationId, new Date(portal.clock.now() - 90_000).toISOString()],
       );
-    await stale((await on.newRealm()).organizationId);
+    await stale((await portal.newRealm()).organizationId);
     const health = async () => (await admin.ask('/health/v1/components')).json();
     const good = await health();
     assert.equal(good['status'], 'Up', JSON.stringify(good));
@@ -120,7 +124,7 @@ describe('what an administrator sees', () => {
     assert.equal(late['status'], 'Degraded');
     assert.ok(Object(late['queues']).jobs.oldestSeconds >= 90);
     await database.query("DELETE FROM jobs WHERE kind = 'nobody.does'");
-    const care = openVisitor(on, realm.userDomainId);
+    const care = openVisitor(portal, realm.userDomainId);
     await care.signIn(await createTestUser(realm, { group: 'org_custcare' }));
     assert.equal((await care.ask('/health/v1/components')).status, 403);
   });

@@ -17,20 +17,20 @@ const base = '/user-management/v2/user-domains';
 const password = 'nine tills under one long roof';
 
 describe('users', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let other: TestOrganization;
   let merchantId: string;
   let managerToken: string;
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
     other = await createTestOrganization();
-    ({ merchantId } = on.merchant);
+    ({ merchantId } = setup.merchant);
     managerToken = await tokenOf('merchant_manager', merchantId);
   });
 
-  const call = (method: string, path: string, options: RequestOptions = {}, realm = on.realm) =>
-    on.client.call(method, `${base}/${realm}/users${path}`, {
-      token: on.acquirerToken,
+  const call = (method: string, path: string, options: RequestOptions = {}, realm = setup.realm) =>
+    setup.client.call(method, `${base}/${realm}/users${path}`, {
+      token: setup.acquirerToken,
       ...options,
     });
 
@@ -51,34 +51,38 @@ describe('users', () => {
 
   /** Waits for this number of mails to an address and returns the newest. */
   function mailTo(address: string, count = 1): Promise<string> {
-    const directory = join(on.settings.dataDir, 'mail');
+    const directory = join(setup.settings.dataDir, 'mail');
     return until(async () => {
       const names = (await readdir(directory)).filter((name) => name.endsWith('.eml')).sort();
       const texts = await Promise.all(names.map((name) => readFile(join(directory, name), 'utf8')));
-      const found = texts.filter((text) => text.includes(`To: ${address}`));
-      return found.length >= count ? found.at(-1) : undefined;
+      const mails = texts.filter((text) => text.includes(`To: ${address}`));
+      return mails.length >= count ? mails.at(-1) : undefined;
     }, `mail to ${address}`);
   }
 
   const linkIn = (mail: string) =>
     /\/links\/([\w-]{43})/.exec(mail.replaceAll(/=\r?\n/g, ''))?.[1] ?? '';
 
-  const follow = (link: string, organizationId = on.organizationId) =>
-    on.platform.identity.accounts.emailLinks.redeem(organizationId, link, password);
+  const follow = (link: string, organizationId = setup.organizationId) =>
+    setup.platform.identity.accounts.emailLinks.redeem(organizationId, link, password);
 
-  const form = (fields: Record<string, string>, realm = on.realm) =>
-    on.client.call('POST', `/oauth2/v1/${realm}/token`, {
+  const form = (fields: Record<string, string>, realm = setup.realm) =>
+    setup.client.call('POST', `/oauth2/v1/${realm}/token`, {
       raw: new URLSearchParams(fields).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
 
-  async function signIn(username: string, secret: string, realm = on.realm): Promise<HttpResponse> {
-    const { clientId } = await on.platform.identity.createPublicApplication({
-      organizationId: realm === on.realm ? on.organizationId : other.organizationId,
+  async function signIn(
+    username: string,
+    secret: string,
+    realm = setup.realm,
+  ): Promise<HttpResponse> {
+    const { clientId } = await setup.platform.identity.createPublicApplication({
+      organizationId: realm === setup.realm ? setup.organizationId : other.organizationId,
       userDomainId: realm,
       name: 'Device',
       entityType: 'tenant',
-      entityId: realm === on.realm ? on.organizationId : other.organizationId,
+      entityId: realm === setup.realm ? setup.organizationId : other.organizationId,
       roles: [],
       securityFlows: ['Password'],
     });
@@ -89,9 +93,9 @@ describe('users', () => {
   /** A token of a new user in this group. */
   async function tokenOf(group: GroupName, ofMerchant?: string): Promise<string> {
     const where = {
-      identity: on.platform.identity,
-      organizationId: on.organizationId,
-      userDomainId: on.realm,
+      identity: setup.platform.identity,
+      organizationId: setup.organizationId,
+      userDomainId: setup.realm,
     };
     const facts = defined({ merchantId: ofMerchant });
     const person = await createTestUser(where, { ...facts, group });
@@ -104,12 +108,12 @@ describe('users', () => {
     const rows = await database.query<{ action: string }>(
       `SELECT action FROM audit_records WHERE organization_id = $1 AND entity_id = $2
        ORDER BY sequence`,
-      [on.organizationId, userId],
+      [setup.organizationId, userId],
     );
     return rows.map(({ action }) => action);
   };
 
-  test('one is created, mailed a link that is good once, and signs in with his own password', async () => {
+  test('a user is created, gets a link by mail that works once, and signs in with a new password', async () => {
     const input = inputOf({
       givenName: 'Ann',
       familyName: 'Carter',
@@ -123,14 +127,14 @@ describe('users', () => {
     const { userId, createdAt, updatedAt, ...facts } = body;
     assert.deepEqual(facts, {
       ...input,
-      userDomainId: on.realm,
-      organizationId: on.organizationId,
+      userDomainId: setup.realm,
+      organizationId: setup.organizationId,
       emailVerified: false,
       status: 'activated',
       secondFactor: 'Off',
     });
     assert.equal(updatedAt, createdAt);
-    assert.equal(headers['location'], `${base}/${on.realm}/users/${userId}`);
+    assert.equal(headers['location'], `${base}/${setup.realm}/users/${userId}`);
     assert.equal(headers['etag'], '"1"');
     assert.deepEqual((await call('GET', `/${userId}`)).body, body);
     const mail = await mailTo(input.email);
@@ -144,28 +148,28 @@ describe('users', () => {
     assert.deepEqual(await auditOf(userId), ['user.created']);
   });
 
-  test('the link is one of 24 hours', async () => {
+  test('the link is valid for 24 hours', async () => {
     const { body } = await create();
     const database = await testDatabase();
     const rows = await database.query<{ hours: number; purpose: string }>(
       `SELECT extract(epoch FROM expires_at - created_at)::int / 3600 AS hours, purpose
        FROM user_links WHERE organization_id = $1 AND user_id = $2`,
-      [on.organizationId, body.userId],
+      [setup.organizationId, body.userId],
     );
     assert.deepEqual(rows, [{ hours: 24, purpose: 'activate' }]);
     const link = linkIn(await mailTo(body.email));
     await database.query(
       `UPDATE user_links SET expires_at = created_at WHERE organization_id = $1 AND user_id = $2`,
-      [on.organizationId, body.userId],
+      [setup.organizationId, body.userId],
     );
     assert.equal(await follow(link), undefined, 'an expired link lets nobody in');
   });
 
-  test('they are listed by entity, name and status, in pages', async () => {
+  test('users are listed by entity, name and status, page by page', async () => {
     const head = `page-${randomUUID().slice(0, 8)}`;
     const names = ['a', 'b', 'c'].map((tail) => `${head}-${tail}`);
     const made = await Promise.all(names.map((username) => create({ username })));
-    const ofOrganization = { entityId: on.organizationId, scope: merchantId, groups: [] };
+    const ofOrganization = { entityId: setup.organizationId, scope: merchantId, groups: [] };
     await create({ username: `${head}-d`, ...ofOrganization });
     const namesOf = ({ body }: HttpResponse) =>
       body.items.map(({ username }: { username: string }) => username);
@@ -175,11 +179,11 @@ describe('users', () => {
     const rest = await call('GET', `?username=${head.toUpperCase()}&limit=2&cursor=${cursor}`);
     assert.deepEqual(namesOf(rest), [names[2], `${head}-d`]);
     assert.equal(rest.body.nextCursor, null);
-    const of = await call('GET', `?username=${head}&entityId=${merchantId}`);
-    assert.deepEqual(namesOf(of), names);
+    const merchantUsers = await call('GET', `?username=${head}&entityId=${merchantId}`);
+    assert.deepEqual(namesOf(merchantUsers), names);
     await call('PUT', `/${made[1]?.body.userId}/status`, { body: { status: 'deactivated' } });
-    const off = await call('GET', `?username=${head}&status=deactivated`);
-    assert.deepEqual(namesOf(off), [names[1]]);
+    const deactivated = await call('GET', `?username=${head}&status=deactivated`);
+    assert.deepEqual(namesOf(deactivated), [names[1]]);
     assert.deepEqual(namesOf(await call('GET', '?username=100%25_')), []);
     assertProblem(await call('GET', `?limit=2&cursor=${cursor}`), { code: 'cursor_invalid' });
     assertProblem(await call('GET', '?status=Enabled'), { code: 'field_invalid' });
@@ -194,9 +198,9 @@ describe('users', () => {
     });
     assert.equal(edited.status, 200, edited.text);
     assert.equal(edited.headers['etag'], '"2"');
-    const { locale: _locale, updatedAt: _at, ...kept } = user;
+    const { locale: _locale, updatedAt: _at, ...unchangedMembers } = user;
     assert.deepEqual(edited.body, {
-      ...kept,
+      ...unchangedMembers,
       familyName: 'Carter',
       updatedAt: edited.body.updatedAt,
     });
@@ -204,8 +208,8 @@ describe('users', () => {
     assertProblem(await call('PUT', path, stale), { code: 'precondition_failed' });
     for (const [member, value] of [
       ['username', 'somebody-else'],
-      ['entityId', on.otherMerchant.merchantId],
-      ['scope', on.organizationId],
+      ['entityId', setup.otherMerchant.merchantId],
+      ['scope', setup.organizationId],
       ['userId', randomUUID()],
       ['status', 'deactivated'],
     ] as const) {
@@ -230,7 +234,7 @@ describe('users', () => {
     assert.match(await mailTo(user.email, 2), /Your email address was changed/);
   });
 
-  test('whoever never signed in is invited anew at the changed address', async () => {
+  test('a user who never signed in is invited again at a changed address', async () => {
     const { body: user } = await create();
     const old = linkIn(await mailTo(user.email));
     const email = `right-${randomUUID()}@shop.example`;
@@ -242,17 +246,17 @@ describe('users', () => {
     assert.deepEqual([moved.email, moved.emailVerified], [email, true]);
   });
 
-  test('deactivated, a user is out at once, and comes back when activated', async () => {
+  test('a deactivated user is signed out at once, and can sign in again after the activation', async () => {
     const { body: user } = await create({ groups: [`${merchantId}_org_supervisor`] });
     await follow(linkIn(await mailTo(user.email)));
     const { body: tokens } = await signIn(user.username, password);
     const token = String(tokens.access_token);
-    const look = () => on.client.call('GET', '/provisioning/v2/merchants', { token });
-    assert.equal((await look()).status, 200);
+    const readMerchants = () => setup.client.call('GET', '/provisioning/v2/merchants', { token });
+    assert.equal((await readMerchants()).status, 200);
     const path = `/${user.userId}/status`;
-    const off = await call('PUT', path, { body: { status: 'deactivated' } });
-    assert.deepEqual([off.status, off.body.status], [200, 'deactivated']);
-    assert.equal((await look()).status, 401);
+    const deactivated = await call('PUT', path, { body: { status: 'deactivated' } });
+    assert.deepEqual([deactivated.status, deactivated.body.status], [200, 'deactivated']);
+    assert.equal((await readMerchants()).status, 401);
     assert.equal((await signIn(user.username, password)).body.error, 'invalid_grant');
     const reset = await call('POST', `/${user.userId}/reset-password`);
     assertProblem(reset, { code: 'user_deactivated' });
@@ -269,7 +273,7 @@ describe('users', () => {
     ]);
   });
 
-  test('a reset mails a link to a new password, some times an hour', async () => {
+  test('a password reset sends a link by mail, a few times an hour', async () => {
     const { body: user } = await create();
     await follow(linkIn(await mailTo(user.email)));
     const reset = () => call('POST', `/${user.userId}/reset-password`);
@@ -281,8 +285,8 @@ describe('users', () => {
       'the old one lasts till then',
     );
     const newer = 'ten tills under one longer roof';
-    const { accounts } = on.platform.identity;
-    await accounts.emailLinks.redeem(on.organizationId, link, newer);
+    const { accounts } = setup.platform.identity;
+    await accounts.emailLinks.redeem(setup.organizationId, link, newer);
     assert.equal((await signIn(user.username, newer)).status, 200);
     assert.equal((await signIn(user.username, password)).status, 400);
     await reset();
@@ -290,11 +294,11 @@ describe('users', () => {
     assertProblem(await reset(), { code: 'rate_limited' });
   });
 
-  test('a lost phone: the second factor of somebody else is removed, and he hears of it', async () => {
+  test('the second factor of another user can be removed, and that user gets a mail', async () => {
     const where = {
-      identity: on.platform.identity,
-      organizationId: on.organizationId,
-      userDomainId: on.realm,
+      identity: setup.platform.identity,
+      organizationId: setup.organizationId,
+      userDomainId: setup.realm,
     };
     const email = `phone-${randomUUID()}@shop.example`;
     const facts = { merchantId, email, secondFactor: 'On', otpSecret: newOtpSecret() } as const;
@@ -305,19 +309,19 @@ describe('users', () => {
     assert.equal(answer.body.secondFactor, 'Required');
     assert.match(await mailTo(email), /Your second factor was removed/);
     const database = await testDatabase();
-    const left = await database.query(
+    const secretRows = await database.query(
       'SELECT 1 FROM user_one_time_passwords WHERE organization_id = $1 AND user_id = $2',
-      [on.organizationId, user.userId],
+      [setup.organizationId, user.userId],
     );
-    assert.deepEqual(left, []);
+    assert.deepEqual(secretRows, []);
     assert.deepEqual(await auditOf(user.userId), ['user.secondFactorReset']);
   });
 
-  test('names, groups, scopes and profiles that make no sense are refused by member', async () => {
-    const { body: taken } = await create();
+  test('invalid names, groups, scopes and profiles are refused by member', async () => {
+    const { body: conflict } = await create();
     const cases: [object, Parameters<typeof assertProblem>[1]][] = [
       [
-        { username: taken.username.toUpperCase() },
+        { username: conflict.username.toUpperCase() },
         { code: 'already_exists', pointer: '/username' },
       ],
       [{ username: 'a b' }, { code: 'field_invalid', pointer: '/username' }],
@@ -333,23 +337,23 @@ describe('users', () => {
       [{ entityId: undefined }, { code: 'field_required', pointer: '/entityId' }],
       [{ groups: [`${merchantId}_org_admin`] }, { code: 'field_invalid', pointer: '/groups' }],
       [
-        { groups: [`${on.organizationId}_org_custcare`] },
+        { groups: [`${setup.organizationId}_org_custcare`] },
         { code: 'field_invalid', pointer: '/groups' },
       ],
       [
-        { groups: [`${on.otherMerchant.merchantId}_org_operator`] },
+        { groups: [`${setup.otherMerchant.merchantId}_org_operator`] },
         { code: 'field_invalid', pointer: '/groups' },
       ],
       [
-        { entityId: on.organizationId, groups: [`${on.organizationId}_merchant_manager`] },
+        { entityId: setup.organizationId, groups: [`${setup.organizationId}_merchant_manager`] },
         { code: 'field_invalid', pointer: '/groups' },
       ],
-      [{ scope: on.organizationId }, { code: 'entity_mismatch', pointer: '/scope' }],
-      [{ scope: on.otherMerchant.merchantId }, { code: 'entity_mismatch', pointer: '/scope' }],
+      [{ scope: setup.organizationId }, { code: 'entity_mismatch', pointer: '/scope' }],
+      [{ scope: setup.otherMerchant.merchantId }, { code: 'entity_mismatch', pointer: '/scope' }],
       [{ entityId: other.merchant.merchantId }, { code: 'merchant_not_found' }],
       [{ entityId: other.organizationId }, { code: 'merchant_not_found' }],
       [
-        { entityId: on.organizationId, scope: other.merchant.merchantId, groups: [] },
+        { entityId: setup.organizationId, scope: other.merchant.merchantId, groups: [] },
         { code: 'merchant_not_found' },
       ],
       [{ isAdmin: true }, { code: 'field_unknown', pointer: '/isAdmin' }],
@@ -360,7 +364,7 @@ describe('users', () => {
     }
   });
 
-  test('another organisation is not there: neither its domain nor its users', async () => {
+  test('the domain and the users of another organisation are not found', async () => {
     const { body: user } = await create();
     const token = other.acquirerToken;
     const asks: [string, string, unknown][] = [
@@ -371,13 +375,17 @@ describe('users', () => {
       ['POST', `/${user.userId}/reset-second-factor`, undefined],
     ];
     for (const [method, path, body] of asks) {
-      const ask = defined({ body });
-      for (const realm of [on.realm, other.realm, 'nowhere']) {
-        const answer = await call(method, path, { token, ...ask }, realm);
+      const requestOptions = defined({ body });
+      for (const realm of [setup.realm, other.realm, 'nowhere']) {
+        const answer = await call(method, path, { token, ...requestOptions }, realm);
         assertProblem(answer, { code: 'resource_not_found' }, `${method} ${path} ${realm}`);
       }
       const unknown = path.replace(user.userId, 'nobody');
-      assertProblem(await call(method, unknown, ask), { code: 'resource_not_found' }, unknown);
+      assertProblem(
+        await call(method, unknown, requestOptions),
+        { code: 'resource_not_found' },
+        unknown,
+      );
     }
     const list = await call('GET', '', { token });
     assertProblem(list, { code: 'resource_not_found' });
@@ -385,57 +393,63 @@ describe('users', () => {
     assertProblem(made, { code: 'resource_not_found' });
   });
 
-  test('a manager has to do with the users of his merchant alone', async () => {
-    const { body: own } = await create({}, { token: managerToken });
-    const foreign = { entityId: on.otherMerchant.merchantId, scope: on.otherMerchant.merchantId };
-    const { body: theirs } = await create({ ...foreign, groups: [] });
+  test('a manager manages only the users of the own merchant', async () => {
+    const { body: ownUser } = await create({}, { token: managerToken });
+    const foreign = {
+      entityId: setup.otherMerchant.merchantId,
+      scope: setup.otherMerchant.merchantId,
+    };
+    const { body: otherUser } = await create({ ...foreign, groups: [] });
     const { body: above } = await create({
-      entityId: on.organizationId,
-      scope: on.organizationId,
+      entityId: setup.organizationId,
+      scope: setup.organizationId,
       groups: [],
     });
     const token = managerToken;
     const { body: list } = await call('GET', '?limit=200', { token });
     const ids = list.items.map(({ userId }: { userId: string }) => userId);
-    assert.ok(ids.includes(own.userId));
-    assert.ok(!ids.includes(theirs.userId) && !ids.includes(above.userId));
-    const elsewhere = await call('GET', `?entityId=${on.otherMerchant.merchantId}`, { token });
+    assert.ok(ids.includes(ownUser.userId));
+    assert.ok(!ids.includes(otherUser.userId) && !ids.includes(above.userId));
+    const elsewhere = await call('GET', `?entityId=${setup.otherMerchant.merchantId}`, { token });
     assert.deepEqual(elsewhere.body.items, []);
-    for (const { userId } of [theirs, above]) {
+    for (const { userId } of [otherUser, above]) {
       assertProblem(await call('GET', `/${userId}`, { token }), { code: 'resource_not_found' });
       const edit = await call('PUT', `/${userId}`, { token, body: {} });
       assertProblem(edit, { code: 'resource_not_found' });
     }
-    for (const members of [foreign, { entityId: on.organizationId, scope: on.organizationId }]) {
+    for (const members of [
+      foreign,
+      { entityId: setup.organizationId, scope: setup.organizationId },
+    ]) {
       const body = inputOf({ ...members, groups: [] });
       const made = await call('POST', '', { token, body });
       assertProblem(made, { code: 'merchant_not_found' });
     }
   });
 
-  test('nobody gives rights that he has not, nor reaches for who has them', async () => {
+  test('a user cannot grant permissions above the own, and cannot edit users who have them', async () => {
     const { body: admin } = await create({
-      entityId: on.organizationId,
-      scope: on.organizationId,
-      groups: [`${on.organizationId}_org_admin`],
+      entityId: setup.organizationId,
+      scope: setup.organizationId,
+      groups: [`${setup.organizationId}_org_admin`],
     });
-    const token = await on.tokenFor({
+    const token = await setup.tokenFor({
       name: 'onboarding',
       entityType: 'tenant',
-      entityId: on.organizationId,
+      entityId: setup.organizationId,
       roles: ['Onboarding'],
     });
     const body = inputOf({
-      entityId: on.organizationId,
-      scope: on.organizationId,
-      groups: [`${on.organizationId}_org_admin`],
+      entityId: setup.organizationId,
+      scope: setup.organizationId,
+      groups: [`${setup.organizationId}_org_admin`],
     });
     assertProblem(await call('POST', '', { token, body }), { code: 'permission_denied' });
     const { body: plain } = await create(
-      { entityId: on.organizationId, scope: on.organizationId, groups: [] },
+      { entityId: setup.organizationId, scope: setup.organizationId, groups: [] },
       { token },
     );
-    const groups = [`${on.organizationId}_org_dev`];
+    const groups = [`${setup.organizationId}_org_dev`];
     const raised = await call('PUT', `/${plain.userId}`, { token, body: { groups } });
     assertProblem(raised, { code: 'permission_denied' });
     const asks: [string, string, unknown][] = [
@@ -445,8 +459,8 @@ describe('users', () => {
       ['POST', '/reset-second-factor', undefined],
     ];
     for (const [method, path, sent] of asks) {
-      const ask = sent === undefined ? { token } : { token, body: sent };
-      const answer = await call(method, `/${admin.userId}${path}`, ask);
+      const requestOptions = sent === undefined ? { token } : { token, body: sent };
+      const answer = await call(method, `/${admin.userId}${path}`, requestOptions);
       assertProblem(answer, { code: 'permission_denied' }, path);
     }
     await create({ groups: [`${merchantId}_merchant_manager`] }, { token });
@@ -455,11 +469,11 @@ describe('users', () => {
     assertProblem(await call('GET', '', { token: operator }), { code: 'permission_denied' });
   });
 
-  test('an administrator gives every group of his organisation and its merchants', async () => {
+  test('an administrator can grant every group of the organisation and its merchants', async () => {
     const token = await tokenOf('org_admin');
     for (const group of ['org_admin', 'org_custcare', 'org_dfo', 'org_dev']) {
-      const at = { entityId: on.organizationId, scope: on.organizationId };
-      await create({ ...at, groups: [`${on.organizationId}_${group}`] }, { token });
+      const at = { entityId: setup.organizationId, scope: setup.organizationId };
+      await create({ ...at, groups: [`${setup.organizationId}_${group}`] }, { token });
     }
     for (const group of ['merchant_manager', 'merchant_dev', 'org_supervisor', 'org_operator']) {
       await create({ groups: [`${merchantId}_${group}`] }, { token });

@@ -14,9 +14,9 @@ import {
 } from '../../src/http/openapi/openapi-document.fixture.ts';
 import { createLog, type Database, openDatabase, readSettings } from '../../src/platform/index.ts';
 
-describe('the reference of the house', () => {
+describe('the API reference', () => {
   let database: Database;
-  let house: Application;
+  let application: Application;
   let document: OpenApiDocument;
 
   before(async () => {
@@ -28,24 +28,24 @@ describe('the reference of the house', () => {
     const log = createLog(settings);
     // Describing the routes needs no database query.
     database = openDatabase({ url: 'postgresql://nobody@127.0.0.1:1/none', log });
-    house = await createApplication({ settings, database, log, exampleUserDomain: 'demo' });
-    document = (await house.http.app.inject('/openapi.json')).json();
+    application = await createApplication({ settings, database, log, exampleUserDomain: 'demo' });
+    document = (await application.http.app.inject('/openapi.json')).json();
   });
   after(async () => {
-    await house.stop();
+    await application.stop();
     await database.close();
   });
 
-  test('leads nowhere wrong, and each example fits its schema', () => {
+  test('all references resolve, and each example matches its schema', () => {
     checkDocument(document);
     checkSchemas(document);
   });
 
-  test('names each operation by a verb and a noun, in a summary too, and each list by its schema', () => {
+  test('each operation has a verb and a noun as its id, a summary, and each list a named schema', () => {
     checkNames(document);
   });
 
-  test('names the token endpoint, and signs in at it', () => {
+  test('the reference names the token endpoint, and its sign-in works', () => {
     const token = document.paths['/oauth2/v1/{realm}/token']?.['post'];
     assert.deepEqual(token?.security, []);
     assert.ok(token?.requestBody?.content['application/x-www-form-urlencoded']);
@@ -54,13 +54,13 @@ describe('the reference of the house', () => {
     assert.match(text, /"tokenUrl":"https:\/\/localhost:8443\/oauth2\/v1\/demo\/token"/);
   });
 
-  test('says which member an Idempotency-Key stands for, and means one that there is', () => {
+  test('each Idempotency-Key parameter names an existing member', () => {
     const described: Record<string, string[]> = {};
     for (const [path, verbs] of Object.entries(document.paths)) {
       for (const operation of Object.values(verbs)) {
-        const own = operation.parameters.filter(({ $ref }) => $ref === undefined);
-        const key = own.find(({ name }) => name.toLowerCase() === 'idempotency-key');
-        const named = String(key?.description).match(/\b(client\w+|bulk)Id\b/g) ?? [];
+        const ownParameters = operation.parameters.filter(({ $ref }) => $ref === undefined);
+        const key = ownParameters.find(({ name }) => name.toLowerCase() === 'idempotency-key');
+        const identifierNames = String(key?.description).match(/\b(client\w+|bulk)Id\b/g) ?? [];
         const body = operation.requestBody?.content['application/json']?.schema ?? {};
         const ref =
           String((body as { $ref?: string }).$ref)
@@ -68,11 +68,11 @@ describe('the reference of the house', () => {
             .at(-1) ?? '';
         const schema = document.components['schemas']?.[ref] ?? body;
         const members = Object.keys((schema as { properties?: object }).properties ?? {});
-        const asked = own.map(({ name }) => name);
-        for (const name of named) {
-          assert.ok([...members, ...asked].includes(name), `${path} has no ${name}`);
+        const parameterNames = ownParameters.map(({ name }) => name);
+        for (const name of identifierNames) {
+          assert.ok([...members, ...parameterNames].includes(name), `${path} has no ${name}`);
         }
-        if (named.length > 0) described[path] = named;
+        if (identifierNames.length > 0) described[path] = identifierNames;
       }
     }
     const base = '/payment/v1/transactions';
@@ -80,10 +80,10 @@ describe('the reference of the house', () => {
     assert.deepEqual(described[`${base}/{transactionId}/refund`], ['clientOperationId']);
   });
 
-  test('shows a sale by chip whose data says the same as the sale', () => {
+  test('the example of a chip sale has chip data that matches the sale', () => {
     const sale = document.paths['/payment/v1/transactions/process']?.['post'];
-    const shown = sale?.requestBody?.content['application/json']?.examples?.['Chip'];
-    const { value } = shown as { value: { amount: number; instrument: { emvData: string } } };
+    const example = sale?.requestBody?.content['application/json']?.examples?.['Chip'];
+    const { value } = example as { value: { amount: number; instrument: { emvData: string } } };
     const chip = parseChipData(value.instrument.emvData);
     assert.deepEqual(chip.missing, []);
     assert.deepEqual(checkChipData(chip, { amount: value.amount, currencyNumeric: '978' }), []);

@@ -21,7 +21,7 @@ import { testAudit } from '../support/test-audit.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-const named = 'Nobody else’s name';
+const foreignName = 'Nobody else’s name';
 
 async function setUp() {
   const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
@@ -73,8 +73,8 @@ const entryOf = (organizationId: string, facts: Partial<AuditEntry>): AuditEntry
   ...facts,
 });
 
-describe('events of the audit', () => {
-  test('each action that is published comes under its type, and fits its schema', async () => {
+describe('audit events', () => {
+  test('each published action has its event type, and matches its schema', async () => {
     const { record, published, close } = await setUp();
     const organizationId = randomUUID();
     const actions = [...publishedActions.keys()];
@@ -101,26 +101,32 @@ describe('events of the audit', () => {
     await close();
   });
 
-  test('values before and after stay where they are, whatever they hold', async () => {
+  test('old and new values are not published, whatever they contain', async () => {
     const { record, published, close } = await setUp();
     const organizationId = randomUUID();
     await record([
       entryOf(organizationId, {
         before: { name: 'Old', password: 'p-before', status: 'Enabled', labels: { a: 1 }, gone: 1 },
-        after: { name: named, password: 'p-after', status: 'Enabled', labels: { a: 2 }, came: 'x' },
+        after: {
+          name: foreignName,
+          password: 'p-after',
+          status: 'Enabled',
+          labels: { a: 2 },
+          came: 'x',
+        },
         requestId: 'req-7',
       }),
     ]);
     const [event] = await published(organizationId);
     assert.deepEqual(event?.data.changed, ['came', 'gone', 'labels', 'name']);
     assert.equal(event?.data.requestId, 'req-7');
-    for (const value of [named, 'Old', 'p-before', 'p-after']) {
+    for (const value of [foreignName, 'Old', 'p-before', 'p-after']) {
       assert.ok(!event?.body.includes(value), value);
     }
     await close();
   });
 
-  test('of keys and vaults nothing is published, and nothing of what was rolled back', async () => {
+  test('records of keys and vaults and rolled back records are not published', async () => {
     const { database, record, published, close } = await setUp();
     const organizationId = randomUUID();
     await record([
@@ -143,7 +149,7 @@ describe('events of the audit', () => {
     await close();
   });
 
-  test('what belongs to a merchant is the merchant’s, and so is the merchant', async () => {
+  test('records of a merchant’s entities and of the merchant itself carry its merchant id', async () => {
     const { database, record, published, close } = await setUp();
     const [organizationId, merchantId] = [randomUUID(), randomUUID()];
     await record([

@@ -14,16 +14,16 @@ import { makeRequest } from '../support/provisioning/test-devices.ts';
 import { deviceBody } from '../support/provisioning/test-provisioning.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
-describe('the audit of identity', () => {
-  let on: TestOrganization;
+describe('audit records of identity', () => {
+  let setup: TestOrganization;
   const secrets: string[] = [];
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
   async function call(method: string, path: string, body?: object) {
-    const token = on.acquirerToken;
-    const answer = await on.client.call(method, path, {
+    const token = setup.acquirerToken;
+    const answer = await setup.client.call(method, path, {
       token,
       ...defined({ body }),
     });
@@ -36,9 +36,9 @@ describe('the audit of identity', () => {
     return body['items'] as AuditRecord[];
   }
 
-  test('an application: registered, changed, given a new secret, removed', async () => {
-    const path = `/application-management/v1/user-domains/${on.realm}/applications`;
-    const { merchantId } = on.merchant;
+  test('an application is recorded when it is registered, changed, given a new secret, and removed', async () => {
+    const path = `/application-management/v1/user-domains/${setup.realm}/applications`;
+    const { merchantId } = setup.merchant;
     const made = await call('POST', path, { name: 'Till', entityId: merchantId });
     const { clientId, clientSecret, ...first } = made.body;
     const changed = await call('PUT', `${path}/${clientId}`, { name: 'Till of the north' });
@@ -50,8 +50,8 @@ describe('the audit of identity', () => {
       records.map(({ action }) => action),
       ['created', 'updated', 'secretRenewed', 'removed'].map((done) => `application.${done}`),
     );
-    const { userDomainId: _domain, ...shown } = first;
-    assert.deepEqual(records[0]?.after, { clientId, ...shown, entityId: merchantId });
+    const { userDomainId: _domain, ...visibleMembers } = first;
+    assert.deepEqual(records[0]?.after, { clientId, ...visibleMembers, entityId: merchantId });
     assert.deepEqual(records[0]?.entity, { type: 'application', id: clientId, merchantId });
     assert.deepEqual(
       [records[1]?.before?.['name'], records[1]?.after?.['name']],
@@ -63,12 +63,12 @@ describe('the audit of identity', () => {
   });
 
   test('a change of an application that was refused leaves no record', async () => {
-    const path = `/application-management/v1/user-domains/${on.realm}/applications`;
+    const path = `/application-management/v1/user-domains/${setup.realm}/applications`;
     const made = await call('POST', path, { name: 'Till' });
     const { clientId, clientSecret } = made.body;
     secrets.push(String(clientSecret));
-    const refused = await on.client.call('PUT', `${path}/${clientId}`, {
-      token: on.acquirerToken,
+    const refused = await setup.client.call('PUT', `${path}/${clientId}`, {
+      token: setup.acquirerToken,
       body: { name: 'Other' },
       headers: { 'if-match': '"7"' },
     });
@@ -76,8 +76,8 @@ describe('the audit of identity', () => {
     assert.equal((await recordsOf(String(clientId))).length, 1);
   });
 
-  test('a device certificate: issued, and revoked once however often it is asked', async () => {
-    const body = { ...deviceBody(), merchantId: on.merchant.merchantId };
+  test('a device certificate is recorded when it is issued, and once when it is revoked', async () => {
+    const body = { ...deviceBody(), merchantId: setup.merchant.merchantId };
     const device = await call('POST', '/provisioning/v2/physical-devices', body);
     const path = `/provisioning/v2/physical-devices/${device.body['physicalDeviceId']}/certificates`;
     const { csr: certificateRequest, key } = await makeRequest();
@@ -92,7 +92,7 @@ describe('the audit of identity', () => {
       [first?.action, second?.action, others.length],
       ['deviceCertificate.issued', 'deviceCertificate.revoked', 0],
     );
-    assert.equal(first?.entity.merchantId, on.merchant.merchantId);
+    assert.equal(first?.entity.merchantId, setup.merchant.merchantId);
     assert.equal(first?.after?.['status'], 'Active');
     assert.deepEqual(
       [second?.before?.['status'], second?.after?.['revocationReason']],
@@ -100,26 +100,28 @@ describe('the audit of identity', () => {
     );
   });
 
-  test('signing keys that are replaced are named, and their private half is not', async () => {
-    assert.equal(await on.platform.identity.rotateSigningKeys(on.realm), true);
-    assert.equal(await on.platform.identity.rotateSigningKeys(on.realm), false);
-    const records = await recordsOf(on.realm);
+  test('replaced signing keys are named, and their private part is not', async () => {
+    assert.equal(await setup.platform.identity.rotateSigningKeys(setup.realm), true);
+    assert.equal(await setup.platform.identity.rotateSigningKeys(setup.realm), false);
+    const records = await recordsOf(setup.realm);
     assert.deepEqual(
       records.map(({ action, actor }) => [action, actor.kind]),
       [['userDomain.keysReplaced', 'Platform']],
     );
-    const known = (await on.platform.identity.listSigningKeys(on.realm)).map(({ keyId }) => keyId);
+    const existingKeyIds = (await setup.platform.identity.listSigningKeys(setup.realm)).map(
+      ({ keyId }) => keyId,
+    );
     const keyIds = records[0]?.after?.['keyIds'] as string[];
     assert.deepEqual(Object.keys(records[0]?.after ?? {}).sort(), [
       'keyIds',
       'othersVerifyUntil',
       'signFrom',
     ]);
-    assert.ok(keyIds.length === 2 && keyIds.every((keyId) => known.includes(keyId)));
+    assert.ok(keyIds.length === 2 && keyIds.every((keyId) => existingKeyIds.includes(keyId)));
   });
 
-  test('the chain of all that verifies, and holds no secret', async () => {
-    await on.platform.audit.checkpoint(on.organizationId);
+  test('the chain of these records verifies, and contains no secret', async () => {
+    await setup.platform.audit.checkpoint(setup.organizationId);
     const { text } = await call('GET', '/audit/v1/export');
     const lines = text.split('\n').filter(Boolean);
     const records = lines.map((line) => JSON.parse(line) as AuditRecord);

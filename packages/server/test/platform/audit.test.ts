@@ -28,7 +28,7 @@ describe('the audit', () => {
   });
   after(() => scene.close());
 
-  async function ask(token: string, path: string) {
+  async function sendRequest(token: string, path: string) {
     const answer = await scene.app.inject({
       url: `/audit/v1${path}`,
       headers: { authorization: `Bearer ${token}` },
@@ -36,14 +36,14 @@ describe('the audit', () => {
     return { status: answer.statusCode, text: answer.body, headers: answer.headers };
   }
 
-  async function asked<Of>(token: string, path: string): Promise<Of> {
-    const { status, text } = await ask(token, path);
+  async function readBody<Of>(token: string, path: string): Promise<Of> {
+    const { status, text } = await sendRequest(token, path);
     assert.equal(status, 200, text);
     return JSON.parse(text);
   }
 
   const recordsOf = async (query: string, token = 'org') =>
-    (await asked<{ items: AuditRecord[] }>(token, `/records?${query}`)).items;
+    (await readBody<{ items: AuditRecord[] }>(token, `/records?${query}`)).items;
 
   /** A separate organisation with a token and a chain of some records. */
   async function chainOf(count: number) {
@@ -69,10 +69,10 @@ describe('the audit', () => {
   }
 
   async function verified(token: string) {
-    const { text } = await ask(token, '/export');
+    const { text } = await sendRequest(token, '/export');
     const records = text.split('\n').filter(Boolean);
-    const { items } = await asked<{ items: AuditCheckpoint[] }>(token, '/checkpoints');
-    const { keys } = await asked<{ keys: AuditKey[] }>(token, '/keys');
+    const { items } = await readBody<{ items: AuditCheckpoint[] }>(token, '/checkpoints');
+    const { keys } = await readBody<{ keys: AuditKey[] }>(token, '/keys');
     return verifyChain(
       records.map((line) => JSON.parse(line) as AuditRecord),
       items,
@@ -82,7 +82,7 @@ describe('the audit', () => {
 
   const codesOf = async (token: string) => (await verified(token)).faults.map(({ code }) => code);
 
-  test('tells who changed what, before and after, by which request', async () => {
+  test('a record names the caller, the values before and after, and the request', async () => {
     const made = await scene.call('org', 'POST', '/merchants', { body: merchantBody('Before') });
     const { merchantId } = made.body as { merchantId: string };
     const path = `/merchants/${merchantId}`;
@@ -103,21 +103,21 @@ describe('the audit', () => {
     assert.deepEqual(second?.entity, { type: 'merchant', id: merchantId, merchantId });
     assert.equal(second?.requestId, changed.headers['x-request-id']);
     assert.deepEqual(await recordsOf(`requestId=${changed.headers['x-request-id']}`), [second]);
-    assert.deepEqual(await asked('org', `/records/${second?.sequence}`), second);
+    assert.deepEqual(await readBody('org', `/records/${second?.sequence}`), second);
   });
 
-  test('names the person where one asked, and tells of hardware that is linked', async () => {
+  test('a record names the user of the request, and linked hardware', async () => {
     scene.addCaller('ann', { subject: 'ann-id', clientId: 'portal', userId: 'ann-id' });
     const { storeId } = await scene.shop('linked');
-    const place = await scene.made('ann', '/logical-devices', { storeId, name: 'Till' });
-    const path = `/logical-devices/${place['logicalDeviceId']}/physical-devices`;
+    const logicalDevice = await scene.made('ann', '/logical-devices', { storeId, name: 'Till' });
+    const path = `/logical-devices/${logicalDevice['logicalDeviceId']}/physical-devices`;
     await scene.call('ann', 'PUT', path, { body: { physicalDeviceIds: [] } });
     const [linked] = await recordsOf('actor=ann-id&action=logicalDevice.linked');
     assert.deepEqual(linked?.actor, { subject: 'ann-id', clientId: 'portal', kind: 'User' });
     assert.deepEqual(linked?.after?.['physicalDeviceIds'], []);
   });
 
-  test('keeps nothing of what was refused', async () => {
+  test('a refused request leaves no record', async () => {
     const { merchantId } = await scene.made('org', '/merchants', merchantBody('Kept'));
     await scene.made('org', '/stores', { merchantId, name: 'Holds it' });
     const refused = await scene.call('org', 'DELETE', `/merchants/${merchantId}`);
@@ -129,7 +129,7 @@ describe('the audit', () => {
     );
   });
 
-  test('where the record cannot be written, nothing is changed', async () => {
+  test('if the record cannot be written, nothing is changed', async () => {
     const { organizationId } = scene;
     const unrecorded = createProvisioning({
       database,
@@ -149,13 +149,13 @@ describe('the audit', () => {
   test('filters of any text are refused or find nothing', async () => {
     for (const text of ['%00', '%ED%A0%80', "'%20OR%201=1", '%25', '\u{1F600}', 'a'.repeat(128)]) {
       for (const member of ['actor', 'action', 'entityType', 'entityId', 'requestId']) {
-        const { status, text: body } = await ask('org', `/records?${member}=${text}`);
+        const { status, text: body } = await sendRequest('org', `/records?${member}=${text}`);
         assert.ok(status === 422 || status === 400 || body.includes('"items":[]'), body);
       }
     }
   });
 
-  test('one chain comes of writers at once, and verifies with its checkpoints', async () => {
+  test('concurrent writers build one chain, and it verifies with its checkpoints', async () => {
     const { token, organizationId, add } = await chainOf(1);
     await Promise.all(Array.from({ length: 20 }, () => add(2)));
     await scene.audit.checkpoint(organizationId);
@@ -165,17 +165,17 @@ describe('the audit', () => {
     assert.deepEqual([report.records, report.checkpoints, report.unsignedRecords], [44, 1, 3]);
   });
 
-  test('a second checkpoint of the same record is none', async () => {
+  test('a second checkpoint of the same record is not stored', async () => {
     const { token, organizationId } = await chainOf(2);
     await Promise.all([1, 2, 3].map(() => scene.audit.checkpoint(organizationId)));
-    const { items } = await asked<{ items: AuditCheckpoint[] }>(token, '/checkpoints');
+    const { items } = await readBody<{ items: AuditCheckpoint[] }>(token, '/checkpoints');
     assert.deepEqual(
       items.map(({ sequence }) => sequence),
       [2],
     );
   });
 
-  test('a record that was changed, removed, exchanged or cut off is found', async () => {
+  test('a changed, removed, exchanged or truncated record is detected', async () => {
     const tamperings: [string, string][] = [
       [`SET after_change = '{"name":"Other"}'`, 'record_changed'],
       [`SET actor_subject = 'somebody'`, 'record_changed'],
@@ -207,7 +207,7 @@ describe('the audit', () => {
     assert.deepEqual(await codesOf(cut.token), ['records_truncated']);
   });
 
-  test('members that are named like secrets are not kept', async () => {
+  test('members with names of secrets are not stored', async () => {
     const { organizationId, token } = await chainOf(1);
     const secret = 'do-not-keep-me';
     const after = { name: 'x', clientSecret: secret, login: { password: secret, otp: secret } };
@@ -221,48 +221,50 @@ describe('the audit', () => {
         after,
       }),
     );
-    const { text } = await ask(token, '/export');
+    const { text } = await sendRequest(token, '/export');
     assert.ok(text.includes('application.created'));
     assert.ok(!text.includes(secret), text);
     assert.deepEqual(await codesOf(token), []);
   });
 
-  test('is read with its permission, by its own organisation, and of a merchant by the merchant', async () => {
-    const mine = await scene.shop('mine');
-    const theirs = await scene.shop('theirs');
-    assert.equal((await ask('reader', '/records')).status, 403);
-    const foreign = await recordsOf(`entityId=${mine.merchantId}`, 'other');
+  test('the audit is read with its permission, by its organisation, and of a merchant by that merchant', async () => {
+    const ownMerchant = await scene.shop('mine');
+    const otherMerchant = await scene.shop('theirs');
+    assert.equal((await sendRequest('reader', '/records')).status, 403);
+    const foreign = await recordsOf(`entityId=${ownMerchant.merchantId}`, 'other');
     assert.deepEqual(foreign, []);
-    const [record] = await recordsOf(`entityId=${mine.merchantId}`);
+    const [record] = await recordsOf(`entityId=${ownMerchant.merchantId}`);
     const { sequence } = record as AuditRecord;
     // The chain of the other organisation may contain this number too.
-    const other = await ask('other', `/records/${sequence}`);
-    assert.ok(!other.text.includes(mine.merchantId), other.text);
-    assert.deepEqual(await asked(mine.token, `/records/${sequence}`), record);
-    assert.equal((await ask(theirs.token, `/records/${sequence}`)).status, 404);
-    for (const seen of await recordsOf('', mine.token)) {
-      assert.equal(seen.entity.merchantId, mine.merchantId);
+    const other = await sendRequest('other', `/records/${sequence}`);
+    assert.ok(!other.text.includes(ownMerchant.merchantId), other.text);
+    assert.deepEqual(await readBody(ownMerchant.token, `/records/${sequence}`), record);
+    assert.equal((await sendRequest(otherMerchant.token, `/records/${sequence}`)).status, 404);
+    for (const seenSequences of await recordsOf('', ownMerchant.token)) {
+      assert.equal(seenSequences.entity.merchantId, ownMerchant.merchantId);
     }
-    assert.ok(!(await ask(theirs.token, '/export')).text.includes(mine.merchantId));
+    assert.ok(
+      !(await sendRequest(otherMerchant.token, '/export')).text.includes(ownMerchant.merchantId),
+    );
     for (const unknown of ['0', '-1', 'x', '999999999999', '1e3', '99999999999999999999']) {
-      assert.equal((await ask('org', `/records/${unknown}`)).status, 404, unknown);
+      assert.equal((await sendRequest('org', `/records/${unknown}`)).status, 404, unknown);
     }
   });
 
-  test('pages go on where they ended, while records are added', async () => {
+  test('pages continue after the last record while records are added', async () => {
     const { token, add } = await chainOf(5);
     type Page = { items: AuditRecord[]; nextCursor: string | null };
-    const one = await asked<Page>(token, '/records?limit=2');
+    const one = await readBody<Page>(token, '/records?limit=2');
     await add(2);
-    const two = await asked<Page>(token, `/records?limit=2&cursor=${one.nextCursor}`);
+    const two = await readBody<Page>(token, `/records?limit=2&cursor=${one.nextCursor}`);
     const sequences = [...one.items, ...two.items].map(({ sequence }) => sequence);
     assert.deepEqual(sequences, [5, 4, 3, 2]);
-    const three = await asked<Page>(token, `/records?limit=2&cursor=${two.nextCursor}`);
+    const three = await readBody<Page>(token, `/records?limit=2&cursor=${two.nextCursor}`);
     assert.deepEqual([three.items.length, three.nextCursor], [1, null]);
-    assert.equal((await ask(token, `/records?limit=3&action=x&cursor=x`)).status, 422);
+    assert.equal((await sendRequest(token, `/records?limit=3&action=x&cursor=x`)).status, 422);
   });
 
-  test('is found by time, in either order', async () => {
+  test('records are found by time, in both orders', async () => {
     let now = Date.parse('2026-03-01T12:00:00.000Z');
     const timed = await openProvisioning({ now: () => now });
     const { token, organizationId } = await chainOf(0);
@@ -287,17 +289,17 @@ describe('the audit', () => {
       ['00', '10', '10', '20'],
     );
     const span = 'from=2026-03-01T12:00:10Z&to=2026-03-01T13:00:20%2B01:00';
-    const between = await recordsOf(span, token);
+    const recordsInSpan = await recordsOf(span, token);
     assert.deepEqual(
-      between.map(({ sequence }) => sequence),
+      recordsInSpan.map(({ sequence }) => sequence),
       [3, 2],
     );
     assert.deepEqual(await recordsOf('from=2027-01-01T00:00:00Z', token), []);
     assert.deepEqual(await recordsOf('to=0000-01-01T00:00:00Z', token), []);
-    assert.equal((await ask(token, '/records?from=yesterday')).status, 422);
+    assert.equal((await sendRequest(token, '/records?from=yesterday')).status, 422);
   });
 
-  test('an export streams ten thousand records page by page, and goes on after any of them', async () => {
+  test('an export streams ten thousand records page by page, and continues after any of them', async () => {
     const { token } = await chainOf(exported);
     const answer = await scene.app.inject({
       url: '/audit/v1/export',
@@ -319,9 +321,9 @@ describe('the audit', () => {
     }
     assert.deepEqual([rest, lines], ['', exported]);
     assert.ok(longest < 1_000_000, `${longest} characters at once`);
-    const tail = await ask(token, `/export?after=${exported - 2}`);
+    const tail = await sendRequest(token, `/export?after=${exported - 2}`);
     assert.equal(tail.text.split('\n').filter(Boolean).length, 2);
-    assert.equal((await ask(token, `/export?after=${exported}`)).text, '');
+    assert.equal((await sendRequest(token, `/export?after=${exported}`)).text, '');
   });
 
   test('the keys of the checkpoints are public', async () => {

@@ -5,7 +5,7 @@ import type { ErrorCode } from '@switchyard/contract';
 import { chipData, encodeTlv } from '../support/card-data/chip-data.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 
-export type Case = {
+export type BadInputCase = {
   name: string;
   body: unknown;
   code: ErrorCode;
@@ -17,8 +17,8 @@ type Members = Record<string, unknown>;
 type Row = readonly [members: Members, code: ErrorCode, pointer?: string | null];
 
 export const unknownId = '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11';
-export const pan = '4111111111111111';
-const paidCard = { number: pan, expiryMonth: 12, expiryYear: 2030 };
+export const testPan = '4111111111111111';
+const paidCard = { number: testPan, expiryMonth: 12, expiryYear: 2030 };
 const x = (length: number) => 'x'.repeat(length);
 const nameOf = (members: Members) => JSON.stringify(members).slice(0, 70);
 
@@ -28,7 +28,7 @@ function cases(
   bodyOf: (members: Members) => unknown,
   under = '',
   label = '',
-): Case[] {
+): BadInputCase[] {
   return rows.map(([members, code, pointer = `${under}/${Object.keys(members)[0]}`]) => ({
     name: `${label}${nameOf(members)}`,
     body: bodyOf(members),
@@ -42,7 +42,7 @@ const id = 'client_id_invalid';
 const invalid = 'field_invalid';
 const unknown = 'field_unknown';
 
-export const saleFaults: readonly Case[] = [
+export const badSales: readonly BadInputCase[] = [
   ...required.map((name) => ({
     name: `no ${name}`,
     body: keyedSale({ [name]: undefined }),
@@ -55,7 +55,7 @@ export const saleFaults: readonly Case[] = [
       [{ toString: 'x' }, unknown],
       [{ constructor: 'x' }, unknown],
       [{ 'a/b~c': 1 }, unknown, '/a~1b~0c'],
-      [{ [pan]: 1 }, unknown, ''],
+      [{ [testPan]: 1 }, unknown, ''],
       [{ amount: '1234' }, 'amount_invalid'],
       [{ amount: null }, 'amount_invalid'],
       [{ amount: true }, 'amount_invalid'],
@@ -79,7 +79,7 @@ export const saleFaults: readonly Case[] = [
       [{ clientTransactionId: '..' }, id],
       [{ clientTransactionId: 'a\n' }, id],
       [{ clientTransactionId: 'αβγ' }, id],
-      [{ clientTransactionId: pan }, id],
+      [{ clientTransactionId: testPan }, id],
       [{ entryMode: 1 }, 'entry_mode_invalid'],
       [{ entryMode: 'keyed' }, 'entry_mode_invalid'],
       [{ entryMode: 'Swiped' }, 'entry_mode_invalid'],
@@ -115,7 +115,7 @@ export const saleFaults: readonly Case[] = [
       [{ order: { orderId: '' } }, invalid, '/order/orderId'],
       [{ order: { orderId: x(65) } }, invalid, '/order/orderId'],
       [{ order: { orderDescription: x(257) } }, invalid, '/order/orderDescription'],
-      [{ order: { orderId: pan } }, invalid],
+      [{ order: { orderId: testPan } }, invalid],
       [{ metadata: 'x' }, invalid],
       [{ metadata: { n: 1 } }, invalid, '/metadata/n'],
       [{ metadata: { n: { a: 'b' } } }, invalid, '/metadata/n'],
@@ -123,9 +123,9 @@ export const saleFaults: readonly Case[] = [
       [{ metadata: { [x(41)]: 'x' } }, invalid, `/metadata/${x(41)}`],
       [{ metadata: Object.fromEntries([...Array(21).keys()].map((i) => [`n${i}`, 'x'])) }, invalid],
       [{ metadata: { note: 'pan 4111 1111 1111 1111' } }, invalid],
-      [{ metadata: { [`k${pan}`]: 'x' } }, invalid],
+      [{ metadata: { [`k${testPan}`]: 'x' } }, invalid],
       [{ instrument: {} }, 'instrument_invalid'],
-      [{ instrument: pan }, invalid],
+      [{ instrument: testPan }, invalid],
       [{ instrument: { cash: true } }, unknown, '/instrument/cash'],
       [
         { instrument: { address: { phone: '+331234567' } }, orderChannel: 'MailOrder' },
@@ -146,7 +146,7 @@ export const saleFaults: readonly Case[] = [
         invalid,
         '/instrument/address/phone',
       ],
-      [{ instrument: { track2: `${pan}=30121010` } }, 'entry_mode_invalid', '/entryMode'],
+      [{ instrument: { track2: `${testPan}=30121010` } }, 'entry_mode_invalid', '/entryMode'],
       [{ instrument: { token: 'x', card: paidCard } }, 'instrument_invalid'],
       [{ instrument: { emvData: chipData(), card: paidCard } }, 'instrument_invalid'],
       [{ entryMode: 'ContactChip' }, 'entry_mode_invalid'],
@@ -170,12 +170,12 @@ export const saleFaults: readonly Case[] = [
     [
       [{ track2: '' }, 'track_data_invalid'],
       [{ track2: 5 }, 'track_data_invalid'],
-      [{ track2: `${pan}=3012` }, 'track_data_invalid'],
-      [{ track2: `${pan}=30131010` }, 'track_data_invalid'],
-      [{ track2: `${pan}=3012101${'0'.repeat(40)}` }, 'track_data_invalid'],
-      [{ track2: `${pan.slice(0, 15)}2=30121010` }, 'track_data_invalid'],
-      [{ track2: `${pan}=20121010` }, 'card_expired_input', '/instrument'],
-      [{ track2: `${pan}=30122010` }, 'entry_mode_invalid', '/entryMode'],
+      [{ track2: `${testPan}=3012` }, 'track_data_invalid'],
+      [{ track2: `${testPan}=30131010` }, 'track_data_invalid'],
+      [{ track2: `${testPan}=3012101${'0'.repeat(40)}` }, 'track_data_invalid'],
+      [{ track2: `${testPan.slice(0, 15)}2=30121010` }, 'track_data_invalid'],
+      [{ track2: `${testPan}=20121010` }, 'card_expired_input', '/instrument'],
+      [{ track2: `${testPan}=30122010` }, 'entry_mode_invalid', '/entryMode'],
       [{ card: paidCard }, 'entry_mode_invalid', '/entryMode'],
       [{ emvData: chipData() }, 'entry_mode_invalid', '/entryMode'],
     ],
@@ -238,7 +238,7 @@ const chipRows: readonly (readonly [name: string, data: unknown, code: ErrorCode
   ['another expiry in 5F24', bent({ '5F24': '291231' }), 'emv_data_mismatch'],
 ];
 
-export const chipFaults: readonly Case[] = chipRows.map(([name, data, code]) => ({
+export const badChipData: readonly BadInputCase[] = chipRows.map(([name, data, code]) => ({
   name: `chip: ${name}`,
   body: chip(data),
   code,
@@ -254,7 +254,7 @@ const shared: readonly Row[] = [
   [{ clientOperationId: x(65) }, id],
   [{ clientOperationId: 5 }, id],
   [{ clientOperationId: 'a/b' }, id],
-  [{ clientOperationId: pan }, id],
+  [{ clientOperationId: testPan }, id],
 ];
 const ofCurrency: readonly Row[] = [
   [{ currency: 'eur' }, 'currency_unknown'],
@@ -264,7 +264,7 @@ const ofCurrency: readonly Row[] = [
 const asSent = (members: Members) => members;
 
 /** Faults against an authorised sale of 12.34 EUR. */
-export const operationFaults: Readonly<Record<string, readonly Case[]>> = {
+export const badOperations: Readonly<Record<string, readonly BadInputCase[]>> = {
   capture: cases(
     [
       ...shared,
@@ -302,11 +302,11 @@ export const operationFaults: Readonly<Record<string, readonly Case[]>> = {
 const urn = `urn:uuid:${unknownId}`;
 const missing = { transactionId: unknownId };
 
-export const captureAllFaults: readonly Case[] = cases(
+export const badCaptureAlls: readonly BadInputCase[] = cases(
   [
     [{ all: true }, unknown],
     [{ clientOperationId: x(65) }, id],
-    [{ clientOperationId: pan }, id],
+    [{ clientOperationId: testPan }, id],
     [{ storeId: 'x' }, invalid],
     [{ storeId: urn }, invalid],
     [{ merchantId: urn }, invalid],
@@ -331,7 +331,7 @@ const withAmount = (text: string) => sale.replace('"amount":1234', text);
 const withNote = (text: string) => withAmount(`"amount":1234,"metadata":{${text}}`);
 
 /** Bodies that are no JSON, or JSON with lost or hidden data. */
-export const malformed: readonly (readonly [string, string | Buffer])[] = [
+export const malformedBodies: readonly (readonly [string, string | Buffer])[] = [
   ['nothing', ''],
   ['blanks', ' \n'],
   ['half an object', '{"amount":1'],
@@ -369,7 +369,7 @@ export const malformed: readonly (readonly [string, string | Buffer])[] = [
 ];
 
 /** JSON values that are no object. */
-export const notAnObject: readonly (readonly [string, string])[] = [
+export const nonObjectBodies: readonly (readonly [string, string])[] = [
   ['a list', '[]'],
   ['a text', '"process"'],
   ['a number', '12'],

@@ -14,14 +14,14 @@ import { signAccessToken } from '../support/signed-access-tokens.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { testPlatform } from '../support/test-platform.ts';
 import {
-  type Case,
-  captureAllFaults,
-  chipFaults,
-  malformed,
-  notAnObject,
-  operationFaults,
-  pan,
-  saleFaults,
+  type BadInputCase,
+  badCaptureAlls,
+  badChipData,
+  badOperations,
+  badSales,
+  malformedBodies,
+  nonObjectBodies,
+  testPan,
   unknownId,
 } from './bad-input-cases.ts';
 
@@ -37,7 +37,7 @@ const addressOf = (path: string) => (path.startsWith(batches) ? path : base + pa
 
 describe('bad input', () => {
   let documents: DocumentedErrorCodes;
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let abroad: TestOrganization;
   /** An authorised sale of 12.34 EUR. */
   let sold: { transactionId: string; clientTransactionId: string; card: { token: string } };
@@ -52,8 +52,8 @@ describe('bad input', () => {
 
   before(async () => {
     documents = await readDocumentedErrorCodes((await testPlatform()).client);
-    [on, abroad] = await Promise.all([createTestOrganization(), createTestOrganization()]);
-    sold = await sell(on, on.merchant.token);
+    [setup, abroad] = await Promise.all([createTestOrganization(), createTestOrganization()]);
+    sold = await sell(setup, setup.merchant.token);
     foreign = await sell(abroad, abroad.merchant.token);
   });
 
@@ -62,7 +62,7 @@ describe('bad input', () => {
     path: string,
     options: RequestOptions = {},
   ): Promise<HttpResponse> =>
-    on.client.call(method, addressOf(path), { token: on.merchant.token, ...options });
+    setup.client.call(method, addressOf(path), { token: setup.merchant.token, ...options });
 
   /** Sends a request, asserts the refusal, and asserts that the server stored nothing. */
   async function refused(
@@ -73,16 +73,16 @@ describe('bad input', () => {
     options: RequestOptions & { pointer?: string | null | undefined } = {},
   ): Promise<HttpResponse> {
     const { pointer, ...rest } = options;
-    const before = await countRows(on.organizationId);
+    const before = await countRows(setup.organizationId);
     const answer = await call(method, path, rest);
     assertProblem(answer, { code, ...defined({ pointer }) }, name);
     documents.assertCode(method, addressOf(path), answer);
     assert.doesNotMatch(answer.text, cardData, name);
-    assert.deepEqual(await countRows(on.organizationId), before, name);
+    assert.deepEqual(await countRows(setup.organizationId), before, name);
     return answer;
   }
 
-  async function refusedEach(t: TestContext, path: string, list: readonly Case[]) {
+  async function refusedEach(t: TestContext, path: string, list: readonly BadInputCase[]) {
     for (const { name, body, code, pointer } of list) {
       await t.test(name, async () => {
         await refused(name, code, 'POST', path, { body, pointer });
@@ -90,9 +90,9 @@ describe('bad input', () => {
     }
   }
 
-  test('what is no strict JSON is malformed_json', async (t) => {
+  test('a body that is not strict JSON is malformed_json', async (t) => {
     const cancel = `/${sold.transactionId}/cancel`;
-    for (const [name, raw] of malformed) {
+    for (const [name, raw] of malformedBodies) {
       await t.test(name, async () => {
         await refused(name, 'malformed_json', 'POST', '/process', { raw, pointer: null });
         await refused(name, 'malformed_json', 'POST', cancel, { raw, pointer: null });
@@ -100,11 +100,11 @@ describe('bad input', () => {
     }
   });
 
-  test('JSON that is no object is a wrong type, wherever the body may be left out too', async (t) => {
+  test('JSON that is not an object has a wrong type, also if the body is optional', async (t) => {
     const verbs = ['capture', 'refund', 'cancel', 'refundbyweb'];
     const paths = ['/process', '/captureall', ...verbs.map((v) => `/${sold.transactionId}/${v}`)];
     for (const path of paths) {
-      for (const [name, raw] of notAnObject) {
+      for (const [name, raw] of nonObjectBodies) {
         await t.test(`${path} ${name}`, async () => {
           await refused(name, 'field_invalid', 'POST', path, { raw, pointer: '' });
         });
@@ -125,7 +125,7 @@ describe('bad input', () => {
     });
   });
 
-  test('another media type, charset or encoding is refused, and so is another answer', async () => {
+  test('another media type, charset, encoding or accepted type is refused', async () => {
     const types: [string, ErrorCode][] = [
       ['text/plain', 'unsupported_media_type'],
       ['application/x-www-form-urlencoded', 'unsupported_media_type'],
@@ -147,16 +147,16 @@ describe('bad input', () => {
     });
   });
 
-  test('each fault of a sale has its own code', (t) => refusedEach(t, '/process', saleFaults));
-  test('each fault of chip data has its own code', (t) => refusedEach(t, '/process', chipFaults));
+  test('each fault of a sale has its own code', (t) => refusedEach(t, '/process', badSales));
+  test('each fault of chip data has its own code', (t) => refusedEach(t, '/process', badChipData));
   test('each fault of a capture of all has its own code', (t) =>
-    refusedEach(t, '/captureall', captureAllFaults));
-  for (const [verb, list] of Object.entries(operationFaults)) {
+    refusedEach(t, '/captureall', badCaptureAlls));
+  for (const [verb, list] of Object.entries(badOperations)) {
     test(`each fault of ${verb} has its own code`, (t) =>
       refusedEach(t, `/${sold.transactionId}/${verb}`, list));
   }
 
-  test('times that no calendar or database holds are refused or harmless', async () => {
+  test('times that no calendar or database contains are refused or harmless', async () => {
     for (const time of [
       '0000-01-01T00:00:00Z',
       '9999-12-31T23:59:60Z',
@@ -172,7 +172,7 @@ describe('bad input', () => {
     });
   });
 
-  test('several faults are told together, in the order of the members', async () => {
+  test('several faults are reported together, in the order of the members', async () => {
     const body = keyedSale({ amount: -1, currency: 5, extra: 1 });
     const answer = await refused('three faults', 'field_unknown', 'POST', '/process', { body });
     const pointers = answer.body.errors.map((error: { pointer: string }) => error.pointer);
@@ -215,8 +215,8 @@ describe('bad input', () => {
       body: { currency: 'eur' },
     });
     for (const { body } of [sale, batch]) assert.equal(body.errors[0].detail, detail);
-    const search = await on.client.call('GET', '/reporting/v1/transactions?currency=eur', {
-      token: on.merchant.token,
+    const search = await setup.client.call('GET', '/reporting/v1/transactions?currency=eur', {
+      token: setup.merchant.token,
     });
     assertProblem(search, { code: 'field_invalid', pointer: '?currency' }, 'search');
     assert.equal(
@@ -225,7 +225,7 @@ describe('bad input', () => {
     );
   });
 
-  test('identifiers of a form that none can have are refused as such', async () => {
+  test('identifiers with an invalid form are refused as invalid', async () => {
     await refused('too long', 'field_invalid', 'GET', `/${'x'.repeat(65)}`);
     await refused('no UTF-8', 'request_malformed', 'GET', '/%ff');
     await refused('far too long', 'uri_too_long', 'GET', `/${'x'.repeat(300)}`);
@@ -234,12 +234,12 @@ describe('bad input', () => {
   });
 
   test('a card number in the address is neither found nor logged', async () => {
-    const from = on.logLines.length;
-    await refused('status', 'transaction_not_found', 'GET', `/${pan}`);
-    assert.doesNotMatch(on.logLines.slice(from).join(''), cardData);
+    const from = setup.logLines.length;
+    await refused('status', 'transaction_not_found', 'GET', `/${testPan}`);
+    assert.doesNotMatch(setup.logLines.slice(from).join(''), cardData);
   });
 
-  test('queries are checked', async () => {
+  test('query parameters are validated', async () => {
     const status = `/${sold.transactionId}`;
     for (const query of ['wait=-1', 'wait=31', 'wait=soon', 'wait=1.5', 'merchantId=x', 'wiat=1']) {
       const code = query === 'wiat=1' ? 'field_unknown' : 'field_invalid';
@@ -251,7 +251,7 @@ describe('bad input', () => {
       'another merchant',
       'entity_out_of_scope',
       'GET',
-      `${status}?merchantId=${on.otherMerchant.merchantId}`,
+      `${status}?merchantId=${setup.otherMerchant.merchantId}`,
     );
     for (const [query, code] of [
       ['limit=0', 'field_invalid'],
@@ -262,18 +262,18 @@ describe('bad input', () => {
     }
   });
 
-  test('places that are unknown, of somebody else, or elsewhere', async () => {
-    const scope = { organizationId: on.organizationId };
-    const { merchantId } = on.merchant;
-    const branch = await on.platform.provisioning.stores.create(scope, {
+  test('stores and devices that are unknown or of another merchant or store are refused', async () => {
+    const scope = { organizationId: setup.organizationId };
+    const { merchantId } = setup.merchant;
+    const branch = await setup.platform.provisioning.stores.create(scope, {
       merchantId,
       name: 'Branch',
     });
-    const till = await on.platform.provisioning.logicalDevices.create(scope, {
+    const till = await setup.platform.provisioning.logicalDevices.create(scope, {
       storeId: branch.view.storeId,
       name: 'Till',
     });
-    const { otherMerchant } = on;
+    const { otherMerchant } = setup;
     const rows: [Record<string, unknown>, ErrorCode][] = [
       [{ storeId: unknownId }, 'store_not_found'],
       [{ deviceId: unknownId }, 'device_not_found'],
@@ -284,19 +284,22 @@ describe('bad input', () => {
       [{ deviceId: abroad.merchant.deviceIds[0] }, 'device_not_found'],
       [{ merchantId: otherMerchant.merchantId }, 'entity_out_of_scope'],
       [{ merchantId: abroad.merchant.merchantId }, 'entity_out_of_scope'],
-      [{ storeId: on.merchant.storeId, deviceId: till.view.logicalDeviceId }, 'entity_mismatch'],
+      [{ storeId: setup.merchant.storeId, deviceId: till.view.logicalDeviceId }, 'entity_mismatch'],
     ];
-    for (const [place, code] of rows) {
-      const body = keyedSale(place);
-      await refused(JSON.stringify(place), code, 'POST', '/process', { body });
+    for (const [pointer, code] of rows) {
+      const body = keyedSale(pointer);
+      await refused(JSON.stringify(pointer), code, 'POST', '/process', { body });
     }
   });
 
-  test('what the acquirer contract does not hold writes nothing either', async () => {
-    const strict = await on.createMerchant({ captureModes: ['Immediate'], partialApproval: false });
-    const closed = await on.createMerchant({ clearCardData: 'Refused' });
+  test('a sale that the acquirer contract does not allow stores no row', async () => {
+    const strict = await setup.createMerchant({
+      captureModes: ['Immediate'],
+      partialApproval: false,
+    });
+    const closed = await setup.createMerchant({ clearCardData: 'Refused' });
     const rows: [string, Record<string, unknown>, ErrorCode][] = [
-      [on.merchant.token, { currency: 'GBP' }, 'currency_not_supported'],
+      [setup.merchant.token, { currency: 'GBP' }, 'currency_not_supported'],
       [strict.token, { captureMode: 'Deferred' }, 'capture_mode_not_supported'],
       [strict.token, { partialApproval: true }, 'partial_approval_not_supported'],
       [closed.token, {}, 'clear_card_data_refused'],
@@ -309,9 +312,9 @@ describe('bad input', () => {
     }
   });
 
-  test('tokens: missing, garbled, of another scheme, forged, expired', async () => {
+  test('tokens that are missing, malformed, of another scheme, forged or expired are refused', async () => {
     const past = Math.floor(Date.now() / 1000) - 60;
-    const { token } = on.merchant;
+    const { token } = setup.merchant;
     const rows: [string | undefined, ErrorCode][] = [
       [undefined, 'token_missing'],
       ['', 'token_invalid'],
@@ -322,9 +325,9 @@ describe('bad input', () => {
       [`Bearer ${token.slice(0, -4)}AAAA`, 'token_invalid'],
       [`Bearer ${token.replace(/\.[^.]*$/, '.')}`, 'token_invalid'],
       [`Bearer ${'a'.repeat(9000)}`, 'token_invalid'],
-      [`Bearer ${await signAccessToken(on, { azp: randomUUID() })}`, 'token_invalid'],
-      [`Bearer ${await signAccessToken(on, { typ: 'ID' })}`, 'token_invalid'],
-      [`Bearer ${await signAccessToken(on, { exp: past })}`, 'token_expired'],
+      [`Bearer ${await signAccessToken(setup, { azp: randomUUID() })}`, 'token_invalid'],
+      [`Bearer ${await signAccessToken(setup, { typ: 'ID' })}`, 'token_invalid'],
+      [`Bearer ${await signAccessToken(setup, { exp: past })}`, 'token_expired'],
     ];
     for (const [authorization, code] of rows) {
       const headers: Record<string, string> = defined({ authorization });
@@ -334,7 +337,7 @@ describe('bad input', () => {
         ['GET', `/${sold.transactionId}`],
       ] as const) {
         const body = method === 'POST' ? { body: keyedSale() } : {};
-        const answer = await on.client.call(method, base + path, { headers, ...body });
+        const answer = await setup.client.call(method, base + path, { headers, ...body });
         assertProblem(answer, { code, pointer: null }, `${authorization?.slice(0, 20)} ${path}`);
         const challenge = String(answer.headers['www-authenticate']);
         assert.equal(/error="invalid_token"/.test(challenge), code !== 'token_missing');
@@ -342,9 +345,9 @@ describe('bad input', () => {
     }
   });
 
-  test('a right that is missing is named, whatever the body', async () => {
-    const { merchantId } = on.merchant;
-    const token = await on.tokenFor({
+  test('a missing permission is named, whatever the body', async () => {
+    const { merchantId } = setup.merchant;
+    const token = await setup.tokenFor({
       name: 'reader',
       entityType: 'merchant',
       entityId: merchantId,
@@ -365,14 +368,16 @@ describe('bad input', () => {
       assert.match(answer.body.detail, new RegExp(right));
     }
     assert.equal((await call('GET', `/${id}`, { token })).status, 200);
-    const none = await signAccessToken(on, { permissions: [] });
-    await refused('status', 'permission_denied', 'GET', `/${id}`, { token: none });
+    const tokenWithoutPermissions = await signAccessToken(setup, { permissions: [] });
+    await refused('status', 'permission_denied', 'GET', `/${id}`, {
+      token: tokenWithoutPermissions,
+    });
     await refused('available', 'permission_denied', 'GET', '/technical/isAvailable', {
-      token: none,
+      token: tokenWithoutPermissions,
     });
   });
 
-  test('a wrong method is told the right ones; a wrong path is not there', async () => {
+  test('a wrong method answers the allowed methods, and a wrong path is not found', async () => {
     const id = sold.transactionId;
     const rows: [string, string, string][] = [
       ['PUT', `/${id}/capture`, 'OPTIONS, POST'],
@@ -385,7 +390,7 @@ describe('bad input', () => {
       assert.equal(answer.headers['allow'], allow, `${method} ${path}`);
     }
     for (const path of ['', '/', `/${id}/`, `/${id}/captures`, `/${id}/capture/1`]) {
-      const answer = await on.client.call('POST', `${base}${path}`, { body: {} });
+      const answer = await setup.client.call('POST', `${base}${path}`, { body: {} });
       assertProblem(answer, { code: 'route_not_found', pointer: null }, path);
     }
   });
@@ -413,11 +418,11 @@ describe('bad input', () => {
     }
     await refused('a card number', 'client_id_invalid', 'POST', refund, {
       body: {},
-      headers: { 'idempotency-key': pan },
+      headers: { 'idempotency-key': testPan },
     });
   });
 
-  test('an identifier of the server cannot be a client’s', async () => {
+  test('an identifier of the server is refused as a client’s identifier', async () => {
     await refused('taken', 'client_id_invalid', 'POST', '/process', {
       body: keyedSale({ clientTransactionId: sold.transactionId }),
     });
@@ -426,26 +431,26 @@ describe('bad input', () => {
     });
   });
 
-  test('an identifier of two merchants is ambiguous to whoever sees both', async () => {
+  test('an identifier of two merchants is ambiguous for a caller who sees both', async () => {
     const clientTransactionId = randomUUID();
     const sales = await Promise.all(
-      [on.merchant, on.otherMerchant].map(({ token }) =>
+      [setup.merchant, setup.otherMerchant].map(({ token }) =>
         call('POST', '/process', { token, body: keyedSale({ clientTransactionId }) }),
       ),
     );
-    const token = await signAccessToken(on, {
-      um_scope: { entityType: 'tenant', entityId: on.organizationId },
+    const token = await signAccessToken(setup, {
+      um_scope: { entityType: 'tenant', entityId: setup.organizationId },
     });
     const path = `/${clientTransactionId}`;
     await refused('status', 'transaction_ambiguous', 'GET', path, { token, pointer: null });
     await refused('capture', 'transaction_ambiguous', 'POST', `${path}/capture`, { token });
     for (const { body } of sales) {
       const query = `?merchantId=${body.merchantId.toUpperCase()}`;
-      const found = await call('GET', path + query, { token });
-      assert.equal(found.body.transactionId, body.transactionId, found.text);
+      const response = await call('GET', path + query, { token });
+      assert.equal(response.body.transactionId, body.transactionId, response.text);
     }
-    const nobody = `${path}?merchantId=${unknownId}`;
-    await refused('nobody', 'transaction_not_found', 'GET', nobody, { token });
+    const pathOfUnknownMerchant = `${path}?merchantId=${unknownId}`;
+    await refused('nobody', 'transaction_not_found', 'GET', pathOfUnknownMerchant, { token });
     const body = keyedSale();
     await refused('no place', 'field_required', 'POST', '/process', {
       token,

@@ -45,10 +45,12 @@ function objects(schema: Schema): fc.Arbitrary<unknown> {
     const [value] = Object.values(schema.patternProperties ?? {});
     const max = Math.min(schema.maxProperties ?? listMax, listMax);
     const name = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,39}$/);
-    return fc.dictionary(name, value === undefined ? fc.string() : valid(value), { maxKeys: max });
+    return fc.dictionary(name, value === undefined ? fc.string() : validBodies(value), {
+      maxKeys: max,
+    });
   }
   const members = Object.fromEntries(
-    Object.entries(schema.properties).map(([name, member]) => [name, valid(member)]),
+    Object.entries(schema.properties).map(([name, member]) => [name, validBodies(member)]),
   );
   const { required = [] } = schema;
   if (schema.maxProperties === 1) {
@@ -59,8 +61,8 @@ function objects(schema: Schema): fc.Arbitrary<unknown> {
 }
 
 /** Generates values that a schema of the contract accepts. */
-export function valid(given: object): fc.Arbitrary<unknown> {
-  const schema = given as Schema;
+export function validBodies(schemaObject: object): fc.Arbitrary<unknown> {
+  const schema = schemaObject as Schema;
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   switch (schema.type) {
     case 'integer':
@@ -68,7 +70,7 @@ export function valid(given: object): fc.Arbitrary<unknown> {
     case 'boolean':
       return fc.boolean();
     case 'array':
-      return fc.array(valid(schema.items ?? {}), {
+      return fc.array(validBodies(schema.items ?? {}), {
         minLength: schema.minItems ?? 0,
         maxLength: Math.min(schema.maxItems ?? listMax, listMax),
       });
@@ -112,44 +114,44 @@ const spoils: fc.Arbitrary<Spoil['how']> = fc.oneof(
 );
 
 /** Every member and item of a value. */
-function places(value: unknown, found: [Record<string, unknown>, string][] = []) {
-  if (typeof value !== 'object' || value === null) return found;
+function memberLocations(value: unknown, locations: [Record<string, unknown>, string][] = []) {
+  if (typeof value !== 'object' || value === null) return locations;
   for (const name of Object.keys(value)) {
     const holder = value as Record<string, unknown>;
-    found.push([holder, name]);
-    places(holder[name], found);
+    locations.push([holder, name]);
+    memberLocations(holder[name], locations);
   }
-  return found;
+  return locations;
 }
 
 /** Generates valid values with up to three faults. */
-export function spoilt(schema: object): fc.Arbitrary<unknown> {
+export function mutatedBodies(schema: object): fc.Arbitrary<unknown> {
   const faults = fc.array(fc.record<Spoil>({ at: fc.nat(1000), how: spoils }), { maxLength: 3 });
-  return fc.tuple(valid(schema), faults).map(([value, list]) => {
+  return fc.tuple(validBodies(schema), faults).map(([value, list]) => {
     const copy = structuredClone(value);
     for (const { at, how } of list) {
-      const all = places(copy);
-      const place = all[at % Math.max(1, all.length)];
-      if (place !== undefined) how(...place);
+      const all = memberLocations(copy);
+      const location = all[at % Math.max(1, all.length)];
+      if (location !== undefined) how(...location);
     }
     return copy;
   });
 }
 
 /** Generates JSON text with lost, changed or added bytes. */
-export function garbled(schema: object): fc.Arbitrary<Buffer> {
+export function garbledBodies(schema: object): fc.Arbitrary<Buffer> {
   const change = fc.record({
     at: fc.nat(2000),
     byte: fc.integer({ min: 0, max: 255 }),
     keeps: fc.constantFrom(0, 1),
   });
   const changes = fc.array(change, { minLength: 1, maxLength: 5 });
-  return fc.tuple(valid(schema), changes).map(([value, list]) => {
+  return fc.tuple(validBodies(schema), changes).map(([value, list]) => {
     let bytes = Buffer.from(JSON.stringify(value));
     for (const { at, byte, keeps } of list) {
-      const place = at % (bytes.length + 1);
-      const rest = bytes.subarray(place + keeps);
-      bytes = Buffer.concat([bytes.subarray(0, place), Buffer.from([byte]), rest]);
+      const location = at % (bytes.length + 1);
+      const rest = bytes.subarray(location + keeps);
+      bytes = Buffer.concat([bytes.subarray(0, location), Buffer.from([byte]), rest]);
     }
     return bytes;
   });

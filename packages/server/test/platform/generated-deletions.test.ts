@@ -4,7 +4,11 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import fc from 'fast-check';
-import { type Tenant, type Things, tenant } from '../identity/permission-matrix-organizations.ts';
+import {
+  createMatrixTenant,
+  type EntityIds,
+  type MatrixTenant,
+} from '../identity/permission-matrix-organizations.ts';
 import { assertAnyProblem } from '../support/assert-problem-response.ts';
 import {
   type DocumentedErrorCodes,
@@ -29,8 +33,14 @@ type Generated = {
   readonly raw: string | undefined;
 };
 
-const idsOf = ({ shared, organization, shop, neighbour, below }: Tenant): Things[] =>
-  [organization, shop, neighbour, below].map((level) => ({ ...shared, ...level }));
+const idsOf = ({
+  shared,
+  organization,
+  merchant,
+  otherMerchant,
+  below,
+}: MatrixTenant): EntityIds[] =>
+  [organization, merchant, otherMerchant, below].map((level) => ({ ...shared, ...level }));
 
 function routesOf(document: { paths: Record<string, Record<string, unknown>> }): Route[] {
   return Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -51,24 +61,24 @@ const junk = fc.constantFrom('0', '-1', 'null', "' OR ''='", '%', '{}', 'x'.repe
 const header = fc.stringMatching(/^[\x20-\x7e]{0,40}$/);
 
 describe(`generated deletions and new secrets (seed ${seed})`, () => {
-  let ours: Tenant;
-  let theirs: Tenant;
+  let ownTenant: MatrixTenant;
+  let otherTenant: MatrixTenant;
   let documents: DocumentedErrorCodes;
   let routes: Route[];
   let tokens: (string | undefined)[];
   let foreign: Set<string>;
 
   before(async () => {
-    [ours, theirs] = await Promise.all([tenant(), tenant()]);
-    documents = await readDocumentedErrorCodes(ours.on.client);
-    routes = routesOf((await ours.on.client.call('GET', '/openapi.json')).body);
-    const { organizationId, merchant: shop } = ours.on;
+    [ownTenant, otherTenant] = await Promise.all([createMatrixTenant(), createMatrixTenant()]);
+    documents = await readDocumentedErrorCodes(ownTenant.setup.client);
+    routes = routesOf((await ownTenant.setup.client.call('GET', '/openapi.json')).body);
+    const { organizationId, merchant: shop } = ownTenant.setup;
     const merchant = { entityType: 'merchant', entityId: shop.merchantId } as const;
     tokens = [
-      ours.on.acquirerToken,
+      ownTenant.setup.acquirerToken,
       ...(await Promise.all(
         ['Merchant', 'MerchantDeveloper', 'MerchantReadOnly'].map((role) =>
-          ours.on.tokenFor({
+          ownTenant.setup.tokenFor({
             name: role,
             roles: [role],
             merchantId: shop.merchantId,
@@ -76,7 +86,7 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
           }),
         ),
       )),
-      await ours.on.tokenFor({
+      await ownTenant.setup.tokenFor({
         name: 'Operator',
         entityType: 'tenant',
         entityId: organizationId,
@@ -85,24 +95,31 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
       undefined,
       'not a token',
     ];
-    const own = new Set(idsOf(ours).flatMap((things) => Object.values(things)));
-    foreign = new Set(idsOf(theirs).flatMap((things) => Object.values(things)));
-    for (const id of foreign) if (own.has(id) || id.length < 10) foreign.delete(id);
+    const ownIds = new Set(idsOf(ownTenant).flatMap((things) => Object.values(things)));
+    foreign = new Set(idsOf(otherTenant).flatMap((things) => Object.values(things)));
+    for (const id of foreign) if (ownIds.has(id) || id.length < 10) foreign.delete(id);
   });
 
   const generated = ({ names }: Route): fc.Arbitrary<Generated> => {
     const identifierFor = (name: string) => {
-      const known = (world: Tenant) =>
+      const idsInTenant = (world: MatrixTenant) =>
         idsOf(world).flatMap((things) => (things[name] === undefined ? [] : [things[name]]));
-      const [mine, others] = [known(ours), known(theirs)];
+      const [ownCandidates, others] = [idsInTenant(ownTenant), idsInTenant(otherTenant)];
       return fc.oneof(
         { weight: 5, arbitrary: fc.constantFrom(...(others.length > 0 ? others : ['none'])) },
-        { weight: 1, arbitrary: fc.constantFrom(...(mine.length > 0 ? mine : ['none'])) },
+        {
+          weight: 1,
+          arbitrary: fc.constantFrom(...(ownCandidates.length > 0 ? ownCandidates : ['none'])),
+        },
         { weight: 1, arbitrary: fc.uuid() },
         { weight: 1, arbitrary: fc.oneof(text, junk) },
       );
     };
-    const scope = fc.constantFrom(theirs.on.organizationId, ours.on.organizationId, 'x');
+    const scope = fc.constantFrom(
+      otherTenant.setup.organizationId,
+      ownTenant.setup.organizationId,
+      'x',
+    );
     return fc.record({
       token: fc.constantFrom(...tokens),
       values: fc.record(Object.fromEntries(names.map((name) => [name, identifierFor(name)]))),
@@ -143,7 +160,7 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
     );
     const url = query.length === 0 ? path : `${path}?${pairs}`;
     const call = { headers, ...defined({ token, raw }) };
-    const answer = await ours.on.client.call(route.method, url, call);
+    const answer = await ownTenant.setup.client.call(route.method, url, call);
     const details = `${route.method} ${url} ${JSON.stringify(headers)} ${raw}: ${answer.status} ${answer.text}`;
     const isForeign = Object.values(values).some((value) => foreign.has(value));
     assert.ok(!isForeign || answer.status >= 400, details);
@@ -160,23 +177,23 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
 
   /** Reads all objects of the other organisation as their owner. */
   async function readTheirs(): Promise<Map<string, string>> {
-    const found = new Map<string, string>();
+    const otherEntities = new Map<string, string>();
     for (const { path, names } of routes) {
       const read = path.replace(/\/secret$/, '');
-      for (const things of idsOf(theirs)) {
+      for (const things of idsOf(otherTenant)) {
         if (names.some((name) => things[name] === undefined)) continue;
         const url = read.replace(/\{(\w+)\}/g, (_whole, name) => things[name] ?? '');
-        const { acquirerToken: token, client, merchant } = theirs.on;
+        const { acquirerToken: token, client, merchant } = otherTenant.setup;
         for (const each of [token, merchant.token]) {
           const { status, body } = await client.call('GET', url, { token: each });
-          if (status === 200) found.set(url, withoutCounters(body));
+          if (status === 200) otherEntities.set(url, withoutCounters(body));
         }
       }
     }
-    return found;
+    return otherEntities;
   }
 
-  test('change nothing of another organisation, and are refused by a documented code', async () => {
+  test('deletions and new secrets change nothing of another organisation, and have a documented error', async () => {
     assert.ok(routes.length > 20, `${routes.length} routes`);
     const before = await readTheirs();
     assert.ok(before.size > 20, `${before.size} things`);
@@ -193,7 +210,7 @@ describe(`generated deletions and new secrets (seed ${seed})`, () => {
     }
     const after = await readTheirs();
     for (const [url, body] of before) assert.equal(after.get(url), body, url);
-    const { client, acquirerToken: token } = ours.on;
+    const { client, acquirerToken: token } = ownTenant.setup;
     const { status } = await client.call('GET', '/provisioning/v2/merchants', { token });
     assert.equal(status, 200, 'the caller still has a valid token');
   });

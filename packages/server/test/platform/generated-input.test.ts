@@ -20,7 +20,7 @@ import {
 import type { HttpResponse, RequestOptions } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
-import { garbled, spoilt, valid } from './generated-bodies.ts';
+import { garbledBodies, mutatedBodies, validBodies } from './generated-bodies.ts';
 
 const base = '/payment/v1/transactions';
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
@@ -28,13 +28,13 @@ const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
 const together = 16;
 
 describe(`generated input (seed ${seed})`, () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let documents: DocumentedErrorCodes;
   let targets: string[];
 
   before(async () => {
-    on = await createTestOrganization();
-    documents = await readDocumentedErrorCodes(on.client);
+    setup = await createTestOrganization();
+    documents = await readDocumentedErrorCodes(setup.client);
     const sales = await Promise.all(
       Array.from({ length: 12 }, (_, index) =>
         call('POST', '/process', {
@@ -50,7 +50,7 @@ describe(`generated input (seed ${seed})`, () => {
     path: string,
     options: RequestOptions = {},
   ): Promise<HttpResponse> =>
-    on.client.call(method, base + path, { token: on.merchant.token, ...options });
+    setup.client.call(method, base + path, { token: setup.merchant.token, ...options });
 
   async function fair(
     method: string,
@@ -59,22 +59,22 @@ describe(`generated input (seed ${seed})`, () => {
   ): Promise<HttpResponse> {
     const answer = await call(method, path, options);
     if (answer.status >= 200 && answer.status < 300) return answer;
-    const what = String(options.raw ?? JSON.stringify(options.body)).slice(0, 1500);
-    assertAnyProblem(answer, `${method} ${path} ${what}`);
+    const requestText = String(options.raw ?? JSON.stringify(options.body)).slice(0, 1500);
+    assertAnyProblem(answer, `${method} ${path} ${requestText}`);
     documents.assertCode(method, base + path, answer);
     return answer;
   }
 
-  function holds<T>(
+  function assertHolds<T>(
     cases: fc.Arbitrary<T>,
     numRuns: number,
-    ask: (each: T) => Promise<HttpResponse>,
+    sendCase: (each: T) => Promise<HttpResponse>,
   ) {
     return fc.assert(
       fc.asyncProperty(
         fc.array(cases, { minLength: together, maxLength: together }),
         async (list) => {
-          await Promise.all(list.map(ask));
+          await Promise.all(list.map(sendCase));
         },
       ),
       { seed, numRuns, endOnFailure: true },
@@ -82,7 +82,7 @@ describe(`generated input (seed ${seed})`, () => {
   }
 
   const payable = fc
-    .tuple(valid(ProcessRequest), fc.constantFrom('EUR', 'USD', 'JPY'))
+    .tuple(validBodies(ProcessRequest), fc.constantFrom('EUR', 'USD', 'JPY'))
     .map(([body, currency]) => ({
       ...(body as object),
       // Without it the Idempotency-Key header identifies the sale, which other tests cover.
@@ -112,9 +112,9 @@ describe(`generated input (seed ${seed})`, () => {
       houseNumber: undefined,
     }));
 
-  test('what the schema of a sale accepts is a sale, or refused for what it means', async () => {
+  test('a body that the schema of a sale accepts is processed, or refused for its content', async () => {
     let sold = 0;
-    await holds(payable, 15, async (body) => {
+    await assertHolds(payable, 15, async (body) => {
       const answer = await fair('POST', '/process', { body });
       if (answer.status === 200) sold += 1;
       else
@@ -126,14 +126,16 @@ describe(`generated input (seed ${seed})`, () => {
       return answer;
     });
     assert.ok(sold > 100, `${sold} sold`);
-    await holds(valid(ProcessRequest), 15, (body) => fair('POST', '/process', { body }));
+    await assertHolds(validBodies(ProcessRequest), 15, (body) =>
+      fair('POST', '/process', { body }),
+    );
   });
 
-  test('a spoilt sale is refused, or still a sale', () =>
-    holds(spoilt(ProcessRequest), 40, (body) => fair('POST', '/process', { body })));
+  test('a mutated sale is refused, or is still a sale', () =>
+    assertHolds(mutatedBodies(ProcessRequest), 40, (body) => fair('POST', '/process', { body })));
 
   test('garbled bytes are refused, or still a sale', () =>
-    holds(garbled(ProcessRequest), 20, (raw) => fair('POST', '/process', { raw })));
+    assertHolds(garbledBodies(ProcessRequest), 20, (raw) => fair('POST', '/process', { raw })));
 
   const verbs = {
     capture: CaptureRequest,
@@ -142,22 +144,29 @@ describe(`generated input (seed ${seed})`, () => {
     refundbyweb: RefundByWebRequest,
   };
   for (const [verb, schema] of Object.entries(verbs)) {
-    test(`${verb}: whole, spoilt or garbled`, async () => {
+    test(`${verb}: valid, mutated and garbled bodies`, async () => {
       const path = fc.nat(11).map((index) => `/${targets[index]}/${verb}`);
-      const whole = fc.tuple(path, fc.oneof(valid(schema), spoilt(schema)));
-      await holds(whole, 10, ([to, body]) => fair('POST', to, { body }));
-      await holds(fc.tuple(path, garbled(schema)), 5, ([to, raw]) => fair('POST', to, { raw }));
+      const whole = fc.tuple(path, fc.oneof(validBodies(schema), mutatedBodies(schema)));
+      await assertHolds(whole, 10, ([to, body]) => fair('POST', to, { body }));
+      await assertHolds(fc.tuple(path, garbledBodies(schema)), 5, ([to, raw]) =>
+        fair('POST', to, { raw }),
+      );
     });
   }
 
-  test('a capture of all: whole, spoilt or garbled', async () => {
-    const dry = valid(CaptureAllRequest).map((body) => ({ ...(body as object), dryRun: true }));
-    const all = fc.oneof(dry, spoilt(CaptureAllRequest));
-    await holds(all, 10, (body) => fair('POST', '/captureall', { body }));
-    await holds(garbled(CaptureAllRequest), 5, (raw) => fair('POST', '/captureall', { raw }));
+  test('a capture of all: valid, mutated and garbled bodies', async () => {
+    const dry = validBodies(CaptureAllRequest).map((body) => ({
+      ...(body as object),
+      dryRun: true,
+    }));
+    const all = fc.oneof(dry, mutatedBodies(CaptureAllRequest));
+    await assertHolds(all, 10, (body) => fair('POST', '/captureall', { body }));
+    await assertHolds(garbledBodies(CaptureAllRequest), 5, (raw) =>
+      fair('POST', '/captureall', { raw }),
+    );
   });
 
-  test('any path, any query', async () => {
+  test('random paths and queries', async () => {
     const part = fc
       .oneof(
         fc.string({ unit: 'grapheme', minLength: 1, maxLength: 70 }),
@@ -166,12 +175,14 @@ describe(`generated input (seed ${seed})`, () => {
       )
       .filter((text) => text !== '.' && text !== '..');
     const tail = fc.constantFrom('', '/allowedoperations');
-    await holds(fc.tuple(part, tail), 10, ([name, end]) =>
+    await assertHolds(fc.tuple(part, tail), 10, ([name, end]) =>
       fair('GET', `/${encodeURIComponent(name)}${end}`, {}),
     );
     const name = fc.oneof(fc.constantFrom('wait', 'merchantId'), fc.string({ maxLength: 10 }));
     const value = fc.oneof(fc.string({ maxLength: 20 }), fc.uuid(), fc.integer().map(String));
     const query = fc.array(fc.tuple(name, value), { maxLength: 3 });
-    await holds(query, 10, (pairs) => fair('GET', `/never?${new URLSearchParams(pairs)}`, {}));
+    await assertHolds(query, 10, (pairs) =>
+      fair('GET', `/never?${new URLSearchParams(pairs)}`, {}),
+    );
   });
 });

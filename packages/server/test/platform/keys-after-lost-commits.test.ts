@@ -33,35 +33,35 @@ async function lost(): Promise<never> {
 
 const facts = { operationId: 'make' } as RouteDeclaration;
 
-describe('a fault behind a commit', () => {
-  let room: WebhookRoom;
+describe('requests with a key after a lost commit', () => {
+  let webhooks: WebhookRoom;
   before(async () => {
-    room = await webhookRoom();
+    webhooks = await webhookRoom();
   });
-  after(() => room.stop());
+  after(() => webhooks.stop());
 
   /**
    * Sends two requests with one key: the first has an unknown outcome, the second was interrupted.
    */
   async function assertTaken(handler: RouteHandlerMethod): Promise<void> {
-    const store = createKeyStore(room.database);
+    const store = createKeyStore(webhooks.database);
     const masterKey = Buffer.alloc(32, 7);
     const keys = createIdempotencyKeys({ store, clock: systemClock, ids: systemIds, masterKey });
     const app = Fastify();
     app.decorateRequest('caller', undefined);
     app.addHook('onRequest', async (request) => {
-      request.caller = { ...callerWith(), organizationId: room.organizationId };
+      request.caller = { ...callerWith(), organizationId: webhooks.organizationId };
     });
     app.setErrorHandler(createErrorHandler(createProblemSender('https://switchyard.example')));
     app.post('/', { config: { facts } }, withIdempotency(facts, handler, keys));
     const headers = { 'idempotency-key': randomUUID() };
-    const told = [];
+    const received = [];
     for (let time = 0; time < 2; time += 1) {
       const { code, outcome } = (await app.inject({ method: 'POST', url: '/', headers })).json();
-      told.push([code, outcome]);
+      received.push([code, outcome]);
     }
     await app.close();
-    assert.deepEqual(told, [
+    assert.deepEqual(received, [
       ['database_unavailable', 'Unknown'],
       ['request_interrupted', 'Unknown'],
     ]);
@@ -69,32 +69,32 @@ describe('a fault behind a commit', () => {
 
   const logOf = (hurry: () => Promise<void>) =>
     createDeliveryLog({
-      database: room.database,
+      database: webhooks.database,
       clock: systemClock,
       dueClock: dueClockOf(systemClock),
       ids: systemIds,
       hurry,
     });
 
-  test('sends one test event', async () => {
-    const { endpointId } = await room.endpoint(`https://receiver.example/${randomUUID()}`);
-    await assertTaken(async () => logOf(lost).test(room, endpointId));
-    assert.deepEqual(await room.counts(endpointId), { Pending: 1 });
+  test('a repeated test event is sent once', async () => {
+    const { endpointId } = await webhooks.endpoint(`https://receiver.example/${randomUUID()}`);
+    await assertTaken(async () => logOf(lost).test(webhooks, endpointId));
+    assert.deepEqual(await webhooks.counts(endpointId), { Pending: 1 });
   });
 
-  test('resends once', async () => {
-    const { endpointId } = await room.endpoint(`https://receiver.example/${randomUUID()}`);
-    const { deliveryId } = await logOf(async () => {}).test(room, endpointId);
-    await room.database.query(
+  test('a repeated resend is sent once', async () => {
+    const { endpointId } = await webhooks.endpoint(`https://receiver.example/${randomUUID()}`);
+    const { deliveryId } = await logOf(async () => {}).test(webhooks, endpointId);
+    await webhooks.database.query(
       `UPDATE webhook_deliveries SET status = 'Failed' WHERE delivery_id = $1`,
       [deliveryId],
     );
-    await assertTaken(async () => logOf(lost).resend(room, deliveryId));
-    assert.deepEqual(await room.counts(endpointId), { Pending: 1 });
+    await assertTaken(async () => logOf(lost).resend(webhooks, deliveryId));
+    assert.deepEqual(await webhooks.counts(endpointId), { Pending: 1 });
   });
 
-  test('makes one reconciliation', async () => {
-    const { database, organizationId } = room;
+  test('a repeated reconciliation is created once', async () => {
+    const { database, organizationId } = webhooks;
     const all = createReconciliations({
       database,
       clock: systemClock,
@@ -106,16 +106,16 @@ describe('a fault behind a commit', () => {
     });
     const [day, head] = ['2026-03-01', 'type,acquirerMerchantId,retrievalReferenceNumber,amount'];
     const file = `${head},currency,settlementDate\nCapture,M1,606012000017,1250,EUR,${day}\n`;
-    const asked = { acquirerLinkId: randomUUID(), from: day, to: day };
+    const reportBody = { acquirerLinkId: randomUUID(), from: day, to: day };
     const caller = { ...callerWith(), organizationId };
     await assertTaken(async () =>
-      all.createReconciliation(caller, randomUUID(), asked, Readable.from([Buffer.from(file)])),
+      all.createReconciliation(caller, randomUUID(), reportBody, Readable.from([Buffer.from(file)])),
     );
     const made = await database.query('SELECT state FROM reconciliations');
     assert.deepEqual(made, [{ state: 'Matching' }]);
   });
 
-  test('makes one organisation', async () => {
+  test('a repeated organisation is created once', async () => {
     let made = 0;
     const create = async () => {
       made += 1;
@@ -126,7 +126,7 @@ describe('a fault behind a commit', () => {
       { create } as unknown as Made[0],
       { changed: lost } as unknown as Made[1],
     );
-    const scope = { organizationId: room.organizationId } as Parameters<typeof below.create>[0];
+    const scope = { organizationId: webhooks.organizationId } as Parameters<typeof below.create>[0];
     await assertTaken(async () => below.create(scope, { name: 'Once' }));
     assert.equal(made, 1);
   });

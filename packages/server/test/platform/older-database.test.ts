@@ -83,7 +83,7 @@ test('a database of a newer version is refused with 78, and nothing in it change
 });
 
 describe('a database of an older commit', () => {
-  test('in a data directory is refused with the command that removes it', async () => {
+  test('an older database in a data directory is refused with the command that removes it', async () => {
     const dataDir = join(directory, 'postgres');
     await copyTemplateCluster(dataDir);
     const embedded = () => startEmbeddedPostgres({ dataDir, log, settings: testPostgresSettings });
@@ -106,7 +106,7 @@ describe('a database of an older commit', () => {
     }
   });
 
-  test('at SWITCHYARD_DATABASE_URL is refused with the statements that replace it', async () => {
+  test('an older database at SWITCHYARD_DATABASE_URL is refused with the statements that replace it', async () => {
     const url = await testDatabaseCopyUrl();
     const name = new URL(url).pathname.slice(1);
     const state = await makeOlder(url);

@@ -22,11 +22,11 @@ async function underLoad(loopDelayMs: number, use: (pressure: () => number) => P
     SWITCHYARD_TRUST_PROXY: '127.0.0.1',
     SWITCHYARD_OVERLOAD_EVENT_LOOP_LAG_MS: String(loopDelayMs),
   });
-  const house = await createApplication({ settings, database, log });
+  const application = await createApplication({ settings, database, log });
   try {
-    await use(house.http.loadShedding.pressure);
+    await use(application.http.loadShedding.pressure);
   } finally {
-    await house.stop();
+    await application.stop();
   }
 }
 
@@ -35,7 +35,7 @@ function occupy(): void {
   for (const end = performance.now() + 150; performance.now() < end; );
 }
 
-test('how late a turn may come until sales are refused is a setting', async () => {
+test('a setting is the event loop delay at which sales are refused', async () => {
   await underLoad(50, (pressure) =>
     eventually('sales are refused', () => {
       occupy();
@@ -43,7 +43,7 @@ test('how late a turn may come until sales are refused is a setting', async () =
     }),
   );
   await underLoad(60_000, async (pressure) => {
-    for (let turn = 0; turn < 5; turn += 1) {
+    for (let requestNumber = 0; requestNumber < 5; requestNumber += 1) {
       occupy();
       await new Promise((resolve) => setTimeout(resolve, 1));
       assert.ok(pressure() < 0.4, 'not even reports');

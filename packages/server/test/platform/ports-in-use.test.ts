@@ -23,21 +23,21 @@ function listenAt(port: number, host: string): Promise<Server> {
   return new Promise((resolve) => server.listen(port, host, () => resolve(server)));
 }
 
-function run(env: Record<string, string>): Promise<{ status: number | null; said: string }> {
+function run(env: Record<string, string>): Promise<{ status: number | null; output: string }> {
   const child: ChildProcess = spawn(process.execPath, [start, 'start'], {
     env: { ...inheritedEnvironment(), SWITCHYARD_QR_PROVIDER_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
-      said += chunk.toString();
+      output += chunk.toString();
     });
   }
-  return new Promise((resolve) => child.once('close', (status) => resolve({ status, said })));
+  return new Promise((resolve) => child.once('close', (status) => resolve({ status, output })));
 }
 
-describe('ports that cannot be listened at', () => {
+describe('ports that the server cannot listen at', () => {
   let directory: string;
   let ports: string[];
   before(async () => {
@@ -46,7 +46,7 @@ describe('ports that cannot be listened at', () => {
   });
   after(() => rm(directory, { recursive: true, force: true }));
 
-  const given = (extra: Record<string, string> = {}) => ({
+  const variables = (extra: Record<string, string> = {}) => ({
     SWITCHYARD_DATA_DIR: join(directory, 'data'),
     ...Object.fromEntries(settings.map((name, index) => [name, ports[index] ?? ''])),
     ...extra,
@@ -60,34 +60,39 @@ describe('ports that cannot be listened at', () => {
     assert.deepEqual(made.sort(), ['platform.key', 'vault.key']);
   }
 
-  test('are all reported with their settings, and nothing is made', async () => {
-    const taken = await Promise.all(ports.map((port) => listenAt(Number(port), '127.0.0.1')));
+  test('all ports in use are reported with their settings, and nothing is created', async () => {
+    const occupiedPorts = await Promise.all(
+      ports.map((port) => listenAt(Number(port), '127.0.0.1')),
+    );
     try {
-      const { status, said } = await run(given());
-      assert.equal(status, 1, said);
+      const { status, output } = await run(variables());
+      assert.equal(status, 1, output);
       const lines = settings.map(
         (name, index) =>
           `Port ${ports[index]} is in use by another program. Stop that program, or set ${name} to a free port.\n`,
       );
-      assert.equal(said, lines.join(''), 'no line of a portal that is built');
+      assert.equal(output, lines.join(''), 'no line of a portal that is built');
       await expectNothingMade();
     } finally {
-      for (const server of taken) server.close();
+      for (const server of occupiedPorts) server.close();
     }
   });
 
-  test('of a host that is none of this machine name the host', async () => {
-    const { status, said } = await run(given({ SWITCHYARD_HOST: '192.0.2.1' }));
-    assert.equal(status, 1, said);
-    assert.match(said, /^SWITCHYARD_HOST is 192\.0\.2\.1, which is not an address of this machine/);
+  test('a foreign host address is reported with the host', async () => {
+    const { status, output } = await run(variables({ SWITCHYARD_HOST: '192.0.2.1' }));
+    assert.equal(status, 1, output);
+    assert.match(
+      output,
+      /^SWITCHYARD_HOST is 192\.0\.2\.1, which is not an address of this machine/,
+    );
     await expectNothingMade();
   });
 
-  test('that are the same for two listeners are a settings fault', async () => {
-    const { status, said } = await run(given({ SWITCHYARD_DEVICE_PORT: ports[0] ?? '' }));
-    assert.equal(status, 78, said);
+  test('the same port for two listeners is a settings error', async () => {
+    const { status, output } = await run(variables({ SWITCHYARD_DEVICE_PORT: ports[0] ?? '' }));
+    assert.equal(status, 78, output);
     assert.match(
-      said,
+      output,
       /SWITCHYARD_DEVICE_PORT and SWITCHYARD_PORT are both \d+; use different ports/,
     );
     await expectNothingMade();

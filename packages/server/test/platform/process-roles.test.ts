@@ -20,7 +20,7 @@ import {
 } from '../../src/platform/index.ts';
 import { createLocalProvider } from '../../src/vault/key-providers/open-key-provider.ts';
 import { createKeyStore, platformId } from '../../src/vault/vault-key-sql.ts';
-import { linkIsUp, tokenOf } from '../faults/load-during-faults.ts';
+import { tokenOf, waitForLink } from '../faults/load-during-faults.ts';
 import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { highLoadLimits } from '../support/high-load-limits.ts';
@@ -65,7 +65,7 @@ const published: readonly Published[] = Object.entries<Operations>(
 
 const isBelow = (url: string, path: string) => url === path || url.startsWith(`${path}/`);
 
-describe('the parts that a process opens', () => {
+describe('process roles', () => {
   let dataDir: string;
   /** Not the shared database: the keys of this data directory encrypt its vault. */
   let database: Database;
@@ -83,23 +83,23 @@ describe('the parts that a process opens', () => {
 
   async function withRoles(
     roles: string,
-    use: (house: Application) => Promise<void>,
+    use: (application: Application) => Promise<void>,
   ): Promise<void> {
     const settings = readSettings({
       SWITCHYARD_DATA_DIR: dataDir,
       SWITCHYARD_ROLES: roles,
       SWITCHYARD_LOG_LEVEL: 'silent',
     });
-    const house = await createApplication({
+    const application = await createApplication({
       settings,
       database,
       log: createLog(settings),
       loadLimits: highLoadLimits,
     });
     try {
-      await use(house);
+      await use(application);
     } finally {
-      await house.stop();
+      await application.stop();
     }
   }
 
@@ -115,27 +115,27 @@ describe('the parts that a process opens', () => {
   }
 
   for (const role of ['cards', 'identity', 'connector', 'portal', 'jobs']) {
-    test(`${role} alone opens the paths that the guide to production says, and no other`, async () => {
-      const own = [...(guide.get(role) ?? []), ...(guide.get('any') ?? [])];
-      await withRoles(role, async (house) => {
-        await house.http.app.ready();
-        const urls = house.http.routes.map(({ url }) => url);
-        const astray = urls.filter((url) => !own.some((path) => isBelow(url, path)));
+    test(`${role} serves only the paths that the guide to production lists`, async () => {
+      const settingsOfRole = [...(guide.get(role) ?? []), ...(guide.get('any') ?? [])];
+      await withRoles(role, async (application) => {
+        await application.http.app.ready();
+        const urls = application.http.routes.map(({ url }) => url);
+        const astray = urls.filter((url) => !settingsOfRole.some((path) => isBelow(url, path)));
         assert.deepEqual(astray, [], 'not where the guide sends them');
-        const idle = own.filter((path) => !urls.some((url) => isBelow(url, path)));
+        const idle = settingsOfRole.filter((path) => !urls.some((url) => isBelow(url, path)));
         assert.deepEqual(idle, [], 'the guide sends them to a process that has none of them');
         for (const each of published) {
-          const isOwn = own.some((path) => isBelow(each.url, path));
-          assert.equal(await isThere(house, each), isOwn, `${each.method} ${each.url}`);
+          const isOwn = settingsOfRole.some((path) => isBelow(each.url, path));
+          assert.equal(await isThere(application, each), isOwn, `${each.method} ${each.url}`);
         }
-        const described = await describedBy(house);
-        assert.ok(described.every((url) => own.some((path) => isBelow(url, path))));
-        assert.equal(house.cards !== undefined, role === 'cards');
+        const described = await describedBy(application);
+        assert.ok(described.every((url) => settingsOfRole.some((path) => isBelow(url, path))));
+        assert.equal(application.cards !== undefined, role === 'cards');
       });
     });
   }
 
-  test('the guide knows every published address, each in one row', () => {
+  test('the guide lists every public path in one row', () => {
     for (const { method, url } of published) {
       const rows = [...guide].filter(([, paths]) => paths.some((path) => isBelow(url, path)));
       assert.equal(rows.length, 1, `${method} ${url}`);
@@ -143,8 +143,8 @@ describe('the parts that a process opens', () => {
   });
 
   test('a process without mail jobs creates no mail folder', async () => {
-    await withRoles('cards', async (house) => {
-      await house.start();
+    await withRoles('cards', async (application) => {
+      await application.start();
       assert.equal(existsSync(join(dataDir, 'mail')), false);
     });
   });
@@ -153,7 +153,7 @@ describe('the parts that a process opens', () => {
 /** The test reads process memory in the way of Linux, which lets a parent read its child. */
 const canLook = process.platform === 'linux';
 
-describe('a process without the role cards', { skip: canLook ? false : 'needs /proc' }, () => {
+describe('processes without the role cards', { skip: canLook ? false : 'needs /proc' }, () => {
   let dataDir: string;
   let databaseUrl: string;
   let shared: Record<string, string>;
@@ -193,12 +193,12 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
     const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'inherit', 'inherit'] });
     children.push(child);
     const url = `http://127.0.0.1:${env['SWITCHYARD_METRICS_PORT']}/readyz`;
-    const asked = async () => {
+    const isServing = async () => {
       assert.equal(child.exitCode, null, 'it ended');
       const answer = await fetch(url).catch(() => undefined);
       return answer?.status === 200 ? ((await answer.json()) as Ready) : undefined;
     };
-    const ready = await until(asked, 'the start', startLimitMs);
+    const ready = await until(isServing, 'the start', startLimitMs);
     return { child, ready, baseUrl: `https://localhost:${env['SWITCHYARD_PORT']}` };
   }
 
@@ -231,36 +231,36 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
     ];
   }
 
-  test('holds no key of a card in memory or environment, whatever it has done', async () => {
+  test('such a process has no card key in memory or environment, after any work', async () => {
     const whole = createServerProcess({ ...shared, ...(await ports()) });
     try {
       await whole.start();
       const facts = await whole.demoFacts();
       const client = await whole.client();
       const token = await tokenOf(whole, client);
-      await linkIsUp(client, token);
+      await waitForLink(client, token);
       const storeId = facts.merchants[0]?.stores[0]?.storeId;
       const body = keyedSale({ storeId });
       const sale = await client.call('POST', '/payment/v1/transactions/process', { token, body });
       assert.equal(sale.body.approved, true, sale.text);
 
       // The setting names a secret file, which the process never opens.
-      const named = join(dataDir, 'named.key');
-      await copyFile(join(dataDir, 'vault.key'), named);
+      const keyFile = join(dataDir, 'named.key');
+      await copyFile(join(dataDir, 'vault.key'), keyFile);
       const other = await startBeside({
         SWITCHYARD_ROLES: 'identity connector portal jobs',
-        SWITCHYARD_VAULT_KEY_FILE: named,
+        SWITCHYARD_VAULT_KEY_FILE: keyFile,
         // Clients see both processes at one address.
         SWITCHYARD_BASE_URL: facts.baseUrl,
       });
       assert.deepEqual(other.ready.roles, ['identity', 'connector', 'portal', 'jobs']);
-      const there = createClient(other.baseUrl, await readFile(facts.caFile, 'utf8'));
-      const tokenFromThere = await tokenOf(whole, there);
-      const merchants = await there.call('GET', '/provisioning/v2/merchants', {
+      const deviceClient = createClient(other.baseUrl, await readFile(facts.caFile, 'utf8'));
+      const tokenFromThere = await tokenOf(whole, deviceClient);
+      const merchants = await deviceClient.call('GET', '/provisioning/v2/merchants', {
         token: tokenFromThere,
       });
       assert.ok([200, 403].includes(merchants.status), merchants.text);
-      const refused = await there.call('POST', '/payment/v1/transactions/process', {
+      const refused = await deviceClient.call('POST', '/payment/v1/transactions/process', {
         token: tokenFromThere,
         body,
       });
@@ -268,7 +268,7 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
       // Its token is also valid at the process that processes cards.
       const path = `/payment/v1/transactions/${sale.body.transactionId}`;
       assert.equal((await client.call('GET', path, { token: tokenFromThere })).status, 200);
-      there.close();
+      deviceClient.close();
 
       const needles = await keysOfCards();
       const inWhole = findInMemory(whole.pid(), needles);
@@ -276,16 +276,16 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
         assert.ok(inWhole.names.includes(name), `${name}: looked in the wrong place`);
       }
       const pid = other.child.pid ?? 0;
-      const found = findInMemory(pid, needles);
-      assert.deepEqual(found.names, []);
-      assert.ok(found.bytesRead > 20_000_000, `${found.bytesRead} bytes were read`);
+      const memoryMatches = findInMemory(pid, needles);
+      assert.deepEqual(memoryMatches.names, []);
+      assert.ok(memoryMatches.bytesRead > 20_000_000, `${memoryMatches.bytesRead} bytes were read`);
       assert.deepEqual(findInEnvironment(pid, needles), []);
     } finally {
       await whole.stop();
     }
   });
 
-  test('does not start with such a key in its environment', async () => {
+  test('such a process does not start with a card key in its environment', async () => {
     const key = Buffer.from(Array.from({ length: 32 }, (_, index) => index * 7)).toString('base64');
     const env = { ...inheritedEnvironment(), ...shared, SWITCHYARD_ROLES: 'identity' };
     const child = spawn(process.execPath, [main], {
@@ -293,13 +293,13 @@ describe('a process without the role cards', { skip: canLook ? false : 'needs /p
       stdio: ['ignore', 'ignore', 'pipe'],
     });
     children.push(child);
-    let told = '';
+    let output = '';
     child.stderr.on('data', (chunk: Buffer) => {
-      told += chunk.toString();
+      output += chunk.toString();
     });
     const status = await new Promise((resolve) => child.once('close', resolve));
     assert.equal(status, 78);
-    assert.match(told, /SWITCHYARD_VAULT_KEY is only for processes with the role cards/);
-    assert.equal(told.includes(key), false);
+    assert.match(output, /SWITCHYARD_VAULT_KEY is only for processes with the role cards/);
+    assert.equal(output.includes(key), false);
   });
 });

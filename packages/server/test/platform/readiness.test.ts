@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { base, linkIsUp, tokenOf } from '../faults/load-during-faults.ts';
+import { tokenOf, transactionsPath, waitForLink } from '../faults/load-during-faults.ts';
 import { startPostgresRelay } from '../support/database/postgres-tcp-relay.ts';
 import { testDatabase, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
@@ -25,7 +25,7 @@ type Ready = {
 /** The default probe timeout of load balancers and Kubernetes. */
 const probeLimitMs = 1000;
 
-test('a process whose database is away stays ready, and answers 503 with Retry-After', {
+test('a process without its database stays ready, and answers 503 with Retry-After', {
   timeout: 300_000,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-ready-'));
@@ -48,12 +48,12 @@ test('a process whose database is away stays ready, and answers 503 with Retry-A
     const { baseUrl, caFile, devices, metricsUrl } = await server.demoFacts();
     const client = createClient(baseUrl, await readFile(caFile, 'utf8'));
     const token = await tokenOf(server, client);
-    await linkIsUp(client, token);
+    await waitForLink(client, token);
     const sell = () => {
       const clientTransactionId = randomUUID();
       const deviceId = devices[0]?.logicalDeviceId;
       const body = keyedSale({ clientTransactionId, amount: 1000, deviceId });
-      return client.call('POST', `${base}/process`, { token, body });
+      return client.call('POST', `${transactionsPath}/process`, { token, body });
     };
     assert.equal((await sell()).status, 200);
     const readiness = async () => {

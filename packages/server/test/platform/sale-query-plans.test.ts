@@ -70,22 +70,22 @@ const accessForm =
 
 /** The table accesses of a plan, with their index conditions. */
 function accessesOf(lines: readonly string[]): Access[] {
-  return lines.flatMap((line, place) => {
+  return lines.flatMap((line, lineNumber) => {
     const [, how, index = '', table] = accessForm.exec(line) ?? [];
     if (how === undefined || table === undefined) return [];
-    const next = lines[place + 1] ?? '';
+    const next = lines[lineNumber + 1] ?? '';
     const condition = /^\W*Index Cond: (.*)$/.exec(next)?.[1] ?? '';
     return [{ how, index, table, condition }];
   });
 }
 
-describe('the plans of the hot statements', () => {
-  let on: TestOrganization;
+describe('query plans of the hot statements', () => {
+  let setup: TestOrganization;
   let scratch: Database;
   let schemaUrl: string;
 
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
     schemaUrl = await testSchemaUrl();
     const log = createLog({ logLevel: 'warn', instanceName: 'hot-plans' });
     scratch = openDatabase({ url: schemaUrl, log });
@@ -105,12 +105,12 @@ describe('the plans of the hot statements', () => {
    */
   async function useEverything(): Promise<void> {
     const call = (method: string, path: string, body?: unknown) =>
-      on.client.call(method, base + path, {
-        token: on.merchant.token,
+      setup.client.call(method, base + path, {
+        token: setup.merchant.token,
         ...defined({ body }),
       });
-    const ofOrganization = await signAccessToken(on, {
-      um_scope: { entityType: 'tenant', entityId: on.organizationId },
+    const ofOrganization = await signAccessToken(setup, {
+      um_scope: { entityType: 'tenant', entityId: setup.organizationId },
       permissions: ['pay.read'],
     });
     const first = await call('POST', '/process', keyedSale({ captureMode: 'Deferred' }));
@@ -118,15 +118,15 @@ describe('the plans of the hot statements', () => {
     await call('GET', `/${transactionId}`);
     await call('GET', `/${clientTransactionId}`);
     const path = `${base}/${clientTransactionId}`;
-    const found = await on.client.call('GET', path, { token: ofOrganization });
-    assert.equal(found.status, 200, found.text);
+    const transaction = await setup.client.call('GET', path, { token: ofOrganization });
+    assert.equal(transaction.status, 200, transaction.text);
     await call('POST', `/${transactionId}/capture`, { amount: 5, clientOperationId: 'c-1' });
     await call('POST', `/${transactionId}/refund`, { amount: 1 });
     const again = keyedSale({ clientTransactionId, instrument: { token: card.token } });
     await call('POST', '/process', again);
-    await call('POST', '/process', keyedSale({ deviceId: on.merchant.deviceIds[0] }));
+    await call('POST', '/process', keyedSale({ deviceId: setup.merchant.deviceIds[0] }));
     await until(
-      () => (on.hotStatements.has('payments-sales-without-outcome') ? true : undefined),
+      () => (setup.hotStatements.has('payments-sales-without-outcome') ? true : undefined),
       'a sweep',
     );
   }
@@ -144,18 +144,21 @@ describe('the plans of the hot statements', () => {
 
   async function assertKeyed(name: string, text: string): Promise<number> {
     const lines = await scratch.explain(text);
-    const told = `${name}:\n${lines.join('\n')}`;
-    assert.doesNotMatch(told, /Hash Join|Merge Join|Bitmap/);
+    const message = `${name}:\n${lines.join('\n')}`;
+    assert.doesNotMatch(message, /Hash Join|Merge Join|Bitmap/);
     let count = 0;
     for (const { how, index, table, condition } of accessesOf(lines)) {
       if (!growing.has(table)) continue;
-      assert.match(how, /^Index (?:Only )?Scan$/, told);
+      assert.match(how, /^Index (?:Only )?Scan$/, message);
       const keys = await keysOf(index);
-      assert.ok(keys.length > 0, told);
-      const named = keys.filter((key) => new RegExp(`(?:^|[ (.])${key} [=<]`).test(condition));
+      assert.ok(keys.length > 0, message);
+      const keysInCondition = keys.filter((key) =>
+        new RegExp(`(?:^|[ (.])${key} [=<]`).test(condition),
+      );
       const least = shorter[`${name} ${table}`] ?? shorter[table];
-      const isEnough = named.length === keys.length || String(named) === String(least);
-      assert.ok(isEnough, `${index} is asked for ${named} of ${keys}\n${told}`);
+      const isEnough =
+        keysInCondition.length === keys.length || String(keysInCondition) === String(least);
+      assert.ok(isEnough, `${index} is asked for ${keysInCondition} of ${keys}\n${message}`);
       count += 1;
     }
     return count;
@@ -163,13 +166,13 @@ describe('the plans of the hot statements', () => {
 
   async function assertAllKeyed(): Promise<void> {
     let accesses = 0;
-    for (const [name, text] of on.hotStatements) {
+    for (const [name, text] of setup.hotStatements) {
       if (!rare.has(name)) accesses += await assertKeyed(name, text);
     }
     assert.ok(accesses >= 15, `${accesses} accesses`);
   }
 
-  test('the house has used the statements that matter', () => {
+  test('the platform has executed the statements that matter', () => {
     for (const name of [
       'payments-insert-transaction',
       'payments-update-with-event',
@@ -185,20 +188,22 @@ describe('the plans of the hot statements', () => {
       'provisioning-resolve',
       'provisioning-contract',
     ]) {
-      assert.ok(on.hotStatements.has(name), `${name} of ${[...on.hotStatements.keys()]}`);
+      assert.ok(setup.hotStatements.has(name), `${name} of ${[...setup.hotStatements.keys()]}`);
     }
   });
 
-  test('name whole keys in tables that are empty', () => assertAllKeyed());
+  test('plans use complete keys in empty tables', () => assertAllKeyed());
 
-  test('name whole keys in young tables, of which the planner knows nothing', async () => {
+  test('plans use complete keys in new tables without statistics', async () => {
     await scratch.session(async (query) => {
       for (const statement of fill) await query(statement, [1, youngSales]);
     });
     await assertAllKeyed();
   });
 
-  test(`name whole keys in tables of ${fullSales} sales`, { timeout: 300_000 }, async () => {
+  test(`plans use complete keys in tables of ${fullSales} sales`, {
+    timeout: 300_000,
+  }, async () => {
     await scratch.session(async (query) => {
       for (const statement of fill) await query(statement, [youngSales + 1, fullSales]);
       for (const table of growing) await query(`ANALYZE ${table}`);

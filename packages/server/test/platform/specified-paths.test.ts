@@ -53,31 +53,32 @@ const ofTheIssuer = [
 type Operation = OpenApiDocument['paths'][string][string];
 
 /** Removes the names of path parameters, because they differ. */
-const bare = (path: string) => path.replace(/\{\w+\}/g, '{}');
+const withoutParameterNames = (path: string) => path.replace(/\{\w+\}/g, '{}');
 
 const operations: ReadonlyMap<string, Operation> = new Map(
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(
-      ([method, operation]) => [`${method.toUpperCase()} ${bare(path)}`, operation] as const,
+      ([method, operation]) =>
+        [`${method.toUpperCase()} ${withoutParameterNames(path)}`, operation] as const,
     ),
   ),
 );
 
 const operation = (name: string) => {
-  const found = operations.get(bare(name));
-  assert.ok(found, `${name} is not in the document`);
-  return found;
+  const documentedOperation = operations.get(withoutParameterNames(name));
+  assert.ok(documentedOperation, `${name} is not in the document`);
+  return documentedOperation;
 };
 
 type Schema = { properties?: Record<string, unknown>; required?: string[] };
 const form = 'application/x-www-form-urlencoded';
 
-test('each address of the specification is described', () => {
+test('each path of the specification is documented', () => {
   for (const name of [...specified, ...ofTheIssuer]) assert.ok(operation(name).summary, name);
 });
 
-test('each token endpoint takes and gives the members of the specification', () => {
-  const taken: Record<string, string[]> = {
+test('each token endpoint accepts and returns the members of the specification', () => {
+  const acceptedFields: Record<string, string[]> = {
     'POST /oauth2/v1/{}/token': [
       'client_id',
       'client_secret',
@@ -99,7 +100,7 @@ test('each token endpoint takes and gives the members of the specification', () 
     ],
     'POST /auth/realms/{}/custom-token': ['device_model', 'device_id', 'method'],
   };
-  const given = [
+  const responseFields = [
     'access_token',
     'expires_in',
     'refresh_expires_in',
@@ -110,18 +111,19 @@ test('each token endpoint takes and gives the members of the specification', () 
     'session_state',
     'scope',
   ];
-  for (const [name, members] of Object.entries(taken)) {
+  for (const [name, members] of Object.entries(acceptedFields)) {
     const { requestBody, responses } = operation(name);
-    const asked = requestBody?.content[form]?.schema as Schema;
-    for (const member of members) assert.ok(asked.properties?.[member], `${name} takes ${member}`);
+    const formSchema = requestBody?.content[form]?.schema as Schema;
+    for (const member of members)
+      assert.ok(formSchema.properties?.[member], `${name} takes ${member}`);
     const json = responses['200']?.content?.['application/json'] as { schema: Schema };
-    for (const member of given) {
+    for (const member of responseFields) {
       assert.ok(json.schema.properties?.[member], `${name} gives ${member}`);
     }
   }
 });
 
-test('the authorization endpoint takes the parameters of the specification, and sends on', () => {
+test('the authorization endpoint accepts the parameters of the specification, and redirects', () => {
   const { parameters, responses } = operation('POST /oauth2/v1/{}/auth');
   const inQuery = parameters.filter((each) => each.in === 'query').map(({ name }) => name);
   for (const name of ['client_id', 'client_secret', 'redirect_uri', 'scope', 'state']) {
@@ -131,15 +133,15 @@ test('the authorization endpoint takes the parameters of the specification, and 
   assert.ok(responses['303']);
 });
 
-test('the tokens of devices are had where devices show their certificates', () => {
+test('devices get tokens at the listener for client certificates', () => {
   const { servers } = operation('POST /oauth2-mtls/v1/token') as { servers?: { url: string }[] };
   assert.deepEqual(servers, [{ url: 'https://localhost:9021' }]);
 });
 
-test('payments say how they are answered again, and where to look for what is under way', () => {
+test('payments document their replay, and where to read their progress', () => {
   for (const verb of ['process', '{}/capture', '{}/refund', '{}/cancel', '{}/refundbyweb']) {
     const { responses } = operation(`POST ${payments}/${verb}`);
-    const told = (status: number) => Object.keys(responses[status]?.headers ?? {});
+    const headerNames = (status: number) => Object.keys(responses[status]?.headers ?? {});
     const later = [
       'Idempotent-Replayed',
       'Location',
@@ -147,8 +149,8 @@ test('payments say how they are answered again, and where to look for what is un
       'RateLimit-Policy',
       'Retry-After',
     ];
-    for (const name of later) assert.ok(told(202).includes(name), `${verb} ${name}`);
-    assert.ok(told(200).includes('Idempotent-Replayed'), verb);
+    for (const name of later) assert.ok(headerNames(202).includes(name), `${verb} ${name}`);
+    assert.ok(headerNames(200).includes('Idempotent-Replayed'), verb);
   }
   const schemas = document.components['schemas'] as Record<string, Schema>;
   const { properties = {} } = schemas['Problem'] ?? {};

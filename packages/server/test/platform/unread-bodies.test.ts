@@ -11,15 +11,15 @@ const bulk = '/provisioning/v2/bulk';
 const reconciliations = '/reporting/v1/reconciliations';
 const unknownLink = '0198ffff-ffff-7fff-bfff-ffffffffffff';
 
-describe('a refused upload', () => {
-  let on: TestOrganization;
+describe('refused uploads', () => {
+  let setup: TestOrganization;
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
   async function dial(): Promise<TLSSocket> {
-    const { hostname, port } = new URL(on.settings.baseUrl);
-    const socket = connect({ host: hostname, port: Number(port), ca: on.ca });
+    const { hostname, port } = new URL(setup.settings.baseUrl);
+    const socket = connect({ host: hostname, port: Number(port), ca: setup.ca });
     socket.on('error', () => {});
     await once(socket, 'secureConnect');
     return socket;
@@ -35,7 +35,7 @@ describe('a refused upload', () => {
     socket.on('data', (chunk) => {
       response += chunk;
     });
-    const { host } = new URL(on.settings.baseUrl);
+    const { host } = new URL(setup.settings.baseUrl);
     socket.write(`POST ${path} HTTP/1.1\r\nHost: ${host}\r\n${headers.join('\r\n')}\r\n\r\n`);
     // One chunk of 1 TiB.
     if (headers.includes('Transfer-Encoding: chunked')) socket.write('10000000000\r\n');
@@ -43,7 +43,7 @@ describe('a refused upload', () => {
     return { response, acceptedBytes };
   }
 
-  const authorized = () => `Authorization: Bearer ${on.acquirerToken}`;
+  const authorized = () => `Authorization: Bearer ${setup.acquirerToken}`;
   const chunked = 'Transfer-Encoding: chunked';
   const declared = `Content-Length: ${2 ** 40}`;
   const cases: readonly (readonly [
@@ -85,13 +85,13 @@ describe('a refused upload', () => {
     [
       'a longer file of an acquirer than allowed',
       413,
-      () => `${reconciliations}?acquirerLinkId=${on.linkId}&from=2026-11-01&to=2026-11-01`,
+      () => `${reconciliations}?acquirerLinkId=${setup.linkId}&from=2026-11-01&to=2026-11-01`,
       () => [authorized(), 'Content-Type: text/csv', declared],
     ],
     [
       'a file of an acquirer without its days',
       422,
-      () => `${reconciliations}?acquirerLinkId=${on.linkId}`,
+      () => `${reconciliations}?acquirerLinkId=${setup.linkId}`,
       () => [authorized(), 'Content-Type: text/csv', chunked],
     ],
     [
@@ -102,7 +102,7 @@ describe('a refused upload', () => {
     ],
   ];
   for (const [name, status, path, headers] of cases) {
-    test(`${name} is answered ${status}, and the rest of it is not read`, async () => {
+    test(`${name} is answered ${status}, and the rest of the body is not read`, async () => {
       const { response, acceptedBytes } = await upload(path(), headers());
       assert.match(response, new RegExp(`^HTTP/1\\.1 ${status} `), response.slice(0, 300));
       assert.match(response, /^connection: close\r$/im);

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
-import { linkIsUp } from '../faults/load-during-faults.ts';
+import { waitForLink } from '../faults/load-during-faults.ts';
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { eventually } from '../support/wait-for-condition.ts';
@@ -57,7 +57,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
 
   test('the browser downloads an export itself', async () => {
     const merchant = await stage.tokenOf('merchant');
-    await linkIsUp(stage.client, merchant);
+    await waitForLink(stage.client, merchant);
     const sale = await call('POST', '/payment/v1/transactions/process', {
       token: merchant,
       body: keyedSale(),

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
-import { linkIsUp } from '../faults/load-during-faults.ts';
+import { waitForLink } from '../faults/load-during-faults.ts';
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import type { Client } from '../support/https-client.ts';
 import { eventually } from '../support/wait-for-condition.ts';
@@ -32,7 +32,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     ({ client, facts } = stage);
     token = await stage.tokenOf('merchant');
     admin = await stage.tokenOf('acquirer');
-    await linkIsUp(client, token);
+    await waitForLink(client, token);
     hooks = await receiver();
     context = await stage.signedIn('admin');
   });

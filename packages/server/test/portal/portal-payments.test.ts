@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
-import { linkIsUp } from '../faults/load-during-faults.ts';
+import { waitForLink } from '../faults/load-during-faults.ts';
 import { assertAccessible, setColorScheme } from '../support/browser/accessibility-check.ts';
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import type { Client } from '../support/https-client.ts';
@@ -22,7 +22,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     stage = await openStage('portal-payments');
     client = stage.client;
     token = await stage.tokenOf('merchant');
-    await linkIsUp(client, token);
+    await waitForLink(client, token);
     context = await stage.signedIn('demo');
   });
   after(() => stage?.close());

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
-import { linkIsUp } from '../faults/load-during-faults.ts';
+import { waitForLink } from '../faults/load-during-faults.ts';
 import { assertAccessible } from '../support/browser/accessibility-check.ts';
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import { eventually } from '../support/wait-for-condition.ts';
@@ -127,7 +127,7 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
   before(async () => {
     stage = await openStage('portal-roles');
     const token = await stage.tokenOf('merchant');
-    await linkIsUp(stage.client, token);
+    await waitForLink(stage.client, token);
     inner = await innerScreens(token);
   });
   after(() => stage?.close());

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { BrowserContext, Page } from 'playwright-core';
-import { linkIsUp } from '../faults/load-during-faults.ts';
+import { waitForLink } from '../faults/load-during-faults.ts';
 import { assertAccessible } from '../support/browser/accessibility-check.ts';
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import type { Client } from '../support/https-client.ts';
@@ -25,7 +25,7 @@ describe('a point of sale and a terminal in one page', { skip: chromiumSkipReaso
     stage = await openStage('virtual-terminal');
     client = stage.client;
     token = await stage.tokenOf('merchant');
-    await linkIsUp(client, token);
+    await waitForLink(client, token);
     context = await stage.signedIn('demo', { reducedMotion: 'reduce' });
   });
   after(() => stage?.close());

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { random } from '../faults/load-during-faults.ts';
+import { createRandom } from '../faults/load-during-faults.ts';
 import { freePorts } from '../support/free-ports.ts';
 import type { Client } from '../support/https-client.ts';
 import { createServerProcess, type ServerProcess } from '../support/processes/server-process.ts';
@@ -124,7 +124,7 @@ async function all(path: string): Promise<Record<string, unknown>[]> {
 }
 
 test(`an import survives ${kills} kills (seed ${seed})`, { timeout: 300_000 }, async () => {
-  const next = random(seed);
+  const next = createRandom(seed);
   let reached = 0;
   for (let round = 0; round < kills; round += 1) {
     const broken = sendAgain().catch((error: unknown) => error as Error);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { random } from '../faults/load-during-faults.ts';
+import { createRandom } from '../faults/load-during-faults.ts';
 import { type BulkScene, type Line, openBulk } from '../support/provisioning/bulk-import-client.ts';
 import type { Answer } from '../support/provisioning/test-provisioning.ts';
 
@@ -206,7 +206,7 @@ async function estateOf(token: string) {
 }
 
 test(`an import equals the single routes (seed ${seed})`, { timeout: 300_000 }, async () => {
-  const next = random(seed);
+  const next = createRandom(seed);
   const single = createClient('other');
   for (let round = 0; round < rounds; round += 1) {
     const makeLine = createLines(next, round);

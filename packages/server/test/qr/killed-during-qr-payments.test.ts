@@ -5,25 +5,25 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
-import { type FaultPlatform, faultPlatform } from '../faults/fault-platform.ts';
-import { faultSize, seed, tell } from '../faults/fault-size.ts';
-import { random } from '../faults/load-during-faults.ts';
+import { type FaultPlatform, startFaultPlatform } from '../faults/fault-platform.ts';
+import { printResult, seed, sizeOfRun } from '../faults/fault-size.ts';
+import { createRandom } from '../faults/load-during-faults.ts';
 import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import type { HttpResponse } from '../support/https-client.ts';
 import { until } from '../support/wait-for-result.ts';
 import { type Json, nameOf, openQrProvider, type QrProvider, qrBase } from './test-qr-provider.ts';
 
-const kills = faultSize({ small: 2, full: 40 });
+const kills = sizeOfRun({ small: 2, full: 40 });
 /** The moments at which the process dies during a refund. */
-const refundDeaths = ['after-send', 'after-intent'].slice(0, faultSize({ small: 1, full: 2 }));
+const refundDeaths = ['after-send', 'after-intent'].slice(0, sizeOfRun({ small: 1, full: 2 }));
 const terminals = 8;
 const paymentsBetweenKills = 15;
-const limitMs = faultSize({ small: 240_000, full: 1_200_000 });
+const limitMs = sizeOfRun({ small: 240_000, full: 1_200_000 });
 const recoveryMs = 60_000;
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
 describe('a platform that is killed with QR payments under way', { concurrency: false }, () => {
-  const next = random(seed);
+  const next = createRandom(seed);
   const paymentType = `pay${randomUUID().slice(0, 8)}`;
   let platform: FaultPlatform;
   let provider: QrProvider;
@@ -90,7 +90,7 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
       }
       return undefined;
     };
-    platform = await faultPlatform({ databaseUrl: await testDatabaseCopyUrl() });
+    platform = await startFaultPlatform({ databaseUrl: await testDatabaseCopyUrl() });
     await platform.server.start();
     const acquirer = await machine('acquirer');
     const owner = await machine('provider');
@@ -234,6 +234,6 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
       assert.equal(payment['refundedAmount'], given);
       assert.ok(provider.of('create', id).length <= 1);
     }
-    tell(`after ${kills} kills ${JSON.stringify(counts)}`);
+    printResult(`after ${kills} kills ${JSON.stringify(counts)}`);
   });
 });

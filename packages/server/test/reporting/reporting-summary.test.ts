@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { compareReports } from '../../src/reporting/index.ts';
 import { seed } from '../faults/fault-size.ts';
-import { booksOf, settled } from '../payments/ledger/ledger-invariants.ts';
+import { readLedgers, waitUntilSettled } from '../payments/ledger/ledger-invariants.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
 import { allOf, dayIn, report, reported } from '../support/provisioning/report-client.ts';
@@ -39,7 +39,7 @@ type Sums = Record<'authorized' | 'captured' | 'refunded' | 'cancelled' | 'rever
 async function countedOf(on: TestOrganization) {
   const amounts = new Map<string, Sums>();
   const counts = { count: 0, approved: 0, declined: 0, failed: 0 };
-  for (const { events, currency } of await booksOf(on)) {
+  for (const { events, currency } of await readLedgers(on)) {
     const sums = amounts.get(currency) ?? {
       authorized: 0n,
       captured: 0n,
@@ -156,7 +156,7 @@ describe('summaries of payments', () => {
     });
     branchId = branch.view.storeId;
     await happen(createChance(seed), 80);
-    await settled(on);
+    await waitUntilSettled(on);
     await reported(on);
     span = { from: yesterday(), to: today() };
   });
@@ -383,7 +383,7 @@ describe('summaries of payments', () => {
       on.platform.reporting.rebuildReports(organizationId),
       happen(createChance(seed + 2), 20),
     ]);
-    await settled(on);
+    await waitUntilSettled(on);
     await reported(on);
     const { amounts, counts } = await countedOf(on);
     // The day may have changed during the test.

@@ -14,16 +14,16 @@ export type InterruptibleDatabase = ReturnType<typeof createInterruptibleDatabas
 
 /** A database that runs an action before the first statement that matches. */
 export function createInterruptibleDatabase(database: Database) {
-  let pending: { readonly wanted: StatementFilter; act(): Promise<void> } | undefined;
+  let pending: { readonly filter: StatementFilter; act(): Promise<void> } | undefined;
   return {
     before(filter: StatementFilter, action: () => Promise<void>): void {
-      pending = { wanted: filter, act: action };
+      pending = { filter: filter, act: action };
     },
     isDone: () => pending === undefined,
     database: {
       ...database,
       async query<Of extends object>(text: string, values: readonly unknown[] = []) {
-        if (pending?.wanted({ text, values }) === true) {
+        if (pending?.filter({ text, values }) === true) {
           const { act } = pending;
           pending = undefined;
           await act();

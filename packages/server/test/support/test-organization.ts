@@ -40,12 +40,12 @@ let merchantCount = 0;
  * Creates an organisation with two merchants that cannot see each other.
  *
  * @param terms members of the acquirer contracts that differ from the usual
- * @param on the acquirer's port, if it is not the port of the test platform, and members of the
+ * @param connection the acquirer's port, if it is not the port of the test platform, and members of the
  * link
  */
 export async function createTestOrganization(
   terms: Record<string, unknown> = {},
-  on: { acquirerPort?: number; link?: Record<string, unknown> } = {},
+  connection: { acquirerPort?: number; link?: Record<string, unknown> } = {},
 ): Promise<TestOrganization> {
   const sharedPlatform = await testPlatform();
   const { platform, client, host } = sharedPlatform;
@@ -57,10 +57,10 @@ export async function createTestOrganization(
   const link = await platform.provisioning.acquirerLinks.create(scope, {
     name: `host-${realm}`,
     host: '127.0.0.1',
-    port: on.acquirerPort ?? host.port,
+    port: connection.acquirerPort ?? host.port,
     tls: false,
     institutionId: '123456',
-    ...on.link,
+    ...connection.link,
   });
   const linkId = link.view.acquirerLinkId;
   await platform.openLinks();

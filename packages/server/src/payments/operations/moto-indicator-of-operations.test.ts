@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  approval,
-  noResponse,
-  oneOperation,
+  approvedOutcome,
+  createPendingOperation,
+  noResponseOutcome,
 } from '../../../test/payments/operations/pending-operation.ts';
 
 test('an operation on a MOTO sale carries the MOTO indicator', async () => {
   const remote = async (request?: Record<string, unknown>) => {
-    const { storeOutcome, retry, requests } = oneOperation('Refund', request);
-    await storeOutcome(noResponse);
-    await retry(approval);
+    const { storeOutcome, retry, requests } = createPendingOperation('Refund', request);
+    await storeOutcome(noResponseOutcome);
+    await retry(approvedOutcome);
     return requests.map(({ isRemoteOrder }) => isRemoteOrder);
   };
   assert.deepEqual(await remote({ orderChannel: 'MailOrder' }), [true]);

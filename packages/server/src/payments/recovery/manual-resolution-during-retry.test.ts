@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
-  approval,
-  declined,
-  duplicate,
-  noResponse,
-  numbers,
-  oneOperation,
+  approvedOutcome,
+  createPendingOperation,
+  declinedOutcome,
+  duplicateOutcome,
+  noResponseOutcome,
+  referenceWithStan,
   waitUntil,
 } from '../../../test/payments/operations/pending-operation.ts';
 
 /** A refund without a response that a user resolves during the retry. */
 async function resolvedDuringRetry(outcome: 'Succeeded' | 'Failed') {
-  const refund = oneOperation('Refund');
-  await refund.storeOutcome(noResponse);
+  const refund = createPendingOperation('Refund');
+  await refund.storeOutcome(noResponseOutcome);
   refund.onSend(() => refund.resolve(outcome));
   return refund;
 }
@@ -21,30 +21,31 @@ async function resolvedDuringRetry(outcome: 'Succeeded' | 'Failed') {
 describe('an operation that is resolved manually', () => {
   it('is not sent after the resolution', async () => {
     for (const outcome of ['Failed', 'Succeeded'] as const) {
-      const { storeOutcome, retry, resolve, onBeforeSend, sent, status } = oneOperation('Refund');
-      await storeOutcome(noResponse);
+      const { storeOutcome, retry, resolve, onBeforeSend, sent, status } =
+        createPendingOperation('Refund');
+      await storeOutcome(noResponseOutcome);
       onBeforeSend(() => resolve(outcome));
-      assert.equal(await retry(approval), undefined);
+      assert.equal(await retry(approvedOutcome), undefined);
       assert.deepEqual([sent, status()], [[], outcome === 'Failed' ? 'Declined' : 'Succeeded']);
     }
   });
 
   it('does not stop the retry of other pending operations', async () => {
-    const { storeOutcome, retry, onBeforeSend, sent, status } = oneOperation('Reversal');
-    await storeOutcome(noResponse);
-    onBeforeSend(() => storeOutcome(duplicate));
-    assert.equal(await retry(approval), undefined);
-    assert.deepEqual([sent, status()], [[[numbers(1), true]], 'Succeeded']);
+    const { storeOutcome, retry, onBeforeSend, sent, status } = createPendingOperation('Reversal');
+    await storeOutcome(noResponseOutcome);
+    onBeforeSend(() => storeOutcome(duplicateOutcome));
+    assert.equal(await retry(approvedOutcome), undefined);
+    assert.deepEqual([sent, status()], [[[referenceWithStan(1), true]], 'Succeeded']);
   });
 
   it('as not done raises an alert when the response contradicts or is missing', async () => {
     for (const outcome of [
-      approval,
-      duplicate,
-      noResponse,
-      declined('68'),
-      declined('09'),
-      declined('16'),
+      approvedOutcome,
+      duplicateOutcome,
+      noResponseOutcome,
+      declinedOutcome('68'),
+      declinedOutcome('09'),
+      declinedOutcome('16'),
     ]) {
       const { retry, status, alerts } = await resolvedDuringRetry('Failed');
       assert.equal(await retry(outcome), undefined);
@@ -52,34 +53,39 @@ describe('an operation that is resolved manually', () => {
     }
     for (const code of ['05', '96', '91']) {
       const { retry, alerts } = await resolvedDuringRetry('Failed');
-      await retry(declined(code));
+      await retry(declinedOutcome(code));
       assert.deepEqual(alerts, [], code);
     }
   });
 
   it('as done raises no alert when the response agrees or is missing', async () => {
-    for (const outcome of [approval, duplicate, noResponse, declined('96')]) {
+    for (const outcome of [
+      approvedOutcome,
+      duplicateOutcome,
+      noResponseOutcome,
+      declinedOutcome('96'),
+    ]) {
       const { retry, status, alerts } = await resolvedDuringRetry('Succeeded');
       assert.equal(await retry(outcome), undefined);
       assert.deepEqual([status(), alerts], ['Succeeded', []]);
     }
     const { retry, alerts } = await resolvedDuringRetry('Succeeded');
-    await retry(declined('05'));
+    await retry(declinedOutcome('05'));
     assert.equal(alerts.length, 1);
   });
 
   it('raises no alert for a reference collision', async () => {
-    const refund = oneOperation('Refund');
-    await refund.storeOutcome(duplicate);
+    const refund = createPendingOperation('Refund');
+    await refund.storeOutcome(duplicateOutcome);
     refund.onSend(() => refund.resolve('Failed'));
-    await refund.retry(duplicate);
+    await refund.retry(duplicateOutcome);
     // The alert of the collision only.
     assert.equal(refund.alerts.length, 1);
   });
 
   it('as not done raises an alert after a late approval', async () => {
-    const { storeOutcome, resolve, late, alerts, changes } = oneOperation('Refund');
-    await storeOutcome(noResponse);
+    const { storeOutcome, resolve, late, alerts, changes } = createPendingOperation('Refund');
+    await storeOutcome(noResponseOutcome);
     late('Refund', '00');
     await waitUntil(() => changes() === 2);
     assert.deepEqual(alerts, [], 'the operation is not resolved yet');

@@ -2,26 +2,26 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  approval,
-  declined,
-  duplicate,
-  noResponse,
-  oneOperation,
+  approvedOutcome,
+  createPendingOperation,
+  declinedOutcome,
+  duplicateOutcome,
+  noResponseOutcome,
   waitUntil,
 } from '../../../test/payments/operations/pending-operation.ts';
 
 test('a late approval during a reversal causes one more reversal', async () => {
-  const noSuchSale = declined('25');
-  for (const last of [approval, noSuchSale, duplicate]) {
+  const noSuchSale = declinedOutcome('25');
+  for (const last of [approvedOutcome, noSuchSale, duplicateOutcome]) {
     const { storeOutcome, retry, late, onSend, requests, phase, status, changes } =
-      oneOperation('Reversal');
-    await storeOutcome(noResponse);
+      createPendingOperation('Reversal');
+    await storeOutcome(noResponseOutcome);
     onSend(async () => {
       const before = changes();
       late('Sale', '00');
       await waitUntil(() => changes() > before);
     });
-    assert.notEqual(await retry(approval), undefined, 'the reversal is retried');
+    assert.notEqual(await retry(approvedOutcome), undefined, 'the reversal is retried');
     assert.deepEqual([phase(), status()], ['Reversing', 'Pending']);
     onSend(() => {});
     assert.equal(await retry(last), undefined);
@@ -37,30 +37,30 @@ test('a late approval during a reversal causes one more reversal', async () => {
 });
 
 test('a reversal is retried when the host has not accepted it and denies the sale', async () => {
-  const { storeOutcome, retry, late, phase, changes } = oneOperation('Reversal');
-  await storeOutcome(noResponse);
+  const { storeOutcome, retry, late, phase, changes } = createPendingOperation('Reversal');
+  await storeOutcome(noResponseOutcome);
   const before = changes();
   late('Sale', '00');
   await waitUntil(() => changes() > before);
-  assert.notEqual(await retry(declined('25')), undefined);
+  assert.notEqual(await retry(declinedOutcome('25')), undefined);
   assert.equal(phase(), 'Reversing');
 });
 
 test('a late decline changes nothing', async () => {
-  const { storeOutcome, retry, late, onSend, phase, changes } = oneOperation('Reversal');
-  await storeOutcome(noResponse);
+  const { storeOutcome, retry, late, onSend, phase, changes } = createPendingOperation('Reversal');
+  await storeOutcome(noResponseOutcome);
   onSend(async () => {
     const before = changes();
     late('Sale', '05');
     await waitUntil(() => changes() > before);
   });
-  await retry(approval);
+  await retry(approvedOutcome);
   assert.equal(phase(), 'Reversed');
 });
 
 test('a late response is stored after a database outage', async () => {
-  const { storeOutcome, late, failDatabase, alerts, phase } = oneOperation('Reversal');
-  await storeOutcome(approval);
+  const { storeOutcome, late, failDatabase, alerts, phase } = createPendingOperation('Reversal');
+  await storeOutcome(approvedOutcome);
   assert.equal(phase(), 'Reversed');
   failDatabase(3);
   late('Sale', '00');

@@ -10,125 +10,141 @@ import { assertAgreement } from '../ledger/ledger-invariants.ts';
 import {
   acknowledge,
   authorize,
+  callAsAcquirer,
+  callAsMerchant,
   capturesAtHost,
-  contentOf,
-  makeFile,
-  office,
-  settled,
-  terms,
-  till,
+  createClearingFile,
+  fileCaptureTerms,
+  readFileContent,
+  waitUntilSettled,
 } from './clearing-merchant.ts';
 
-type Made = { id: string; sequence: number; lines: number; text: string };
+type CreatedFile = { id: string; sequence: number; lines: number; text: string };
 
 /** A file with one more capture and all captures that wait for a file. */
-async function filed(on: TestOrganization): Promise<Made> {
-  await till(on, 'POST', `/${await authorize(on)}/capture`, {});
-  return fileOfAll(on);
+async function createFileOfOneCapture(setup: TestOrganization): Promise<CreatedFile> {
+  await callAsMerchant(setup, 'POST', `/${await authorize(setup)}/capture`, {});
+  return createFileOfAll(setup);
 }
 
-async function fileOfAll(on: TestOrganization): Promise<Made> {
-  const { clearingFileId: id, sequence, lines } = await makeFile(on);
-  return { id, sequence, lines, text: await contentOf(on, id) };
+async function createFileOfAll(setup: TestOrganization): Promise<CreatedFile> {
+  const { clearingFileId: id, sequence, lines } = await createClearingFile(setup);
+  return { id, sequence, lines, text: await readFileContent(setup, id) };
 }
 
-const damaged = ({ text }: Made) => text.replace('|1000|', '|9000|');
+const damaged = ({ text }: CreatedFile) => text.replace('|1000|', '|9000|');
 
 /** Sends a file to the host and its acknowledgement to the platform. */
-async function handOver(on: TestOrganization, file: Made, text = file.text): Promise<string> {
-  const answer = on.host.clear(text);
-  const told = await acknowledge(on, file.id, answer);
-  assert.equal(told.status, 200, told.text);
+async function acknowledgeFile(
+  setup: TestOrganization,
+  file: CreatedFile,
+  text = file.text,
+): Promise<string> {
+  const answer = setup.host.clear(text);
+  const response = await acknowledge(setup, file.id, answer);
+  assert.equal(response.status, 200, response.text);
   return answer;
 }
 
-async function settles(on: TestOrganization, file: Made): Promise<void> {
-  assert.match(await handOver(on, file), /\|Accepted\n/);
-  const { accepted, rejected } = await settled(on, file.id);
+async function assertSettles(setup: TestOrganization, file: CreatedFile): Promise<void> {
+  assert.match(await acknowledgeFile(setup, file), /\|Accepted\n/);
+  const { accepted, rejected } = await waitUntilSettled(setup, file.id);
   assert.deepEqual([accepted, rejected], [file.lines, 0]);
 }
 
-test('the number of a refused file is filled below an open one, which goes in its turn then', async () => {
-  const on = await createTestOrganization(terms);
-  const [first, second] = [await filed(on), await filed(on)];
+test('the number of a refused file is reused before a later open file is sent', async () => {
+  const setup = await createTestOrganization(fileCaptureTerms);
+  const [first, second] = [
+    await createFileOfOneCapture(setup),
+    await createFileOfOneCapture(setup),
+  ];
   assert.deepEqual([first.sequence, second.sequence], [1, 2]);
-  assert.match(await handOver(on, first, damaged(first)), /\|Rejected\|(AMOUNT|HASH)\n/);
+  assert.match(await acknowledgeFile(setup, first, damaged(first)), /\|Rejected\|(AMOUNT|HASH)\n/);
   // The file is out of sequence. The platform does not receive this acknowledgement, so its state
   // stays.
-  assert.match(on.host.clear(second.text), /\|Rejected\|SEQUENCE\n/);
-  const again = await fileOfAll(on);
+  assert.match(setup.host.clear(second.text), /\|Rejected\|SEQUENCE\n/);
+  const again = await createFileOfAll(setup);
   assert.deepEqual([again.sequence, again.lines], [1, 1]);
-  await settles(on, again);
-  await settles(on, second);
-  const third = await filed(on);
+  await assertSettles(setup, again);
+  await assertSettles(setup, second);
+  const third = await createFileOfOneCapture(setup);
   assert.equal(third.sequence, 3);
-  await settles(on, third);
-  assert.equal(capturesAtHost(on), 3);
-  await assertAgreement(on);
+  await assertSettles(setup, third);
+  assert.equal(capturesAtHost(setup), 3);
+  await assertAgreement(setup);
 });
 
-test('a file that is refused out of turn goes into the missing one, and the next has its number', async () => {
-  const on = await createTestOrganization(terms);
-  const [first, second] = [await filed(on), await filed(on)];
-  const refusal = await handOver(on, first, damaged(first));
-  assert.match(await handOver(on, second), /\|Rejected\|SEQUENCE\n/);
-  const again = await fileOfAll(on);
+test('a file that is refused out of order takes the missing number, and the next file takes its number', async () => {
+  const setup = await createTestOrganization(fileCaptureTerms);
+  const [first, second] = [
+    await createFileOfOneCapture(setup),
+    await createFileOfOneCapture(setup),
+  ];
+  const refusal = await acknowledgeFile(setup, first, damaged(first));
+  assert.match(await acknowledgeFile(setup, second), /\|Rejected\|SEQUENCE\n/);
+  const again = await createFileOfAll(setup);
   assert.deepEqual([again.sequence, again.lines], [1, 2]);
   // The acknowledgement of the first file with this number does not apply to the second file.
-  assertProblem(await acknowledge(on, again.id, refusal), {
+  assertProblem(await acknowledge(setup, again.id, refusal), {
     code: 'acknowledgement_invalid',
     pointer: '/acknowledgement',
   });
-  await settles(on, again);
-  const other = on.host.clear(again.text).replace(again.id, first.id).replace('T|2|0', 'T|1|0');
-  assertProblem(await acknowledge(on, first.id, other), {
+  await assertSettles(setup, again);
+  const other = setup.host.clear(again.text).replace(again.id, first.id).replace('T|2|0', 'T|1|0');
+  assertProblem(await acknowledge(setup, first.id, other), {
     code: 'clearing_file_acknowledged',
     pointer: null,
   });
-  const third = await filed(on);
+  const third = await createFileOfOneCapture(setup);
   assert.equal(third.sequence, 2);
-  await settles(on, third);
-  assert.equal(capturesAtHost(on), 3);
-  await assertAgreement(on);
+  await assertSettles(setup, third);
+  assert.equal(capturesAtHost(setup), 3);
+  await assertAgreement(setup);
 });
 
-test('a number that the acquirer gave to a refused file is used up, and its lines post once', async () => {
-  const on = await createTestOrganization(terms);
-  const [first, second] = [await filed(on), await filed(on)];
-  await handOver(on, first, damaged(first));
+test('a number that the acquirer used for a refused file is not reused, and its lines post once', async () => {
+  const setup = await createTestOrganization(fileCaptureTerms);
+  const [first, second] = [
+    await createFileOfOneCapture(setup),
+    await createFileOfOneCapture(setup),
+  ];
+  await acknowledgeFile(setup, first, damaged(first));
   // A copy of the undamaged first file reaches the host later.
-  const late = on.host.clear(first.text);
+  const late = setup.host.clear(first.text);
   assert.match(late, /\|Accepted\n/);
-  assertProblem(await acknowledge(on, first.id, late), {
+  assertProblem(await acknowledge(setup, first.id, late), {
     code: 'clearing_file_acknowledged',
     pointer: null,
   });
-  const again = await fileOfAll(on);
+  const again = await createFileOfAll(setup);
   assert.equal(again.sequence, 1);
-  assert.match(await handOver(on, again), /\|Rejected\|DUPLICATE\n/);
-  await settles(on, second);
-  const moved = await fileOfAll(on);
+  assert.match(await acknowledgeFile(setup, again), /\|Rejected\|DUPLICATE\n/);
+  await assertSettles(setup, second);
+  const moved = await createFileOfAll(setup);
   assert.deepEqual([moved.sequence, moved.lines], [3, 1]);
-  await settles(on, moved);
-  assert.equal(capturesAtHost(on), 2);
-  await assertAgreement(on);
+  await assertSettles(setup, moved);
+  assert.equal(capturesAtHost(setup), 2);
+  await assertAgreement(setup);
 });
 
-test('a line that another process files meanwhile, under another number, stays in that file', async () => {
-  const on = await createTestOrganization(terms);
-  const first = await filed(on);
-  const id = await authorize(on);
-  await till(on, 'POST', `/${id}/capture`, {});
+test('a line that another process put into a file stays in that file', async () => {
+  const setup = await createTestOrganization(fileCaptureTerms);
+  const first = await createFileOfOneCapture(setup);
+  const id = await authorize(setup);
+  await callAsMerchant(setup, 'POST', `/${id}/capture`, {});
   const database = await testDatabase();
-  const rival = database.transaction(async (trx) => {
+  const otherTransaction = database.transaction(async (trx) => {
     await trx.executeQuery(
       CompiledQuery.raw(
         `UPDATE clearing_lines SET file_id = $2, line = 2, status = 'Filed'
           WHERE organization_id = $1 AND file_id IS NULL`,
-        [on.organizationId, first.id],
+        [setup.organizationId, first.id],
       ),
     );
-    const answer = office(on, 'POST', '', { acquirerLink: on.linkId, openDays: true });
+    const answer = callAsAcquirer(setup, 'POST', '', {
+      acquirerLink: setup.linkId,
+      openDays: true,
+    });
     await until(async () => {
       const rows = await database.query(
         `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
@@ -138,16 +154,16 @@ test('a line that another process files meanwhile, under another number, stays i
     }, 'the file to wait for the line');
     return { answer };
   });
-  assertProblem(await (await rival).answer, { code: 'nothing_to_clear', pointer: null });
-  const { body } = await office(on, 'GET', `/${first.id}/lines`);
+  assertProblem(await (await otherTransaction).answer, { code: 'nothing_to_clear', pointer: null });
+  const { body } = await callAsAcquirer(setup, 'GET', `/${first.id}/lines`);
   assert.deepEqual(
     body.items.map(({ transactionId }: { transactionId: string }) => transactionId).at(-1),
     id,
   );
 });
 
-test('a sum beyond 2^53 is exact in the file, in its view and in its event', async () => {
-  const on = await createTestOrganization(terms);
+test('a sum above 2^53 is exact in the file, in its view and in its event', async () => {
+  const setup = await createTestOrganization(fileCaptureTerms);
   const database = await testDatabase();
   const greatest = 999_999_999_999;
   const count = 9009;
@@ -163,40 +179,43 @@ test('a sum beyond 2^53 is exact in the file, in its view and in its event', asy
           jsonb_build_object('mti', '0220', 'terminalId', 'T0000001', 'transmittedAt', '0301120000',
             'stan', lpad(number::text, 6, '0'), 'rrn', lpad(number::text, 12, '0')) AS reference
         FROM generate_series(1, $5::int + 1) AS number) AS line`,
-    [on.organizationId, on.linkId, greatest, on.merchant.merchantNumber, count],
+    [setup.organizationId, setup.linkId, greatest, setup.merchant.merchantNumber, count],
   );
   const sum = BigInt(count) * BigInt(greatest);
   assert.ok(sum > 2n ** 53n && BigInt(Number(sum)) !== sum, 'no JSON number holds it');
-  const made = await makeFile(on);
+  const made = await createClearingFile(setup);
   assert.equal(made.lines, count + 1);
   assert.deepEqual(made.amounts, [
     { currency: 'EUR', amount: String(sum) },
     { currency: 'JPY', amount: String(greatest) },
   ]);
-  const text = await contentOf(on, made.clearingFileId);
+  const text = await readFileContent(setup, made.clearingFileId);
   const trailer = text.trimEnd().split('\n').at(-1)?.split('|');
   assert.equal(trailer?.[2], `392:${greatest},978:${sum}`);
-  assert.match(on.host.clear(text), /\|Accepted\n/, 'the host counts the same sum');
+  assert.match(setup.host.clear(text), /\|Accepted\n/, 'the host counts the same sum');
   const event = await until(async () => {
-    const { body } = await on.client.call('GET', '/events/v1?limit=200', {
-      token: on.acquirerToken,
+    const { body } = await setup.client.call('GET', '/events/v1?limit=200', {
+      token: setup.acquirerToken,
     });
     return body.items.find(({ type }: { type: string }) => type === 'clearing.file_made');
   }, 'the event');
   assert.deepEqual(event.data.amounts, { EUR: String(sum), JPY: String(greatest) });
 });
 
-test('after a jump of the numbers a file continues 1,000 later, and the acquirer takes it behind the previous one', async () => {
-  const on = await createTestOrganization(terms);
-  const first = await filed(on);
-  await settles(on, first);
+test('after a jump of the numbers a file continues 1,000 later, and the acquirer accepts it after the previous file', async () => {
+  const setup = await createTestOrganization(fileCaptureTerms);
+  const first = await createFileOfOneCapture(setup);
+  await assertSettles(setup, first);
   const database = await testDatabase();
   const makeOlder =
     'UPDATE clearing_files SET numbering_jumps = numbering_jumps - 1 WHERE link_id = $1';
-  await database.query(makeOlder, [on.linkId]);
-  const [second, third] = [await filed(on), await filed(on)];
+  await database.query(makeOlder, [setup.linkId]);
+  const [second, third] = [
+    await createFileOfOneCapture(setup),
+    await createFileOfOneCapture(setup),
+  ];
   assert.deepEqual([second.sequence, third.sequence], [1002, 1003]);
-  assert.match(on.host.clear(third.text), /\|Rejected\|SEQUENCE\n/);
-  await settles(on, second);
-  await settles(on, third);
+  assert.match(setup.host.clear(third.text), /\|Rejected\|SEQUENCE\n/);
+  await assertSettles(setup, second);
+  await assertSettles(setup, third);
 });

@@ -6,55 +6,65 @@ import { keyedSale } from '../../support/keyed-sale.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
 
-const base = '/payment/v1/transactions';
-export const files = '/payment/v1/clearing-files';
-export const terms = { captureTransport: 'File' };
+const transactionsPath = '/payment/v1/transactions';
+export const clearingFilesPath = '/payment/v1/clearing-files';
+export const fileCaptureTerms = { captureTransport: 'File' };
 
-export const till = (on: TestOrganization, method: string, path: string, body?: unknown) =>
-  on.client.call(method, base + path, {
-    token: on.merchant.token,
+export const callAsMerchant = (
+  setup: TestOrganization,
+  method: string,
+  path: string,
+  body?: unknown,
+) =>
+  setup.client.call(method, transactionsPath + path, {
+    token: setup.merchant.token,
     ...defined({ body }),
   });
 
-export const office = (on: TestOrganization, method: string, path: string, body?: unknown) =>
-  on.client.call(method, files + path, {
-    token: on.acquirerToken,
+export const callAsAcquirer = (
+  setup: TestOrganization,
+  method: string,
+  path: string,
+  body?: unknown,
+) =>
+  setup.client.call(method, clearingFilesPath + path, {
+    token: setup.acquirerToken,
     ...defined({ body }),
   });
 
-export async function authorize(on: TestOrganization, amount = 1000): Promise<string> {
+export async function authorize(setup: TestOrganization, amount = 1000): Promise<string> {
   const sale = keyedSale({ amount, captureMode: 'Deferred' });
-  const { body, text } = await till(on, 'POST', '/process', sale);
+  const { body, text } = await callAsMerchant(setup, 'POST', '/process', sale);
   assert.equal(body.state, 'Authorized', text);
   return body.transactionId;
 }
 
-export async function makeFile(on: TestOrganization) {
-  const request = { acquirerLink: on.linkId, openDays: true };
-  const made = await office(on, 'POST', '', request);
+export async function createClearingFile(setup: TestOrganization) {
+  const request = { acquirerLink: setup.linkId, openDays: true };
+  const made = await callAsAcquirer(setup, 'POST', '', request);
   assert.equal(made.status, 201, made.text);
   return made.body;
 }
 
-export const contentOf = async (on: TestOrganization, id: string) =>
-  (await office(on, 'GET', `/${id}/content`)).text;
+export const readFileContent = async (setup: TestOrganization, id: string) =>
+  (await callAsAcquirer(setup, 'GET', `/${id}/content`)).text;
 
-export const acknowledge = (on: TestOrganization, id: string, text: string) =>
-  on.client.call('PUT', `${files}/${id}/acknowledgement`, {
-    token: on.acquirerToken,
+export const acknowledge = (setup: TestOrganization, id: string, text: string) =>
+  setup.client.call('PUT', `${clearingFilesPath}/${id}/acknowledgement`, {
+    token: setup.acquirerToken,
     raw: text,
     headers: { 'content-type': 'text/plain' },
   });
 
-export const settled = (on: TestOrganization, id: string) =>
+export const waitUntilSettled = (setup: TestOrganization, id: string) =>
   until(async () => {
-    const { body } = await office(on, 'GET', `/${id}`);
+    const { body } = await callAsAcquirer(setup, 'GET', `/${id}`);
     return body.state === 'Settled' ? body : undefined;
   }, 'the file to be settled');
 
-export function capturesAtHost(on: TestOrganization): number {
-  const own = on.host
+export function capturesAtHost(setup: TestOrganization): number {
+  const merchantTotals = setup.host
     .ledger()
-    .totals.filter(({ merchant }) => merchant === on.merchant.merchantNumber);
-  return own.reduce((sum, { captures }) => sum + captures, 0);
+    .totals.filter(({ merchant }) => merchant === setup.merchant.merchantNumber);
+  return merchantTotals.reduce((sum, { captures }) => sum + captures, 0);
 }

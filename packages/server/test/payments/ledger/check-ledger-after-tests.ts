@@ -4,18 +4,20 @@ import { createTestOrganization, type TestOrganization } from '../../support/tes
 import { assertAgreement } from './ledger-invariants.ts';
 
 /** Creates scenes and records them, so that a file can end with a check of all of them. */
-export function bookkeeping() {
-  const made: TestOrganization[] = [];
+export function trackLedgers() {
+  const organizations: TestOrganization[] = [];
   return {
-    scene: async (...of: Parameters<typeof createTestOrganization>): Promise<TestOrganization> => {
-      const on = await createTestOrganization(...of);
-      made.push(on);
-      return on;
+    createOrganization: async (
+      ...options: Parameters<typeof createTestOrganization>
+    ): Promise<TestOrganization> => {
+      const organization = await createTestOrganization(...options);
+      organizations.push(organization);
+      return organization;
     },
     /** Runs as the last test of a file, because hooks run after the platform is closed. */
-    agree: async (): Promise<void> => {
-      assert.ok(made.length > 0);
-      await Promise.all(made.map((on) => assertAgreement(on)));
+    assertLedgersAgree: async (): Promise<void> => {
+      assert.ok(organizations.length > 0);
+      await Promise.all(organizations.map((organization) => assertAgreement(organization)));
     },
   };
 }

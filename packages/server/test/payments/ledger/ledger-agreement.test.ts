@@ -11,13 +11,13 @@ import { keyedSale } from '../../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { testLateMs } from '../../support/test-platform.ts';
 import { until } from '../../support/wait-for-result.ts';
-import { assertVerbs } from '../operations/allowed-operations-check.ts';
-import { assertAgreement, settled } from './ledger-invariants.ts';
+import { assertAllowedOperations } from '../operations/allowed-operations-check.ts';
+import { assertAgreement, waitUntilSettled } from './ledger-invariants.ts';
 
 const base = '/payment/v1/transactions';
 const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000);
-const walksTogether = 25;
-const worldsAtOnce = 4;
+const concurrentWalks = 25;
+const concurrentOrganizations = 4;
 
 type Step = {
   verb: 'capture' | 'refund' | 'void' | 'reverse' | 'byweb' | 'status' | 'saleAgain';
@@ -41,13 +41,13 @@ type Walk = {
 
 const late = 9092;
 /** No response, a late one, two, a garbled one, declines, a partial approval, a slow response. */
-const quiet = [9091, late, 9094, 9095, 9010, 9051, 9005, 9098];
+const unaffected = [9091, late, 9094, 9095, 9010, 9051, 9005, 9098];
 /** The host closes the connection, which affects every user of the link. */
-const cut = 9093;
+const cutRequests = 9093;
 const troubles = (more: readonly number[]) =>
   fc.oneof(
     { weight: 3, arbitrary: fc.constant(0) },
-    { weight: 1, arbitrary: fc.constantFrom(...quiet, ...more) },
+    { weight: 1, arbitrary: fc.constantFrom(...unaffected, ...more) },
   );
 const cards = fc.oneof(
   { weight: 9, arbitrary: fc.constantFrom('4111111111111111', '5555555555554444') },
@@ -78,7 +78,7 @@ const stepWith = (more: readonly number[]) =>
 const walkWith = (more: readonly number[]) =>
   fc.record<Walk>({
     mode: fc.constantFrom('Immediate', 'Deferred', 'Deferred'),
-    amount: fc.integer({ min: 1, max: 50 }).map((tens) => tens * 10_000),
+    amount: fc.integer({ min: 1, max: 50 }).map((tensOf) => tensOf * 10_000),
     trouble: troubles(more),
     currency: fc.constantFrom('EUR', 'USD', 'JPY'),
     partialApproval: fc.boolean(),
@@ -92,7 +92,7 @@ const wasNotSent = ({ status, body }: HttpResponse) =>
   (status === 502 && body.code === 'not_sent');
 
 type Call = (method: string, path: string, body?: unknown) => Promise<HttpResponse>;
-type Told = { operation: string; allowed: boolean; maxAmount: number };
+type AllowedOperation = { operation: string; allowed: boolean; maxAmount: number };
 
 /**
  * The server reverses a sale again after a late response. If the link was cut, the late response
@@ -109,24 +109,24 @@ async function lateAnswerTaken(call: Call, id: string, mayBeLost: boolean): Prom
   }, `${id} to be answered late`);
 }
 
-async function takeWalk(on: TestOrganization, of: Walk, mayBeCut: boolean): Promise<void> {
-  const { token } = on.merchant;
+async function runWalk(setup: TestOrganization, walk: Walk, mayBeCut: boolean): Promise<void> {
+  const { token } = setup.merchant;
   const sale = keyedSale({
-    amount: of.amount + of.trouble,
-    currency: of.currency,
-    captureMode: of.mode,
-    partialApproval: of.partialApproval,
-    instrument: { card: { number: of.card, expiryMonth: 12, expiryYear: 2030 } },
+    amount: walk.amount + walk.trouble,
+    currency: walk.currency,
+    captureMode: walk.mode,
+    partialApproval: walk.partialApproval,
+    instrument: { card: { number: walk.card, expiryMonth: 12, expiryYear: 2030 } },
   });
   const id = sale['clientTransactionId'];
   const call: Call = (method, path, body) =>
-    on.client.call(method, `${base}${path}`, { token, ...defined({ body }) });
+    setup.client.call(method, `${base}${path}`, { token, ...defined({ body }) });
   const first = await call('POST', '/process', sale);
   // While a fault has the link down, the server stores nothing or sends nothing, so there is no
   // transaction to test.
   if (wasNotSent(first)) return;
   assert.equal(first.status, 200, first.text);
-  for (const each of of.steps) {
+  for (const each of walk.steps) {
     if (each.verb === 'status') {
       assert.equal((await call('GET', `/${id}`)).status, 200);
       continue;
@@ -139,7 +139,7 @@ async function takeWalk(on: TestOrganization, of: Walk, mayBeCut: boolean): Prom
     const answer = await tryStep(call, String(id), each);
     if (answer.status === 202 && each.waits) await call('GET', `/${id}?wait=10`);
   }
-  if (of.trouble === late) await lateAnswerTaken(call, String(id), mayBeCut);
+  if (walk.trouble === late) await lateAnswerTaken(call, String(id), mayBeCut);
 }
 
 const requests = {
@@ -158,10 +158,11 @@ async function tryStep(
   assert.ok(verb !== 'status' && verb !== 'saleAgain');
   const { body: allowed } = await call('GET', `/${id}/allowedoperations`);
   const [path, operation, members] = requests[verb];
-  const told: Told =
-    (allowed.operations as Told[]).find((each) => each.operation === operation) ?? allowed;
-  const share = Math.ceil((told.maxAmount * part) / 100);
-  const isTroubled = trouble > 0 && trouble <= told.maxAmount;
+  const allowedOperation: AllowedOperation =
+    (allowed.operations as AllowedOperation[]).find((each) => each.operation === operation) ??
+    allowed;
+  const share = Math.ceil((allowedOperation.maxAmount * part) / 100);
+  const isTroubled = trouble > 0 && trouble <= allowedOperation.maxAmount;
   const amount = isTroubled ? trouble : plainAmount(Math.max(1, share));
   const answer = await call('POST', `/${id}/${path}`, {
     ...members,
@@ -174,35 +175,42 @@ async function tryStep(
 }
 
 describe(`agreement with the host (seed ${seed})`, { concurrency: 3 }, () => {
-  test('random walks with every fault end in agreement', { timeout: 300_000 }, async () => {
+  test('random payments with every fault end in agreement with the host', {
+    timeout: 300_000,
+  }, async () => {
     const terms = fc.record({ multipleCapture: fc.boolean(), partialCancel: fc.boolean() });
     const many = (more: readonly number[]) =>
-      fc.array(walkWith(more), { minLength: walksTogether, maxLength: walksTogether });
-    const no = fc.constant(false);
+      fc.array(walkWith(more), { minLength: concurrentWalks, maxLength: concurrentWalks });
+    const refusal = fc.constant(false);
     // The worlds run in parallel, because most of the time is spent waiting for missing responses.
-    const worlds = [
-      ...fc.sample(fc.tuple(terms, many([]), no), { seed, numRuns: worldsAtOnce - 1 }),
-      ...fc.sample(fc.tuple(terms, many([cut]), fc.constant(true)), { seed, numRuns: 1 }),
+    const organizations = [
+      ...fc.sample(fc.tuple(terms, many([]), refusal), {
+        seed,
+        numRuns: concurrentOrganizations - 1,
+      }),
+      ...fc.sample(fc.tuple(terms, many([cutRequests]), fc.constant(true)), { seed, numRuns: 1 }),
     ];
     const states = await Promise.all(
-      worlds.map(async ([of, walks, mayBeCut]) => {
-        const on = await createTestOrganization(of);
-        await Promise.all(walks.map((each) => takeWalk(on, each, mayBeCut)));
-        const books = await assertAgreement(on);
+      organizations.map(async ([terms, walks, mayBeCut]) => {
+        const setup = await createTestOrganization(terms);
+        await Promise.all(walks.map((each) => runWalk(setup, each, mayBeCut)));
+        const books = await assertAgreement(setup);
         // Tries all operations on one transaction of each state.
         const one = new Map(books.map((book) => [book.state, book.transactionId]));
-        await Promise.all([...one.values()].map((id) => assertVerbs(on, on.merchant.token, id)));
-        await assertAgreement(on);
+        await Promise.all(
+          [...one.values()].map((id) => assertAllowedOperations(setup, setup.merchant.token, id)),
+        );
+        await assertAgreement(setup);
         return books.map(({ state }) => state);
       }),
     );
-    const met = new Set(states.flat());
-    assert.ok(met.size >= 5, `too little was met: ${[...met]}`);
+    const reachedStates = new Set(states.flat());
+    assert.ok(reachedStates.size >= 5, `too little was met: ${[...reachedStates]}`);
   });
 
-  test('what is allowed is what is done, through every state', async () => {
+  test('allowed operations succeed, and all others are refused, in every state', async () => {
     for (const terms of [{}, { multipleCapture: false, partialCancel: false }]) {
-      const on = await createTestOrganization(terms);
+      const setup = await createTestOrganization(terms);
       const sales = await Promise.all(
         [
           { captureMode: 'Deferred' },
@@ -211,14 +219,19 @@ describe(`agreement with the host (seed ${seed})`, { concurrency: 3 }, () => {
           { amount: 9010, partialApproval: true, captureMode: 'Deferred' },
         ].map(async (members) => {
           const body = keyedSale({ amount: 10_000, ...members });
-          return on.client.call('POST', `${base}/process`, { token: on.merchant.token, body });
+          return setup.client.call('POST', `${base}/process`, {
+            token: setup.merchant.token,
+            body,
+          });
         }),
       );
       await Promise.all(
-        sales.map(({ body }) => assertVerbs(on, on.merchant.token, body.transactionId)),
+        sales.map(({ body }) =>
+          assertAllowedOperations(setup, setup.merchant.token, body.transactionId),
+        ),
       );
-      await settled(on);
-      await assertAgreement(on);
+      await waitUntilSettled(setup);
+      await assertAgreement(setup);
     }
   });
 });

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import fc from 'fast-check';
-import { faultSize, seed } from '../../faults/fault-size.ts';
+import { seed, sizeOfRun } from '../../faults/fault-size.ts';
 import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import {
@@ -15,23 +15,23 @@ import {
 } from '../../support/test-organization.ts';
 import { assertAgreement } from './ledger-invariants.ts';
 import {
-  allowedOf,
-  byWebOf,
-  type Expected,
-  fateOf,
+  allowedOperationOf,
+  applyOperation,
+  byWebOperationOf,
+  type ExpectedResult,
+  hostReactionOf,
   type Model,
   type ModelKind,
   type ModelOperation,
   type ModelSale,
   type ModelTerms,
   type ModelVerb,
-  nameOf,
-  operated,
-  sold,
+  modelOfSale,
+  stateNameOf,
 } from './payment-model.ts';
 
 const base = '/payment/v1/transactions';
-const walks = faultSize({ small: 150, full: 1500 });
+const walks = sizeOfRun({ small: 150, full: 1500 });
 /** The number of parallel walks; most of the time is spent waiting for a silent host. */
 const atOnce = 50;
 const settleLimitSeconds = 40;
@@ -50,7 +50,7 @@ type Walk = {
   readonly steps: readonly Step[];
 };
 
-const usual = { weight: 5, arbitrary: fc.constant(0) };
+const usualTerms = { weight: 5, arbitrary: fc.constant(0) };
 /**
  * The late response is excluded: it arrives after the reversal, which the server then sends again.
  */
@@ -62,7 +62,7 @@ const steps = fc.record<Step>({
     ...(['Reversal', 'ByWeb', 'SaleAgain', 'OperationAgain'] as const),
   ),
   part: fc.oneof(fc.constantFrom(0, 50, 100, 100), fc.integer({ min: 1, max: 130 })),
-  tail: fc.oneof(usual, { weight: 1, arbitrary: fc.constantFrom(...operationTails) }),
+  tail: fc.oneof(usualTerms, { weight: 1, arbitrary: fc.constantFrom(...operationTails) }),
   final: fc.boolean(),
 });
 const usually = Array.from({ length: 8 }, () => 'Usual' as const);
@@ -74,8 +74,8 @@ function fitting(sale: ModelSale): ModelSale {
   }
   if (sale.kind !== 'Offline') return sale;
   // The host repeats an open response to each retry, so the offline sale would never end.
-  const isTold = !['approves half', 'leaves open'].includes(fateOf(sale.amount));
-  const amount = isTold ? sale.amount : sale.amount + 100;
+  const hasResponse = !['approves half', 'leaves open'].includes(hostReactionOf(sale.amount));
+  const amount = hasResponse ? sale.amount : sale.amount + 100;
   return { ...sale, amount, captureMode: 'Immediate', partialApproval: false };
 }
 
@@ -95,7 +95,7 @@ const walk: fc.Arbitrary<Walk> = fc.record({
         'Offline',
       ),
       thousands: fc.integer({ min: 1, max: 60 }),
-      tail: fc.oneof(usual, { weight: 1, arbitrary: fc.constantFrom(...saleTails) }),
+      tail: fc.oneof(usualTerms, { weight: 1, arbitrary: fc.constantFrom(...saleTails) }),
       captureMode: fc.constantFrom<ModelSale['captureMode'][]>('Immediate', 'Deferred', 'Deferred'),
       partialApproval: fc.boolean(),
     })
@@ -106,7 +106,7 @@ const walk: fc.Arbitrary<Walk> = fc.record({
 let offlineSales = 0;
 
 /** The request members for each kind of sale. */
-function membersOf({ kind, ...sale }: ModelSale, shop: TestMerchant): Record<string, unknown> {
+function membersOf({ kind, ...sale }: ModelSale, merchant: TestMerchant): Record<string, unknown> {
   switch (kind) {
     case 'Verification':
       return { amount: 0, purpose: 'AccountVerification' };
@@ -120,7 +120,7 @@ function membersOf({ kind, ...sale }: ModelSale, shop: TestMerchant): Record<str
       const reason = 'NoConnection';
       return {
         amount: sale.amount,
-        deviceId: shop.deviceIds[0],
+        deviceId: merchant.deviceIds[0],
         offlineTransaction: true,
         offlineData: {
           authorizedAt,
@@ -136,7 +136,7 @@ function membersOf({ kind, ...sale }: ModelSale, shop: TestMerchant): Record<str
 }
 
 type Call = (method: string, path: string, body?: unknown) => Promise<HttpResponse>;
-type Done = {
+type OperationDone = {
   readonly path: string;
   readonly body: Record<string, unknown>;
   readonly status: number;
@@ -153,64 +153,69 @@ const paths = {
 /** Decreases the amount until the host gives a final response and keeps the connection open. */
 function endedAmount(amount: number): number {
   let ended = amount;
-  while (['leaves open', 'hangs up'].includes(fateOf(ended))) ended -= 1;
+  while (['leaves open', 'hangs up'].includes(hostReactionOf(ended))) ended -= 1;
   return ended;
 }
 
 /** The amount of a step; undefined lets the platform use the default. */
 function amountOf(model: Model, verb: ModelVerb, { part, tail }: Step): number | undefined {
-  const { maxAmount } = allowedOf(model, verb);
+  const { maxAmount } = allowedOperationOf(model, verb);
   if (tail > 0 && tail <= maxAmount && verb !== 'Reversal') return tail;
   const amount = part === 0 ? undefined : Math.max(1, Math.ceil((maxAmount * part) / 100));
-  const asked = amount ?? maxAmount;
-  const ended = endedAmount(asked);
-  return ended === asked ? amount : ended;
+  const requestedAmount = amount ?? maxAmount;
+  const ended = endedAmount(requestedAmount);
+  return ended === requestedAmount ? amount : ended;
 }
 
-function assertAnswer(answer: HttpResponse, expected: Expected, told: string): void {
+function assertAnswer(answer: HttpResponse, expected: ExpectedResult, message: string): void {
   if ('refused' in expected) {
-    assert.equal(answer.body.code, expected.refused, `${told} ${answer.text}`);
+    assert.equal(answer.body.code, expected.refused, `${message} ${answer.text}`);
     if (expected.maxAmount !== undefined) assert.equal(answer.body.maxAmount, expected.maxAmount);
     return;
   }
-  assert.ok(answer.status === 200 || answer.status === 202, `${told} ${answer.text}`);
+  assert.ok(answer.status === 200 || answer.status === 202, `${message} ${answer.text}`);
   const { operation } = answer.body;
   if ('nothing' in expected) {
-    assert.equal(operation, undefined, told);
+    assert.equal(operation, undefined, message);
     return;
   }
-  assert.equal(operation.amount, expected.amount, told);
+  assert.equal(operation.amount, expected.amount, message);
   const early = answer.status === 202 ? 'Pending' : expected.status;
-  assert.equal(operation.status, early, `${told} ${answer.text}`);
+  assert.equal(operation.status, early, `${message} ${answer.text}`);
 }
 
 /** Asserts that every reason is a code of the contract and not free text. */
-function assertWords(told: unknown, name: string): void {
-  if (typeof told !== 'object' || told === null) return;
-  for (const [member, value] of Object.entries(told)) {
-    if (member !== 'reason') assertWords(value, name);
+function assertDocumentedWords(response: unknown, name: string): void {
+  if (typeof response !== 'object' || response === null) return;
+  for (const [member, value] of Object.entries(response)) {
+    if (member !== 'reason') assertDocumentedWords(value, name);
     else assert.match(String(value), /^[A-Z][A-Za-z]+$/, name);
   }
 }
 
 /** Asserts that the payment in the API equals the model. */
-async function assertStanding(call: Call, id: string, model: Model, told: string): Promise<void> {
+async function assertTransactionView(
+  call: Call,
+  id: string,
+  model: Model,
+  message: string,
+): Promise<void> {
   const { body: now } = await ended(call, id);
-  const found = {
+  const actual = {
     state: now.state,
     authorized: now.authorizedAmount,
     captured: now.capturedAmount,
     cancelled: now.cancelledAmount,
     refunded: now.refundedAmount,
   };
-  assertWords(now, told);
+  assertDocumentedWords(now, message);
   const { authorized, captured, cancelled, refunded } = model;
-  const expected = { state: nameOf(model), authorized, captured, cancelled, refunded };
-  assert.deepEqual(found, expected, told);
+  const expected = { state: stateNameOf(model), authorized, captured, cancelled, refunded };
+  assert.deepEqual(actual, expected, message);
   const { body: allowed } = await call('GET', `/${id}/allowedoperations`);
   for (const { operation, allowed: may, maxAmount } of allowed.operations) {
-    const rule = allowedOf(model, operation);
-    assert.deepEqual({ allowed: may, maxAmount }, rule, `${told}, then ${operation}`);
+    const rule = allowedOperationOf(model, operation);
+    assert.deepEqual({ allowed: may, maxAmount }, rule, `${message}, then ${operation}`);
   }
 }
 
@@ -227,7 +232,7 @@ async function ended(call: Call, id: string): Promise<HttpResponse> {
   }
 }
 
-async function replay(call: Call, last: Done | undefined): Promise<void> {
+async function replay(call: Call, last: OperationDone | undefined): Promise<void> {
   if (last?.id === undefined) return;
   const again = await call('POST', last.path, last.body);
   assert.equal(again.status, last.status, again.text);
@@ -235,42 +240,42 @@ async function replay(call: Call, last: Done | undefined): Promise<void> {
   assert.equal(again.body.operation.operationId, last.id);
 }
 
-async function takeWalk(
-  on: TestOrganization,
-  shop: TestMerchant,
+async function runWalk(
+  setup: TestOrganization,
+  merchant: TestMerchant,
   { terms, sale, steps: all }: Walk,
 ): Promise<void> {
   const call: Call = (method, path, body) => {
-    const options = { token: shop.token, ...defined({ body }) };
-    return on.client.call(method, base + path, options);
+    const options = { token: merchant.token, ...defined({ body }) };
+    return setup.client.call(method, base + path, options);
   };
-  const request = keyedSale(membersOf(sale, shop));
+  const request = keyedSale(membersOf(sale, merchant));
   const first = await call('POST', '/process', request);
   assert.equal(first.status, 200, first.text);
   const id = String(first.body.transactionId);
-  let model = sold(terms, sale);
-  let told = `${JSON.stringify({ terms, sale })}\n sale`;
-  let last: Done | undefined;
-  if (sale.kind === 'Confirmed' && model.end === 'Approved') {
+  let model = modelOfSale(terms, sale);
+  let message = `${JSON.stringify({ terms, sale })}\n sale`;
+  let last: OperationDone | undefined;
+  if (sale.kind === 'Confirmed' && model.finalState === 'Approved') {
     const confirmed = await call('POST', `/${id}/confirm`, {});
-    assert.equal(confirmed.status, 200, `${told} ${confirmed.text}`);
+    assert.equal(confirmed.status, 200, `${message} ${confirmed.text}`);
   }
-  await assertStanding(call, id, model, told);
+  await assertTransactionView(call, id, model, message);
   for (const step of all) {
     if (step.verb === 'SaleAgain') {
       const again = await call('POST', '/process', request);
-      assert.deepEqual([again.status, again.body.state], [200, nameOf(model)], told);
+      assert.deepEqual([again.status, again.body.state], [200, stateNameOf(model)], message);
     } else if (step.verb === 'OperationAgain') {
       await replay(call, last);
     } else {
-      const verb = step.verb === 'ByWeb' ? byWebOf(model) : step.verb;
+      const verb = step.verb === 'ByWeb' ? byWebOperationOf(model) : step.verb;
       const operation = operationOf(model, verb, step);
-      const { expected, after } = operated(model, operation);
-      told += `\n ${step.verb} ${JSON.stringify(operation)} ${JSON.stringify(expected)}`;
-      last = await operate(call, id, { step, operation, expected, told });
+      const { expected, after } = applyOperation(model, operation);
+      message += `\n ${step.verb} ${JSON.stringify(operation)} ${JSON.stringify(expected)}`;
+      last = await operate(call, id, { step, operation, expected, message });
       model = after;
     }
-    await assertStanding(call, id, model, told);
+    await assertTransactionView(call, id, model, message);
   }
 }
 
@@ -283,10 +288,10 @@ function operationOf(model: Model, verb: ModelVerb, step: Step): ModelOperation 
 async function operate(
   call: Call,
   id: string,
-  of: { step: Step; operation: ModelOperation; expected: Expected; told: string },
-): Promise<Done> {
-  const { verb, ...members } = of.operation;
-  const isByWeb = of.step.verb === 'ByWeb';
+  context: { step: Step; operation: ModelOperation; expected: ExpectedResult; message: string },
+): Promise<OperationDone> {
+  const { verb, ...members } = context.operation;
+  const isByWeb = context.step.verb === 'ByWeb';
   const reason = verb === 'Cancel' ? 'Functional' : 'Technical';
   const hasReason = !isByWeb && paths[verb] === 'cancel';
   const body = {
@@ -296,53 +301,56 @@ async function operate(
   };
   const path = `/${id}/${isByWeb ? 'refundbyweb' : paths[verb]}`;
   const answer = await call('POST', path, body);
-  assertAnswer(answer, of.expected, of.told);
+  assertAnswer(answer, context.expected, context.message);
   const operationId =
-    'status' in of.expected ? String(answer.body.operation.operationId) : undefined;
+    'status' in context.expected ? String(answer.body.operation.operationId) : undefined;
   const { status } = answer;
   return { path, body, status, ...defined({ id: operationId }) };
 }
 
 /** Creates one shop for each set of terms. */
-function shopsOf(on: TestOrganization): (terms: ModelTerms) => Promise<TestMerchant> {
-  const shops = new Map<string, Promise<TestMerchant>>();
+function merchantsOf(setup: TestOrganization): (terms: ModelTerms) => Promise<TestMerchant> {
+  const merchants = new Map<string, Promise<TestMerchant>>();
   return (terms) => {
     const key = JSON.stringify(terms);
-    const known =
-      shops.get(key) ??
-      on.createMerchant({ ...terms, offlineLimits: { maxAgeHours: 24, maxCount: 100_000 } });
-    shops.set(key, known);
-    return known;
+    const existing =
+      merchants.get(key) ??
+      setup.createMerchant({ ...terms, offlineLimits: { maxAgeHours: 24, maxCount: 100_000 } });
+    merchants.set(key, existing);
+    return existing;
   };
 }
 
-test(`${walks} random payments are what a model of them says (seed ${seed})`, {
+test(`${walks} random payments agree with the model (seed ${seed})`, {
   timeout: 900_000,
 }, async () => {
-  const on = await createTestOrganization();
-  const shopOf = shopsOf(on);
-  const take = async (one: Walk) => takeWalk(on, await shopOf(one.terms), one);
+  const setup = await createTestOrganization();
+  const merchantFor = merchantsOf(setup);
+  const runOne = async (one: Walk) => runWalk(setup, await merchantFor(one.terms), one);
   const waiting = fc.sample(walk, { seed, numRuns: walks });
   const met = new Set<string>();
   const failed: { one: Walk; error: unknown }[] = [];
-  const lane = async () => {
+  const worker = async () => {
     for (let one = waiting.pop(); one !== undefined && failed.length === 0; one = waiting.pop()) {
-      await take(one).catch((error: unknown) => failed.push({ one: one as Walk, error }));
+      await runOne(one).catch((error: unknown) => failed.push({ one: one as Walk, error }));
       met.add(one.steps.map(({ verb }) => verb).join());
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  await Promise.all(Array.from({ length: atOnce }, worker));
   const [first] = failed;
   if (first !== undefined) {
     // Runs the failed walk again with fewer steps, to find a short failing walk.
     await fc.assert(
-      fc.asyncProperty(fc.shuffledSubarray([...first.one.steps]), (left) =>
-        take({ ...first.one, steps: first.one.steps.filter((step) => left.includes(step)) }),
+      fc.asyncProperty(fc.shuffledSubarray([...first.one.steps]), (remainingSteps) =>
+        runOne({
+          ...first.one,
+          steps: first.one.steps.filter((step) => remainingSteps.includes(step)),
+        }),
       ),
       { seed, numRuns: 60 },
     );
     throw first.error;
   }
   assert.ok(met.size > walks / 2, `${met.size} kinds of walks`);
-  await assertAgreement(on);
+  await assertAgreement(setup);
 });

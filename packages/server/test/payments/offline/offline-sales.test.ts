@@ -7,20 +7,20 @@ import { assertProblem } from '../../support/assert-problem-response.ts';
 import { chipData } from '../../support/card-data/chip-data.ts';
 import { testDatabase } from '../../support/database/test-database.ts';
 import { until } from '../../support/wait-for-result.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 import {
   call,
-  inState,
-  linkDown,
-  type Members,
+  createOrganizationBehindRelay,
+  eventTypesOf,
   offlineSale,
   originalsOf,
-  stored,
-  tapped,
-  typesOf,
+  type RequestFields,
+  takeLinkDown,
+  uploadStored,
+  waitForState,
 } from './offline-uploads.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 
 /** A morning of summer time in Paris within the last year, and its day as YYMMDD. */
 function lastSummer(): [at: string, day: string] {
@@ -30,14 +30,16 @@ function lastSummer(): [at: string, day: string] {
   return [`${date}T10:20:30.000Z`, date.slice(2).replaceAll('-', '')];
 }
 
-describe('an offline sale', { concurrency: 8 }, () => {
-  test('is stored, told to the acquirer as it was made, and captured', async (t) => {
-    const on = await tapped(t, scene, { offlineLimits: { maxAgeHours: 8760, maxCount: 10 } });
+describe('offline sales', { concurrency: 8 }, () => {
+  test('an offline sale is stored, sent to the acquirer unchanged, and captured', async (t) => {
+    const setup = await createOrganizationBehindRelay(t, createOrganization, {
+      offlineLimits: { maxAgeHours: 8760, maxCount: 10 },
+    });
     const [authorizedAt, day] = lastSummer();
     const pan = '5413330089010012';
     const emvData = chipData(pan, { '9F27': '40', '9A': day });
-    const sale = await stored(
-      on,
+    const sale = await uploadStored(
+      setup,
       { authorizedAt },
       { entryMode: 'ContactChip', instrument: { emvData } },
     );
@@ -46,12 +48,12 @@ describe('an offline sale', { concurrency: 8 }, () => {
     assert.equal(sale.offlineTransaction, true);
     assert.equal(sale.offlineData.authorizedAt, authorizedAt);
     assert.equal(sale.authorizationCode, '9A01B2');
-    const captured = await inState(on, sale.transactionId, 'Captured');
-    assert.deepEqual(typesOf(captured), ['stored', 'sent', 'captured']);
+    const captured = await waitForState(setup, sale.transactionId, 'Captured');
+    assert.deepEqual(eventTypesOf(captured), ['stored', 'sent', 'captured']);
     assert.deepEqual([captured.answeredState, captured.capturedAmount], ['Stored', 1234]);
     assert.equal(captured.receipt.merchant.at, authorizedAt);
     assert.equal(captured.receipt.merchant.operation, 'Sale');
-    const [advice, ...more] = on.tap.sent;
+    const [advice, ...more] = setup.relay.sent;
     assert.equal(more.length, 0);
     const { mti, fields } = advice ?? { mti: '', fields: {} };
     assert.equal(mti, '0220');
@@ -60,80 +62,84 @@ describe('an offline sale', { concurrency: 8 }, () => {
     assert.match(fields[55] ?? '', /9F270140/);
     assert.ok(!fields[55]?.includes(pan));
     assert.deepEqual([fields[35], fields[48], fields[52], fields[90]], Array(4).fill(undefined));
-    const [original] = originalsOf(on, captured.retrievalReferenceNumber);
+    const [original] = originalsOf(setup, captured.retrievalReferenceNumber);
     assert.deepEqual([original?.captured, original?.approval], [1234, '9A01B2']);
     const database = await testDatabase();
     await until(async () => {
       const [row] = await database.query<{ chip_data: Buffer | null }>(
         'SELECT chip_data FROM offline_uploads WHERE organization_id = $1 AND transaction_id = $2',
-        [on.organizationId, sale.transactionId],
+        [setup.organizationId, sale.transactionId],
       );
       return row?.chip_data === null ? true : undefined;
     }, 'the chip data to be forgotten');
-    const refund = await call(on, 'POST', `/${sale.transactionId}/refund`, { amount: 234 });
+    const refund = await call(setup, 'POST', `/${sale.transactionId}/refund`, { amount: 234 });
     assert.equal(refund.body.refundedAmount, 234, refund.text);
   });
 
-  test('chip data waits sealed, and the stripe and the security code are kept nowhere', async (t) => {
-    const on = await tapped(t, scene);
-    await linkDown(on);
+  test('chip data is stored encrypted until it is sent, track data and security code are not stored', async (t) => {
+    const setup = await createOrganizationBehindRelay(t, createOrganization);
+    await takeLinkDown(setup);
     const emvData = chipData('5413330089010012', { '9F27': '40' });
-    const chip = await stored(on, {}, { entryMode: 'ContactChip', instrument: { emvData } });
+    const chip = await uploadStored(
+      setup,
+      {},
+      { entryMode: 'ContactChip', instrument: { emvData } },
+    );
     const card = { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 };
     const keyed = { instrument: { card: { ...card, securityCode: '737' } } };
-    const typed = await stored(on, { terminalSequence: 2 }, keyed);
+    const typed = await uploadStored(setup, { terminalSequence: 2 }, keyed);
     const track2 = ';4012888888881881=30121010000000000?';
     const swiped = { entryMode: 'MagStripe', instrument: { track2 } };
-    const stripe = await stored(on, { terminalSequence: 3 }, swiped);
+    const stripe = await uploadStored(setup, { terminalSequence: 3 }, swiped);
     const database = await testDatabase();
     const rows = await database.query<{ chip: string | null }>(
       `SELECT encode(chip_data, 'hex') AS chip FROM offline_uploads
         WHERE organization_id = $1 ORDER BY terminal_sequence`,
-      [on.organizationId],
+      [setup.organizationId],
     );
     assert.equal(rows.length, 3);
     assert.ok(rows[0]?.chip && !rows[0].chip.includes('9f270140'));
     assert.deepEqual([rows[1]?.chip, rows[2]?.chip], [null, null]);
-    await on.tap.startListening();
+    await setup.relay.startListening();
     for (const { transactionId } of [chip, typed, stripe]) {
-      await inState(on, transactionId, 'Captured');
+      await waitForState(setup, transactionId, 'Captured');
     }
-    assert.equal(on.tap.sent.length, 3);
-    for (const { fields } of on.tap.sent) {
+    assert.equal(setup.relay.sent.length, 3);
+    for (const { fields } of setup.relay.sent) {
       assert.deepEqual([fields[35], fields[48], fields[52]], Array(3).fill(undefined));
     }
   });
 
-  test('a decline comes late and is shown; the same again tells of it', async () => {
-    const on = await scene();
-    const body = offlineSale(on, {}, { amount: 9051 });
-    const first = await call(on, 'POST', '/process', body);
+  test('a late decline is visible, and a replay returns it', async () => {
+    const setup = await createOrganization();
+    const body = offlineSale(setup, {}, { amount: 9051 });
+    const first = await call(setup, 'POST', '/process', body);
     assert.equal(first.body.state, 'Stored', first.text);
-    const declined = await inState(on, first.body.transactionId, 'Declined');
-    assert.deepEqual(typesOf(declined), ['stored', 'sent', 'declined']);
+    const declined = await waitForState(setup, first.body.transactionId, 'Declined');
+    assert.deepEqual(eventTypesOf(declined), ['stored', 'sent', 'declined']);
     assert.deepEqual([declined.answeredState, declined.approved], ['Stored', false]);
     assert.equal(declined.response.code, '51');
     assert.equal(declined.terminalAction, 'Decline');
-    const again = await call(on, 'POST', '/process', body);
+    const again = await call(setup, 'POST', '/process', body);
     assert.deepEqual([again.status, again.body.state], [200, 'Declined']);
     assert.equal(again.headers['idempotent-replayed'], 'true');
   });
 
-  for (const [what, amount, repeats] of [
+  for (const [hostBehaviour, amount, repeats] of [
     ['never answers', 9091, 1],
     ['answers late', 9092, 1],
     ['hangs up', 9093, 1],
     ['answers twice', 9094, 0],
     ['answers garbage', 9095, 1],
   ] as const) {
-    test(`a host that ${what} has it once, by repeats with the same numbers`, async (t) => {
-      const on = await tapped(t, scene);
-      const sale = await stored(on, {}, { amount });
-      const captured = await inState(on, sale.transactionId, 'Captured');
+    test(`a host that ${hostBehaviour} books the sale once, after repeats with the same numbers`, async (t) => {
+      const setup = await createOrganizationBehindRelay(t, createOrganization);
+      const sale = await uploadStored(setup, {}, { amount });
+      const captured = await waitForState(setup, sale.transactionId, 'Captured');
       assert.equal(captured.capturedAmount, amount);
-      const [original, ...others] = originalsOf(on, captured.retrievalReferenceNumber);
+      const [original, ...others] = originalsOf(setup, captured.retrievalReferenceNumber);
       assert.deepEqual([original?.captured, others.length], [amount, 0]);
-      const numbers = on.tap.sent.map(({ mti, fields }) => [
+      const numbers = setup.relay.sent.map(({ mti, fields }) => [
         mti,
         ...[7, 11, 12, 13, 37, 38, 41].map((field) => fields[field]),
       ]);
@@ -145,96 +151,99 @@ describe('an offline sale', { concurrency: 8 }, () => {
     });
   }
 
-  test('a host that is out of order for a while has judged nothing', async (t) => {
-    const on = await tapped(t, scene);
-    const sale = await stored(on, {}, { amount: 9096 });
-    await until(() => (on.tap.sent.length >= 2 ? true : undefined), 'a second advice');
-    const { body } = await call(on, 'GET', `/${sale.transactionId}`);
+  test('a temporary malfunction of the host is not a decline', async (t) => {
+    const setup = await createOrganizationBehindRelay(t, createOrganization);
+    const sale = await uploadStored(setup, {}, { amount: 9096 });
+    await until(() => (setup.relay.sent.length >= 2 ? true : undefined), 'a second advice');
+    const { body } = await call(setup, 'GET', `/${sale.transactionId}`);
     assert.equal(body.state, 'Stored');
-    const cancel = await call(on, 'POST', `/${sale.transactionId}/cancel`, {
+    const cancel = await call(setup, 'POST', `/${sale.transactionId}/cancel`, {
       cancelReason: 'Technical',
     });
     assert.equal(cancel.status, 202, cancel.text);
-    await inState(on, sale.transactionId, 'Reversed');
+    await waitForState(setup, sale.transactionId, 'Reversed');
   });
 
-  test('waits for a link that is down, and whoever asks may wait for the answer', async (t) => {
-    const on = await tapped(t, scene);
-    await linkDown(on);
-    const sale = await stored(on);
-    const waited = call(on, 'GET', `/${sale.transactionId}?wait=20`);
-    await on.tap.startListening();
-    await inState(on, sale.transactionId, 'Captured');
-    const { body } = await waited;
+  test('an upload waits for an unavailable link, and a client can wait for the response', async (t) => {
+    const setup = await createOrganizationBehindRelay(t, createOrganization);
+    await takeLinkDown(setup);
+    const sale = await uploadStored(setup);
+    const response = call(setup, 'GET', `/${sale.transactionId}?wait=20`);
+    await setup.relay.startListening();
+    await waitForState(setup, sale.transactionId, 'Captured');
+    const { body } = await response;
     assert.notEqual(body.updatedAt, sale.updatedAt);
-    assert.equal(originalsOf(on, sale.retrievalReferenceNumber).length, 1);
+    assert.equal(originalsOf(setup, sale.retrievalReferenceNumber).length, 1);
   });
 });
 
-describe('an offline sale that is taken back', { concurrency: 8 }, () => {
+describe('reversals of offline sales', { concurrency: 8 }, () => {
   for (const [cancelReason, state, kind] of [
     ['Functional', 'Cancelled', 'Cancel'],
     ['Technical', 'Reversed', 'Reversal'],
   ] as const) {
-    test(`${cancelReason}, before it is sent: nobody is asked`, async (t) => {
-      const on = await tapped(t, scene);
-      await linkDown(on);
-      const { transactionId: id } = await stored(on);
-      const allowed = (await call(on, 'GET', `/${id}/allowedoperations`)).body.operations;
-      const told = Object.fromEntries(
-        allowed.map((each: Members) => [each['operation'], each['reason'] ?? each['maxAmount']]),
+    test(`${cancelReason} before the sale is sent: the acquirer gets no message`, async (t) => {
+      const setup = await createOrganizationBehindRelay(t, createOrganization);
+      await takeLinkDown(setup);
+      const { transactionId: id } = await uploadStored(setup);
+      const allowed = (await call(setup, 'GET', `/${id}/allowedoperations`)).body.operations;
+      const allowedByOperation = Object.fromEntries(
+        allowed.map((each: RequestFields) => [
+          each['operation'],
+          each['reason'] ?? each['maxAmount'],
+        ]),
       );
-      assert.deepEqual(told, {
+      assert.deepEqual(allowedByOperation, {
         Capture: 'not_authorized',
         Refund: 'not_captured',
         Cancel: 1234,
         Reversal: 1234,
       });
-      const part = await call(on, 'POST', `/${id}/cancel`, { cancelReason, amount: 1 });
+      const part = await call(setup, 'POST', `/${id}/cancel`, { cancelReason, amount: 1 });
       const code =
         kind === 'Cancel' ? 'partial_cancel_not_supported' : 'partial_reversal_not_supported';
       assertProblem(part, { code });
-      const more = await call(on, 'POST', `/${id}/cancel`, { cancelReason, amount: 1235 });
+      const more = await call(setup, 'POST', `/${id}/cancel`, { cancelReason, amount: 1235 });
       const exceeded = kind === 'Cancel' ? 'cancel_amount_exceeded' : code;
       assertProblem(more, { code: exceeded, pointer: '/amount' });
-      const done = await call(on, 'POST', `/${id}/cancel`, { cancelReason });
+      const done = await call(setup, 'POST', `/${id}/cancel`, { cancelReason });
       assert.equal(done.status, 200, done.text);
       assert.equal(done.body.state, state);
       assert.deepEqual([done.body.operation.kind, done.body.operation.status], [kind, 'Succeeded']);
-      await on.tap.startListening();
+      await setup.relay.startListening();
       const database = await testDatabase();
       await until(
         async () => {
           const jobs = await database.query(
             "SELECT 1 FROM jobs WHERE organization_id = $1 AND kind = 'payments.submit-offline-sale'",
-            [on.organizationId],
+            [setup.organizationId],
           );
           return jobs.length === 0 ? true : undefined;
         },
         'the job to end',
         60_000,
       );
-      assert.deepEqual(on.tap.sent, []);
-      assert.deepEqual(originalsOf(on, done.body.retrievalReferenceNumber), []);
+      assert.deepEqual(setup.relay.sent, []);
+      assert.deepEqual(originalsOf(setup, done.body.retrievalReferenceNumber), []);
     });
   }
 
-  test('once its message may have left: the reversal waits for it, and no money stays', async (t) => {
-    const on = await tapped(t, scene);
-    const { transactionId: id } = await stored(on, {}, { amount: 9091 });
-    await until(() => (on.tap.sent.length > 0 ? true : undefined), 'the advice');
-    const voided = await call(on, 'POST', `/${id}/cancel`, { cancelReason: 'Functional' });
+  test('after a message may have been sent, the reversal waits for it and no amount remains', async (t) => {
+    const setup = await createOrganizationBehindRelay(t, createOrganization);
+    const { transactionId: id } = await uploadStored(setup, {}, { amount: 9091 });
+    await until(() => (setup.relay.sent.length > 0 ? true : undefined), 'the advice');
+    const voided = await call(setup, 'POST', `/${id}/cancel`, { cancelReason: 'Functional' });
     assertProblem(voided, { code: 'transaction_in_progress' });
-    const refund = await call(on, 'POST', `/${id}/refund`);
+    const refund = await call(setup, 'POST', `/${id}/refund`);
     assertProblem(refund, { code: 'transaction_in_progress' });
-    const reversed = await call(on, 'POST', `/${id}/cancel`, { cancelReason: 'Technical' });
+    const reversed = await call(setup, 'POST', `/${id}/cancel`, { cancelReason: 'Technical' });
     assert.deepEqual([reversed.status, reversed.body.state], [202, 'Reversing'], reversed.text);
-    const now = await inState(on, id, 'Reversed');
-    const [original] = originalsOf(on, now.retrievalReferenceNumber);
+    const now = await waitForState(setup, id, 'Reversed');
+    const [original] = originalsOf(setup, now.retrievalReferenceNumber);
     assert.deepEqual([original?.held, original?.captured], [0, 0]);
-    const reversal = on.tap.sent.find(({ mti }) => mti === '0420');
+    const reversal = setup.relay.sent.find(({ mti }) => mti === '0420');
     assert.equal(reversal?.fields[90]?.slice(0, 10), `0220${now.systemTraceAuditNumber}`);
   });
 });
 
-test('the books of both sides agree', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

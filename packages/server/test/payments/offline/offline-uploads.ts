@@ -9,97 +9,115 @@ import type { TestOrganization } from '../../support/test-organization.ts';
 import { testPlatform } from '../../support/test-platform.ts';
 import { until } from '../../support/wait-for-result.ts';
 
-export const base = '/payment/v1/transactions';
+export const transactionsPath = '/payment/v1/transactions';
 export const hourMs = 3_600_000;
 
-export type Members = Record<string, unknown>;
-export type Tapped = TestOrganization & { tap: AcquirerRelay };
+export type RequestFields = Record<string, unknown>;
+export type OrganizationBehindRelay = TestOrganization & { relay: AcquirerRelay };
 
-type MakeScene = (terms: Members, on: { acquirerPort: number }) => Promise<TestOrganization>;
+type CreateOrganization = (
+  terms: RequestFields,
+  setup: { acquirerPort: number },
+) => Promise<TestOrganization>;
 
 /** A scene whose link passes through its own relay. */
-export async function tapped(
+export async function createOrganizationBehindRelay(
   t: TestContext,
-  scene: MakeScene,
-  terms: Members = {},
-): Promise<Tapped> {
-  const tap = await startAcquirerRelay((await testPlatform()).host.port);
-  t.after(tap.close);
-  return { ...(await scene(terms, { acquirerPort: tap.port })), tap };
+  createOrganization: CreateOrganization,
+  terms: RequestFields = {},
+): Promise<OrganizationBehindRelay> {
+  const relay = await startAcquirerRelay((await testPlatform()).host.port);
+  t.after(relay.close);
+  return { ...(await createOrganization(terms, { acquirerPort: relay.port })), relay };
 }
 
 export function call(
-  on: TestOrganization,
+  setup: TestOrganization,
   method: string,
   path: string,
   body?: unknown,
 ): Promise<HttpResponse> {
-  const options = { token: on.merchant.token, ...defined({ body }) };
-  return on.client.call(method, base + path, options);
+  const options = { token: setup.merchant.token, ...defined({ body }) };
+  return setup.client.call(method, transactionsPath + path, options);
 }
 
-export const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+export const timeAgo = (ms: number) => new Date(Date.now() - ms).toISOString();
 
-export const offlineData = (members: Members = {}) => ({
-  authorizedAt: ago(hourMs),
+export const offlineData = (members: RequestFields = {}) => ({
+  authorizedAt: timeAgo(hourMs),
   authorizationCode: '9A01B2',
   terminalSequence: 1,
   reason: 'NoConnection',
   ...members,
 });
 
-/** @param of members of offlineData */
-export const offlineSale = (on: TestOrganization, of: Members = {}, members: Members = {}) =>
+/** @param offlineFields members of offlineData */
+export const offlineSale = (
+  setup: TestOrganization,
+  offlineFields: RequestFields = {},
+  members: RequestFields = {},
+) =>
   keyedSale({
-    deviceId: on.merchant.deviceIds[0],
+    deviceId: setup.merchant.deviceIds[0],
     offlineTransaction: true,
-    offlineData: offlineData(of),
+    offlineData: offlineData(offlineFields),
     ...members,
   });
 
-export const upload = (on: TestOrganization, of: Members = {}, members: Members = {}) =>
-  call(on, 'POST', '/process', offlineSale(on, of, members));
+export const upload = (
+  setup: TestOrganization,
+  offlineFields: RequestFields = {},
+  members: RequestFields = {},
+) => call(setup, 'POST', '/process', offlineSale(setup, offlineFields, members));
 
-export async function stored(on: TestOrganization, of: Members = {}, members: Members = {}) {
-  const answer = await upload(on, of, members);
+export async function uploadStored(
+  setup: TestOrganization,
+  offlineFields: RequestFields = {},
+  members: RequestFields = {},
+) {
+  const answer = await upload(setup, offlineFields, members);
   assert.equal(answer.status, 200, answer.text);
   assert.equal(answer.headers['idempotent-replayed'], undefined);
   return answer.body;
 }
 
-export const inState = (on: TestOrganization, id: string, state: string) =>
+export const waitForState = (setup: TestOrganization, id: string, state: string) =>
   until(async () => {
-    const { body } = await call(on, 'GET', `/${id}`);
+    const { body } = await call(setup, 'GET', `/${id}`);
     return body.state === state ? body : undefined;
   }, `${id} to be ${state}`);
 
-export const typesOf = ({ events }: { events: { type: string }[] }) =>
+export const eventTypesOf = ({ events }: { events: { type: string }[] }) =>
   events.map(({ type }) => type.replace('transaction.', ''));
 
-export function originalsOf(on: TestOrganization, rrn: string) {
-  const { originals } = on.host.ledger();
+export function originalsOf(setup: TestOrganization, rrn: string) {
+  const { originals } = setup.host.ledger();
   return originals.filter(
-    (each) => each.rrn === rrn && each.merchant === on.merchant.merchantNumber,
+    (each) => each.rrn === rrn && each.merchant === setup.merchant.merchantNumber,
   );
 }
 
-export async function gapsOf(on: TestOrganization, query = '', token = on.merchant.token) {
-  const { status, body, text } = await on.client.call('GET', `/payment/v1/offline-gaps${query}`, {
-    token,
-  });
+export async function listGaps(setup: TestOrganization, query = '', token = setup.merchant.token) {
+  const { status, body, text } = await setup.client.call(
+    'GET',
+    `/payment/v1/offline-gaps${query}`,
+    {
+      token,
+    },
+  );
   assert.equal(status, 200, text);
-  return body as { items: Members[]; nextCursor: string | null };
+  return body as { items: RequestFields[]; nextCursor: string | null };
 }
 
-export const missingOf = async (on: TestOrganization, query = '') =>
-  (await gapsOf(on, query)).items
+export const listMissingNumbers = async (setup: TestOrganization, query = '') =>
+  (await listGaps(setup, query)).items
     .map(({ firstMissing, lastMissing }) => [Number(firstMissing), Number(lastMissing)])
     .sort(([a = 0], [b = 0]) => a - b);
 
-export async function linkDown(on: Tapped): Promise<void> {
-  await on.tap.close();
+export async function takeLinkDown(setup: OrganizationBehindRelay): Promise<void> {
+  await setup.relay.close();
   await until(async () => {
-    const { body } = await call(on, 'GET', '/technical/isAvailable');
+    const { body } = await call(setup, 'GET', '/technical/isAvailable');
     return body.available === false ? true : undefined;
   }, 'the link to be down');
 }

@@ -8,7 +8,7 @@ import type { TestOrganization } from '../../support/test-organization.ts';
 
 const base = '/payment/v1/transactions';
 
-type Told = {
+type AllowedOperation = {
   operation: 'Capture' | 'Refund' | 'Cancel' | 'Reversal';
   allowed: boolean;
   maxAmount: number;
@@ -33,57 +33,71 @@ const exceeded = {
 const nothingToReverse = new Set(['Declined', 'Failed', 'Cancelled', 'Reversed']);
 
 /** A late response may add an event at any time, but changes nothing else. */
-function unmoved({ events, updatedAt: _updatedAt, ...rest }: Record<string, unknown>) {
-  const told = events as { type: string }[];
-  return { ...rest, types: told.map(({ type }) => type).filter((type) => !/late/.test(type)) };
+function withoutMovingFields({ events, updatedAt: _updatedAt, ...rest }: Record<string, unknown>) {
+  const operationEvents = events as { type: string }[];
+  return {
+    ...rest,
+    types: operationEvents.map(({ type }) => type).filter((type) => !/late/.test(type)),
+  };
 }
 
 /**
  * Tries every operation on a transaction without pending work. It first tries the refused
  * operations, then the allowed ones until none is left.
  */
-export async function assertVerbs(on: TestOrganization, token: string, id: string): Promise<void> {
+export async function assertAllowedOperations(
+  setup: TestOrganization,
+  token: string,
+  id: string,
+): Promise<void> {
   const call = (method: string, path: string, body?: unknown): Promise<HttpResponse> =>
-    on.client.call(method, `${base}/${id}${path}`, {
+    setup.client.call(method, `${base}/${id}${path}`, {
       token,
       ...defined({ body }),
     });
 
-  async function refusedAsTold(told: Told, state: string, all: readonly Told[]): Promise<void> {
-    const [verb, members] = verbOf[told.operation];
-    const name = `${told.operation} of ${state} ${id}`;
-    if (told.allowed) {
-      const amount = told.maxAmount + 1;
+  async function assertRefusedAsListed(
+    listed: AllowedOperation,
+    state: string,
+    all: readonly AllowedOperation[],
+  ): Promise<void> {
+    const [verb, members] = verbOf[listed.operation];
+    const name = `${listed.operation} of ${state} ${id}`;
+    if (listed.allowed) {
+      const amount = listed.maxAmount + 1;
       const answer = await call('POST', `/${verb}`, { ...members, amount });
-      assertProblem(answer, { code: exceeded[told.operation], pointer: '/amount' }, name);
-      assert.equal(answer.body.maxAmount, told.maxAmount, name);
+      assertProblem(answer, { code: exceeded[listed.operation], pointer: '/amount' }, name);
+      assert.equal(answer.body.maxAmount, listed.maxAmount, name);
       assert.deepEqual(answer.body.allowedOperations, all, name);
       return;
     }
     const answer = await call('POST', `/${verb}`, members);
-    if (told.operation === 'Reversal' && nothingToReverse.has(state)) {
+    if (listed.operation === 'Reversal' && nothingToReverse.has(state)) {
       assert.equal(answer.status, 200, `${name} ${answer.text}`);
       assert.equal(answer.body.operation, undefined, name);
       return;
     }
-    assert.ok(told.reason, name);
-    assertProblem(answer, { code: told.reason }, name);
+    assert.ok(listed.reason, name);
+    assertProblem(answer, { code: listed.reason }, name);
     assert.equal(answer.body.transaction.state, state, name);
     assert.deepEqual(answer.body.allowedOperations, all, name);
   }
 
-  async function byWebAsTold(allowed: Record<string, unknown>, state: string): Promise<void> {
-    const all = allowed['operations'] as Told[];
+  async function assertByWebAsListed(
+    allowed: Record<string, unknown>,
+    state: string,
+  ): Promise<void> {
+    const all = allowed['operations'] as AllowedOperation[];
     // If neither is allowed, the reason is that of the refund after a refund, else that of the
     // cancel.
     const isOver = state === 'Refunded';
     const operation = (allowed['operation'] ?? (isOver ? 'Refund' : 'Cancel')) as
       | 'Refund'
       | 'Cancel';
-    const own = all.find((each) => each.operation === operation);
-    assert.equal(allowed['allowed'], own?.allowed);
-    assert.equal(allowed['maxAmount'], own?.maxAmount);
-    assert.equal(allowed['reason'], own?.reason);
+    const listed = all.find((each) => each.operation === operation);
+    assert.equal(allowed['allowed'], listed?.allowed);
+    assert.equal(allowed['maxAmount'], listed?.maxAmount);
+    assert.equal(allowed['reason'], listed?.reason);
     const amount = Number(allowed['maxAmount']) + 1;
     const answer = await call('POST', '/refundbyweb', allowed['allowed'] ? { amount } : {});
     const code = allowed['allowed'] ? exceeded[operation] : (allowed['reason'] as ErrorCode);
@@ -93,14 +107,14 @@ export async function assertVerbs(on: TestOrganization, token: string, id: strin
   for (;;) {
     const { body: allowed } = await call('GET', '/allowedoperations');
     const { body: before } = await call('GET', '');
-    const all = allowed.operations as Told[];
+    const all = allowed.operations as AllowedOperation[];
     assert.deepEqual(
       all.map(({ operation }) => operation),
       ['Capture', 'Refund', 'Cancel', 'Reversal'],
     );
     try {
-      for (const told of all) await refusedAsTold(told, before.state, all);
-      await byWebAsTold(allowed, before.state);
+      for (const listed of all) await assertRefusedAsListed(listed, before.state, all);
+      await assertByWebAsListed(allowed, before.state);
     } catch (error) {
       // A late approval of the host changed the state, so the earlier response is outdated.
       const { body: moved } = await call('GET', '');
@@ -108,7 +122,11 @@ export async function assertVerbs(on: TestOrganization, token: string, id: strin
       continue;
     }
     const { body: now } = await call('GET', '');
-    assert.deepEqual(unmoved(now), unmoved(before), 'a refusal left a trace');
+    assert.deepEqual(
+      withoutMovingFields(now),
+      withoutMovingFields(before),
+      'a refusal left a trace',
+    );
     const next = all.find((each) => each.allowed && each.operation !== 'Reversal');
     if (next === undefined) return;
     const [verb, members] = verbOf[next.operation];

@@ -26,15 +26,15 @@ import {
   type TestOrganization,
 } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 const sales = '/payment/v1/transactions';
 const codes = '/payment/v1/approval-codes';
 const useCode = 'UPDATE approval_codes SET uses = uses + 1';
 const freeCode = 'UPDATE approval_codes SET uses = uses - 1';
 
-let on: TestOrganization;
+let setup: TestOrganization;
 let bank: AttachedAcquirer;
 let bankShop: TestMerchant;
 let wire: BreakingDatabase;
@@ -42,12 +42,12 @@ let wire: BreakingDatabase;
 let broken: SecondProcess;
 
 before(async () => {
-  on = await scene();
+  setup = await createOrganization();
   const other = await createTestOrganization();
   bank = await attachHttpAcquirer(other, 'bank');
   bankShop = await other.createMerchant(contractTermsOnLink(bank.linkId));
   wire = await openBreakingDatabase();
-  broken = await startSecondProcess(on, { database: wire.database });
+  broken = await startSecondProcess(setup, { database: wire.database });
   await untilBankIsReady();
 });
 
@@ -58,14 +58,14 @@ after(async () => {
 
 async function untilBankIsReady(): Promise<void> {
   bank.server.setReady(true);
-  await waitUntilAvailable({ ...on, client: broken.client }, bankShop.token);
+  await waitUntilAvailable({ ...setup, client: broken.client }, bankShop.token);
 }
 
 type Members = Record<string, unknown>;
 
-async function saleAndCode(shop = on.merchant) {
+async function saleAndCode(merchant = setup.merchant) {
   const call = (method: string, path: string, body?: Members, client = broken.client) =>
-    client.call(method, path, { token: shop.token, ...defined({ body }) });
+    client.call(method, path, { token: merchant.token, ...defined({ body }) });
   const sale = await call('POST', `${sales}/process`, keyedSale());
   assert.equal(sale.status, 200, sale.text);
   const code = await call('POST', codes, { name: 'Shift lead', oneTime: true });
@@ -74,14 +74,14 @@ async function saleAndCode(shop = on.merchant) {
     refund: (body: Members) => call('POST', `${sales}/${sale.body.transactionId}/refund`, body),
     async statusAndUses() {
       const path = `${codes}/${code.body.approvalCodeId}`;
-      const { status, uses } = (await call('GET', path, undefined, on.client)).body;
+      const { status, uses } = (await call('GET', path, undefined, setup.client)).body;
       return [status, uses];
     },
   };
 }
 
 for (const moment of ['before the statement', 'before COMMIT'] as const satisfies BreakMoment[]) {
-  test(`a code of a refund that the database loses ${moment} is free for the next refund`, async () => {
+  test(`an approval code of a refund is free again if the database fails ${moment}`, async () => {
     const { approvalCode, refund, statusAndUses } = await saleAndCode();
     wire.breakAt(moment, useCode);
     const lost = await refund({ amount: 100, clientOperationId: randomUUID(), approvalCode });
@@ -94,7 +94,7 @@ for (const moment of ['before the statement', 'before COMMIT'] as const satisfie
   });
 }
 
-test('a code of a refund whose COMMIT is done but not confirmed is used once, by that refund', async () => {
+test('an approval code is used once, by the refund whose COMMIT was done but not confirmed', async () => {
   const { approvalCode, refund, statusAndUses } = await saleAndCode();
   const body = { amount: 100, clientOperationId: randomUUID(), approvalCode };
   wire.breakAt('after COMMIT', useCode);
@@ -112,7 +112,7 @@ test('a code of a refund whose COMMIT is done but not confirmed is used once, by
   assert.deepEqual(await statusAndUses(), ['Used', 1]);
 });
 
-test('a code of a refund that was not sent is free once that is stored, whatever the answer', async () => {
+test('an approval code of an unsent refund is free after that result is stored', async () => {
   const { approvalCode, refund, statusAndUses } = await saleAndCode(bankShop);
   const body = { amount: 100, clientOperationId: randomUUID(), approvalCode };
   bank.server.setReady(false);
@@ -126,7 +126,7 @@ test('a code of a refund that was not sent is free once that is stored, whatever
   await untilBankIsReady();
 });
 
-test('a code stays used while its refund is stored, and the refund is sent later', async () => {
+test('an approval code stays used while its refund is stored and sent later', async () => {
   const { approvalCode, refund, statusAndUses } = await saleAndCode(bankShop);
   const body = { amount: 100, clientOperationId: randomUUID(), approvalCode };
   bank.server.setReady(false);
@@ -143,4 +143,4 @@ test('a code stays used while its refund is stored, and the refund is sent later
   assert.deepEqual(await statusAndUses(), ['Used', 1]);
 });
 
-test('all of this ends in agreement with the host', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -17,23 +17,27 @@ import {
   type TestMerchant,
   type TestOrganization,
 } from '../../support/test-organization.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 const sales = '/payment/v1/transactions';
 const codes = '/payment/v1/approval-codes';
 
 type Members = Record<string, unknown>;
 
-async function opened(required = true) {
-  const on = await scene();
+async function createOrganizationWithCodes(required = true) {
+  const setup = await createOrganization();
   if (required) {
-    const { organizationId, realm } = on;
+    const { organizationId, realm } = setup;
     const input = { name: realm, approvalCodeRequired: true };
-    await on.platform.provisioning.organizations.replace({ organizationId }, organizationId, input);
+    await setup.platform.provisioning.organizations.replace(
+      { organizationId },
+      organizationId,
+      input,
+    );
   }
-  const call = (method: string, path: string, body?: Members, token = on.merchant.token) =>
-    on.client.call(method, path, { token, ...defined({ body }) });
+  const call = (method: string, path: string, body?: Members, token = setup.merchant.token) =>
+    setup.client.call(method, path, { token, ...defined({ body }) });
   const sold = async (members: Members = {}) =>
     (await call('POST', `${sales}/process`, keyedSale(members))).body.transactionId as string;
   const make = async (members: Members = {}, token?: string) => {
@@ -43,23 +47,23 @@ async function opened(required = true) {
   };
   const refund = (id: string, members: Members = {}, token?: string) =>
     call('POST', `${sales}/${id}/refund`, members, token);
-  return { ...on, call, sold, make, refund };
+  return { ...setup, call, sold, make, refund };
 }
 
 /** A till of the organisation with its own rate limit. */
-const tillOf = (on: TestOrganization, shop: TestMerchant) =>
-  on.tokenFor({
+const tillOf = (setup: TestOrganization, merchant: TestMerchant) =>
+  setup.tokenFor({
     name: 'another till',
     entityType: 'merchant',
-    entityId: shop.merchantId,
-    merchantId: shop.merchantId,
+    entityId: merchant.merchantId,
+    merchantId: merchant.merchantId,
     roles: ['Merchant'],
   });
 
 const wrongFor = (code: string) => String((Number(code) + 1) % 10 ** 8).padStart(8, '0');
 
-test('where it is required, refund and void need a code, and a reversal or a web refund does not', async () => {
-  const { call, sold, make, refund } = await opened();
+test('if the contract requires a code, refunds and voids need one; reversals and web refunds do not', async () => {
+  const { call, sold, make, refund } = await createOrganizationWithCodes();
   const id = await sold();
   const without = await refund(id);
   assert.equal(without.status, 422);
@@ -75,8 +79,8 @@ test('where it is required, refund and void need a code, and a reversal or a web
   const web = await call('POST', `${sales}/${id}/refundbyweb`, { amount: 100 });
   assert.equal(web.body.refundedAmount, 200, web.text);
 
-  const held = await sold({ captureMode: 'Deferred' });
-  const cancel = (members: Members) => call('POST', `${sales}/${held}/cancel`, members);
+  const heldSale = await sold({ captureMode: 'Deferred' });
+  const cancel = (members: Members) => call('POST', `${sales}/${heldSale}/cancel`, members);
   const refused = await cancel({ cancelReason: 'Functional', amount: 1 });
   assert.equal(refused.body.code, 'approval_code_required');
   const voided = await cancel({ cancelReason: 'Functional', amount: 1, approvalCode: code });
@@ -91,8 +95,8 @@ test('where it is required, refund and void need a code, and a reversal or a web
   assert.ok(used.body.lastUsedAt);
 });
 
-test('where it is not required, a code that is sent is checked all the same', async () => {
-  const { call, sold, make, refund } = await opened(false);
+test('if the contract does not require a code, a sent code is still checked', async () => {
+  const { call, sold, make, refund } = await createOrganizationWithCodes(false);
   const id = await sold();
   const { code } = await make();
   assert.equal((await refund(id, { amount: 1 })).status, 200);
@@ -100,15 +104,17 @@ test('where it is not required, a code that is sent is checked all the same', as
   assert.equal(wrong.status, 422);
   assert.equal(wrong.body.code, 'approval_code_invalid');
   assert.ok(!wrong.text.includes(wrongFor(code)), 'a code is not told again');
-  const held = await sold({ captureMode: 'Deferred' });
-  const capture = await call('POST', `${sales}/${held}/capture`, { approvalCode: wrongFor(code) });
+  const heldSale = await sold({ captureMode: 'Deferred' });
+  const capture = await call('POST', `${sales}/${heldSale}/capture`, {
+    approvalCode: wrongFor(code),
+  });
   assert.equal(capture.body.code, 'approval_code_invalid');
-  const right = await call('POST', `${sales}/${held}/capture`, { approvalCode: code });
+  const right = await call('POST', `${sales}/${heldSale}/capture`, { approvalCode: code });
   assert.equal(right.body.state, 'Captured', right.text);
 });
 
-test('of six refunds at once a one-time code approves one, the others answer approval_code_used, and no code is locked', async () => {
-  const { sold, make, refund, call } = await opened();
+test('of six concurrent refunds a one-time code approves one; the others get approval_code_used, and no code is locked', async () => {
+  const { sold, make, refund, call } = await createOrganizationWithCodes();
   const ids = await Promise.all(Array.from({ length: maxFailedAttempts + 1 }, () => sold()));
   const { code, approvalCodeId } = await make({ oneTime: true });
   const answers = await Promise.all(ids.map((id) => refund(id, { approvalCode: code })));
@@ -124,8 +130,8 @@ test('of six refunds at once a one-time code approves one, the others answer app
   assert.equal((await refund(open, { approvalCode: other.code })).status, 200);
 });
 
-test('the same refund again is answered without a second use, and its code is not part of it', async () => {
-  const { sold, make, refund, call } = await opened();
+test('a repeated refund is answered without a second use, and its code is not compared', async () => {
+  const { sold, make, refund, call } = await createOrganizationWithCodes();
   const id = await sold();
   const { code, approvalCodeId } = await make({ oneTime: true });
   const body = { amount: 100, clientOperationId: randomUUID() };
@@ -139,36 +145,36 @@ test('the same refund again is answered without a second use, and its code is no
   assert.equal((await call('GET', `${codes}/${approvalCodeId}`)).body.uses, 1);
 });
 
-test('what is refused for another reason leaves a one-time code to be used', async () => {
-  const { sold, make, refund, call } = await opened();
+test('a refund that is refused for another reason does not use the one-time code', async () => {
+  const { sold, make, refund, call } = await createOrganizationWithCodes();
   const id = await sold();
   const { code, approvalCodeId } = await make({ oneTime: true });
   const tooMuch = await refund(id, { amount: 99_999, approvalCode: code });
   assert.equal(tooMuch.body.code, 'refund_amount_exceeded');
-  const held = await sold({ captureMode: 'Deferred' });
-  assert.equal((await refund(held, { approvalCode: code })).body.code, 'not_captured');
+  const heldSale = await sold({ captureMode: 'Deferred' });
+  assert.equal((await refund(heldSale, { approvalCode: code })).body.code, 'not_captured');
   assert.equal((await call('GET', `${codes}/${approvalCodeId}`)).body.status, 'Active');
   assert.equal((await refund(id, { approvalCode: code })).status, 200);
 });
 
-test('a code that approved what was never sent approves the next try, and that one alone', async () => {
-  const on = await createTestOrganization();
-  const bank = await attachHttpAcquirer(on, 'bank');
-  const shop = await on.createMerchant(contractTermsOnLink(bank.linkId));
-  await waitUntilAvailable(on, shop.token);
+test('a code that approved an unsent refund approves only the next attempt', async () => {
+  const setup = await createTestOrganization();
+  const bank = await attachHttpAcquirer(setup, 'bank');
+  const merchant = await setup.createMerchant(contractTermsOnLink(bank.linkId));
+  await waitUntilAvailable(setup, merchant.token);
   const call = (method: string, path: string, body?: Members) =>
-    on.client.call(method, path, { token: shop.token, ...defined({ body }) });
+    setup.client.call(method, path, { token: merchant.token, ...defined({ body }) });
   const sale = await call('POST', `${sales}/process`, keyedSale());
   const refunds = `${sales}/${sale.body.transactionId}/refund`;
   const made = await call('POST', codes, { name: 'Shift lead', oneTime: true });
   const { code: approvalCode, approvalCodeId } = made.body;
-  const standing = async () => (await call('GET', `${codes}/${approvalCodeId}`)).body;
+  const readCode = async () => (await call('GET', `${codes}/${approvalCodeId}`)).body;
   bank.server.setReady(false);
   const unsent = { amount: 100, clientOperationId: randomUUID(), approvalCode };
   for (const time of ['at once', 'again']) {
     const refused = await call('POST', refunds, unsent);
     assert.equal(refused.body.code, 'not_sent', `${time}: ${refused.text}`);
-    const { status, uses } = await standing();
+    const { status, uses } = await readCode();
     assert.deepEqual([status, uses], ['Active', 0], time);
   }
   const atOnce = { amount: 100, clientOperationId: randomUUID() };
@@ -182,21 +188,21 @@ test('a code that approved what was never sent approves the next try, and that o
     assert.deepEqual([status, response], ['Failed', unavailable], 'no word of the adapter');
   }
   bank.server.setReady(true);
-  await waitUntilAvailable(on, shop.token);
+  await waitUntilAvailable(setup, merchant.token);
   const done = await call('POST', refunds, { amount: 100, approvalCode });
   assert.equal(done.status, 200, done.text);
   assert.equal(done.body.operation.approvalCodeId, approvalCodeId);
   // The server repeats the failed result, and does not release a code that another refund has used.
   assert.equal((await call('POST', refunds, unsent)).body.code, 'not_sent');
-  const { status, uses } = await standing();
+  const { status, uses } = await readCode();
   assert.deepEqual([status, uses], ['Used', 1]);
   const other = await call('POST', refunds, { amount: 100, approvalCode });
   assert.equal(other.body.code, 'approval_code_used');
 });
 
-test('limits of amount, time, place, and revocation are the same refusal, and none of them locks codes', async () => {
-  const on = await opened();
-  const { sold, make, refund, call, otherMerchant } = on;
+test('limits of amount, time, store and revocation have the same error, and none locks codes', async () => {
+  const setup = await createOrganizationWithCodes();
+  const { sold, make, refund, call, otherMerchant } = setup;
   const id = await sold();
   const small = await make({ maxAmount: 100, currency: 'EUR' });
   const dollars = await make({ maxAmount: 100_000, currency: 'USD' });
@@ -223,29 +229,29 @@ test('limits of amount, time, place, and revocation are the same refusal, and no
   assert.equal((await refund(id, { amount: 100, approvalCode: small.code })).status, 200);
 });
 
-test('after a few wrong codes nobody finds one by trying, and other tills go on', async () => {
-  const on = await opened();
-  const { sold, make, refund, merchant } = on;
+test('after a few wrong codes further attempts are blocked, and other clients continue', async () => {
+  const setup = await createOrganizationWithCodes();
+  const { sold, make, refund, merchant } = setup;
   const id = await sold();
   const { code } = await make();
   const tries = await Promise.all(
     Array.from({ length: 40 }, () => refund(id, { amount: 1, approvalCode: wrongFor(code) })),
   );
-  const told = (name: string) => tries.filter(({ body }) => body.code === name).length;
-  assert.equal(told('approval_code_invalid'), maxFailedAttempts);
-  assert.equal(told('approval_code_locked'), 40 - maxFailedAttempts);
+  const countCode = (name: string) => tries.filter(({ body }) => body.code === name).length;
+  assert.equal(countCode('approval_code_invalid'), maxFailedAttempts);
+  assert.equal(countCode('approval_code_locked'), 40 - maxFailedAttempts);
   const locked = await refund(id, { amount: 1, approvalCode: code });
   assert.equal(locked.body.code, 'approval_code_locked');
   assert.ok(locked.body.retryAfterMs > 0 && locked.body.retryAfterMs <= 900_000);
-  const other = await tillOf(on, merchant);
+  const other = await tillOf(setup, merchant);
   assert.equal((await refund(id, { amount: 1, approvalCode: code }, other)).status, 200);
   for (let right = 0; right < maxFailedAttempts * 2; right += 1) {
     assert.equal((await refund(id, { amount: 1, approvalCode: code }, other)).status, 200);
   }
 });
 
-test('a right code at forty refunds at once is no try, and wrong ones at once are judged up to the limit', async () => {
-  const { sold, make, refund } = await opened();
+test('forty concurrent refunds with a right code are no attempts, and wrong ones count up to the limit', async () => {
+  const { sold, make, refund } = await createOrganizationWithCodes();
   const { code } = await make();
   const atOnce = async (approvalCode: string) => {
     const ids = await Promise.all(Array.from({ length: 40 }, () => sold()));
@@ -253,26 +259,26 @@ test('a right code at forty refunds at once is no try, and wrong ones at once ar
   };
   for (const { status, text } of await atOnce(code)) assert.equal(status, 200, text);
   const wrong = (await atOnce(wrongFor(code))).map(({ body }) => body.code);
-  const told = (name: string) => wrong.filter((each) => each === name).length;
-  assert.equal(told('approval_code_invalid'), maxFailedAttempts);
-  assert.equal(told('approval_code_locked'), 40 - maxFailedAttempts);
+  const countCode = (name: string) => wrong.filter((each) => each === name).length;
+  assert.equal(countCode('approval_code_invalid'), maxFailedAttempts);
+  assert.equal(countCode('approval_code_locked'), 40 - maxFailedAttempts);
 });
 
-test('the same refund at once is answered once with a one-time code, which is used once', async () => {
-  const { sold, make, refund, call } = await opened();
+test('the same refund sent concurrently is answered once with a one-time code, which is used once', async () => {
+  const { sold, make, refund, call } = await createOrganizationWithCodes();
   const id = await sold();
   const { code, approvalCodeId } = await make({ oneTime: true });
   const body = { clientOperationId: randomUUID(), approvalCode: code };
   const all = await Promise.all(Array.from({ length: 10 }, () => refund(id, body)));
-  for (const { status, body: told, text } of all) {
+  for (const { status, body: countCode, text } of all) {
     assert.equal(status, 200, text);
-    assert.deepEqual(told.operation, all[0]?.body.operation);
+    assert.deepEqual(countCode.operation, all[0]?.body.operation);
   }
   assert.equal((await call('GET', `${codes}/${approvalCodeId}`)).body.uses, 1);
 });
 
-test('a code that is right opens no way to try others', async () => {
-  const { sold, make, refund } = await opened();
+test('a right code does not reset the limit of attempts', async () => {
+  const { sold, make, refund } = await createOrganizationWithCodes();
   const id = await sold();
   const small = await make({ maxAmount: 1, currency: 'EUR' });
   const answers: string[] = [];
@@ -288,9 +294,9 @@ test('a code that is right opens no way to try others', async () => {
   assert.equal(answers.at(-1), 'approval_code_locked');
 });
 
-test('codes are listed without the code, page by page, each merchant its own', async () => {
-  const on = await opened(false);
-  const { make, call, otherMerchant, merchant } = on;
+test('codes are listed without their secret, page by page, by merchant', async () => {
+  const setup = await createOrganizationWithCodes(false);
+  const { make, call, otherMerchant, merchant } = setup;
   const made = [await make(), await make(), await make()];
   const first = await call('GET', `${codes}?limit=2`);
   assert.equal(first.body.items.length, 2);
@@ -320,9 +326,9 @@ test('codes are listed without the code, page by page, each merchant its own', a
   assert.equal((await call('GET', `${codes}?includeRevoked=true`)).body.items.length, 3);
   const forOther = await call('POST', codes, { name: 'x', merchantId: otherMerchant.merchantId });
   assert.equal(forOther.body.code, 'entity_out_of_scope');
-  const stranger = await call('POST', codes, { name: 'x', storeId: otherMerchant.storeId });
-  assert.equal(stranger.status, 404);
-  const readOnly = await on.tokenFor({
+  const foreignStore = await call('POST', codes, { name: 'x', storeId: otherMerchant.storeId });
+  assert.equal(foreignStore.status, 404);
+  const readOnly = await setup.tokenFor({
     name: 'reader',
     entityType: 'merchant',
     entityId: merchant.merchantId,
@@ -332,13 +338,13 @@ test('codes are listed without the code, page by page, each merchant its own', a
   assert.equal((await call('POST', codes, { name: 'x' }, readOnly)).status, 403);
 });
 
-test('whoever acts for one store has its codes alone', async () => {
-  const on = await opened(false);
-  const { make, call, merchant } = on;
+test('an application of one store sees only the codes of that store', async () => {
+  const setup = await createOrganizationWithCodes(false);
+  const { make, call, merchant } = setup;
   const { merchantId, storeId } = merchant;
-  const own = await make({ storeId });
+  const ownCode = await make({ storeId });
   const whole = await make();
-  const token = await on.tokenFor({
+  const token = await setup.tokenFor({
     name: 'back office of a store',
     entityType: 'merchant',
     entityId: merchantId,
@@ -349,20 +355,20 @@ test('whoever acts for one store has its codes alone', async () => {
   const { items } = (await call('GET', codes, undefined, token)).body;
   assert.deepEqual(
     items.map((each: Members) => each['approvalCodeId']),
-    [own.approvalCodeId],
+    [ownCode.approvalCodeId],
   );
   for (const method of ['GET', 'DELETE']) {
     const answer = await call(method, `${codes}/${whole.approvalCodeId}`, undefined, token);
     assert.equal(answer.body.code, 'resource_not_found', answer.text);
   }
   assert.equal(
-    (await call('DELETE', `${codes}/${own.approvalCodeId}`, undefined, token)).status,
+    (await call('DELETE', `${codes}/${ownCode.approvalCodeId}`, undefined, token)).status,
     200,
   );
 });
 
-test('the code stands in no table, and every change of one in the audit', async () => {
-  const { make, call, acquirerToken } = await opened(false);
+test('no table contains a code, and the audit contains every change', async () => {
+  const { make, call, acquirerToken } = await createOrganizationWithCodes(false);
   const { code, approvalCodeId } = await make();
   await call('DELETE', `${codes}/${approvalCodeId}`);
   const database = await testDatabase();
@@ -380,8 +386,8 @@ test('the code stands in no table, and every change of one in the audit', async 
   assert.ok(!text.includes(code));
 });
 
-test('what is no code, and what makes none, is refused by name', async () => {
-  const { call, sold, refund } = await opened(false);
+test('invalid codes and invalid requests for codes are refused with their pointer', async () => {
+  const { call, sold, refund } = await createOrganizationWithCodes(false);
   const id = await sold();
   for (const approvalCode of ['', '1234567', '123456789', 'abcdefgh', '1234567\n']) {
     const { body } = await refund(id, { approvalCode });
@@ -404,4 +410,4 @@ test('what is no code, and what makes none, is refused by name', async () => {
   assert.equal((await call('GET', `${codes}/${randomUUID()}`)).status, 404);
 });
 
-test('the books of both sides agree', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

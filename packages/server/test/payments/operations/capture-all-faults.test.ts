@@ -9,26 +9,26 @@ import { until } from '../../support/wait-for-result.ts';
 const base = '/payment/v1/transactions';
 
 async function sell(
-  on: TestOrganization,
-  token = on.merchant.token,
+  setup: TestOrganization,
+  token = setup.merchant.token,
 ): Promise<Record<string, string>> {
   const body = keyedSale({ amount: 10_000, captureMode: 'Deferred' });
-  const answer = await on.client.call('POST', `${base}/process`, { token, body });
+  const answer = await setup.client.call('POST', `${base}/process`, { token, body });
   assert.equal(answer.status, 200, answer.text);
   return answer.body;
 }
 
-const captureAll = (on: TestOrganization, body: Record<string, unknown>) =>
-  on.client.call('POST', `${base}/captureall`, { token: on.merchant.token, body });
+const captureAll = (setup: TestOrganization, body: Record<string, unknown>) =>
+  setup.client.call('POST', `${base}/captureall`, { token: setup.merchant.token, body });
 
-test('a dry run of named items plans those alone, with their amounts', async () => {
-  const on = await createTestOrganization();
-  const [first, second] = [await sell(on), await sell(on), await sell(on)];
+test('a dry run of named items plans only these items, with their amounts', async () => {
+  const setup = await createTestOrganization();
+  const [first, second] = [await sell(setup), await sell(setup), await sell(setup)];
   const items = [
     { transactionId: first?.['clientTransactionId'], amount: 4000 },
     { transactionId: second?.['transactionId']?.toUpperCase() },
   ];
-  const { status, body } = await captureAll(on, { items, dryRun: true });
+  const { status, body } = await captureAll(setup, { items, dryRun: true });
   assert.equal(status, 200);
   assert.equal(body.total, 2);
   assert.deepEqual(body.items, [
@@ -42,57 +42,57 @@ test('a dry run of named items plans those alone, with their amounts', async () 
   ]);
 });
 
-test('a dry run is answered without a batch, and its clientOperationId stays free', async () => {
-  const on = await createTestOrganization();
-  const { transactionId } = await sell(on);
+test('a dry run creates no batch, and its clientOperationId stays free', async () => {
+  const setup = await createTestOrganization();
+  const { transactionId } = await sell(setup);
   const clientOperationId = randomUUID();
-  const dry = await captureAll(on, { clientOperationId, dryRun: true });
+  const dry = await captureAll(setup, { clientOperationId, dryRun: true });
   assert.equal(dry.status, 200, dry.text);
   assert.deepEqual(dry.body, {
     dryRun: true,
     total: 1,
     items: [{ transactionId, amount: 10_000, currency: 'EUR', status: 'Planned' }],
   });
-  const batch = await captureAll(on, { clientOperationId });
+  const batch = await captureAll(setup, { clientOperationId });
   assert.equal(batch.status, 202, batch.text);
   assert.equal(batch.headers['idempotent-replayed'], undefined);
   assert.equal(batch.body.total, 1);
   const path = `${base}/captureall/${batch.body.batchId}`;
-  assert.equal((await on.client.call('GET', path, { token: on.merchant.token })).status, 200);
+  assert.equal((await setup.client.call('GET', path, { token: setup.merchant.token })).status, 200);
 });
 
-test('the unknown one among many named items is pointed at, also one of another merchant', async () => {
-  const on = await createTestOrganization();
-  const mine = await sell(on);
-  const other = await sell(on, on.otherMerchant.token);
+test('the pointer names the unknown item among many, also an item of another merchant', async () => {
+  const setup = await createTestOrganization();
+  const ownSale = await sell(setup);
+  const other = await sell(setup, setup.otherMerchant.token);
   for (const transactionId of [randomUUID(), 'never-sold', other['transactionId']]) {
     for (const dryRun of [true, false]) {
-      const items = [{ transactionId: mine['transactionId'] }, { transactionId }];
-      const { status, body } = await captureAll(on, { items, dryRun });
+      const items = [{ transactionId: ownSale['transactionId'] }, { transactionId }];
+      const { status, body } = await captureAll(setup, { items, dryRun });
       assert.equal(status, 404);
       assert.equal(body.code, 'transaction_not_found');
       assert.equal(body.errors[0].pointer, '/items/1/transactionId');
     }
   }
-  const twice = [mine['transactionId'], mine['clientTransactionId']].map((transactionId) => ({
+  const twice = [ownSale['transactionId'], ownSale['clientTransactionId']].map((transactionId) => ({
     transactionId,
   }));
-  assert.equal((await captureAll(on, { items: twice })).body.errors[0].pointer, '/items');
+  assert.equal((await captureAll(setup, { items: twice })).body.errors[0].pointer, '/items');
 });
 
-test('a capture of all leaves no identifier in answers but the client’s', async () => {
-  const on = await createTestOrganization();
-  const { transactionId } = await sell(on);
-  const { body: batch } = await captureAll(on, {});
+test('after a capture of all, responses contain only the client’s identifiers', async () => {
+  const setup = await createTestOrganization();
+  const { transactionId } = await sell(setup);
+  const { body: batch } = await captureAll(setup, {});
   await until(async () => {
     const path = `${base}/captureall/${batch.batchId}`;
-    const { body } = await on.client.call('GET', path, { token: on.merchant.token });
+    const { body } = await setup.client.call('GET', path, { token: setup.merchant.token });
     return body.state === 'Completed' ? true : undefined;
   }, 'the batch');
-  const shown = await on.client.call('GET', `${base}/${transactionId}`, {
-    token: on.merchant.token,
+  const transaction = await setup.client.call('GET', `${base}/${transactionId}`, {
+    token: setup.merchant.token,
   });
-  assert.equal(shown.status, 200, shown.text);
-  assert.equal(shown.body.operations[0].status, 'Succeeded');
-  assert.equal(shown.body.operations[0].clientOperationId, undefined);
+  assert.equal(transaction.status, 200, transaction.text);
+  assert.equal(transaction.body.operations[0].status, 'Succeeded');
+  assert.equal(transaction.body.operations[0].clientOperationId, undefined);
 });

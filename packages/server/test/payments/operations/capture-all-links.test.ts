@@ -11,11 +11,11 @@ import { assertAgreement } from '../ledger/ledger-invariants.ts';
 const base = '/payment/v1/transactions';
 const each = 40;
 
-async function sell(on: TestOrganization): Promise<string[]> {
+async function sell(setup: TestOrganization): Promise<string[]> {
   const sales = Array.from({ length: each }, async () => {
     const body = keyedSale({ amount: 700, captureMode: 'Deferred' });
-    const answer = await on.client.call('POST', `${base}/process`, {
-      token: on.merchant.token,
+    const answer = await setup.client.call('POST', `${base}/process`, {
+      token: setup.merchant.token,
       body,
     });
     assert.equal(answer.body.state, 'Authorized', answer.text);
@@ -25,18 +25,18 @@ async function sell(on: TestOrganization): Promise<string[]> {
 }
 
 /** Waits until this number of links of the organisation is available. */
-function linksOpen(on: TestOrganization, count: number): Promise<true> {
+function waitForOpenLinks(setup: TestOrganization, count: number): Promise<true> {
   return until(async () => {
     const path = '/payment/v1/acquirer-links';
-    const { body } = await on.client.call('GET', path, { token: on.acquirerToken });
+    const { body } = await setup.client.call('GET', path, { token: setup.acquirerToken });
     const open = body.items.filter(({ available }: { available: boolean }) => available);
     return open.length === count || undefined;
   }, `${count} open links`);
 }
 
 /** Moves the shop's sales to another link and disables the contract of the first one. */
-async function moveTo(on: TestOrganization, port: number): Promise<void> {
-  const { platform, merchant, organizationId, client, acquirerToken } = on;
+async function moveLinkTo(setup: TestOrganization, port: number): Promise<void> {
+  const { platform, merchant, organizationId, client, acquirerToken } = setup;
   const scope = { organizationId };
   const link = await platform.provisioning.acquirerLinks.create(scope, {
     name: 'the other one',
@@ -49,13 +49,20 @@ async function moveTo(on: TestOrganization, port: number): Promise<void> {
   const contracts = `/provisioning/v2/merchants/${merchant.merchantId}/acquirer-contracts`;
   const path = `${contracts}/${merchant.contractId}`;
   const { body: first } = await client.call('GET', path, { token: acquirerToken });
-  const off = await client.call('PUT', path, {
+  const disableResponse = await client.call('PUT', path, {
     token: acquirerToken,
     body: { ...first, status: 'Disabled' },
   });
-  assert.equal(off.status, 200, off.text);
-  const own = ['contractId', 'organizationId', 'merchantId', 'createdAt', 'updatedAt', 'version'];
-  const terms = Object.entries(first).filter(([name]) => !own.includes(name));
+  assert.equal(disableResponse.status, 200, disableResponse.text);
+  const readOnlyMembers = [
+    'contractId',
+    'organizationId',
+    'merchantId',
+    'createdAt',
+    'updatedAt',
+    'version',
+  ];
+  const terms = Object.entries(first).filter(([name]) => !readOnlyMembers.includes(name));
   const made = await client.call('POST', contracts, {
     token: acquirerToken,
     body: {
@@ -66,29 +73,30 @@ async function moveTo(on: TestOrganization, port: number): Promise<void> {
     },
   });
   assert.equal(made.status, 201, made.text);
-  await linksOpen(on, 2);
+  await waitForOpenLinks(setup, 2);
 }
 
-test('an acquirer that is down puts off its own items, and nobody else’s', async (t) => {
+test('an unavailable acquirer delays only its own items', async (t) => {
   const { host } = await testPlatform();
-  const tap = await startAcquirerRelay(host.port);
-  t.after(tap.close);
-  const on = await createTestOrganization({}, { acquirerPort: tap.port });
-  const first = await sell(on);
-  await moveTo(on, host.port);
-  const second = await sell(on);
-  await tap.close();
-  await linksOpen(on, 1);
+  const relay = await startAcquirerRelay(host.port);
+  t.after(relay.close);
+  const setup = await createTestOrganization({}, { acquirerPort: relay.port });
+  const first = await sell(setup);
+  await moveLinkTo(setup, host.port);
+  const second = await sell(setup);
+  await relay.close();
+  await waitForOpenLinks(setup, 1);
 
-  const batch = await on.client.call('POST', `${base}/captureall`, {
-    token: on.merchant.token,
+  const batch = await setup.client.call('POST', `${base}/captureall`, {
+    token: setup.merchant.token,
     body: {},
   });
   assert.equal(batch.status, 202, batch.text);
   const path = `${base}/captureall/${batch.body.batchId}?limit=200`;
-  const look = async () => (await on.client.call('GET', path, { token: on.merchant.token })).body;
+  const readBatch = async () =>
+    (await setup.client.call('GET', path, { token: setup.merchant.token })).body;
   const half = await until(async () => {
-    const now = await look();
+    const now = await readBatch();
     return now.succeeded === each ? now : undefined;
   }, 'the captures of the other link');
   assert.equal(half.state, 'Running');
@@ -98,15 +106,15 @@ test('an acquirer that is down puts off its own items, and nobody else’s', asy
   assert.ok(second.every((id) => statuses.get(id) === 'Succeeded'));
   assert.ok(first.every((id) => statuses.get(id) === 'Pending'));
 
-  await tap.startListening();
+  await relay.startListening();
   const done = await until(
     async () => {
-      const now = await look();
+      const now = await readBatch();
       return now.state === 'Completed' ? now : undefined;
     },
     'the rest',
     60_000,
   );
   assert.deepEqual([done.succeeded, done.failed], [2 * each, 0]);
-  await assertAgreement(on);
+  await assertAgreement(setup);
 });

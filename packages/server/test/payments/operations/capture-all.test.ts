@@ -21,23 +21,28 @@ const many = 310;
 type Item = { transactionId: string; status: string; amount?: number; code?: string };
 
 function call(
-  on: TestOrganization,
+  setup: TestOrganization,
   method: string,
   path: string,
   body?: unknown,
-  token = on.merchant.token,
+  token = setup.merchant.token,
 ) {
   const options = { token, ...defined({ body }) };
-  return on.client.call(method, base + path, options);
+  return setup.client.call(method, base + path, options);
 }
 
 /**
  * Sends `count` sales in parallel groups and returns the responses in the order of the requests.
  */
-async function sell(on: TestOrganization, count: number, members: Record<string, unknown> = {}) {
+async function sell(setup: TestOrganization, count: number, members: Record<string, unknown> = {}) {
   const answers: HttpResponse[] = [];
   const one = () =>
-    call(on, 'POST', '/process', keyedSale({ amount: 1000, captureMode: 'Deferred', ...members }));
+    call(
+      setup,
+      'POST',
+      '/process',
+      keyedSale({ amount: 1000, captureMode: 'Deferred', ...members }),
+    );
   while (answers.length < count) {
     const length = Math.min(count - answers.length, 40);
     answers.push(...(await Promise.all(Array.from({ length }, one))));
@@ -46,22 +51,22 @@ async function sell(on: TestOrganization, count: number, members: Record<string,
   return answers.map(({ body }) => body as { transactionId: string; createdAt: string });
 }
 
-const completed = (on: TestOrganization, { body }: HttpResponse) =>
+const completed = (setup: TestOrganization, { body }: HttpResponse) =>
   until(
     async () => {
-      const { body: now } = await call(on, 'GET', `/captureall/${body.batchId}`);
+      const { body: now } = await call(setup, 'GET', `/captureall/${body.batchId}`);
       return now.state === 'Completed' ? now : undefined;
     },
     'the batch to be completed',
     60_000,
   );
 
-async function allItems(on: TestOrganization, batchId: string, limit: number): Promise<Item[]> {
+async function allItems(setup: TestOrganization, batchId: string, limit: number): Promise<Item[]> {
   const items: Item[] = [];
   let cursor = '';
   for (;;) {
     const path = `/captureall/${batchId}?limit=${limit}${cursor}`;
-    const { body, status, text } = await call(on, 'GET', path);
+    const { body, status, text } = await call(setup, 'GET', path);
     assert.equal(status, 200, text);
     assert.ok(body.items.length <= limit);
     items.push(...body.items);
@@ -72,43 +77,43 @@ async function allItems(on: TestOrganization, batchId: string, limit: number): P
 }
 
 /** The captured amounts of the shop's original sales at the host. */
-function capturedAtHost(on: TestOrganization): number[] {
-  const { originals } = on.host.ledger();
-  const own = originals.filter(({ merchant }) => merchant === on.merchant.merchantNumber);
-  return own.map(({ captured }) => captured);
+function capturedAtHost(setup: TestOrganization): number[] {
+  const { originals } = setup.host.ledger();
+  const ownTotals = originals.filter(({ merchant }) => merchant === setup.merchant.merchantNumber);
+  return ownTotals.map(({ captured }) => captured);
 }
 
-function capturesAtHost(on: TestOrganization): number {
-  const { totals } = on.host.ledger();
-  const own = totals.filter(({ merchant }) => merchant === on.merchant.merchantNumber);
-  return own.reduce((sum, { captures }) => sum + captures, 0);
+function capturesAtHost(setup: TestOrganization): number {
+  const { totals } = setup.host.ledger();
+  const ownTotals = totals.filter(({ merchant }) => merchant === setup.merchant.merchantNumber);
+  return ownTotals.reduce((sum, { captures }) => sum + captures, 0);
 }
 
 /** Reads a batch at the address in the response to its request. */
-const readAt = (on: TestOrganization, address: string) =>
-  on.client.call('GET', address, { token: on.merchant.token });
+const readAt = (setup: TestOrganization, address: string) =>
+  setup.client.call('GET', address, { token: setup.merchant.token });
 
 describe('a capture of all', { concurrency: 4 }, () => {
   test(`captures ${many} sales once each, and shows them page by page`, async () => {
-    const on = await createTestOrganization();
-    const sold = await sell(on, many);
-    const before = await countRows(on.organizationId);
-    const dry = await call(on, 'POST', '/captureall', { dryRun: true });
+    const setup = await createTestOrganization();
+    const sold = await sell(setup, many);
+    const before = await countRows(setup.organizationId);
+    const dry = await call(setup, 'POST', '/captureall', { dryRun: true });
     assert.equal(dry.status, 200, dry.text);
     assert.deepEqual([dry.body.total, dry.body.items.length], [many, 200]);
     assert.ok(!('nextCursor' in dry.body), 'it does not say that this is all of it');
     for (const { status, amount, currency } of dry.body.items) {
       assert.deepEqual([status, amount, currency], ['Planned', 1000, 'EUR']);
     }
-    const after = await countRows(on.organizationId);
+    const after = await countRows(setup.organizationId);
     assert.deepEqual(after, before);
-    assert.equal(capturesAtHost(on), 0);
+    assert.equal(capturesAtHost(setup), 0);
 
     const request = { clientOperationId: 'day-1' };
     // Two concurrent requests create one batch.
     const [first, second] = await Promise.all([
-      call(on, 'POST', '/captureall', request),
-      call(on, 'POST', '/captureall', request),
+      call(setup, 'POST', '/captureall', request),
+      call(setup, 'POST', '/captureall', request),
     ]);
     assert.ok(first && second);
     assert.deepEqual([first.status, second.status], [202, 202], first.text + second.text);
@@ -116,43 +121,43 @@ describe('a capture of all', { concurrency: 4 }, () => {
     assert.equal(first.headers['location'], `${batches}/${first.body.batchId}`);
     const replayed = [first, second].filter((each) => each.headers['idempotent-replayed']);
     assert.equal(replayed.length, 1);
-    const done = await completed(on, first);
+    const done = await completed(setup, first);
     assert.deepEqual([done.total, done.succeeded, done.failed], [many, many, 0]);
     assert.ok(done.completedAt >= done.createdAt);
     for (const limit of [37, 200]) {
-      const items = await allItems(on, done.batchId, limit);
+      const items = await allItems(setup, done.batchId, limit);
       assert.deepEqual(
         items.map(({ transactionId }) => transactionId),
         sold.map(({ transactionId }) => transactionId).sort(),
       );
       assert.ok(items.every(({ status }) => status === 'Succeeded'));
     }
-    const again = await call(on, 'POST', '/captureall', request);
+    const again = await call(setup, 'POST', '/captureall', request);
     assert.equal(again.body.batchId, done.batchId);
     assert.equal(again.headers['idempotent-replayed'], 'true');
-    const other = await call(on, 'POST', '/captureall', { ...request, currency: 'EUR' });
+    const other = await call(setup, 'POST', '/captureall', { ...request, currency: 'EUR' });
     assertProblem(other, { code: 'client_id_reused', pointer: '/currency' });
-    const none = await call(on, 'POST', '/captureall', { clientOperationId: 'day-2' });
-    assert.deepEqual([none.body.state, none.body.total], ['Completed', 0]);
-    assert.deepEqual(capturedAtHost(on), Array(many).fill(1000));
-    assert.equal(capturesAtHost(on), many);
-    await assertAgreement(on);
+    const emptyBatch = await call(setup, 'POST', '/captureall', { clientOperationId: 'day-2' });
+    assert.deepEqual([emptyBatch.body.state, emptyBatch.body.total], ['Completed', 0]);
+    assert.deepEqual(capturedAtHost(setup), Array(many).fill(1000));
+    assert.equal(capturesAtHost(setup), many);
+    await assertAgreement(setup);
   });
 
-  test('takes what store, currency and time select, and leaves the rest', async () => {
-    const on = await createTestOrganization();
-    const scope = { organizationId: on.organizationId };
-    const { merchantId, storeId } = on.merchant;
-    const branch = await on.platform.provisioning.stores.create(scope, {
+  test('store, currency and time select the sales; others are not captured', async () => {
+    const setup = await createTestOrganization();
+    const scope = { organizationId: setup.organizationId };
+    const { merchantId, storeId } = setup.merchant;
+    const branch = await setup.platform.provisioning.stores.create(scope, {
       merchantId,
       name: 'Branch',
     });
     const branchId = branch.view.storeId;
-    await sell(on, 3, { storeId });
-    await sell(on, 2, { storeId: branchId });
-    const [last] = await sell(on, 1, { storeId, currency: 'JPY' });
+    await sell(setup, 3, { storeId });
+    await sell(setup, 2, { storeId: branchId });
+    const [last] = await sell(setup, 1, { storeId, currency: 'JPY' });
     const plan = async (body: Record<string, unknown>) =>
-      (await call(on, 'POST', '/captureall', { ...body, dryRun: true })).body.total;
+      (await call(setup, 'POST', '/captureall', { ...body, dryRun: true })).body.total;
     assert.equal(await plan({}), 6);
     assert.equal(await plan({ storeId: branchId.toUpperCase() }), 2);
     assert.equal(await plan({ storeId, currency: 'EUR' }), 3);
@@ -160,10 +165,10 @@ describe('a capture of all', { concurrency: 4 }, () => {
     assert.equal(await plan({ currency: 'USD' }), 0);
     assert.equal(await plan({ authorizedBefore: last?.createdAt }), 5);
     assert.equal(await plan({ authorizedBefore: '2020-01-01T00:00:00+01:00' }), 0);
-    const foreign = { storeId: on.otherMerchant.storeId, dryRun: true };
-    assert.equal((await call(on, 'POST', '/captureall', foreign)).body.code, 'store_not_found');
+    const foreign = { storeId: setup.otherMerchant.storeId, dryRun: true };
+    assert.equal((await call(setup, 'POST', '/captureall', foreign)).body.code, 'store_not_found');
 
-    const token = await on.tokenFor({
+    const token = await setup.tokenFor({
       name: 'till of the branch',
       entityType: 'merchant',
       entityId: merchantId,
@@ -171,31 +176,31 @@ describe('a capture of all', { concurrency: 4 }, () => {
       storeId: branchId,
       roles: ['PointOfSaleTerminal'],
     });
-    const elsewhere = await call(on, 'POST', '/captureall', { storeId }, token);
+    const elsewhere = await call(setup, 'POST', '/captureall', { storeId }, token);
     assertProblem(elsewhere, { code: 'entity_out_of_scope' });
-    const own = await call(on, 'POST', '/captureall', { clientOperationId: 'b-1' }, token);
-    const done = await completed(on, own);
+    const ownTotals = await call(setup, 'POST', '/captureall', { clientOperationId: 'b-1' }, token);
+    const done = await completed(setup, ownTotals);
     assert.deepEqual([done.total, done.succeeded], [2, 2]);
-    const rest = await completed(on, await call(on, 'POST', '/captureall', {}));
+    const rest = await completed(setup, await call(setup, 'POST', '/captureall', {}));
     assert.deepEqual([rest.total, rest.succeeded], [4, 4]);
     // A till cannot see a batch of the whole merchant.
-    const hidden = await call(on, 'GET', `/captureall/${rest.batchId}`, undefined, token);
+    const hidden = await call(setup, 'GET', `/captureall/${rest.batchId}`, undefined, token);
     assertProblem(hidden, { code: 'batch_not_found' });
     assert.equal(
-      (await call(on, 'GET', `/captureall/${done.batchId}`, undefined, token)).status,
+      (await call(setup, 'GET', `/captureall/${done.batchId}`, undefined, token)).status,
       200,
     );
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('what is named is captured by its amount, and each failure is the item’s own', async () => {
-    const on = await createTestOrganization();
+  test('named sales are captured by their amounts, and each failure belongs to its item', async () => {
+    const setup = await createTestOrganization();
     const amount = 20_000;
-    const sold = (await sell(on, 8, { amount })).map(({ transactionId }) => transactionId);
+    const sold = (await sell(setup, 8, { amount })).map(({ transactionId }) => transactionId);
     const [whole, part, slow, declined, tooMuch, unanswered, captured, open] = sold;
     assert.ok(captured !== undefined && open !== undefined);
-    await call(on, 'POST', `/${captured}/capture`);
-    const sale = await call(on, 'POST', '/process', keyedSale({ amount: 9051 }));
+    await call(setup, 'POST', `/${captured}/capture`);
+    const sale = await call(setup, 'POST', '/process', keyedSale({ amount: 9051 }));
     const items = [
       { transactionId: whole },
       { transactionId: part, amount: 7000 },
@@ -206,13 +211,13 @@ describe('a capture of all', { concurrency: 4 }, () => {
       { transactionId: captured },
       { transactionId: sale.body.transactionId },
     ];
-    const done = await completed(on, await call(on, 'POST', '/captureall', { items }));
+    const done = await completed(setup, await call(setup, 'POST', '/captureall', { items }));
     assert.deepEqual([done.total, done.succeeded, done.failed], [8, 4, 4]);
-    const told = Object.fromEntries(
+    const codeByTransaction = Object.fromEntries(
       done.items.map((each: Item) => [each.transactionId, each.code ?? each.status]),
     );
     assert.deepEqual(
-      items.map(({ transactionId }) => told[String(transactionId)]),
+      items.map(({ transactionId }) => codeByTransaction[String(transactionId)]),
       [
         'Succeeded',
         'Succeeded',
@@ -225,25 +230,25 @@ describe('a capture of all', { concurrency: 4 }, () => {
       ],
     );
     const amounts = await Promise.all(
-      sold.map(async (id) => (await call(on, 'GET', `/${id}`)).body.capturedAmount),
+      sold.map(async (id) => (await call(setup, 'GET', `/${id}`)).body.capturedAmount),
     );
     assert.deepEqual(amounts, [amount, 7000, 9098, 0, 0, 9091, amount, 0]);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('what is named has to be what the request selects, or nothing is captured', async () => {
-    const on = await createTestOrganization();
-    const scope = { organizationId: on.organizationId };
-    const { merchantId, storeId } = on.merchant;
-    const branch = await on.platform.provisioning.stores.create(scope, {
+  test('if a named sale is outside the selection, no sale is captured', async () => {
+    const setup = await createTestOrganization();
+    const scope = { organizationId: setup.organizationId };
+    const { merchantId, storeId } = setup.merchant;
+    const branch = await setup.platform.provisioning.stores.create(scope, {
       merchantId,
       name: 'Branch',
     });
-    const [here] = await sell(on, 1, { storeId });
-    const [yen] = await sell(on, 1, { storeId, currency: 'JPY' });
-    assert.ok(here !== undefined && yen !== undefined);
-    const items = [here, yen].map(({ transactionId }) => ({ transactionId }));
-    const before = await countRows(on.organizationId);
+    const [inStore] = await sell(setup, 1, { storeId });
+    const [yen] = await sell(setup, 1, { storeId, currency: 'JPY' });
+    assert.ok(inStore !== undefined && yen !== undefined);
+    const items = [inStore, yen].map(({ transactionId }) => ({ transactionId }));
+    const before = await countRows(setup.organizationId);
     for (const [selection, code, index] of [
       [{ currency: 'EUR' }, 'currency_mismatch', 1],
       [{ storeId: branch.view.storeId }, 'transaction_not_found', 0],
@@ -251,37 +256,37 @@ describe('a capture of all', { concurrency: 4 }, () => {
       [{ authorizedBefore: '2020-01-01T00:00:00Z' }, 'field_invalid', 0],
     ] as const) {
       for (const dryRun of [true, false]) {
-        const refused = await call(on, 'POST', '/captureall', { items, ...selection, dryRun });
+        const refused = await call(setup, 'POST', '/captureall', { items, ...selection, dryRun });
         assertProblem(refused, { code, pointer: `/items/${index}/transactionId` });
       }
     }
-    assert.deepEqual(await countRows(on.organizationId), before);
+    assert.deepEqual(await countRows(setup.organizationId), before);
     const selection = { storeId, currency: 'EUR', authorizedBefore: yen.createdAt };
     const request = { ...selection, items: items.slice(0, 1) };
-    const done = await completed(on, await call(on, 'POST', '/captureall', request));
+    const done = await completed(setup, await call(setup, 'POST', '/captureall', request));
     assert.deepEqual([done.total, done.succeeded], [1, 1]);
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 
-  test('goes on where it was interrupted, and captures nothing twice', async (t) => {
-    const tap = await startAcquirerRelay((await testPlatform()).host.port);
-    t.after(tap.close);
-    const on = await createTestOrganization({}, { acquirerPort: tap.port });
-    await sell(on, 240);
-    const batch = await call(on, 'POST', '/captureall', {});
+  test('an interrupted batch continues, and captures no sale twice', async (t) => {
+    const relay = await startAcquirerRelay((await testPlatform()).host.port);
+    t.after(relay.close);
+    const setup = await createTestOrganization({}, { acquirerPort: relay.port });
+    await sell(setup, 240);
+    const batch = await call(setup, 'POST', '/captureall', {});
     // The link goes down during the batch.
-    await until(() => (capturesAtHost(on) > 20 ? true : undefined), 'some captures');
-    await tap.close();
-    const half = (await call(on, 'GET', `/captureall/${batch.body.batchId}`)).body;
+    await until(() => (capturesAtHost(setup) > 20 ? true : undefined), 'some captures');
+    await relay.close();
+    const half = (await call(setup, 'GET', `/captureall/${batch.body.batchId}`)).body;
     assert.equal(half.state, 'Running');
-    await tap.startListening();
-    const done = await completed(on, batch);
+    await relay.startListening();
+    const done = await completed(setup, batch);
     assert.deepEqual([done.total, done.succeeded, done.failed], [240, 240, 0]);
-    assert.equal(capturesAtHost(on), 240);
+    assert.equal(capturesAtHost(setup), 240);
 
     // The state after a process that died between the captures and their record.
     const database = await testDatabase();
-    const key = [on.organizationId, done.batchId];
+    const key = [setup.organizationId, done.batchId];
     await database.query(
       `UPDATE capture_batch_items SET status = 'Pending', code = NULL
         WHERE organization_id = $1 AND batch_id = $2`,
@@ -301,48 +306,48 @@ describe('a capture of all', { concurrency: 4 }, () => {
         [...key, randomUUID()],
       );
     }
-    const again = await completed(on, batch);
+    const again = await completed(setup, batch);
     assert.deepEqual([again.total, again.succeeded, again.failed], [240, 240, 0]);
-    assert.equal(capturesAtHost(on), 240);
-    assert.deepEqual(capturedAtHost(on), Array(240).fill(1000));
-    await assertAgreement(on);
+    assert.equal(capturesAtHost(setup), 240);
+    assert.deepEqual(capturedAtHost(setup), Array(240).fill(1000));
+    await assertAgreement(setup);
   });
 
-  test('a batch is read at both of its addresses, and no transaction is hidden behind one', async () => {
-    const on = await createTestOrganization();
+  test('a batch has two addresses, and no transaction has the same identifier', async () => {
+    const setup = await createTestOrganization();
     const clientTransactionId = 'captureall';
-    const named = keyedSale({ captureMode: 'Deferred', clientTransactionId });
-    assert.equal((await call(on, 'POST', '/process', named)).body.state, 'Authorized');
-    const allowed = await call(on, 'GET', `/${clientTransactionId}/allowedoperations`);
+    const saleBody = keyedSale({ captureMode: 'Deferred', clientTransactionId });
+    assert.equal((await call(setup, 'POST', '/process', saleBody)).body.state, 'Authorized');
+    const allowed = await call(setup, 'GET', `/${clientTransactionId}/allowedoperations`);
     assert.equal(allowed.status, 200, allowed.text);
-    assert.equal((await call(on, 'GET', `/${clientTransactionId}`)).body.state, 'Authorized');
-    const captured = await call(on, 'POST', `/${clientTransactionId}/capture`);
+    assert.equal((await call(setup, 'GET', `/${clientTransactionId}`)).body.state, 'Authorized');
+    const captured = await call(setup, 'POST', `/${clientTransactionId}/capture`);
     assert.equal(captured.body.state, 'Captured', captured.text);
-    const batch = await call(on, 'POST', '/captureall');
-    await completed(on, batch);
+    const batch = await call(setup, 'POST', '/captureall');
+    await completed(setup, batch);
     const [first, second] = [
-      await readAt(on, String(batch.headers['location'])),
-      await call(on, 'GET', `/captureall/${batch.body.batchId.toUpperCase()}`),
+      await readAt(setup, String(batch.headers['location'])),
+      await call(setup, 'GET', `/captureall/${batch.body.batchId.toUpperCase()}`),
     ];
     assert.deepEqual([first?.status, second?.status], [200, 200], second?.text);
     assert.equal(first?.body.batchId, batch.body.batchId);
     assert.deepEqual(first?.body, second?.body);
   });
 
-  test('a batch of somebody else is not there', async () => {
-    const on = await createTestOrganization();
+  test('a batch of another merchant is not found', async () => {
+    const setup = await createTestOrganization();
     const abroad = await createTestOrganization();
-    await sell(on, 1);
-    const batch = await completed(on, await call(on, 'POST', '/captureall', {}));
+    await sell(setup, 1);
+    const batch = await completed(setup, await call(setup, 'POST', '/captureall', {}));
     const path = `/captureall/${batch.batchId}`;
-    const rival = await call(on, 'GET', path, undefined, on.otherMerchant.token);
-    assertProblem(rival, { code: 'batch_not_found', pointer: null });
+    const otherMerchantRead = await call(setup, 'GET', path, undefined, setup.otherMerchant.token);
+    assertProblem(otherMerchantRead, { code: 'batch_not_found', pointer: null });
     assertProblem(await call(abroad, 'GET', path), { code: 'batch_not_found', pointer: null });
     const same = { clientOperationId: 'shared' };
-    const [mine, theirs] = await Promise.all([
-      call(on, 'POST', '/captureall', same),
-      call(on, 'POST', '/captureall', same, on.otherMerchant.token),
+    const [ownItem, otherItem] = await Promise.all([
+      call(setup, 'POST', '/captureall', same),
+      call(setup, 'POST', '/captureall', same, setup.otherMerchant.token),
     ]);
-    assert.notEqual(mine.body.batchId, theirs.body.batchId);
+    assert.notEqual(ownItem.body.batchId, otherItem.body.batchId);
   });
 });

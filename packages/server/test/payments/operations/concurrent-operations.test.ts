@@ -10,20 +10,20 @@ import { keyedSale } from '../../support/keyed-sale.ts';
 import { startSecondProcess } from '../../support/processes/second-server-process.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 const sales = '/payment/v1/transactions';
 
 type Members = Record<string, unknown>;
 
-async function opened() {
-  const on = await scene();
-  const other = await startSecondProcess(on);
-  const post = (path: string, body: Members, client: Client = on.client) =>
-    client.call('POST', path, { token: on.merchant.token, body });
+async function createOrganizationWithSale() {
+  const setup = await createOrganization();
+  const other = await startSecondProcess(setup);
+  const post = (path: string, body: Members, client: Client = setup.client) =>
+    client.call('POST', path, { token: setup.merchant.token, body });
   return {
-    on,
+    on: setup,
     other,
     post,
     async sold(members: Members = {}): Promise<string> {
@@ -33,17 +33,18 @@ async function opened() {
 }
 
 /** Locks the transactions until every request waits for the lock or has a response. */
-async function atOnce(
+async function sendAtOnce(
   ids: readonly string[],
-  ...asked: readonly (() => Promise<HttpResponse>)[]
+  ...requests: readonly (() => Promise<HttpResponse>)[]
 ): Promise<HttpResponse[]> {
   const database = await testDatabase();
   let answered = 0;
   const answers = await database.transaction(async (trx) => {
-    const hold = 'SELECT 1 FROM transactions WHERE transaction_id = ANY ($1::uuid[]) FOR UPDATE';
-    await trx.executeQuery(CompiledQuery.raw(hold, [ids]));
-    const all = asked.map(async (ask) => {
-      const answer = await ask();
+    const lockStatement =
+      'SELECT 1 FROM transactions WHERE transaction_id = ANY ($1::uuid[]) FOR UPDATE';
+    await trx.executeQuery(CompiledQuery.raw(lockStatement, [ids]));
+    const all = requests.map(async (sendRequest) => {
+      const answer = await sendRequest();
       answered += 1;
       return answer;
     });
@@ -59,41 +60,41 @@ async function atOnce(
   return Promise.all(answers.all);
 }
 
-const refundedIn = (on: TestOrganization) =>
-  on.host.ledger().totals.reduce((sum, each) => {
-    return each.merchant === on.merchant.merchantNumber ? sum + each.refunds : sum;
+const refundedIn = (setup: TestOrganization) =>
+  setup.host.ledger().totals.reduce((sum, each) => {
+    return each.merchant === setup.merchant.merchantNumber ? sum + each.refunds : sum;
   }, 0);
 
-test('the same refund with a one-time code is done once, and told by both', async (t) => {
-  const { on, other, post, sold } = await opened();
+test('the same refund with a one-time code is done once, and both responses report it', async (t) => {
+  const { on: setup, other, post, sold } = await createOrganizationWithSale();
   t.after(() => other.stop());
   const id = await sold();
   const made = await post('/payment/v1/approval-codes', { name: 'Shift lead', oneTime: true });
   const { code: approvalCode } = made.body;
   const body = { amount: 100, clientOperationId: randomUUID(), approvalCode };
-  const answers = await atOnce(
+  const answers = await sendAtOnce(
     [id],
     () => post(`${sales}/${id}/refund`, body),
     () => post(`${sales}/${id}/refund`, body, other.client),
   );
-  for (const { status, body: told, text } of answers) {
+  for (const { status, body: replayedBody, text } of answers) {
     assert.equal(status, 200, text);
-    assert.deepEqual(told.operation, answers[0]?.body.operation);
+    assert.deepEqual(replayedBody.operation, answers[0]?.body.operation);
   }
   const replays = answers.filter(({ headers }) => headers['idempotent-replayed'] === 'true');
   assert.equal(replays.length, 1);
-  assert.equal(refundedIn(on), 1);
+  assert.equal(refundedIn(setup), 1);
 });
 
-test('by web one identifier is a refund or a cancel, and of two transactions that of one', async (t) => {
-  const { on, other, post, sold } = await opened();
+test('by web one identifier is one refund or one cancel, also across two transactions', async (t) => {
+  const { on: setup, other, post, sold } = await createOrganizationWithSale();
   t.after(() => other.stop());
   const captured = await sold();
-  const held = await sold({ captureMode: 'Deferred' });
+  const heldSale = await sold({ captureMode: 'Deferred' });
   const body = { clientOperationId: randomUUID() };
-  const paths = [`${sales}/${captured}/refundbyweb`, `${sales}/${held}/refundbyweb`] as const;
-  const answers = await atOnce(
-    [captured, held],
+  const paths = [`${sales}/${captured}/refundbyweb`, `${sales}/${heldSale}/refundbyweb`] as const;
+  const answers = await sendAtOnce(
+    [captured, heldSale],
     () => post(paths[0], body),
     () => post(paths[1], body, other.client),
   );
@@ -103,11 +104,11 @@ test('by web one identifier is a refund or a cancel, and of two transactions tha
     assertProblem(answer, { code: 'client_id_reused', pointer: '/transactionId' });
   }
   const states = await Promise.all(
-    [captured, held].map(async (id) => {
-      const { body: found } = await on.client.call('GET', `${sales}/${id}`, {
-        token: on.merchant.token,
+    [captured, heldSale].map(async (id) => {
+      const { body: transaction } = await setup.client.call('GET', `${sales}/${id}`, {
+        token: setup.merchant.token,
       });
-      return found.operations.length;
+      return transaction.operations.length;
     }),
   );
   assert.deepEqual(states.toSorted(), [0, 1]);
@@ -119,4 +120,4 @@ test('by web one identifier is a refund or a cancel, and of two transactions tha
   );
 });
 
-test('all of this ends in agreement with the host', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -22,79 +22,92 @@ const base = '/payment/v1/transactions';
 const note = 'Their help desk, on the telephone.';
 
 /** A host that answers "duplicate" (94) to every capture and refund. */
-async function colliding(t: TestContext) {
+async function createCollidingHost(t: TestContext) {
   const host = await startScriptedHost();
   t.after(() => host.stop());
-  const on = await createTestOrganization({}, { acquirerPort: host.port });
-  const taken = ({ message, socket }: ReceivedMessage) => {
+  const setup = await createTestOrganization({}, { acquirerPort: host.port });
+  const answerWithDuplicate = ({ message, socket }: ReceivedMessage) => {
     const isRefund = message.fields[3]?.startsWith('20') === true;
     if (!message.mti.startsWith('022') && !isRefund) return approve({ message, socket });
     socket.write(encodeMessageFrame(approvalResponse(message, { 39: '94' })));
     return undefined;
   };
-  host.script(taken);
-  return { on, host };
+  host.script(answerWithDuplicate);
+  return { on: setup, host };
 }
 
 function call(
-  on: TestOrganization,
+  setup: TestOrganization,
   path: string,
   body?: Record<string, unknown>,
 ): Promise<HttpResponse> {
   const method = body === undefined ? 'GET' : 'POST';
-  const options = { token: on.merchant.token, ...defined({ body }) };
-  return on.client.call(method, base + path, options);
+  const options = { token: setup.merchant.token, ...defined({ body }) };
+  return setup.client.call(method, base + path, options);
 }
 
-const resolve = (on: TestOrganization, id: string, number: number, body: Record<string, unknown>) =>
-  call(on, `/${id}/operations/${number}/resolve`, { note, ...body });
+const resolve = (
+  setup: TestOrganization,
+  id: string,
+  number: number,
+  body: Record<string, unknown>,
+) => call(setup, `/${id}/operations/${number}/resolve`, { note, ...body });
 
-async function sold(on: TestOrganization, captureMode: 'Immediate' | 'Deferred'): Promise<string> {
-  const { body, text } = await call(on, '/process', keyedSale({ amount: 1000, captureMode }));
+async function sold(
+  setup: TestOrganization,
+  captureMode: 'Immediate' | 'Deferred',
+): Promise<string> {
+  const { body, text } = await call(setup, '/process', keyedSale({ amount: 1000, captureMode }));
   assert.equal(body.approved, true, text);
   return body.transactionId;
 }
 
-const jobsOf = async (on: TestOrganization) =>
+const jobsOf = async (setup: TestOrganization) =>
   (await testDatabase()).query<{ kind: string }>(
     "SELECT kind FROM jobs WHERE organization_id = $1 AND kind = 'payments.retry-operation'",
-    [on.organizationId],
+    [setup.organizationId],
   );
 
-describe('an operation that nobody answers', { concurrency: 4 }, () => {
-  test('is ended as not done: its amount is free, and it is not sent again', async (t) => {
-    const { on, host } = await colliding(t);
-    const id = await sold(on, 'Immediate');
-    const pending = await call(on, `/${id}/refund`, { amount: 600, clientOperationId: 'r-1' });
+describe('operations without a response', { concurrency: 4 }, () => {
+  test('resolved as Failed: its amount is free, and it is not sent again', async (t) => {
+    const { on: setup, host } = await createCollidingHost(t);
+    const id = await sold(setup, 'Immediate');
+    const pending = await call(setup, `/${id}/refund`, { amount: 600, clientOperationId: 'r-1' });
     assert.deepEqual([pending.status, pending.body.operation.status], [202, 'Pending']);
-    const missing = await call(on, `/${id}/operations/1/resolve`, { outcome: 'Failed' });
+    const missing = await call(setup, `/${id}/operations/1/resolve`, { outcome: 'Failed' });
     assertProblem(missing, { code: 'field_required', pointer: '/note' });
-    const number = await resolve(on, id, 1, { outcome: 'Failed', note: 'Of 4111 1111 1111 1111' });
+    const number = await resolve(setup, id, 1, {
+      outcome: 'Failed',
+      note: 'Of 4111 1111 1111 1111',
+    });
     assertProblem(number, { code: 'field_invalid', pointer: '/note' });
-    const other = await resolve(on, id, 2, { outcome: 'Failed' });
+    const other = await resolve(setup, id, 2, { outcome: 'Failed' });
     assertProblem(other, { code: 'transaction_not_found', pointer: null });
-    const stranger = await resolve(on, randomUUID(), 1, { outcome: 'Failed' });
-    assertProblem(stranger, { code: 'transaction_not_found', pointer: null });
+    const unknownTransaction = await resolve(setup, randomUUID(), 1, { outcome: 'Failed' });
+    assertProblem(unknownTransaction, { code: 'transaction_not_found', pointer: null });
 
-    const ended = await resolve(on, id, 1, { outcome: 'Failed' });
+    const ended = await resolve(setup, id, 1, { outcome: 'Failed' });
     assert.equal(ended.status, 200, ended.text);
     const { status, response } = ended.body.operation;
     assert.deepEqual([status, response], ['Declined', { category: 'Unknown', reason: 'Resolved' }]);
-    const again = await resolve(on, id, 1, { outcome: 'Failed' });
+    const again = await resolve(setup, id, 1, { outcome: 'Failed' });
     assert.equal(again.headers['idempotent-replayed'], 'true', again.text);
-    const contrary = await resolve(on, id, 1, { outcome: 'Succeeded' });
+    const contrary = await resolve(setup, id, 1, { outcome: 'Succeeded' });
     assertProblem(contrary, { code: 'resolution_not_possible', pointer: null });
-    const event = (await call(on, `/${id}`)).body.events.at(-1);
+    const event = (await call(setup, `/${id}`)).body.events.at(-1);
     assert.equal(event.type, 'transaction.refund_failed');
     assert.equal(event.data.note, note);
     assert.ok(event.data.actor);
-    await until(async () => ((await jobsOf(on)).length === 0 ? true : undefined), 'the job to end');
+    await until(
+      async () => ((await jobsOf(setup)).length === 0 ? true : undefined),
+      'the job to end',
+    );
 
     host.script(approve);
-    const whole = await call(on, `/${id}/refund`, { amount: 1000, clientOperationId: 'r-2' });
+    const whole = await call(setup, `/${id}/refund`, { amount: 1000, clientOperationId: 'r-2' });
     assert.equal(whole.body.state, 'Refunded', whole.text);
     const path = `/audit/v1/records?action=operation.resolved&entityId=${id}`;
-    const { body: audit } = await on.client.call('GET', path, { token: on.acquirerToken });
+    const { body: audit } = await setup.client.call('GET', path, { token: setup.acquirerToken });
     const [record, ...more] = audit.items;
     assert.equal(more.length, 0);
     assert.deepEqual(
@@ -103,48 +116,48 @@ describe('an operation that nobody answers', { concurrency: 4 }, () => {
     );
   });
 
-  test('is ended as done, and a capture of all that waited for it completes', async (t) => {
-    const { on } = await colliding(t);
-    const id = await sold(on, 'Deferred');
-    const { body: batch } = await call(on, '/captureall', {});
+  test('resolved as Succeeded: a capture of all that waited for it completes', async (t) => {
+    const { on: setup } = await createCollidingHost(t);
+    const id = await sold(setup, 'Deferred');
+    const { body: batch } = await call(setup, '/captureall', {});
     const number = await until(async () => {
-      const { body } = await call(on, `/${id}`);
+      const { body } = await call(setup, `/${id}`);
       return body.operations[0]?.status === 'Pending' ? body.operations[0].number : undefined;
     }, 'the capture to be pending');
     // The capture is pending from its reservation on; the duplicate response of the host creates
     // the job.
-    await until(async () => ((await jobsOf(on)).length > 0 ? true : undefined), 'the collision');
-    assert.equal((await call(on, `/captureall/${batch.batchId}`)).body.state, 'Running');
+    await until(async () => ((await jobsOf(setup)).length > 0 ? true : undefined), 'the collision');
+    assert.equal((await call(setup, `/captureall/${batch.batchId}`)).body.state, 'Running');
     // Concurrent requests give one decision.
     const answers = await Promise.all(
-      [1, 2, 3].map(() => resolve(on, id, number, { outcome: 'Succeeded' })),
+      [1, 2, 3].map(() => resolve(setup, id, number, { outcome: 'Succeeded' })),
     );
     for (const { status, text } of answers) assert.equal(status, 200, text);
-    const { body: captured } = await call(on, `/${id}`);
+    const { body: captured } = await call(setup, `/${id}`);
     assert.deepEqual([captured.state, captured.capturedAmount], ['Captured', 1000]);
     const done = await until(async () => {
-      const { body } = await call(on, `/captureall/${batch.batchId}`);
+      const { body } = await call(setup, `/captureall/${batch.batchId}`);
       return body.state === 'Completed' ? body : undefined;
     }, 'the batch');
     assert.deepEqual([done.total, done.succeeded, done.failed], [1, 1, 0]);
   });
 
-  test('has to wait for its alarm, unless the host has had its numbers', async (t) => {
-    const { on, host } = await colliding(t);
-    const id = await sold(on, 'Immediate');
-    host.script((asked) => {
-      if (asked.message.mti === '0800') approve(asked);
+  test('an operation can be resolved after its alarm, or if the host knows its reference numbers', async (t) => {
+    const { on: setup, host } = await createCollidingHost(t);
+    const id = await sold(setup, 'Immediate');
+    host.script((received) => {
+      if (received.message.mti === '0800') approve(received);
     });
-    const pending = await call(on, `/${id}/refund`, { amount: 600 });
+    const pending = await call(setup, `/${id}/refund`, { amount: 600 });
     assert.equal(pending.status, 202, pending.text);
-    const early = await resolve(on, id, 1, { outcome: 'Succeeded' });
+    const early = await resolve(setup, id, 1, { outcome: 'Succeeded' });
     assertProblem(early, { code: 'resolution_not_possible', pointer: null });
     await (await testDatabase()).query(
       `UPDATE operations SET created_at = created_at - interval '10 minutes'
         WHERE organization_id = $1 AND transaction_id = $2`,
-      [on.organizationId, id],
+      [setup.organizationId, id],
     );
-    const late = await resolve(on, id, 1, { outcome: 'Succeeded' });
+    const late = await resolve(setup, id, 1, { outcome: 'Succeeded' });
     assert.deepEqual([late.status, late.body.refundedAmount], [200, 600], late.text);
   });
 });

@@ -19,13 +19,17 @@ import { applyTransition, withChange } from '../../../src/payments/transaction/t
 import type { Job } from '../../../src/platform/index.ts';
 import { dueClockOf } from '../../support/movable-clock.ts';
 
-export const declined = (responseCode: string): AcquirerOutcome => ({
+export const declinedOutcome = (responseCode: string): AcquirerOutcome => ({
   outcome: 'Declined',
   responseCode,
 });
-export const duplicate = declined('94');
-export const noResponse: AcquirerOutcome = { outcome: 'Unknown', reason: 'Timeout' };
-export const approval: AcquirerOutcome = { outcome: 'Approved', responseCode: '00', amount: 60 };
+export const duplicateOutcome = declinedOutcome('94');
+export const noResponseOutcome: AcquirerOutcome = { outcome: 'Unknown', reason: 'Timeout' };
+export const approvedOutcome: AcquirerOutcome = {
+  outcome: 'Approved',
+  responseCode: '00',
+  amount: 60,
+};
 
 const now = 1_000_000;
 const positions = {
@@ -33,7 +37,7 @@ const positions = {
   Reversal: { phase: 'Reversing' },
 } as const;
 
-export const numbers = (stan: number) => ({ stan: String(stan) }) as AcquirerReference;
+export const referenceWithStan = (stan: number) => ({ stan: String(stan) }) as AcquirerReference;
 
 function transactionWith(
   kind: keyof typeof positions,
@@ -61,21 +65,21 @@ function transactionWith(
         amount: 60,
         operationNumber: 1,
         createdAt,
-        details: { reference: numbers(0) },
+        details: { reference: referenceWithStan(0) },
       },
     ],
   } as unknown as TransactionRecord;
 }
 
 /** @example const { storeOutcome, retry, status } = oneOperation('Refund'); */
-export function oneOperation(kind: keyof typeof positions, request = {}) {
+export function createPendingOperation(kind: keyof typeof positions, request = {}) {
   let transaction = transactionWith(kind, request);
   let stan = 0;
   const sent: unknown[] = [];
   const requests: AcquirerRequest[] = [];
   const alerts: unknown[] = [];
   const jobs: TransactionChange['job'][] = [];
-  let next: AcquirerOutcome = noResponse;
+  let next: AcquirerOutcome = noResponseOutcome;
   let beforeSend: () => unknown = () => {};
   let duringSend: () => unknown = () => {};
   let failuresLeft = 0;
@@ -112,7 +116,7 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
       isLinkAvailable: () => true,
       async allocateReference() {
         stan += 1;
-        return numbers(stan);
+        return referenceWithStan(stan);
       },
       async send(request: AcquirerRequest) {
         requests.push(request);

@@ -20,23 +20,23 @@ const verification = (members: Record<string, unknown> = {}) =>
   keyedSale({ purpose: 'AccountVerification', amount: 0, ...members });
 
 function call(
-  on: TestOrganization,
+  setup: TestOrganization,
   path: string,
   body?: Record<string, unknown>,
 ): Promise<HttpResponse> {
   const method = body === undefined ? 'GET' : 'POST';
-  const options = { token: on.merchant.token, ...defined({ body }) };
-  return on.client.call(method, base + path, options);
+  const options = { token: setup.merchant.token, ...defined({ body }) };
+  return setup.client.call(method, base + path, options);
 }
 
 describe('account verification', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
-  test('asks the issuer and holds nothing, whatever the contract captures', async () => {
-    const { body: sale, text } = await call(on, '/process', verification());
+  test('a verification asks the issuer and holds no amount, whatever the capture mode of the contract', async () => {
+    const { body: sale, text } = await call(setup, '/process', verification());
     assert.equal(sale.state, 'Authorized', text);
     assert.equal(sale.approved, true);
     assert.equal(sale.terminalAction, 'Approve');
@@ -46,13 +46,13 @@ describe('account verification', () => {
     assert.equal(sale.receipt.merchant.operation, 'AccountVerification');
     assert.ok(sale.card.token);
     const later = keyedSale({ instrument: { token: sale.card.token } });
-    assert.equal((await call(on, '/process', later)).body.state, 'Captured');
+    assert.equal((await call(setup, '/process', later)).body.state, 'Captured');
   });
 
-  test('nothing can be done with it, and it says so', async () => {
-    const { body: sale } = await call(on, '/process', verification());
+  test('a verification allows no operation, and its allowed operations say so', async () => {
+    const { body: sale } = await call(setup, '/process', verification());
     const path = `/${sale.transactionId}`;
-    const { body: allowed } = await call(on, `${path}/allowedoperations`);
+    const { body: allowed } = await call(setup, `${path}/allowedoperations`);
     assert.ok(allowed.operations.every((each: { allowed: boolean }) => !each.allowed));
     const verbs: [string, Record<string, unknown>, string][] = [
       ['capture', {}, 'nothing_to_capture'],
@@ -60,20 +60,20 @@ describe('account verification', () => {
       ['cancel', { cancelReason: 'Functional' }, 'nothing_to_cancel'],
     ];
     for (const [verb, body, code] of verbs) {
-      const answer = await call(on, `${path}/${verb}`, body);
+      const answer = await call(setup, `${path}/${verb}`, body);
       assert.equal(answer.status, 422, answer.text);
       assert.equal(answer.body.code, code, answer.text);
       const reasons = allowed.operations.map((each: { reason?: string }) => each.reason);
       assert.ok(reasons.includes(code), `${code} in ${reasons}`);
     }
-    const given = await call(on, `${path}/cancel`, { cancelReason: 'Technical' });
-    assert.equal(given.status, 200, given.text);
-    assert.equal(given.body.state, 'Authorized');
-    const all = await call(on, '/captureall', { dryRun: true });
+    const firstCancel = await call(setup, `${path}/cancel`, { cancelReason: 'Technical' });
+    assert.equal(firstCancel.status, 200, firstCancel.text);
+    assert.equal(firstCancel.body.state, 'Authorized');
+    const all = await call(setup, '/captureall', { dryRun: true });
     assert.ok(!all.text.includes(sale.transactionId));
   });
 
-  test('zero is for it alone, and nothing else fits with it', async () => {
+  test('only a verification has the amount zero, and it allows no other members', async () => {
     const cases: [Record<string, unknown>, string, string][] = [
       [keyedSale({ amount: 0 }), 'amount_zero', '/amount'],
       [verification({ amount: 100 }), 'amount_invalid', '/amount'],
@@ -84,20 +84,20 @@ describe('account verification', () => {
       [verification({ purpose: 'Purchase' }), 'field_invalid', '/purpose'],
     ];
     for (const [body, code, pointer] of cases) {
-      const answer = await call(on, '/process', body);
+      const answer = await call(setup, '/process', body);
       assert.equal(answer.status, 422, answer.text);
       assert.equal(answer.body.code, code, answer.text);
       assert.equal(answer.body.errors[0].pointer, pointer);
     }
   });
 
-  test('and the books agree with the host', async () => {
-    await assertAgreement(on);
+  test('the ledgers of platform and host agree', async () => {
+    await assertAgreement(setup);
   });
 });
 
-describe('what a host says to a verification', () => {
-  let on: TestOrganization;
+describe('responses of the host to a verification', () => {
+  let setup: TestOrganization;
   let host: ScriptedHost;
   let code: string | undefined = '85';
   before(async () => {
@@ -109,34 +109,34 @@ describe('what a host says to a verification', () => {
       const mti = message.mti.startsWith('042') ? '0430' : answer.mti;
       socket.write(encodeMessageFrame({ ...answer, mti }));
     });
-    on = await createTestOrganization({}, { acquirerPort: host.port });
+    setup = await createTestOrganization({}, { acquirerPort: host.port });
   });
   after(() => host.stop());
 
-  test('85 approves it, and proves nothing of a sale, which is taken back', async () => {
+  test('85 approves a verification; a sale with 85 is not approved, and is reversed', async () => {
     code = '85';
-    const { body: good } = await call(on, '/process', verification());
+    const { body: good } = await call(setup, '/process', verification());
     assert.equal(good.state, 'Authorized');
     assert.deepEqual(
       [good.response.category, good.response.code, good.terminalAction],
       ['Approved', '85', 'Approve'],
     );
-    const asked = host.received.findLast(({ message }) => message.mti === '0100');
-    assert.equal(asked?.message.fields[4], '000000000000');
-    assert.equal(asked?.message.fields[25], '51');
+    const hostRequest = host.received.findLast(({ message }) => message.mti === '0100');
+    assert.equal(hostRequest?.message.fields[4], '000000000000');
+    assert.equal(hostRequest?.message.fields[25], '51');
     const sale = keyedSale({ captureMode: 'Deferred' });
-    assert.equal((await call(on, '/process', sale)).body.state, 'Reversing');
+    assert.equal((await call(setup, '/process', sale)).body.state, 'Reversing');
   });
 
-  test('a bad card is declined, and no answer is reversed', async () => {
+  test('an invalid card is declined, and a verification without a response is reversed', async () => {
     code = '14';
-    assert.equal((await call(on, '/process', verification())).body.state, 'Declined');
+    assert.equal((await call(setup, '/process', verification())).body.state, 'Declined');
     code = undefined;
-    const { body } = await call(on, '/process', verification());
+    const { body } = await call(setup, '/process', verification());
     assert.equal(body.state, 'Reversing');
     assert.equal(body.terminalAction, 'Decline');
     const reversed = await until(async () => {
-      const { body: now } = await call(on, `/${body.transactionId}`);
+      const { body: now } = await call(setup, `/${body.transactionId}`);
       return now.state === 'Reversed' ? now : undefined;
     }, 'the reversal');
     assert.equal(reversed.operations[0].amount, 0);

@@ -11,7 +11,7 @@ import { testDatabase } from '../../support/database/test-database.ts';
 import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
-import { assertAgreement, settled } from '../ledger/ledger-invariants.ts';
+import { assertAgreement, waitUntilSettled } from '../ledger/ledger-invariants.ts';
 
 const base = '/payment/v1/transactions';
 
@@ -64,15 +64,15 @@ function chipOf(pan: string, amount: number): string {
 }
 
 describe('card data', () => {
-  let on: TestOrganization;
-  const seen: string[] = [];
+  let setup: TestOrganization;
+  const receivedTexts: string[] = [];
 
   async function call(method: string, path: string, options: object = {}): Promise<HttpResponse> {
-    const answer = await on.client.call(method, base + path, {
-      token: on.merchant.token,
+    const answer = await setup.client.call(method, base + path, {
+      token: setup.merchant.token,
       ...options,
     });
-    seen.push(`${JSON.stringify(answer.headers)} ${answer.text}`);
+    receivedTexts.push(`${JSON.stringify(answer.headers)} ${answer.text}`);
     return answer;
   }
 
@@ -85,7 +85,7 @@ describe('card data', () => {
 
   const typed = (number: string, securityCode: string) => ({
     instrument: { card: { number, expiryMonth: 11, expiryYear: 2034, securityCode, holderName } },
-    deviceId: on.merchant.deviceIds[0],
+    deviceId: setup.merchant.deviceIds[0],
   });
   const read = (entryMode: string, pan: string, amount: number) => ({
     entryMode,
@@ -94,7 +94,7 @@ describe('card data', () => {
   });
 
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
     const keyed = await sell(typed(pans.keyed, '737'), 'Captured');
     await sell({ ...typed(pans.declined, '8512'), amount: 9051 }, 'Declined');
     await sell({ ...typed(pans.timedOut, '919'), amount: 9091 }, 'Reversing');
@@ -124,7 +124,7 @@ describe('card data', () => {
       await call('POST', `/${id}/${verb}`, { body });
     }
     await refusals();
-    await settled(on);
+    await waitUntilSettled(setup);
     const { body } = await call('GET', `/${amex.transactionId}`);
     assert.equal(body.card.maskedNumber, `${pans.amex.slice(0, 6)}*****${pans.amex.slice(-4)}`);
     for (const id of [keyed, chip, amex]) await call('GET', `/${id.transactionId}`);
@@ -164,13 +164,13 @@ describe('card data', () => {
     assert.equal((await call('POST', '/process', { body: sale, headers })).status, 422);
     const endpoints = '/webhooks/v1/endpoints';
     const endpoint = { url: 'https://receiver.example/', eventTypes: ['*'] };
-    const made = await on.client.call('POST', endpoints, {
-      token: on.acquirerToken,
+    const made = await setup.client.call('POST', endpoints, {
+      token: setup.acquirerToken,
       body: endpoint,
       headers,
     });
     assert.equal(made.body.code, 'client_id_invalid', made.text);
-    seen.push(`${JSON.stringify(made.headers)} ${made.text}`);
+    receivedTexts.push(`${JSON.stringify(made.headers)} ${made.text}`);
     assert.equal((await call('GET', `/${pan}`)).status, 404);
     const grouped = pan.replace(/(\d{4})(?=\d)/g, '$1-');
     assert.equal((await call('GET', `/x?note=${grouped}`)).status, 422);
@@ -178,7 +178,7 @@ describe('card data', () => {
 
   const search = createTextSearch(secrets);
 
-  test('the search finds what it is for', () => {
+  test('the search finds planted card data', () => {
     const { keyed } = pans;
     const hidden = [
       `{"pan":"${keyed}"}`,
@@ -194,7 +194,7 @@ describe('card data', () => {
     assert.equal(search.find(`411111******1111 ${randomUUID()}`), undefined);
   });
 
-  test('is in no table, in any column', async () => {
+  test('no table contains card data, in any column', async () => {
     const database = await testDatabase();
     const tables = await database.query<{ name: string }>(
       `SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) AS name
@@ -210,25 +210,27 @@ describe('card data', () => {
     }
   });
 
-  test('is in no log line, although everything is logged', () => {
-    const sales = on.logLines.filter((line) => line.includes('/transactions/process'));
+  test('no log line contains card data at the level trace', () => {
+    const sales = setup.logLines.filter((line) => line.includes('/transactions/process'));
     assert.ok(sales.length > 20, `${sales.length} lines`);
-    for (const line of on.logLines) assert.equal(search.find(line), undefined, line.slice(0, 300));
+    for (const line of setup.logLines)
+      assert.equal(search.find(line), undefined, line.slice(0, 300));
     // Identifiers are removed, because their digits could match by chance.
-    const all = on.logLines.join('').replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '');
+    const all = setup.logLines.join('').replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '');
     assert.doesNotMatch(all, /securityCode|expiryMonth|emvData|holderName|"card":\{/);
     assert.doesNotMatch(all, /9203737|92048512|9203919|92047373/);
   });
 
-  test('is in no answer, event or header', () => {
-    assert.ok(seen.length > 30);
-    for (const text of seen) assert.equal(search.find(text), undefined, text.slice(0, 300));
-    assert.doesNotMatch(seen.join(''), /"(?:737|8512|919|7373)"/);
+  test('no response, event or header contains card data', () => {
+    assert.ok(receivedTexts.length > 30);
+    for (const text of receivedTexts)
+      assert.equal(search.find(text), undefined, text.slice(0, 300));
+    assert.doesNotMatch(receivedTexts.join(''), /"(?:737|8512|919|7373)"/);
   });
 
-  test('is in no metric and in no file of the acquirer’s ledger', async () => {
-    assert.equal(search.find(await on.platform.metrics.registry.metrics()), undefined);
-    const folder = join(on.settings.dataDir, 'acquirer');
+  test('no metric and no file of the acquirer’s ledger contains card data', async () => {
+    assert.equal(search.find(await setup.platform.metrics.registry.metrics()), undefined);
+    const folder = join(setup.settings.dataDir, 'acquirer');
     const entries = await readdir(folder, { recursive: true, withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile());
     assert.ok(files.length > 0);
@@ -238,7 +240,7 @@ describe('card data', () => {
     }
   });
 
-  test('nothing that is stored depends on the security code', async () => {
+  test('no stored value depends on the security code', async () => {
     const database = await testDatabase();
     const number = createPan('4');
     const stored: unknown[] = [];
@@ -249,7 +251,7 @@ describe('card data', () => {
       const [row] = await database.query<{ facts: Record<string, unknown> }>(
         `SELECT data->'context' AS facts FROM transaction_events
           WHERE organization_id = $1 AND transaction_id = $2 AND sequence = 1`,
-        [on.organizationId, sold.transactionId],
+        [setup.organizationId, sold.transactionId],
       );
       const { reference: _reference, ...facts } = row?.facts ?? {};
       stored.push(facts);
@@ -258,12 +260,12 @@ describe('card data', () => {
     assert.deepEqual(stored[0], stored[2]);
     const cards = await database.query(
       'SELECT 1 FROM vault_cards WHERE organization_id = $1 AND token = $2',
-      [on.organizationId, (stored[0] as { card: { token: string } }).card.token],
+      [setup.organizationId, (stored[0] as { card: { token: string } }).card.token],
     );
     assert.equal(cards.length, 1);
   });
 
-  test('no two organisations have a token or a hash of one card in common', async () => {
+  test('two organisations have different tokens and hashes of the same card', async () => {
     const other = await createTestOrganization();
     const body = keyedSale(typed(pans.keyed, '737'));
     const sale = { ...body, deviceId: other.merchant.deviceIds[0] };
@@ -276,12 +278,12 @@ describe('card data', () => {
       `SELECT data #>> '{context,card,token}' AS token, data #>> '{context,request,instrument}' AS instrument
         FROM transaction_events WHERE organization_id IN ($1, $2) AND sequence = 1
         AND data #>> '{context,card,maskedNumber}' = $3`,
-      [on.organizationId, other.organizationId, sold.card.maskedNumber],
+      [setup.organizationId, other.organizationId, sold.card.maskedNumber],
     );
-    const mine = facts.filter(({ token }) => token !== sold.card.token);
-    assert.ok(mine.length > 0);
-    const theirs = facts.find(({ token }) => token === sold.card.token);
-    for (const each of mine) assert.notEqual(each.instrument, theirs?.instrument);
+    const otherTokens = facts.filter(({ token }) => token !== sold.card.token);
+    assert.ok(otherTokens.length > 0);
+    const soldToken = facts.find(({ token }) => token === sold.card.token);
+    for (const each of otherTokens) assert.notEqual(each.instrument, soldToken?.instrument);
     const prints = await database.query<{ count: number }>(
       `SELECT count(*)::int AS count FROM vault_cards a JOIN vault_cards b
         ON a.fingerprint = b.fingerprint AND a.organization_id < b.organization_id`,
@@ -289,7 +291,7 @@ describe('card data', () => {
     assert.equal(prints[0]?.count, 0);
   });
 
-  test('and the books agree with the host', async () => {
-    await assertAgreement(on);
+  test('the ledgers of platform and host agree', async () => {
+    await assertAgreement(setup);
   });
 });

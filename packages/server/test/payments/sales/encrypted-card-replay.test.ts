@@ -18,10 +18,10 @@ import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { createTestOrganization, type TestOrganization } from '../../support/test-organization.ts';
 import { testPlatform, testTimeoutMs } from '../../support/test-platform.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
-import { ago, hourMs, offlineData } from '../offline/offline-uploads.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
+import { hourMs, offlineData, timeAgo } from '../offline/offline-uploads.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 const path = '/payment/v1/transactions/process';
 const number = '4761739001010119';
 const track2 = `${number}=30121010000012345`;
@@ -29,19 +29,19 @@ const pointer = '/instrument/encrypted/ksn';
 type Members = Record<string, unknown>;
 
 describe('encrypted card data', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   before(async () => {
-    on = await scene({ clearCardData: 'Refused' });
+    setup = await createOrganization({ clearCardData: 'Refused' });
   });
 
   const device = (scheme: DukptScheme = 'DukptTdes') =>
-    createEncryptingDevice(on.settings.dataDir, scheme);
-  const swiped = (by: EncryptingDevice, track = track2) => ({
+    createEncryptingDevice(setup.settings.dataDir, scheme);
+  const swiped = (encryptingDevice: EncryptingDevice, track = track2) => ({
     entryMode: 'MagStripe',
-    instrument: by.encrypted('Track2', Buffer.from(track)),
+    instrument: encryptingDevice.encrypted('Track2', Buffer.from(track)),
   });
-  const send = (members: Members, token = on.merchant.token): Promise<HttpResponse> =>
-    on.client.call('POST', path, { token, body: keyedSale(members) });
+  const send = (members: Members, token = setup.merchant.token): Promise<HttpResponse> =>
+    setup.client.call('POST', path, { token, body: keyedSale(members) });
 
   async function sold(members: Members): Promise<HttpResponse['body']> {
     const { status, body, text } = await send(members);
@@ -50,25 +50,25 @@ describe('encrypted card data', () => {
   }
 
   for (const scheme of ['DukptTdes', 'DukptAes'] as const) {
-    test(`is good for one sale, and for none once its device has counted on: ${scheme}`, async () => {
-      const by = device(scheme);
-      const early = swiped(by);
-      const one = swiped(by);
+    test(`encrypted data is accepted for one sale, and never after a later counter of its device: ${scheme}`, async () => {
+      const encryptingDevice = device(scheme);
+      const early = swiped(encryptingDevice);
+      const one = swiped(encryptingDevice);
       const first = await sold(one);
       for (const stale of [one, { ...one, amount: 5000 }, early]) {
         assertProblem(await send(stale), { code: 'ksn_reused', pointer });
       }
-      assert.notEqual((await sold(swiped(by))).transactionId, first.transactionId);
+      assert.notEqual((await sold(swiped(encryptingDevice))).transactionId, first.transactionId);
     });
   }
 
-  test('comes again with its own sale, also when others have come since', async () => {
-    const by = device();
+  test('encrypted data can be sent again with its own sale, also after other sales', async () => {
+    const encryptingDevice = device();
     const clientTransactionId = randomUUID();
-    const one = { ...swiped(by), clientTransactionId };
+    const one = { ...swiped(encryptingDevice), clientTransactionId };
     const first = await sold(one);
-    await sold(swiped(by));
-    for (const again of [await send(one), await send({ ...one, ...swiped(by) })]) {
+    await sold(swiped(encryptingDevice));
+    for (const again of [await send(one), await send({ ...one, ...swiped(encryptingDevice) })]) {
       assert.equal(again.body.transactionId, first.transactionId, again.text);
       assert.equal(again.headers['idempotent-replayed'], 'true');
     }
@@ -76,7 +76,7 @@ describe('encrypted card data', () => {
     assertProblem(other, { code: 'client_id_reused', pointer: '/amount' });
   });
 
-  test('whose key is gone does not say that no money moved, where there is a sale under the identifier', async () => {
+  test('a missing key does not answer “NotProcessed” if a sale with the identifier exists', async () => {
     const one = { ...swiped(device()), clientTransactionId: randomUUID() };
     const { encrypted } = one.instrument;
     const keyless = { ...one, instrument: { encrypted: { ...encrypted, keyId: 'was-retired' } } };
@@ -87,12 +87,12 @@ describe('encrypted card data', () => {
     const { transactionId, state } = first;
     const { clientTransactionId } = one;
     assert.deepEqual(again.body.transaction, { transactionId, clientTransactionId, state });
-    const stranger = await send(keyless, on.otherMerchant.token);
-    assertProblem(stranger, { code: 'encryption_key_unknown', outcome: 'NotProcessed' });
-    assert.equal(stranger.body.transaction, undefined);
+    const otherMerchantSale = await send(keyless, setup.otherMerchant.token);
+    assertProblem(otherMerchantSale, { code: 'encryption_key_unknown', outcome: 'NotProcessed' });
+    assert.equal(otherMerchantSale.body.transaction, undefined);
   });
 
-  test('is used up by nothing that was refused before it was looked at', async () => {
+  test('a request that is refused before decryption does not use the data', async () => {
     const one = swiped(device());
     const clientTransactionId = randomUUID();
     const unknown = { ...one, deviceId: randomUUID() };
@@ -106,11 +106,11 @@ describe('encrypted card data', () => {
     await sold({ ...one, clientTransactionId });
   });
 
-  test('is one sale, whoever sends it fifty times at once, and of whichever merchant', async () => {
+  test('encrypted data is one sale at fifty concurrent requests of any merchant', async () => {
     const one = swiped(device());
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) =>
-        send(one, at % 2 === 0 ? on.merchant.token : on.otherMerchant.token),
+        send(one, at % 2 === 0 ? setup.merchant.token : setup.otherMerchant.token),
       ),
     );
     const outcomes = answers.map(({ status, body }) => (status === 200 ? body.state : body.code));
@@ -118,7 +118,7 @@ describe('encrypted card data', () => {
     assert.equal(outcomes.filter((each) => each === 'ksn_reused').length, 49, outcomes.join());
   });
 
-  test('is the same under every way to write its serial number down', async () => {
+  test('every notation of a key serial number is the same number', async () => {
     const { encrypted } = swiped(device()).instrument;
     const { ksn = '' } = encrypted;
     await sold({ entryMode: 'MagStripe', instrument: { encrypted } });
@@ -132,9 +132,9 @@ describe('encrypted card data', () => {
     }
   });
 
-  test('that does not decrypt uses nothing up: a number that was written down costs no device', async () => {
-    const by = device();
-    const one = swiped(by);
+  test('data that does not decrypt uses no counter, so a copied number blocks no device', async () => {
+    const encryptingDevice = device();
+    const one = swiped(encryptingDevice);
     const { encrypted } = one.instrument;
     const ksn = `${encrypted['ksn']?.slice(0, -5)}FF800`;
     const forged = { entryMode: 'MagStripe', instrument: { encrypted: { ...encrypted, ksn } } };
@@ -142,12 +142,12 @@ describe('encrypted card data', () => {
     await sold(one);
   });
 
-  test('that was declined for a PIN comes again with the step-up of that sale, and with no other', async () => {
-    const by = device();
+  test('data of a sale that was declined for a PIN is accepted only with the step-up of that sale', async () => {
+    const encryptingDevice = device();
     const amount = 9065;
-    const deviceId = on.merchant.deviceIds[0];
+    const deviceId = setup.merchant.deviceIds[0];
     const emv = chipData(number, { '9F02': String(amount).padStart(12, '0') });
-    const instrument = by.encrypted('Emv', Buffer.from(emv, 'hex'));
+    const instrument = encryptingDevice.encrypted('Emv', Buffer.from(emv, 'hex'));
     const tapped = { amount, deviceId, instrument, entryMode: 'ContactlessChip' };
     const { body: declined, text } = await send(tapped);
     assert.equal(declined.state, 'Declined', text);
@@ -162,19 +162,19 @@ describe('encrypted card data', () => {
   const offline = (members: Members, terminalSequence: number) => ({
     ...members,
     offlineTransaction: true,
-    offlineData: offlineData({ terminalSequence, authorizedAt: ago(hourMs) }),
-    deviceId: on.merchant.deviceIds[1],
+    offlineData: offlineData({ terminalSequence, authorizedAt: timeAgo(hourMs) }),
+    deviceId: setup.merchant.deviceIds[1],
     clientTransactionId: randomUUID(),
   });
 
-  test('is uploaded offline where the sale at the till ended without money, and for that amount', async () => {
+  test('data of a sale that ended without money is accepted in an offline upload for the same amount', async () => {
     const one = { ...swiped(device()), amount: 2345 };
     const tried = await send({ ...one, captureMode: 'Deferred' });
     assert.equal(tried.body.state, 'Authorized', tried.text);
     assertProblem(await send(offline(one, 1)), { code: 'ksn_reused', pointer });
     const path = `/payment/v1/transactions/${tried.body.transactionId}/cancel`;
     const body = { cancelReason: 'Technical', reversalReason: 'Timeout' };
-    const cancelled = await on.client.call('POST', path, { token: on.merchant.token, body });
+    const cancelled = await setup.client.call('POST', path, { token: setup.merchant.token, body });
     assert.ok(['Reversing', 'Reversed'].includes(cancelled.body.state), cancelled.text);
     assertProblem(await send(offline({ ...one, amount: 2346 }, 1)), {
       code: 'ksn_reused',
@@ -185,7 +185,7 @@ describe('encrypted card data', () => {
     assertProblem(await send(offline(one, 2)), { code: 'ksn_reused', pointer });
   });
 
-  test('is uploaded offline where the sale at the till was never stored, once it cannot be any more', async () => {
+  test('data of a sale that was never stored is accepted in an offline upload after its deadline', async () => {
     const one = { ...swiped(device()), amount: 3456, clientTransactionId: randomUUID() };
     await sold(one);
     const database = await testDatabase();
@@ -194,7 +194,7 @@ describe('encrypted card data', () => {
         `UPDATE card_data_ksn_uses SET used_by = replace(used_by, $2, 'gone'),
           used_at = now() - $3::interval
           WHERE organization_id = $1 AND (used_by LIKE '%' || $2 || '%' OR used_by LIKE '%|gone|%')`,
-        [on.organizationId, one.clientTransactionId, interval],
+        [setup.organizationId, one.clientTransactionId, interval],
       );
     await age('0 seconds');
     const early = await send(offline(one, 11));
@@ -204,16 +204,16 @@ describe('encrypted card data', () => {
     assert.equal(late.body.state, 'Stored', late.text);
   });
 
-  test('of offline sales comes late and in any order, and each once', async () => {
-    const by = device();
+  test('data of offline sales is accepted late and in any order, once each', async () => {
+    const encryptingDevice = device();
     const stored = [1, 2, 3].map((terminalSequence) => ({
-      ...swiped(by),
+      ...swiped(encryptingDevice),
       offlineTransaction: true,
-      offlineData: offlineData({ terminalSequence, authorizedAt: ago(hourMs) }),
-      deviceId: on.merchant.deviceIds[0],
+      offlineData: offlineData({ terminalSequence, authorizedAt: timeAgo(hourMs) }),
+      deviceId: setup.merchant.deviceIds[0],
       amount: 1000 + terminalSequence,
     }));
-    const online = swiped(by);
+    const online = swiped(encryptingDevice);
     await sold(online);
     for (const each of stored.reverse()) {
       const { body, text } = await send(each);
@@ -226,9 +226,9 @@ describe('encrypted card data', () => {
       const forged = {
         ...recorded,
         offlineTransaction: true,
-        deviceId: on.merchant.deviceIds[0],
+        deviceId: setup.merchant.deviceIds[0],
         amount: 7777,
-        offlineData: offlineData({ terminalSequence: 4, authorizedAt: ago(hourMs) }),
+        offlineData: offlineData({ terminalSequence: 4, authorizedAt: timeAgo(hourMs) }),
       };
       assertProblem(await send(forged), { code: 'ksn_reused', pointer });
     }
@@ -238,7 +238,7 @@ describe('encrypted card data', () => {
 });
 
 describe('encrypted card data with a PIN', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let host: AcquirerHost;
   before(async () => {
     const { dataDir } = (await testPlatform()).settings;
@@ -252,48 +252,51 @@ describe('encrypted card data with a PIN', () => {
       keys: { zonePin: { algorithm: 'Tdes', key } },
     });
     const link = { zonePinKey: { keyRef: 'demo-zpk', format: 'ISO0' } };
-    on = await createTestOrganization({}, { acquirerPort: host.port, link });
+    setup = await createTestOrganization({}, { acquirerPort: host.port, link });
   });
   after(() => host.stop());
 
-  test('is sent again with another PIN where the first was wrong, and for that sale alone', async () => {
-    const by = createEncryptingDevice(on.settings.dataDir, 'DukptTdes');
+  test('data is accepted again with another PIN after a wrong PIN, only for that sale', async () => {
+    const encryptingDevice = createEncryptingDevice(setup.settings.dataDir, 'DukptTdes');
     const swipe = {
       entryMode: 'MagStripe',
-      instrument: by.encrypted('Track2', Buffer.from(track2)),
+      instrument: encryptingDevice.encrypted('Track2', Buffer.from(track2)),
     };
     const send = (members: Members) =>
-      on.client.call('POST', path, { token: on.merchant.token, body: keyedSale(members) });
-    const wrong = await send({ ...swipe, ...by.pin('9999', number) });
+      setup.client.call('POST', path, { token: setup.merchant.token, body: keyedSale(members) });
+    const wrong = await send({ ...swipe, ...encryptingDevice.pin('9999', number) });
     assert.equal(wrong.body.terminalAction, 'AskPin', wrong.text);
     for (const members of [
       swipe,
-      { ...swipe, ...by.pin('1234', number), amount: 9999 },
-      { ...swipe, ...by.pin('1234', number), currency: 'USD' },
+      { ...swipe, ...encryptingDevice.pin('1234', number), amount: 9999 },
+      { ...swipe, ...encryptingDevice.pin('1234', number), currency: 'USD' },
     ]) {
       assertProblem(await send(members), { code: 'ksn_reused', pointer });
     }
-    const unread = { ...by.pin('1234', number), pinblock: '9F1C6A27D350B84E' };
-    const other = { ...swipe, instrument: by.encrypted('Track2', Buffer.from(track2)) };
+    const unread = { ...encryptingDevice.pin('1234', number), pinblock: '9F1C6A27D350B84E' };
+    const other = {
+      ...swipe,
+      instrument: encryptingDevice.encrypted('Track2', Buffer.from(track2)),
+    };
     assert.equal((await send({ ...other, ...unread })).body.code, 'pin_block_invalid');
-    const next = await send({ ...other, ...by.pin('1234', number) });
+    const next = await send({ ...other, ...encryptingDevice.pin('1234', number) });
     assert.equal(next.body.state, 'Captured', `what was refused uses nothing up: ${next.text}`);
-    const right = await send({ ...swipe, ...by.pin('1234', number) });
+    const right = await send({ ...swipe, ...encryptingDevice.pin('1234', number) });
     assert.equal(right.body.state, 'Captured', right.text);
-    const third = await send({ ...swipe, ...by.pin('1234', number) });
+    const third = await send({ ...swipe, ...encryptingDevice.pin('1234', number) });
     assertProblem(third, { code: 'ksn_reused', pointer });
   });
 });
 
-describe('serial numbers that were used', () => {
+describe('used key serial numbers', () => {
   const dayMs = 86_400_000;
 
-  test('are forgotten after a year, but for how far each device had come', async () => {
+  test('used numbers are deleted after a year, except the highest counter of each device', async () => {
     const database = await testDatabase();
     const organizationId = randomUUID();
     let now = Date.now();
     const uses = createKsnStore({ database, clock: { now: () => now } });
-    const by = (counter: number, isOffline = false) => ({
+    const encryptingDevice = (counter: number, isOffline = false) => ({
       organizationId,
       ksnDevicePart: 'A1',
       counter,
@@ -302,24 +305,32 @@ describe('serial numbers that were used', () => {
       takesOverFrom: undefined,
       at: now,
     });
-    for (const counter of [1, 2, 5]) assert.ok(await uses.take(by(counter)));
+    for (const counter of [1, 2, 5]) assert.ok(await uses.take(encryptingDevice(counter)));
     now += 371 * dayMs;
-    for (const counter of [9, 12]) assert.ok(await uses.take(by(counter)));
+    for (const counter of [9, 12]) assert.ok(await uses.take(encryptingDevice(counter)));
     assert.ok((await uses.deleteOld()) >= 2);
-    const left = await database.query<{ counter: number }>(
+    const remainingRows = await database.query<{ counter: number }>(
       'SELECT counter FROM card_data_ksn_uses WHERE organization_id = $1 ORDER BY counter',
       [organizationId],
     );
     assert.deepEqual(
-      left.map(({ counter }) => counter),
+      remainingRows.map(({ counter }) => counter),
       [5, 9, 12],
     );
-    assert.equal(await uses.take(by(11)), false, 'a sale counts beyond all before it');
-    assert.equal(await uses.take(by(2, true)), false, 'nor is one offline that is so old');
-    assert.ok(await uses.take(by(10, true)), 'an offline sale of this year');
-    assert.equal(await uses.take({ ...by(10, true), usedBy: 'another sale' }), false);
-    assert.ok(await uses.take(by(10, true)), 'the same sale');
+    assert.equal(
+      await uses.take(encryptingDevice(11)),
+      false,
+      'a sale counts beyond all before it',
+    );
+    assert.equal(
+      await uses.take(encryptingDevice(2, true)),
+      false,
+      'nor is one offline that is so old',
+    );
+    assert.ok(await uses.take(encryptingDevice(10, true)), 'an offline sale of this year');
+    assert.equal(await uses.take({ ...encryptingDevice(10, true), usedBy: 'another sale' }), false);
+    assert.ok(await uses.take(encryptingDevice(10, true)), 'the same sale');
   });
 });
 
-test('the books of both sides agree', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

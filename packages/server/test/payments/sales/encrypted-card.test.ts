@@ -9,9 +9,9 @@ import {
 import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 const path = '/payment/v1/transactions/process';
 
 const number = '4761739001010119';
@@ -20,18 +20,21 @@ const typed = { number, expiryMonth: 12, expiryYear: 2030, securityCode: '737' }
 const ofCard = { instrument: { card: typed } };
 
 describe('encrypted card data', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let tdes: EncryptingDevice;
   let aes: EncryptingDevice;
 
   before(async () => {
-    on = await scene({ clearCardData: 'Refused', captureModes: ['Immediate', 'Deferred'] });
-    tdes = createEncryptingDevice(on.settings.dataDir, 'DukptTdes');
-    aes = createEncryptingDevice(on.settings.dataDir, 'DukptAes');
+    setup = await createOrganization({
+      clearCardData: 'Refused',
+      captureModes: ['Immediate', 'Deferred'],
+    });
+    tdes = createEncryptingDevice(setup.settings.dataDir, 'DukptTdes');
+    aes = createEncryptingDevice(setup.settings.dataDir, 'DukptAes');
   });
 
   const send = (members: Record<string, unknown>): Promise<HttpResponse> =>
-    on.client.call('POST', path, { token: on.merchant.token, body: keyedSale(members) });
+    setup.client.call('POST', path, { token: setup.merchant.token, body: keyedSale(members) });
 
   async function refused(members: Record<string, unknown>, code: string): Promise<HttpResponse> {
     const answer = await send(members);
@@ -40,7 +43,7 @@ describe('encrypted card data', () => {
     return answer;
   }
 
-  test('a contract that refuses clear data takes none, however the card is read', async () => {
+  test('a contract without clear card data refuses it in every entry mode', async () => {
     await refused(ofCard, 'clear_card_data_refused');
     const chip = { entryMode: 'ContactChip', instrument: { emvData: chipData(number) } };
     await refused(chip, 'clear_card_data_refused');
@@ -48,7 +51,7 @@ describe('encrypted card data', () => {
     await refused(swiped, 'clear_card_data_refused');
   });
 
-  test('a contract that refuses clear data takes none beside encrypted data', async () => {
+  test('a contract without clear card data refuses it beside encrypted data', async () => {
     const clearChip = chipData(number);
     const chipWithoutNumber = chipData(number, { '57': undefined });
     const encryptedTrack = tdes.encrypted('Track2', Buffer.from(track2));
@@ -60,7 +63,7 @@ describe('encrypted card data', () => {
     assert.equal(answer.body.state, 'Captured', answer.text);
   });
 
-  test('it takes what is encrypted, under either scheme and either padding, and tokens', async () => {
+  test('encrypted data of either scheme and padding is accepted, and tokens are too', async () => {
     const emv = Buffer.from(chipData(number), 'hex');
     const tokens = new Set<string>();
     for (const device of [tdes, aes]) {
@@ -85,14 +88,14 @@ describe('encrypted card data', () => {
     assert.equal(again.body.state, 'Captured', again.text);
   });
 
-  test('the same sale encrypted anew is the same sale; another card is not', async () => {
+  test('the same sale with a new encryption is a replay; another card is not', async () => {
     const body = keyedSale({ entryMode: 'MagStripe', instrument: undefined });
     const swipe = (track: string) => ({
       ...body,
       instrument: tdes.encrypted('Track2', Buffer.from(track)),
     });
     const call = (each: Record<string, unknown>) =>
-      on.client.call('POST', path, { token: on.merchant.token, body: each });
+      setup.client.call('POST', path, { token: setup.merchant.token, body: each });
     const first = await call(swipe(track2));
     const second = await call(swipe(track2));
     assert.equal(second.body.transactionId, first.body.transactionId, second.text);
@@ -100,18 +103,18 @@ describe('encrypted card data', () => {
     assert.equal(other.body.code, 'client_id_reused', other.text);
   });
 
-  test('what it holds decides the entry mode', async () => {
+  test('the decrypted content must match the entry mode', async () => {
     const stripe = () => tdes.encrypted('Track2', Buffer.from(track2));
     for (const entryMode of ['Keyed', 'ContactChip', 'ContactlessChip']) {
       await refused({ entryMode, instrument: stripe() }, 'entry_mode_invalid');
     }
-    const both = { ...stripe(), ...ofCard.instrument };
-    await refused({ entryMode: 'MagStripe', instrument: both }, 'instrument_invalid');
+    const bothInstruments = { ...stripe(), ...ofCard.instrument };
+    await refused({ entryMode: 'MagStripe', instrument: bothInstruments }, 'instrument_invalid');
     const chipCard = tdes.encrypted('Track2', Buffer.from(track2.replace('=30121', '=30122')));
     await refused({ entryMode: 'MagStripe', instrument: chipCard }, 'entry_mode_invalid');
   });
 
-  test('whatever is wrong with the data, the answer is one', async () => {
+  test('every fault of the data has the same response', async () => {
     const good = tdes.encrypted('Track2', Buffer.from(track2)).encrypted;
     const otherKsn = tdes.nextKsn();
     const wrong = [
@@ -135,7 +138,7 @@ describe('encrypted card data', () => {
     await refused({ entryMode: 'ContactChip', instrument: emv }, 'encrypted_data_invalid');
   });
 
-  test('a key that is not there, and a scheme that the serial number is not of', async () => {
+  test('a missing key and a scheme that does not fit the serial number are refused', async () => {
     const { encrypted } = tdes.encrypted('Track2', Buffer.from(track2));
     const unknown = { ...encrypted, keyId: 'no-such-key' };
     const swiped = (each: Record<string, string>) => ({
@@ -148,4 +151,4 @@ describe('encrypted card data', () => {
   });
 });
 
-test('the books of both sides agree', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

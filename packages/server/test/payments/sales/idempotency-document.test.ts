@@ -30,23 +30,24 @@ const answered = (prefixes: string[]): Set<string> =>
 const ofPayments = answered(['/payment/v1/transactions', '/qrcode-payment/v1']);
 const ofTheRest = answered(['/provisioning/v2/stores', '/webhooks/v1/endpoints']);
 
-test('the page tells of payments what payments answer', () => {
-  const told = codesIn(section('Payments'));
+test('the page lists the error codes of payments and no others', () => {
+  const documentedCodes = codesIn(section('Payments'));
   for (const code of ['client_id_reused', 'not_sent', 'hsm_unavailable']) {
-    assert.ok(told.includes(code), `${code} is not told of`);
+    assert.ok(documentedCodes.includes(code), `${code} is not told of`);
   }
-  for (const code of told) assert.ok(ofPayments.has(code), `no payment answers ${code}`);
+  for (const code of documentedCodes) assert.ok(ofPayments.has(code), `no payment answers ${code}`);
   assert.match(section('Payments'), /never take a new identifier/);
 });
 
-test('what the header answers is told below its own heading, and is answered to no payment', () => {
+test('the page lists the error codes of the header in its own section, and payments do not use them', () => {
   const [before = ''] = page.split('## The header of everything else');
-  const told = codesIn(section('The header of everything else'));
+  const documentedCodes = codesIn(section('The header of everything else'));
   for (const code of ['request_in_progress', 'request_interrupted']) {
-    assert.ok(told.includes(code), `${code} is not told of`);
+    assert.ok(documentedCodes.includes(code), `${code} is not told of`);
     assert.ok(ofTheRest.has(code), `the header does not answer ${code}`);
     assert.ok(!ofPayments.has(code), `a payment answers ${code}`);
     assert.ok(!before.includes(code), `${code} is told of payments`);
   }
-  for (const code of told) assert.ok(ofTheRest.has(code), `the header does not answer ${code}`);
+  for (const code of documentedCodes)
+    assert.ok(ofTheRest.has(code), `the header does not answer ${code}`);
 });

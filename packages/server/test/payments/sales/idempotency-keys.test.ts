@@ -39,24 +39,28 @@ const withoutKey: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('idempotency keys', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
 
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
   const stores = '/provisioning/v2/stores';
-  const post = (path: string, key: string, body: unknown, token = on.acquirerToken) =>
-    on.client.call('POST', path, { token, body, headers: { 'idempotency-key': key } });
+  const post = (path: string, key: string, body: unknown, token = setup.acquirerToken) =>
+    setup.client.call('POST', path, { token, body, headers: { 'idempotency-key': key } });
   const storesCalled = async (name: string) => {
-    const { body } = await on.client.call('GET', `${stores}?merchantId=${on.merchant.merchantId}`, {
-      token: on.acquirerToken,
-    });
+    const { body } = await setup.client.call(
+      'GET',
+      `${stores}?merchantId=${setup.merchant.merchantId}`,
+      {
+        token: setup.acquirerToken,
+      },
+    );
     return (body.items as { name: string }[]).filter((each) => each.name === name).length;
   };
-  const storeOf = (name: string) => ({ merchantId: on.merchant.merchantId, name });
+  const storeOf = (name: string) => ({ merchantId: setup.merchant.merchantId, name });
 
-  test('the same again is the same answer, and nothing more', async () => {
+  test('a repeated request gets the same response and has no second effect', async () => {
     const key = randomUUID();
     const first = await post(stores, key, storeOf('Once'));
     assert.equal(first.status, 201, first.text);
@@ -70,14 +74,14 @@ describe('idempotency keys', () => {
     assert.equal(await storesCalled('Once'), 1);
   });
 
-  test('another request under the key is refused, whatever differs', async () => {
+  test('a different request with the same key is refused', async () => {
     const key = randomUUID();
     assert.equal((await post(stores, key, storeOf('First'))).status, 201);
     const reused = { code: 'client_id_reused', pointer: null } as const;
     assertProblem(await post(stores, key, storeOf('Second')), reused);
     assertProblem(
       await post('/provisioning/v2/logical-devices', key, {
-        storeId: on.merchant.storeId,
+        storeId: setup.merchant.storeId,
         name: 'First',
       }),
       reused,
@@ -91,7 +95,7 @@ describe('idempotency keys', () => {
     }
   });
 
-  test('ten at once have one effect', async () => {
+  test('ten concurrent requests have one effect', async () => {
     const key = randomUUID();
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => post(stores, key, storeOf('Crowd'))),
@@ -110,7 +114,7 @@ describe('idempotency keys', () => {
     assert.equal((await post(stores, key, storeOf('Crowd'))).status, 201);
   });
 
-  test('what was refused has not used the key up', async () => {
+  test('a refused request does not use its key', async () => {
     const key = randomUUID();
     const wrong = { ...storeOf('Late'), merchantId: randomUUID() };
     assertProblem(await post(stores, key, wrong), {
@@ -120,24 +124,24 @@ describe('idempotency keys', () => {
     assert.equal((await post(stores, key, storeOf('Late'))).status, 201);
   });
 
-  test('somebody else with the same key, here or elsewhere, asks for something else', async () => {
+  test('the same key of another caller or at another address is another request', async () => {
     const key = randomUUID();
-    const [mine, theirs] = [
+    const [ownResponse, otherResponse] = [
       await post(stores, key, storeOf('Shared')),
       await createTestOrganization(),
     ];
-    const colleague = await on.tokenFor({
+    const colleague = await setup.tokenFor({
       name: 'colleague',
       entityType: 'tenant',
-      entityId: on.organizationId,
+      entityId: setup.organizationId,
       roles: ['AcquirerAdministrator'],
     });
     const second = await post(stores, key, storeOf('Shared'), colleague);
     assert.equal(second.status, 201);
-    assert.notEqual(second.body.storeId, mine.body.storeId);
-    const foreign = { merchantId: theirs.merchant.merchantId, name: 'Shared' };
-    const elsewhere = await theirs.client.call('POST', stores, {
-      token: theirs.acquirerToken,
+    assert.notEqual(second.body.storeId, ownResponse.body.storeId);
+    const foreign = { merchantId: otherResponse.merchant.merchantId, name: 'Shared' };
+    const elsewhere = await otherResponse.client.call('POST', stores, {
+      token: otherResponse.acquirerToken,
       body: foreign,
       headers: { 'idempotency-key': key },
     });
@@ -145,7 +149,7 @@ describe('idempotency keys', () => {
     assert.equal(elsewhere.headers['idempotent-replayed'], undefined);
   });
 
-  test('a secret comes again to who asked, and the database knows neither it nor the key', async () => {
+  test('a replay returns the secret to its caller, and the database contains neither it nor the key', async () => {
     const key = randomUUID();
     const path = '/webhooks/v1/endpoints';
     const endpoint = { url: `https://receiver.example/${key}`, eventTypes: ['*'] };
@@ -158,7 +162,7 @@ describe('idempotency keys', () => {
     const database = await testDatabase();
     const rows = await database.query<{ line: string }>(
       'SELECT k::text AS line FROM idempotency_keys k WHERE organization_id = $1',
-      [on.organizationId],
+      [setup.organizationId],
     );
     const asText = (text: string) => [text, Buffer.from(text).toString('hex')];
     for (const text of [key, first.body.secret as string].flatMap(asText)) {
@@ -166,13 +170,13 @@ describe('idempotency keys', () => {
     }
   });
 
-  test('a file that is sent again is the same file, or refused', async () => {
+  test('a repeated upload of a file is the same file, or is refused', async () => {
     const [key, day] = [randomUUID(), '2026-03-01'];
     const base = '/reporting/v1/reconciliations';
     const head = 'type,acquirerMerchantId,retrievalReferenceNumber,amount,currency,settlementDate';
     const send = (raw: string) =>
-      on.client.call('POST', `${base}?acquirerLinkId=${on.linkId}&from=${day}&to=${day}`, {
-        token: on.acquirerToken,
+      setup.client.call('POST', `${base}?acquirerLinkId=${setup.linkId}&from=${day}&to=${day}`, {
+        token: setup.acquirerToken,
         raw,
         headers: { 'content-type': 'text/csv', 'idempotency-key': key },
       });
@@ -187,11 +191,11 @@ describe('idempotency keys', () => {
       code: 'client_id_reused',
       pointer: null,
     });
-    const { body } = await on.client.call('GET', base, { token: on.acquirerToken });
+    const { body } = await setup.client.call('GET', base, { token: setup.acquirerToken });
     assert.equal(body.items.length, 1);
   });
 
-  test('who was cut off hears so, and a key is forgotten after a day', async () => {
+  test('a caller whose connection broke gets an error, and a key is deleted after a day', async () => {
     // The clock starts at the current time: otherwise another running platform would delete the
     // keys.
     let now = Date.now();
@@ -201,8 +205,9 @@ describe('idempotency keys', () => {
       ids: systemIds,
       masterKey: Buffer.alloc(32, 7),
     });
-    const asked = { callerId: 'me', requestText: '{}', claimMs: 60_000 };
-    const claim = (key: string) => keys.claim({ ...asked, key, organizationId: on.organizationId });
+    const claimRequest = { callerId: 'me', requestText: '{}', claimMs: 60_000 };
+    const claim = (key: string) =>
+      keys.claim({ ...claimRequest, key, organizationId: setup.organizationId });
     const answer = { status: 201, headers: {}, body: { id: 1 } };
 
     const cut = await claim('cut');
@@ -211,9 +216,9 @@ describe('idempotency keys', () => {
     assert.equal((await claim('cut')).state, 'Interrupted');
     assert.ok(cut.state === 'Claimed');
     await cut.key.complete(answer);
-    const told = await claim('cut');
-    assert.ok(told.state === 'Completed');
-    assert.deepEqual(told.response, answer);
+    const claimResult = await claim('cut');
+    assert.ok(claimResult.state === 'Completed');
+    assert.deepEqual(claimResult.response, answer);
 
     const failed = await claim('failed');
     assert.ok(failed.state === 'Claimed');
@@ -226,7 +231,7 @@ describe('idempotency keys', () => {
     assert.equal((await claim('failed')).state, 'Running');
   });
 
-  test('a claim whose answer was lost does not stand', async () => {
+  test('a key whose request failed at the commit is free again', async () => {
     const store = createKeyStore(await testDatabase());
     const keysOver = (over: Partial<typeof store>) =>
       createIdempotencyKeys({
@@ -235,13 +240,13 @@ describe('idempotency keys', () => {
         ids: systemIds,
         masterKey: Buffer.alloc(32, 7),
       });
-    const asked = { organizationId: on.organizationId, callerId: 'me', key: 'lost' };
+    const claimRequest = { organizationId: setup.organizationId, callerId: 'me', key: 'lost' };
     const claimOver = (over: Partial<typeof store>) =>
-      keysOver(over).claim({ ...asked, requestText: '{}', claimMs: 60_000 });
+      keysOver(over).claim({ ...claimRequest, requestText: '{}', claimMs: 60_000 });
     await assert.rejects(
       claimOver({
-        async claim(...of) {
-          await store.claim(...of);
+        async claim(...claimArguments) {
+          await store.claim(...claimArguments);
           throw new Error('the connection is gone');
         },
       }),
@@ -250,28 +255,28 @@ describe('idempotency keys', () => {
     assert.equal((await claimOver({})).state, 'Claimed');
   });
 
-  test('a key that looks like a card number is refused on every route that takes one', async () => {
+  test('a key that looks like a card number is refused on every route', async () => {
     const key = '4111-1111-1111-1111';
     assertProblem(await post(stores, key, storeOf('Card')), {
       code: 'client_id_invalid',
       pointer: null,
     });
     assert.equal(await storesCalled('Card'), 0);
-    for (const { facts } of on.platform.http.routes) {
+    for (const { facts } of setup.platform.http.routes) {
       if (facts?.takesIdempotencyKey === true)
         assert.ok(facts.errors.includes('client_id_invalid'));
     }
   });
 
-  test('whatever makes something takes a key, or is named here', () => {
-    const known = new Set(Object.values(withoutKey).flat());
-    const makes = ({ method, response, isHidden }: RouteDeclaration) =>
+  test('every route that creates something accepts a key, or is an exception in this test', () => {
+    const existingRoutes = new Set(Object.values(withoutKey).flat());
+    const createsSomething = ({ method, response, isHidden }: RouteDeclaration) =>
       method === 'POST' && isHidden !== true && ('201' in response || '202' in response);
-    const lacking = on.platform.http.routes.flatMap(({ facts }) =>
+    const lacking = setup.platform.http.routes.flatMap(({ facts }) =>
       facts !== undefined &&
-      makes(facts) &&
+      createsSomething(facts) &&
       facts.takesIdempotencyKey !== true &&
-      !known.has(facts.operationId)
+      !existingRoutes.has(facts.operationId)
         ? [facts.operationId]
         : [],
     );

@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { until } from '../../support/wait-for-result.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 
 const process = '/payment/v1/transactions/process';
 
@@ -18,7 +18,7 @@ const chipData =
   '9F3704AABBCCDD';
 
 test('an immediate keyed sale is approved by the host and captured', async () => {
-  const { client, merchant } = await scene();
+  const { client, merchant } = await createOrganization();
   const body = keyedSale({ deviceId: merchant.deviceIds[0] });
   const answer = await client.call('POST', process, { token: merchant.token, body });
   assert.equal(answer.status, 200, answer.text);
@@ -45,8 +45,8 @@ test('an immediate keyed sale is approved by the host and captured', async () =>
   assert.match(sale.transactionId, /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
 });
 
-test('both identifiers lead to the transaction with its events', async () => {
-  const { client, merchant } = await scene();
+test('both identifiers return the transaction with its events', async () => {
+  const { client, merchant } = await createOrganization();
   const body = keyedSale({ order: { orderId: 'o-1' }, metadata: { table: '7' } });
   const sale = (await client.call('POST', process, { token: merchant.token, body })).body;
   for (const identifier of [sale.transactionId, body['clientTransactionId']]) {
@@ -68,8 +68,8 @@ test('both identifiers lead to the transaction with its events', async () => {
 });
 
 for (const entryMode of ['ContactChip', 'ContactlessChip']) {
-  test(`${entryMode}: chip data goes to the host and its answer comes back`, async () => {
-    const { client, merchant } = await scene();
+  test(`${entryMode}: chip data is sent to the host, and its response data is returned`, async () => {
+    const { client, merchant } = await createOrganization();
     const body = keyedSale({
       entryMode,
       instrument: { emvData: chipData },
@@ -85,8 +85,8 @@ for (const entryMode of ['ContactChip', 'ContactlessChip']) {
   });
 }
 
-test('a decline is an answer, not an error', async () => {
-  const { client, merchant } = await scene();
+test('a decline is a response with status 200, not an error', async () => {
+  const { client, merchant } = await createOrganization();
   const body = keyedSale({ amount: 9051 });
   const { status, body: sale } = await client.call('POST', process, {
     token: merchant.token,
@@ -106,7 +106,7 @@ test('a decline is an answer, not an error', async () => {
 });
 
 test('a token pays again without the card number', async () => {
-  const { client, merchant } = await scene();
+  const { client, merchant } = await createOrganization();
   const first = await client.call('POST', process, { token: merchant.token, body: keyedSale() });
   const body = keyedSale({ instrument: { token: first.body.card.token } });
   const again = await client.call('POST', process, { token: merchant.token, body });
@@ -118,8 +118,8 @@ test('a token pays again without the card number', async () => {
   assert.equal(refused.body.code, 'card_token_unknown');
 });
 
-test('a smaller approval is accepted where the till can take it, else it is reversed', async () => {
-  const { client, merchant } = await scene();
+test('a partial approval is accepted if the client supports it, otherwise the sale is reversed', async () => {
+  const { client, merchant } = await createOrganization();
   const accepted = await client.call('POST', process, {
     token: merchant.token,
     body: keyedSale({ amount: 9010, partialApproval: true }),
@@ -141,8 +141,8 @@ test('a smaller approval is accepted where the till can take it, else it is reve
   }, 'the reversal');
 });
 
-test('another merchant sees nothing of it, by either identifier', async () => {
-  const { client, merchant, otherMerchant } = await scene();
+test('another merchant does not find the sale by either identifier', async () => {
+  const { client, merchant, otherMerchant } = await createOrganization();
   const body = keyedSale();
   const sale = (await client.call('POST', process, { token: merchant.token, body })).body;
   for (const identifier of [sale.transactionId, sale.clientTransactionId]) {
@@ -167,8 +167,8 @@ test('another merchant sees nothing of it, by either identifier', async () => {
   assert.notEqual(same.body.transactionId, sale.transactionId);
 });
 
-test('availability names the links of the organisation', async () => {
-  const { client, merchant } = await scene();
+test('availability lists the links of the organisation', async () => {
+  const { client, merchant } = await createOrganization();
   const path = '/payment/v1/transactions/technical/isAvailable';
   const { status, body } = await client.call('GET', path, { token: merchant.token });
   assert.equal(status, 200);
@@ -177,4 +177,4 @@ test('availability names the links of the organisation', async () => {
   assert.equal(body.links.length, 1);
 });
 
-test('all of this ends in agreement with the host', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

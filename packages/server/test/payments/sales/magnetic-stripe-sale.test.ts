@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { chipData } from '../../support/card-data/chip-data.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 const path = '/payment/v1/transactions';
 
 const number = '4111111111111111';
@@ -13,8 +13,8 @@ const track = (service: string, separator = '=') => `${number}${separator}3012${
 const stripe = (entryMode: string, track2: string) =>
   keyedSale({ entryMode, instrument: { track2 } });
 
-test('a card without a chip is swiped, and its track is kept nowhere', async () => {
-  const { client, merchant } = await scene();
+test('a card without a chip is swiped, and its track is not stored', async () => {
+  const { client, merchant } = await createOrganization();
   for (const track2 of [
     track('101'),
     `;${track('101')}?`,
@@ -34,8 +34,8 @@ test('a card without a chip is swiped, and its track is kept nowhere', async () 
   }
 });
 
-test('a card with a chip is swiped only once the chip has failed', async () => {
-  const { client, merchant } = await scene();
+test('a card with a chip is swiped only as a fallback after a chip failure', async () => {
+  const { client, merchant } = await createOrganization();
   const send = (entryMode: string, service: string) =>
     client.call('POST', `${path}/process`, {
       token: merchant.token,
@@ -54,8 +54,8 @@ test('a card with a chip is swiped only once the chip has failed', async () => {
   assert.equal(fallback.body.code, 'entry_mode_invalid');
 });
 
-test('a UnionPay card without a check digit is swiped as it is dipped; no other card is', async () => {
-  const { client, merchant } = await scene();
+test('only UnionPay cards without a check digit are accepted, swiped or inserted', async () => {
+  const { client, merchant } = await createOrganization();
   const send = (body: Record<string, unknown>) =>
     client.call('POST', `${path}/process`, { token: merchant.token, body });
   const swiped = (pan: string) => stripe('MagStripe', `${pan}=30121010000012345`);
@@ -78,8 +78,8 @@ test('a UnionPay card without a check digit is swiped as it is dipped; no other 
   assert.equal(typed.body.code, 'card_number_invalid', typed.text);
 });
 
-test('a contactless stripe that asks for another interface is told so', async () => {
-  const { client, merchant } = await scene();
+test('a contactless magnetic stripe sale can be answered with “use another interface”', async () => {
+  const { client, merchant } = await createOrganization();
   const body = { ...stripe('ContactlessMagStripe', track('201')), amount: 9065 };
   const { body: sale } = await client.call('POST', `${path}/process`, {
     token: merchant.token,
@@ -90,28 +90,28 @@ test('a contactless stripe that asks for another interface is told so', async ()
   assert.equal(sale.terminalAction, 'UseChip');
 });
 
-test('a swiped sale is captured, refunded and reversed like any other', async () => {
-  const { client, merchant } = await scene();
+test('a swiped sale is captured, refunded and reversed like other sales', async () => {
+  const { client, merchant } = await createOrganization();
   const call = async (at: string, body: Record<string, unknown>) =>
     (await client.call('POST', `${path}/${at}`, { token: merchant.token, body })).body;
-  const held = await call('process', {
+  const heldSale = await call('process', {
     ...stripe('MagStripe', track('101')),
     captureMode: 'Deferred',
   });
-  assert.equal(held.state, 'Authorized');
-  assert.equal((await call(`${held.transactionId}/capture`, {})).state, 'Captured');
-  const refunded = await call(`${held.transactionId}/refund`, { amount: 100 });
+  assert.equal(heldSale.state, 'Authorized');
+  assert.equal((await call(`${heldSale.transactionId}/capture`, {})).state, 'Captured');
+  const refunded = await call(`${heldSale.transactionId}/refund`, { amount: 100 });
   assert.equal(refunded.refundedAmount, 100);
   const other = await call('process', {
     ...stripe('MagStripe', track('101')),
     captureMode: 'Deferred',
   });
-  const taken = await call(`${other.transactionId}/cancel`, { cancelReason: 'Technical' });
-  assert.equal(taken.state, 'Reversed', JSON.stringify(taken));
+  const reversal = await call(`${other.transactionId}/cancel`, { cancelReason: 'Technical' });
+  assert.equal(reversal.state, 'Reversed', JSON.stringify(reversal));
 });
 
-test('tip and cashback are part of the amount, and a sale with cash is reversed as one', async () => {
-  const { client, merchant } = await scene();
+test('tip and cashback are part of the amount, and a sale with cashback is reversed as a whole', async () => {
+  const { client, merchant } = await createOrganization();
   const call = (at: string, body: Record<string, unknown>) =>
     client.call('POST', `${path}/${at}`, { token: merchant.token, body });
   const swiped = stripe('MagStripe', track('101'));
@@ -127,8 +127,8 @@ test('tip and cashback are part of the amount, and a sale with cash is reversed 
   assert.equal(reversed.body.state, 'Reversed', reversed.text);
 });
 
-test('a card for goods and services hands out no cash, whichever way it is read', async () => {
-  const { client, merchant } = await scene();
+test('a card that is limited to goods and services gets no cashback, in any entry mode', async () => {
+  const { client, merchant } = await createOrganization();
   const send = (body: Record<string, unknown>) =>
     client.call('POST', `${path}/process`, { token: merchant.token, body });
   for (const service of ['102', '105', '107']) {
@@ -147,4 +147,4 @@ test('a card for goods and services hands out no cash, whichever way it is read'
   assert.equal(refused.body.errors[0].pointer, '/amounts/cashback', refused.text);
 });
 
-test('the books of both sides agree', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -3,18 +3,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { textWithoutRequestId } from '../../support/assert-problem-response.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 const path = '/payment/v1/transactions';
 const card = { number: '4111111111111111', expiryMonth: 12, expiryYear: 2030 };
 
 const order = (members: Record<string, unknown> = {}) =>
   keyedSale({ orderChannel: 'TelephoneOrder', ...members });
 
-test('an address is compared by the issuer, and the answer tells both parts of it', async () => {
-  const { client, merchant } = await scene();
-  const told = async (zipCode: string, houseNumber: string) => {
+test('the issuer compares the address, and the response contains the result of both parts', async () => {
+  const { client, merchant } = await createOrganization();
+  const verifyAddress = async (zipCode: string, houseNumber: string) => {
     const body = order({ zipCode, houseNumber });
     const answer = await client.call('POST', `${path}/process`, { token: merchant.token, body });
     assert.equal(answer.status, 200, answer.text);
@@ -26,33 +26,33 @@ test('an address is compared by the issuer, and the answer tells both parts of i
     assert.ok(!/sw1a/i.test(read.text), 'an address is not kept');
     return answer.body.addressVerification;
   };
-  const both = { street: 'Matched', postal: 'Matched', raw: 'Y' };
-  assert.deepEqual(await told('SW1A 2AA', '10'), both);
-  assert.deepEqual(await told('sw1a-2aa', '10b'), both);
-  assert.deepEqual(await told('75009', '1'), {
+  const bothMatched = { street: 'Matched', postal: 'Matched', raw: 'Y' };
+  assert.deepEqual(await verifyAddress('SW1A 2AA', '10'), bothMatched);
+  assert.deepEqual(await verifyAddress('sw1a-2aa', '10b'), bothMatched);
+  assert.deepEqual(await verifyAddress('75009', '1'), {
     street: 'Matched',
     postal: 'NotMatched',
     raw: 'A',
   });
-  assert.deepEqual(await told('75001', '19'), {
+  assert.deepEqual(await verifyAddress('75001', '19'), {
     street: 'NotMatched',
     postal: 'Matched',
     raw: 'Z',
   });
-  assert.deepEqual(await told('75009', '9'), {
+  assert.deepEqual(await verifyAddress('75009', '9'), {
     street: 'NotMatched',
     postal: 'NotMatched',
     raw: 'N',
   });
-  assert.deepEqual(await told('00000', '1'), {
+  assert.deepEqual(await verifyAddress('00000', '1'), {
     street: 'NotChecked',
     postal: 'NotChecked',
     raw: 'U',
   });
 });
 
-test('without address verification a telephone number or an e-mail address will do', async () => {
-  const { client, merchant } = await scene();
+test('without address verification a telephone number or an e-mail address is enough', async () => {
+  const { client, merchant } = await createOrganization();
   for (const address of [
     { phone: '+33123456789' },
     { email: 'guest@example.com' },
@@ -70,8 +70,8 @@ test('without address verification a telephone number or an e-mail address will 
   }
 });
 
-test('a stored card is good for an order too, and a decline tells of the address', async () => {
-  const { client, merchant } = await scene();
+test('a stored card is accepted for an order, and a decline contains the address result', async () => {
+  const { client, merchant } = await createOrganization();
   const send = async (body: Record<string, unknown>) =>
     (await client.call('POST', `${path}/process`, { token: merchant.token, body })).body;
   const { card: stored } = await send(keyedSale());
@@ -82,8 +82,8 @@ test('a stored card is good for an order too, and a decline tells of the address
   assert.equal(declined.addressVerification.raw, 'Y');
 });
 
-test('the same order is answered again; another address under its name is another order', async () => {
-  const { client, merchant } = await scene();
+test('a repeated order is a replay; another address with its identifier is another order', async () => {
+  const { client, merchant } = await createOrganization();
   const body = order({ zipCode: '75001', houseNumber: '1' });
   const send = (changed: Record<string, unknown> = {}) =>
     client.call('POST', `${path}/process`, {
@@ -101,8 +101,8 @@ test('the same order is answered again; another address under its name is anothe
   assert.ok(!textWithoutRequestId(other).includes('7500'), 'values are not told');
 });
 
-test('an order that is not keyed is not processed, and told why', async () => {
-  const { client, merchant } = await scene();
+test('an order that is not keyed is refused with its reason', async () => {
+  const { client, merchant } = await createOrganization();
   const body = order({
     entryMode: 'ContactlessChip',
     zipCode: '75001',
@@ -120,4 +120,4 @@ test('an order that is not keyed is not processed, and told why', async () => {
   assert.equal(status, 404);
 });
 
-test('the books of both sides agree', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

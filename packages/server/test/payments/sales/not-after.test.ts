@@ -6,45 +6,51 @@ import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 
-const sell = (on: TestOrganization, body: unknown): Promise<HttpResponse> =>
-  on.client.call('POST', '/payment/v1/transactions/process', { token: on.merchant.token, body });
+const sell = (setup: TestOrganization, body: unknown): Promise<HttpResponse> =>
+  setup.client.call('POST', '/payment/v1/transactions/process', {
+    token: setup.merchant.token,
+    body,
+  });
 
 const inMs = (ms: number) => new Date(Date.now() + ms).toISOString();
 
-test('a request that arrives later is refused, asks nobody, and leaves its identifier free', async () => {
-  const on = await scene();
-  const before = await countRows(on.organizationId);
-  const sold = on.host.ledger().entries;
+test('a request after notAfter is refused without a message to the host, and its identifier stays free', async () => {
+  const setup = await createOrganization();
+  const before = await countRows(setup.organizationId);
+  const sold = setup.host.ledger().entries;
   const body = keyedSale({ notAfter: inMs(-1), confirmWithinSeconds: 30 });
-  const late = await sell(on, body);
+  const late = await sell(setup, body);
   assertProblem(late, { code: 'too_late', pointer: null });
-  assert.deepEqual(await countRows(on.organizationId), before);
-  const again = await sell(on, { ...body, notAfter: inMs(60_000) });
+  assert.deepEqual(await countRows(setup.organizationId), before);
+  const again = await sell(setup, { ...body, notAfter: inMs(60_000) });
   assert.deepEqual([again.status, again.body.state], [200, 'Captured'], again.text);
   // Without it the ledger check would wait until the confirmation period ends.
   const confirm = `/payment/v1/transactions/${again.body.transactionId}/confirm`;
-  assert.equal((await on.client.call('POST', confirm, { token: on.merchant.token })).status, 200);
-  assert.ok(on.host.ledger().entries > sold);
+  assert.equal(
+    (await setup.client.call('POST', confirm, { token: setup.merchant.token })).status,
+    200,
+  );
+  assert.ok(setup.host.ledger().entries > sold);
 });
 
-test('a sale that was processed in time is told again after it', async () => {
-  const on = await scene();
+test('a replay of a processed sale succeeds after notAfter', async () => {
+  const setup = await createOrganization();
   const notAfter = inMs(5_000);
   const body = keyedSale({ notAfter });
-  const first = await sell(on, body);
+  const first = await sell(setup, body);
   assert.equal(first.status, 200, first.text);
   await until(() => (Date.now() > Date.parse(notAfter) + 5 ? true : undefined), 'its time to pass');
-  const again = await sell(on, body);
+  const again = await sell(setup, body);
   assert.deepEqual([again.status, again.body.transactionId], [200, first.body.transactionId]);
   assert.equal(again.headers['idempotent-replayed'], 'true');
-  const later = await sell(on, { ...body, notAfter: inMs(60_000) });
+  const later = await sell(setup, { ...body, notAfter: inMs(60_000) });
   assertProblem(later, { code: 'client_id_reused', pointer: '/notAfter' });
-  const other = await sell(on, { ...body, amount: 4321 });
+  const other = await sell(setup, { ...body, amount: 4321 });
   assertProblem(other, { code: 'too_late' }, 'the fault of time comes first');
 });
 
-test('the books of both sides agree', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -47,7 +47,13 @@ function bringKey(
   { name, devices }: { name: string; devices: string[] },
 ): void {
   const ceremony = createKeyCeremony(dataDir);
-  const wanted = { name, usage: 'BaseDerivation', algorithm: 'Aes', devices, of: 2 } as const;
+  const keyDescription = {
+    name,
+    usage: 'BaseDerivation',
+    algorithm: 'Aes',
+    devices,
+    of: 2,
+  } as const;
   const first = randomBytes(key.length);
   const second = Buffer.from(key.map((byte, at) => byte ^ (first[at] ?? 0)));
   for (const [custodian, component] of [
@@ -56,12 +62,12 @@ function bringKey(
   ] as const) {
     const passphrase = `a long passphrase of ${custodian}`;
     ceremony.addCustodian(custodian, passphrase);
-    ceremony.addComponent(wanted, { custodian, passphrase, component });
+    ceremony.addComponent(keyDescription, { custodian, passphrase, component });
   }
 }
 
 describe('online PIN', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let host: ScriptedHost;
   let tdes: EncryptingDevice;
   let aes: EncryptingDevice;
@@ -75,34 +81,34 @@ describe('online PIN', () => {
   before(async () => {
     host = await startScriptedHost();
     host.script(answering);
-    on = await createTestOrganization(
+    setup = await createTestOrganization(
       {},
       {
         acquirerPort: host.port,
         link: { zonePinKey: { keyRef: 'demo-zpk', format: 'ISO0', keyIndex: '01' } },
       },
     );
-    tdes = createEncryptingDevice(on.settings.dataDir, 'DukptTdes');
-    aes = createEncryptingDevice(on.settings.dataDir, 'DukptAes');
+    tdes = createEncryptingDevice(setup.settings.dataDir, 'DukptTdes');
+    aes = createEncryptingDevice(setup.settings.dataDir, 'DukptAes');
   });
   after(() => host.stop());
 
   const send = (body: Record<string, unknown>): Promise<HttpResponse> =>
-    on.client.call('POST', path, { token: on.merchant.token, body });
+    setup.client.call('POST', path, { token: setup.merchant.token, body });
 
   const sold = () => host.received.filter(({ message }) => message.mti === '0200');
 
   /** The PIN of the last sale as the acquirer decrypts it. */
   function pinAtHost(): string {
     const { message } = sold().at(-1) ?? assert.fail('no sale came');
-    const zoneKey = demoKeys(on.settings.dataDir).key('demo-zpk');
+    const zoneKey = demoKeys(setup.settings.dataDir).key('demo-zpk');
     const block = Buffer.from(message.fields[52] ?? '', 'hex');
     const opened = openPinBlock('ISO0', zoneKey, block, pan);
     return [...readPinBlock('ISO0', opened, pan)].join('');
   }
 
   for (const format of ['ISO0', 'ISO1', 'ISO3', 'ISO4'] as PinBlockFormat[]) {
-    test(`${format} becomes a block under the key of the acquirer`, async () => {
+    test(`${format} is translated to a PIN block under the key of the acquirer`, async () => {
       const device = format === 'ISO4' ? aes : tdes;
       const pin = device.pin('1234', pan, format);
       const answer = await send(sale(pin));
@@ -116,17 +122,17 @@ describe('online PIN', () => {
     });
   }
 
-  test('an AES-256 base key serves terminals that derive AES-128 PIN keys', async () => {
+  test('an AES-256 base key supports terminals that derive AES-128 PIN keys', async () => {
     const base = Buffer.alloc(32, 'an AES-256 base derivation key!?');
-    bringKey(on.settings.dataDir, base, { name: 'bdk-aes256', devices: ['A5256001'] });
-    const second = await startSecondProcess(on);
+    bringKey(setup.settings.dataDir, base, { name: 'bdk-aes256', devices: ['A5256001'] });
+    const second = await startSecondProcess(setup);
     try {
       const ksn = 'A52560010000000100000001';
       const key = aesWorkingKey(base, readKsn(ksn), 'pin', 'aes128');
       const clear = buildPinBlock('ISO4', [1, 2, 3, 4], pan);
       const pinblock = sealPinBlock('ISO4', key, clear, pan).toString('hex');
       const answer = await second.client.call('POST', path, {
-        token: on.merchant.token,
+        token: setup.merchant.token,
         body: sale({ ksn, pinblock, pinblockFormat: 'ISO4' }),
       });
       assert.equal(answer.status, 200, answer.text);
@@ -137,7 +143,7 @@ describe('online PIN', () => {
     }
   });
 
-  test('a wrong PIN is asked for again, under a new identifier and a new serial number', async () => {
+  test('after a wrong PIN the client sends a new PIN with a new identifier and a new serial number', async () => {
     code = '55';
     try {
       const { body } = await send(sale(tdes.pin('9999', pan)));
@@ -151,13 +157,13 @@ describe('online PIN', () => {
     assert.equal((await send(sale(tdes.pin('1234', pan)))).body.state, 'Captured');
   });
 
-  test('a serial number is good for one sale, and none before it', async () => {
+  test('a serial number is accepted for one sale, and an earlier one never', async () => {
     const early = tdes.pin('1234', pan);
     const pin = tdes.pin('1234', pan);
     const body = sale(pin);
     const first = await send(body);
     assert.equal(first.body.state, 'Captured', first.text);
-    const asked = sold().length;
+    const requestCount = sold().length;
     const replay = await send(body);
     assert.equal(replay.body.transactionId, first.body.transactionId, 'the same try');
     for (const stale of [pin, early]) {
@@ -165,14 +171,14 @@ describe('online PIN', () => {
       assert.equal(refused.status, 422);
       assert.equal(refused.body.code, 'ksn_reused', refused.text);
     }
-    assert.equal(sold().length, asked, 'nothing was sent');
+    assert.equal(sold().length, requestCount, 'nothing was sent');
     const later = await send(sale(tdes.pin('1234', pan)));
     assert.equal(later.body.state, 'Captured', later.text);
     const old = await send(body);
     assert.equal(old.body.transactionId, first.body.transactionId, 'a replay of what came before');
   });
 
-  test('one serial number is no way to try several cards or formats, under one identifier either', async () => {
+  test('one serial number cannot be used to try several cards or formats, also with one identifier', async () => {
     const pin = tdes.pin('1234', pan);
     const other = '4111111111111111';
     const instrument = { emvData: chipData(other) };
@@ -189,20 +195,20 @@ describe('online PIN', () => {
     }
   });
 
-  test('a merchant that guesses costs no other one its device, nor can it send what was read', async () => {
+  test('serial numbers that a merchant guesses do not block devices of others, and copied data is refused', async () => {
     const elsewhere = (body: Record<string, unknown>) =>
-      on.client.call('POST', path, { token: on.otherMerchant.token, body });
+      setup.client.call('POST', path, { token: setup.otherMerchant.token, body });
     const pin = tdes.pin('1234', pan);
     const last = { ...pin, ksn: `${pin.ksn.slice(0, -5)}FF800`, pinblock: '9F1C6A27D350B84E' };
     assert.equal((await elsewhere(sale(last))).body.code, 'pin_block_invalid');
-    const mine = await send(sale(pin));
-    assert.equal(mine.body.state, 'Captured', mine.text);
-    const asked = sold().length;
+    const ownSale = await send(sale(pin));
+    assert.equal(ownSale.body.state, 'Captured', ownSale.text);
+    const requestCount = sold().length;
     assert.equal((await elsewhere(sale(pin))).body.code, 'ksn_reused');
-    assert.equal(sold().length, asked, 'nothing was sent');
+    assert.equal(sold().length, requestCount, 'nothing was sent');
   });
 
-  test('of many sales with one serial number at once, one goes on', async () => {
+  test('of many concurrent sales with one serial number, one is processed', async () => {
     const pin = tdes.pin('1234', pan);
     const answers = await Promise.all(Array.from({ length: 12 }, () => send(sale(pin))));
     const outcomes = answers.map(({ status, body }) => (status === 200 ? body.state : body.code));
@@ -210,8 +216,8 @@ describe('online PIN', () => {
     assert.equal(outcomes.filter((each) => each === 'ksn_reused').length, 11, outcomes.join());
   });
 
-  test('whatever is wrong with a block, the answer is one, and nothing is sent', async () => {
-    const asked = sold().length;
+  test('every fault of a PIN block has the same response, and nothing is sent', async () => {
+    const requestCount = sold().length;
     const good = () => tdes.pin('1234', pan);
     const wrong = [
       { ...good(), pinblock: '9F1C6A27D350B84E' },
@@ -228,10 +234,10 @@ describe('online PIN', () => {
     }
     assert.equal(answers.size, 1, [...answers].join('\n'));
     assert.match([...answers].join(), /^\["pin_block_invalid"/);
-    assert.equal(sold().length, asked);
+    assert.equal(sold().length, requestCount);
   });
 
-  test('the members come together, fit each other, and belong to a card that was read', async () => {
+  test('the PIN members are all required, fit each other, and need a card that was read', async () => {
     const { ksn, pinblock, pinblockFormat } = tdes.pin('1234', pan);
     const cases: [Record<string, unknown>, string, string][] = [
       [sale({ ksn }), 'pin_data_incomplete', '/pinblock'],
@@ -258,7 +264,7 @@ describe('online PIN', () => {
     }
   });
 
-  test('a link without a zone key takes no PIN', async () => {
+  test('a link without a zone key refuses PINs', async () => {
     const other = await createTestOrganization();
     const { body } = await other.client.call('POST', path, {
       token: other.merchant.token,
@@ -267,7 +273,7 @@ describe('online PIN', () => {
     assert.equal(body.code, 'pin_not_supported');
   });
 
-  test('a sale without an answer is reversed without its PIN, track or chip data', async () => {
+  test('a reversal contains no PIN, track or chip data', async () => {
     host.script(({ message, socket }: ReceivedMessage) => {
       if (message.mti === '0200') return;
       const answer = approvalResponse(message);
@@ -285,7 +291,7 @@ describe('online PIN', () => {
       for (const field of [35, 45, 48, 52, 53, 55]) assert.equal(fields[field], undefined);
       await until(async () => {
         const path = `/payment/v1/transactions/${body.transactionId}`;
-        const { body: now } = await on.client.call('GET', path, { token: on.merchant.token });
+        const { body: now } = await setup.client.call('GET', path, { token: setup.merchant.token });
         return now.state === 'Reversed' ? now : undefined;
       }, 'the end of it');
     } finally {
@@ -293,7 +299,7 @@ describe('online PIN', () => {
     }
   });
 
-  test('of the PIN nothing is kept but how far its device has counted', async () => {
+  test('only the counter of the device is stored, nothing of the PIN', async () => {
     const pin = tdes.pin('1234', pan);
     const { body } = await send(sale(pin));
     const database = await testDatabase();
@@ -301,7 +307,7 @@ describe('online PIN', () => {
       `SELECT t::text AS row FROM transaction_events t WHERE organization_id = $1 AND transaction_id = $2
         UNION ALL SELECT o::text FROM operations o WHERE organization_id = $1
         UNION ALL SELECT p::text FROM pin_ksn_counters p WHERE organization_id = $1`,
-      [on.organizationId, body.transactionId],
+      [setup.organizationId, body.transactionId],
     );
     assert.ok(rows.length >= 3);
     for (const { row } of rows) {
@@ -311,7 +317,7 @@ describe('online PIN', () => {
 });
 
 describe('online PIN at the acquirer host', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let host: AcquirerHost;
 
   before(async () => {
@@ -326,19 +332,19 @@ describe('online PIN at the acquirer host', () => {
       keys: { zonePin: { algorithm: 'Tdes', key } },
     });
     const link = { zonePinKey: { keyRef: 'demo-zpk', format: 'ISO3' } };
-    on = await createTestOrganization({}, { acquirerPort: host.port, link });
+    setup = await createTestOrganization({}, { acquirerPort: host.port, link });
   });
   after(() => host.stop());
 
-  test('1234 is right, and every other is 55', async () => {
+  test('the simulator approves PIN 1234 and answers 55 to every other', async () => {
     for (const scheme of ['DukptTdes', 'DukptAes'] as const) {
-      const device = createEncryptingDevice(on.settings.dataDir, scheme);
+      const device = createEncryptingDevice(setup.settings.dataDir, scheme);
       for (const [digits, state] of [
         ['1234', 'Captured'],
         ['123456', 'Declined'],
       ] as const) {
         const body = sale(device.pin(digits, pan));
-        const answer = await on.client.call('POST', path, { token: on.merchant.token, body });
+        const answer = await setup.client.call('POST', path, { token: setup.merchant.token, body });
         assert.equal(answer.body.state, state, answer.text);
       }
     }

@@ -13,33 +13,33 @@ import { until } from '../../support/wait-for-result.ts';
 const base = '/payment/v1/transactions';
 
 function call(
-  on: TestOrganization,
+  setup: TestOrganization,
   method: string,
   path: string,
   options: RequestOptions = {},
 ): Promise<HttpResponse> {
-  return on.client.call(method, `${base}${path}`, { token: on.merchant.token, ...options });
+  return setup.client.call(method, `${base}${path}`, { token: setup.merchant.token, ...options });
 }
 
-async function sell(on: TestOrganization, members: Record<string, unknown> = {}) {
-  const answer = await call(on, 'POST', '/process', { body: keyedSale(members) });
+async function sell(setup: TestOrganization, members: Record<string, unknown> = {}) {
+  const answer = await call(setup, 'POST', '/process', { body: keyedSale(members) });
   assert.equal(answer.status, 200, answer.text);
   return answer.body as { transactionId: string; state: string };
 }
 
-type Kept = {
+type StoredEntities = {
   get(scope: Scope, id: string): Promise<{ view: object }>;
   replace(scope: Scope, id: string, input: Record<string, unknown>): Promise<unknown>;
 };
 type Scope = { organizationId: string };
 
-async function disable(kept: Kept, scope: Scope, id: string): Promise<void> {
-  const { view } = await kept.get(scope, id);
-  await kept.replace(scope, id, { ...view, status: 'Disabled' });
+async function disable(entities: StoredEntities, scope: Scope, id: string): Promise<void> {
+  const { view } = await entities.get(scope, id);
+  await entities.replace(scope, id, { ...view, status: 'Disabled' });
 }
 
 describe('the order of checks', { concurrency: 4 }, () => {
-  test('address, size and media type come before the token', async () => {
+  test('address, size and media type are checked before the token', async () => {
     const { client } = await createTestOrganization();
     const rows: [string, string, RequestOptions, ErrorCode][] = [
       ['POST', '/never-sold/process', {}, 'route_not_found'],
@@ -58,10 +58,10 @@ describe('the order of checks', { concurrency: 4 }, () => {
     }
   });
 
-  test('the right comes before the syntax, the syntax before the members', async () => {
-    const on = await createTestOrganization();
-    const { merchantId } = on.merchant;
-    const token = await on.tokenFor({
+  test('the permission is checked before the syntax, the syntax before the members', async () => {
+    const setup = await createTestOrganization();
+    const { merchantId } = setup.merchant;
+    const token = await setup.tokenFor({
       name: 'reader',
       entityType: 'merchant',
       entityId: merchantId,
@@ -69,17 +69,19 @@ describe('the order of checks', { concurrency: 4 }, () => {
       roles: ['MerchantReadOnly'],
     });
     const raw = '{"amount":1,"amount":0}';
-    const denied = await call(on, 'POST', '/process', { token, raw });
+    const denied = await call(setup, 'POST', '/process', { token, raw });
     assertProblem(denied, { code: 'permission_denied' });
-    assertProblem(await call(on, 'POST', '/process', { raw }), { code: 'malformed_json' });
+    assertProblem(await call(setup, 'POST', '/process', { raw }), { code: 'malformed_json' });
   });
 
-  test('the members come before the identifiers, in the address too', async () => {
-    const on = await createTestOrganization();
+  test('the members are checked before the identifiers, also in the address', async () => {
+    const setup = await createTestOrganization();
     const body = { amount: 0 };
-    assertProblem(await call(on, 'POST', '/never-sold/capture', { body }), { code: 'amount_zero' });
+    assertProblem(await call(setup, 'POST', '/never-sold/capture', { body }), {
+      code: 'amount_zero',
+    });
     const sale = keyedSale();
-    await call(on, 'POST', '/process', { body: sale });
+    await call(setup, 'POST', '/process', { body: sale });
     const faults: [Record<string, unknown>, ErrorCode][] = [
       [{ amount: 0 }, 'amount_zero'],
       [{ currency: 'DEM' }, 'currency_unknown'],
@@ -87,34 +89,34 @@ describe('the order of checks', { concurrency: 4 }, () => {
       [{ amount: 4321, notAfter: '2020-01-01T00:00:00Z' }, 'too_late'],
     ];
     for (const [members, code] of faults) {
-      const answer = await call(on, 'POST', '/process', { body: { ...sale, ...members } });
+      const answer = await call(setup, 'POST', '/process', { body: { ...sale, ...members } });
       assertProblem(answer, { code });
     }
   });
 
-  test('the identifier comes before state, amount and configuration', async () => {
-    const on = await createTestOrganization();
+  test('the identifier is checked before state, amount and configuration', async () => {
+    const setup = await createTestOrganization();
     const sale = keyedSale();
-    const { transactionId } = (await call(on, 'POST', '/process', { body: sale })).body;
-    const other = await call(on, 'POST', '/process', { body: { ...sale, currency: 'GBP' } });
+    const { transactionId } = (await call(setup, 'POST', '/process', { body: sale })).body;
+    const other = await call(setup, 'POST', '/process', { body: { ...sale, currency: 'GBP' } });
     assertProblem(other, { code: 'client_id_reused', pointer: '/currency' });
     const refund = `/${transactionId}/refund`;
     const clientOperationId = 'r-1';
-    await call(on, 'POST', refund, { body: { clientOperationId } });
+    await call(setup, 'POST', refund, { body: { clientOperationId } });
     for (const members of [{ amount: 1 }, { amount: 99_999 }]) {
-      const answer = await call(on, 'POST', refund, { body: { clientOperationId, ...members } });
+      const answer = await call(setup, 'POST', refund, { body: { clientOperationId, ...members } });
       assertProblem(answer, { code: 'client_id_reused', pointer: '/amount' });
     }
-    const currency = await call(on, 'POST', refund, {
+    const currency = await call(setup, 'POST', refund, {
       body: { clientOperationId, currency: 'USD' },
     });
     assertProblem(currency, { code: 'client_id_reused', pointer: '/currency' });
   });
 
-  test('the state comes before the amount, the amount before the configuration', async () => {
-    const on = await createTestOrganization({ partialCancel: false, multipleCapture: false });
-    const captured = await sell(on);
-    const open = await sell(on, { captureMode: 'Deferred' });
+  test('the state is checked before the amount, the amount before the configuration', async () => {
+    const setup = await createTestOrganization({ partialCancel: false, multipleCapture: false });
+    const captured = await sell(setup);
+    const open = await sell(setup, { captureMode: 'Deferred' });
     const functional = { cancelReason: 'Functional' };
     const rows: [string, string, Record<string, unknown>, ErrorCode][] = [
       [captured.transactionId, 'capture', { amount: 9999, final: false }, 'nothing_to_capture'],
@@ -131,56 +133,58 @@ describe('the order of checks', { concurrency: 4 }, () => {
       [open.transactionId, 'cancel', { ...functional, amount: 1 }, 'partial_cancel_not_supported'],
     ];
     for (const [id, verb, body, code] of rows) {
-      assertProblem(await call(on, 'POST', `/${id}/${verb}`, { body }), { code }, code);
+      assertProblem(await call(setup, 'POST', `/${id}/${verb}`, { body }), { code }, code);
     }
   });
 
-  test('the configuration comes before the acquirer, and a replay before both', async () => {
+  test('the configuration is checked before the acquirer, and a replay before both', async () => {
     const first = await createTestOrganization();
-    const tap = await startAcquirerRelay(first.host.port);
+    const relay = await startAcquirerRelay(first.host.port);
     try {
-      const on = await createTestOrganization(
+      const setup = await createTestOrganization(
         { multipleCapture: false },
-        { acquirerPort: tap.port },
+        { acquirerPort: relay.port },
       );
       const sale = keyedSale({ captureMode: 'Deferred' });
-      const sold = await call(on, 'POST', '/process', { body: sale });
-      await tap.close();
+      const sold = await call(setup, 'POST', '/process', { body: sale });
+      await relay.close();
       await until(async () => {
-        const { body } = await call(on, 'GET', '/technical/isAvailable');
+        const { body } = await call(setup, 'GET', '/technical/isAvailable');
         return body.available === false ? true : undefined;
       }, 'the link to be down');
-      const unsold = await call(on, 'POST', '/process', { body: keyedSale({ currency: 'GBP' }) });
+      const unsold = await call(setup, 'POST', '/process', {
+        body: keyedSale({ currency: 'GBP' }),
+      });
       assertProblem(unsold, { code: 'currency_not_supported' });
       const capture = `/${sold.body.transactionId}/capture`;
-      const part = await call(on, 'POST', capture, { body: { final: false } });
+      const part = await call(setup, 'POST', capture, { body: { final: false } });
       assertProblem(part, { code: 'multiple_capture_not_supported' });
-      const down = await call(on, 'POST', capture);
+      const down = await call(setup, 'POST', capture);
       assertProblem(down, { code: 'acquirer_unavailable' });
-      const again = await call(on, 'POST', '/process', { body: sale });
+      const again = await call(setup, 'POST', '/process', { body: sale });
       assert.equal(again.headers['idempotent-replayed'], 'true');
       assert.deepEqual(again.body, sold.body);
     } finally {
-      await tap.close();
+      await relay.close();
     }
   });
 
-  test('a replay of an organisation that names no merchant is answered whatever has become of the place', async () => {
-    const on = await createTestOrganization();
-    const { organizationId } = on;
-    const { storeId, deviceIds } = on.merchant;
+  test('a replay of an organisation without a merchant is answered after the store was disabled', async () => {
+    const setup = await createTestOrganization();
+    const { organizationId } = setup;
+    const { storeId, deviceIds } = setup.merchant;
     const [deviceId] = deviceIds;
-    const token = await on.tokenFor({
+    const token = await setup.tokenFor({
       name: 'cloud',
       entityType: 'tenant',
       entityId: organizationId,
       roles: ['PointOfSaleTerminal'],
     });
-    const sell = (body: object) => call(on, 'POST', '/process', { token, body });
+    const sell = (body: object) => call(setup, 'POST', '/process', { token, body });
     const sale = keyedSale({ storeId });
     const ofDevice = keyedSale({ deviceId });
     const sold = [await sell(sale), await sell(ofDevice)];
-    await disable(on.platform.provisioning.stores, { organizationId }, storeId);
+    await disable(setup.platform.provisioning.stores, { organizationId }, storeId);
     for (const [index, body] of [sale, ofDevice].entries()) {
       const again = await sell(body);
       assert.equal(again.headers['idempotent-replayed'], 'true', again.text);
@@ -188,25 +192,25 @@ describe('the order of checks', { concurrency: 4 }, () => {
       const other = { ...body, clientTransactionId: `late-${index}` };
       assertProblem(await sell(other), { code: 'store_not_active' });
     }
-    const elsewhere = { ...sale, storeId: on.otherMerchant.storeId };
+    const elsewhere = { ...sale, storeId: setup.otherMerchant.storeId };
     assert.equal((await sell(elsewhere)).headers['idempotent-replayed'], undefined);
   });
 
-  test('a replay is answered whatever has become of time, place and contract', async () => {
-    const on = await createTestOrganization();
-    const { provisioning } = on.platform;
-    const scope = { organizationId: on.organizationId };
-    const { storeId, deviceIds, contractId } = on.merchant;
+  test('a replay is answered after time, store and contract became invalid', async () => {
+    const setup = await createTestOrganization();
+    const { provisioning } = setup.platform;
+    const scope = { organizationId: setup.organizationId };
+    const { storeId, deviceIds, contractId } = setup.merchant;
     const soon = Date.now() + 5_000;
     const sale = keyedSale({
       storeId,
       deviceId: deviceIds[0],
       notAfter: new Date(soon).toISOString(),
     });
-    const sold = await call(on, 'POST', '/process', { body: sale });
+    const sold = await call(setup, 'POST', '/process', { body: sale });
     assert.equal(sold.status, 200, sold.text);
     const isReplayed = async () => {
-      const again = await call(on, 'POST', '/process', { body: sale });
+      const again = await call(setup, 'POST', '/process', { body: sale });
       assert.equal(again.status, 200, again.text);
       assert.equal(again.headers['idempotent-replayed'], 'true');
       assert.deepEqual(again.body, sold.body);
@@ -214,14 +218,16 @@ describe('the order of checks', { concurrency: 4 }, () => {
     await until(() => (Date.now() > soon ? true : undefined), 'notAfter');
     await isReplayed();
     const unsold = { ...sale, clientTransactionId: 'late-1' };
-    assertProblem(await call(on, 'POST', '/process', { body: unsold }), { code: 'too_late' });
+    assertProblem(await call(setup, 'POST', '/process', { body: unsold }), { code: 'too_late' });
     await disable(provisioning.acquirerContracts, scope, contractId);
     await isReplayed();
     const now = { ...keyedSale(), storeId };
-    const none = await call(on, 'POST', '/process', { body: now });
-    assertProblem(none, { code: 'no_acquirer_for_merchant' });
+    const withoutDevice = await call(setup, 'POST', '/process', { body: now });
+    assertProblem(withoutDevice, { code: 'no_acquirer_for_merchant' });
     await disable(provisioning.stores, scope, storeId);
     await isReplayed();
-    assertProblem(await call(on, 'POST', '/process', { body: now }), { code: 'store_not_active' });
+    assertProblem(await call(setup, 'POST', '/process', { body: now }), {
+      code: 'store_not_active',
+    });
   });
 });

@@ -5,16 +5,16 @@ import { describe, test } from 'node:test';
 import { assertProblem } from '../../support/assert-problem-response.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 import { offlineSale } from '../offline/offline-uploads.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 
 const withoutId = ({ clientTransactionId: _id, ...members }: Record<string, unknown>) => members;
 
-const process = (on: TestOrganization, body: unknown, key?: string) =>
-  on.client.call('POST', '/payment/v1/transactions/process', {
-    token: on.merchant.token,
+const process = (setup: TestOrganization, body: unknown, key?: string) =>
+  setup.client.call('POST', '/payment/v1/transactions/process', {
+    token: setup.merchant.token,
     body,
     headers: key === undefined ? {} : { 'idempotency-key': key },
   });
@@ -22,41 +22,43 @@ const process = (on: TestOrganization, body: unknown, key?: string) =>
 describe('the header Idempotency-Key of a sale', { concurrency: 4 }, () => {
   for (const [kind, bodyOf] of [
     ['an online sale', () => keyedSale()],
-    ['an offline sale', (on: TestOrganization) => offlineSale(on)],
+    ['an offline sale', (setup: TestOrganization) => offlineSale(setup)],
   ] as const) {
-    test(`alone becomes the clientTransactionId of ${kind}`, async () => {
-      const on = await scene();
-      const body = withoutId(bodyOf(on));
+    test(`the header alone becomes the clientTransactionId of ${kind}`, async () => {
+      const setup = await createOrganization();
+      const body = withoutId(bodyOf(setup));
       const key = randomUUID();
-      const first = await process(on, body, key);
+      const first = await process(setup, body, key);
       assert.deepEqual([first.status, first.body.clientTransactionId], [200, key], first.text);
       const { transactionId } = first.body;
       for (const again of [
-        await process(on, body, key),
-        await process(on, { ...body, clientTransactionId: key }),
-        await process(on, { ...body, clientTransactionId: key }, key),
+        await process(setup, body, key),
+        await process(setup, { ...body, clientTransactionId: key }),
+        await process(setup, { ...body, clientTransactionId: key }, key),
       ]) {
         assert.equal(again.body.transactionId, transactionId, again.text);
         assert.equal(again.headers['idempotent-replayed'], 'true');
       }
-      const other = await process(on, { ...body, amount: 99 }, key);
+      const other = await process(setup, { ...body, amount: 99 }, key);
       assertProblem(other, { code: 'client_id_reused', pointer: '/amount' });
     });
   }
 
-  test('is refused where it differs from the body, or is no identifier', async () => {
-    const on = await scene();
+  test('the header is refused if it differs from the body or is no identifier', async () => {
+    const setup = await createOrganization();
     const body = keyedSale();
-    assertProblem(await process(on, body, randomUUID()), { code: 'idempotency_key_mismatch' });
-    const bare = withoutId(body);
-    assertProblem(await process(on, bare), {
+    assertProblem(await process(setup, body, randomUUID()), { code: 'idempotency_key_mismatch' });
+    const bodyWithoutId = withoutId(body);
+    assertProblem(await process(setup, bodyWithoutId), {
       code: 'field_required',
       pointer: '/clientTransactionId',
     });
-    assertProblem(await process(on, bare, 'a b'), { code: 'header_invalid' });
-    assertProblem(await process(on, bare, '..'), { code: 'client_id_invalid' });
-    assertProblem(await process(on, bare, '4111111111111111'), { code: 'client_id_invalid' });
+    assertProblem(await process(setup, bodyWithoutId, 'a b'), { code: 'header_invalid' });
+    assertProblem(await process(setup, bodyWithoutId, '..'), { code: 'client_id_invalid' });
+    assertProblem(await process(setup, bodyWithoutId, '4111111111111111'), {
+      code: 'client_id_invalid',
+    });
   });
 });
 
-test('the books of both sides agree', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -5,26 +5,26 @@ import { defined } from '@switchyard/contract';
 import { chipData } from '../../support/card-data/chip-data.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import { until } from '../../support/wait-for-result.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 const path = '/payment/v1/transactions';
 
-async function opened() {
-  const on = await scene();
+async function createOrganizationWithClient() {
+  const setup = await createOrganization();
   const call = async (method: string, at: string, body?: Record<string, unknown>) => {
-    const answer = await on.client.call(method, `${path}${at}`, {
-      token: on.merchant.token,
+    const answer = await setup.client.call(method, `${path}${at}`, {
+      token: setup.merchant.token,
       ...defined({ body }),
     });
     assert.ok(answer.status < 300, answer.text);
     return answer.body;
   };
-  return { ...on, call };
+  return { ...setup, call };
 }
 
-test('the copies of an approved sale tell what EMV and the schemes ask for', async () => {
-  const { call, platform, merchant: shop, organizationId } = await opened();
+test('the receipts of an approved sale contain what EMV and the schemes require', async () => {
+  const { call, platform, merchant: shop, organizationId } = await createOrganizationWithClient();
   const scope = { organizationId };
   const { view } = await platform.provisioning.stores.get(scope, shop.storeId);
   await platform.provisioning.stores.replace(scope, shop.storeId, {
@@ -58,8 +58,8 @@ test('the copies of an approved sale tell what EMV and the schemes ask for', asy
   }
 });
 
-test('yen have no decimals, and a chip tells its application and its cryptogram', async () => {
-  const { call } = await opened();
+test('yen have no decimals, and a chip receipt contains application and cryptogram', async () => {
+  const { call } = await createOrganizationWithClient();
   const yen = await call('POST', '/process', keyedSale({ currency: 'JPY' }));
   assert.equal(yen.receipt.merchant.amountText, '1234 JPY');
   const chip = await call(
@@ -73,8 +73,8 @@ test('yen have no decimals, and a chip tells its application and its cryptogram'
   assert.ok(cardholder.terminalVerificationResults);
 });
 
-test('the holder is verified by PIN, signature, the device, or not at all', async () => {
-  const { call } = await opened();
+test('the receipt shows verification by PIN, signature, device, or none', async () => {
+  const { call } = await createOrganizationWithClient();
   const methodOf = async (entryMode: string, results: string) => {
     const instrument = { emvData: chipData(undefined, { '9F34': results }) };
     const sale = await call('POST', '/process', keyedSale({ entryMode, instrument }));
@@ -86,8 +86,8 @@ test('the holder is verified by PIN, signature, the device, or not at all', asyn
   assert.equal(await methodOf('ContactlessChip', '1F0302'), 'None');
 });
 
-test('a decline, an unknown outcome, a void and a smaller approval are told for what they are', async () => {
-  const { call } = await opened();
+test('the receipts of a decline, an unknown outcome, a void and a partial approval say so', async () => {
+  const { call } = await createOrganizationWithClient();
   const textOf = (body: { receipt: { merchant: { responseText: string } } }) =>
     body.receipt.merchant.responseText;
   const declined = await call('POST', '/process', keyedSale({ amount: 9051 }));
@@ -107,12 +107,12 @@ test('a decline, an unknown outcome, a void and a smaller approval are told for 
     return state === 'Reversed' ? { receipt } : undefined;
   }, 'the reversal');
   assert.equal(textOf(reversed), 'NOT COMPLETED');
-  const held = await call('POST', '/process', keyedSale({ captureMode: 'Deferred' }));
-  assert.equal(held.receipt.merchant.operation, 'Authorization');
-  const voided = await call('POST', `/${held.transactionId}/cancel`, {
+  const heldSale = await call('POST', '/process', keyedSale({ captureMode: 'Deferred' }));
+  assert.equal(heldSale.receipt.merchant.operation, 'Authorization');
+  const voided = await call('POST', `/${heldSale.transactionId}/cancel`, {
     cancelReason: 'Functional',
   });
   assert.equal(textOf(voided), 'CANCELLED');
 });
 
-test('the books of both sides agree', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -30,24 +30,24 @@ const timeline = { ...unguardedTimeline, numbering };
 
 describe('while the recovery of the numbering is required', () => {
   let qr: QrScene;
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let other: SecondProcess;
   before(async () => {
     qr = await openQr();
-    on = qr.on;
-    other = await startSecondProcess(on, { timeline });
+    setup = qr.on;
+    other = await startSecondProcess(setup, { timeline });
   });
   after(async () => {
     await other.stop();
     await qr.close();
   });
 
-  const call = (method: string, path: string, body?: unknown, token = on.merchant.token) =>
+  const call = (method: string, path: string, body?: unknown, token = setup.merchant.token) =>
     other.client.call(method, path, { token, ...defined({ body }) });
 
   async function sold(members: Record<string, unknown> = {}): Promise<string> {
-    const options = { token: on.merchant.token, body: keyedSale(members) };
-    const { body, text } = await on.client.call('POST', `${base}/process`, options);
+    const options = { token: setup.merchant.token, body: keyedSale(members) };
+    const { body, text } = await setup.client.call('POST', `${base}/process`, options);
     assert.ok(body.transactionId, text);
     return body.transactionId;
   }
@@ -57,7 +57,7 @@ describe('while the recovery of the numbering is required', () => {
     const authorized = await sold({ captureMode: 'Deferred' });
     const requests: [path: string, body: unknown][] = [
       ['/process', keyedSale()],
-      ['/process', offlineSale(on)],
+      ['/process', offlineSale(setup)],
       [`/${authorized}/capture`, {}],
       [`/${captured}/refund`, {}],
       [`/${authorized}/cancel`, { cancelReason: 'Functional' }],
@@ -71,20 +71,20 @@ describe('while the recovery of the numbering is required', () => {
       assert.equal(answer.body.outcome, 'Unknown', path);
       assert.equal(answer.body.retryable, true, path);
     }
-    const file = { acquirerLink: on.linkId, openDays: true };
-    const cleared = await call('POST', '/payment/v1/clearing-files', file, on.acquirerToken);
+    const file = { acquirerLink: setup.linkId, openDays: true };
+    const cleared = await call('POST', '/payment/v1/clearing-files', file, setup.acquirerToken);
     assertProblem(cleared, recovery);
   });
 
-  test('a payment that exists is read and confirmed, and one that is not found may be lost', async () => {
+  test('an existing payment is read and confirmed, and a payment that is not found may be lost', async () => {
     const id = await sold({ confirmWithinSeconds: 60 });
     assert.equal((await call('GET', `${base}/${id}`)).status, 200);
     assert.equal((await call('POST', `${base}/${id}/confirm`, {})).status, 200);
     assertProblem(await call('GET', `${base}/${randomUUID()}`), recovery);
   });
 
-  test('QR payments and their refunds are refused; reads and cancels go on', async () => {
-    const token = await deviceTokenOf(on, qr.shop);
+  test('QR payments and their refunds are refused; reads and cancels continue', async () => {
+    const token = await deviceTokenOf(setup, qr.shop);
     const id = await qr.begun();
     assertProblem(await call('POST', qrBase, qr.request(), token), recovery);
     assertProblem(await call('POST', `${qrBase}/${id}/refund`, {}, token), recovery);
@@ -94,8 +94,8 @@ describe('while the recovery of the numbering is required', () => {
     assert.ok([200, 202].includes(cancelled.status), cancelled.text);
   });
 
-  test('only the operator of the platform sees and recovers the numbering', async () => {
-    const line = await signedInCommandLine(on);
+  test('only the operator of the platform can read and recover the numbering', async () => {
+    const line = await signedInCommandLine(setup);
     try {
       for (const command of ['numbering', 'recover-numbering']) {
         assert.equal((await line.run(['admin', command])).code, 4);

@@ -9,36 +9,36 @@ import type { HttpResponse } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
 import type { TestOrganization } from '../../support/test-organization.ts';
 import { until } from '../../support/wait-for-result.ts';
-import { bookkeeping } from '../ledger/check-ledger-after-tests.ts';
-import { tapped } from '../offline/offline-uploads.ts';
+import { trackLedgers } from '../ledger/check-ledger-after-tests.ts';
+import { createOrganizationBehindRelay } from '../offline/offline-uploads.ts';
 
-const { scene, agree } = bookkeeping();
+const { createOrganization, assertLedgersAgree } = trackLedgers();
 const base = '/payment/v1/transactions';
 
 type Members = Record<string, unknown>;
 type Event = { type: string; at: string; data: Members };
 
 function call(
-  on: TestOrganization,
+  setup: TestOrganization,
   method: string,
   path: string,
   body?: unknown,
 ): Promise<HttpResponse> {
-  const options = { token: on.merchant.token, ...defined({ body }) };
-  return on.client.call(method, base + path, options);
+  const options = { token: setup.merchant.token, ...defined({ body }) };
+  return setup.client.call(method, base + path, options);
 }
 
-async function sold(on: TestOrganization, members: Members = {}): Promise<HttpResponse['body']> {
+async function sold(setup: TestOrganization, members: Members = {}): Promise<HttpResponse['body']> {
   const sale = keyedSale({ confirmWithinSeconds: 60, ...members });
-  const answer = await call(on, 'POST', '/process', sale);
+  const answer = await call(setup, 'POST', '/process', sale);
   assert.equal(answer.status, 200, answer.text);
   return answer.body;
 }
 
-const inState = (on: TestOrganization, id: string, state: string) =>
+const inState = (setup: TestOrganization, id: string, state: string) =>
   until(
     async () => {
-      const { body } = await call(on, 'GET', `/${id}`);
+      const { body } = await call(setup, 'GET', `/${id}`);
       return body.state === state ? body : undefined;
     },
     `${id} to be ${state}`,
@@ -48,102 +48,102 @@ const inState = (on: TestOrganization, id: string, state: string) =>
 const typesOf = ({ events }: { events: Event[] }) =>
   events.map(({ type }) => type.replace('transaction.', ''));
 
-function originalOf(on: TestOrganization, rrn: string) {
-  const { originals } = on.host.ledger();
+function originalAtHost(setup: TestOrganization, rrn: string) {
+  const { originals } = setup.host.ledger();
   const isIts = (each: { rrn: string; merchant: string }) =>
-    each.rrn === rrn && each.merchant === on.merchant.merchantNumber;
+    each.rrn === rrn && each.merchant === setup.merchant.merchantNumber;
   return originals.find(isIts);
 }
 
 /** The deadline is over, but no process has run the job yet. */
-async function letTimePass(on: TestOrganization, id: string): Promise<void> {
+async function expireConfirmation(setup: TestOrganization, id: string): Promise<void> {
   const database = await testDatabase();
   await database.query(
     `UPDATE jobs SET due_at = now() + interval '1 hour'
       WHERE organization_id = $1 AND kind = 'payments.confirm-deadline' AND payload->>'transactionId' = $2`,
-    [on.organizationId, id],
+    [setup.organizationId, id],
   );
   await database.query(
     `UPDATE transaction_events SET data = jsonb_set(data, '{confirmBy}', '"2026-01-01T00:00:00.000Z"')
       WHERE organization_id = $1 AND transaction_id = $2 AND data ? 'confirmBy'`,
-    [on.organizationId, id],
+    [setup.organizationId, id],
   );
 }
 
-async function deadlineNow(on: TestOrganization, id: string): Promise<void> {
+async function setDeadlineNow(setup: TestOrganization, id: string): Promise<void> {
   const database = await testDatabase();
   await database.query(
     `UPDATE jobs SET due_at = now()
       WHERE organization_id = $1 AND kind = 'payments.confirm-deadline' AND payload->>'transactionId' = $2`,
-    [on.organizationId, id],
+    [setup.organizationId, id],
   );
 }
 
-describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
-  test('stands once it is confirmed, and twice is once', async () => {
-    const on = await scene();
-    const sale = await sold(on);
+describe('sales that wait for a confirmation', { concurrency: 8 }, () => {
+  test('a confirmed sale stays, and a second confirmation changes nothing', async () => {
+    const setup = await createOrganization();
+    const sale = await sold(setup);
     const id = sale.transactionId;
     assert.deepEqual(
       [sale.state, sale.approved, sale.terminalAction],
       ['Captured', true, 'Approve'],
     );
-    const left = Date.parse(sale.confirmBy) - Date.parse(sale.updatedAt);
-    assert.equal(left, 60_000);
-    const confirmed = await call(on, 'POST', `/${id}/confirm`);
+    const millisecondsLeft = Date.parse(sale.confirmBy) - Date.parse(sale.updatedAt);
+    assert.equal(millisecondsLeft, 60_000);
+    const confirmed = await call(setup, 'POST', `/${id}/confirm`);
     assert.equal(confirmed.status, 200, confirmed.text);
     assert.equal(confirmed.body.state, 'Captured');
     assert.equal(confirmed.body.confirmBy, undefined);
     assert.equal(confirmed.headers['idempotent-replayed'], undefined);
-    const again = await call(on, 'POST', `/${sale.clientTransactionId}/confirm`, {});
+    const again = await call(setup, 'POST', `/${sale.clientTransactionId}/confirm`, {});
     assert.deepEqual([again.status, again.body.state], [200, 'Captured'], again.text);
     assert.equal(again.headers['idempotent-replayed'], 'true');
-    await deadlineNow(on, id);
+    await setDeadlineNow(setup, id);
     const database = await testDatabase();
     await until(async () => {
       const jobs = await database.query(
         "SELECT 1 FROM jobs WHERE organization_id = $1 AND kind = 'payments.confirm-deadline'",
-        [on.organizationId],
+        [setup.organizationId],
       );
       return jobs.length === 0 ? true : undefined;
     }, 'the deadline to be worked off');
-    const now = (await call(on, 'GET', `/${id}`)).body;
+    const now = (await call(setup, 'GET', `/${id}`)).body;
     assert.deepEqual(typesOf(now), ['received', 'captured', 'confirmed']);
     assert.deepEqual([now.state, now.answeredState], ['Captured', 'Captured']);
-    const refund = await call(on, 'POST', `/${id}/refund`, { amount: 100 });
+    const refund = await call(setup, 'POST', `/${id}/refund`, { amount: 100 });
     assert.equal(refund.body.refundedAmount, 100, refund.text);
-    const late = await call(on, 'POST', `/${id}/confirm`);
+    const late = await call(setup, 'POST', `/${id}/confirm`);
     assert.deepEqual([late.status, late.body.state], [200, 'PartiallyRefunded']);
   });
 
-  test('is reversed within two seconds of its time, captured or not, where nobody confirms', async () => {
+  test('an unconfirmed sale is reversed within two seconds after its deadline, captured or not', async () => {
     const rounds: number[] = [];
     // Repeats the measurement up to three times, because the machine may be slow.
     while (rounds.length < 3 && !rounds.some((behind) => behind < 2000)) {
-      rounds.push(await longestBehind(await scene()));
+      rounds.push(await longestDelay(await createOrganization()));
     }
     assert.ok(Math.min(...rounds) < 2000, `${rounds} ms behind`);
   });
 
   /** The longest delay in ms between the deadline and the reversal of three sales. */
-  async function longestBehind(on: TestOrganization): Promise<number> {
+  async function longestDelay(setup: TestOrganization): Promise<number> {
     let longest = 0;
-    const short = { confirmWithinSeconds: 5 };
+    const shortConfirmation = { confirmWithinSeconds: 5 };
     const sales = await Promise.all([
-      sold(on, short),
-      sold(on, { ...short, captureMode: 'Deferred' }),
-      sold(on, { ...short, amount: 9010, partialApproval: true }),
+      sold(setup, shortConfirmation),
+      sold(setup, { ...shortConfirmation, captureMode: 'Deferred' }),
+      sold(setup, { ...shortConfirmation, amount: 9010, partialApproval: true }),
     ]);
     const database = await testDatabase();
     const jobs = await database.query<{ id: string; due_at: Date }>(
       `SELECT payload->>'transactionId' AS id, due_at FROM jobs
         WHERE organization_id = $1 AND kind = 'payments.confirm-deadline'`,
-      [on.organizationId],
+      [setup.organizationId],
     );
     const dueAt = new Map(jobs.map((job) => [job.id, job.due_at.getTime()]));
     for (const sale of sales) {
       assert.equal(dueAt.get(sale.transactionId), Date.parse(sale.confirmBy));
-      const reversed = await inState(on, sale.transactionId, 'Reversed');
+      const reversed = await inState(setup, sale.transactionId, 'Reversed');
       const queued = reversed.events.find(({ type }: Event) => /reversal_queued/.test(type));
       const behind = Date.parse(queued.at) - Date.parse(sale.confirmBy);
       assert.ok(behind >= 0, `${behind} ms behind`);
@@ -157,27 +157,27 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
       const [operation] = reversed.operations;
       assert.equal(operation.amount, reversed.authorizedAmount);
       assert.equal(operation.reversalReason, 'Timeout');
-      const original = originalOf(on, reversed.retrievalReferenceNumber);
+      const original = originalAtHost(setup, reversed.retrievalReferenceNumber);
       assert.deepEqual([original?.held, original?.captured], [0, 0]);
-      const confirm = await call(on, 'POST', `/${sale.transactionId}/confirm`);
+      const confirm = await call(setup, 'POST', `/${sale.transactionId}/confirm`);
       assertProblem(confirm, { code: 'transaction_reversed' });
       assert.equal(confirm.body.transaction.state, 'Reversed');
     }
     return longest;
   }
 
-  test('the same sale again is told as it stands, before and after its reversal', async () => {
-    const on = await scene();
+  test('a replay returns the current state, before and after the reversal', async () => {
+    const setup = await createOrganization();
     const body = keyedSale({ confirmWithinSeconds: 60 });
-    const first = await call(on, 'POST', '/process', body);
-    const second = await call(on, 'POST', '/process', body);
+    const first = await call(setup, 'POST', '/process', body);
+    const second = await call(setup, 'POST', '/process', body);
     assert.equal(second.headers['idempotent-replayed'], 'true');
     assert.equal(second.body.confirmBy, first.body.confirmBy);
-    const other = await call(on, 'POST', '/process', { ...body, confirmWithinSeconds: 61 });
+    const other = await call(setup, 'POST', '/process', { ...body, confirmWithinSeconds: 61 });
     assertProblem(other, { code: 'client_id_reused', pointer: '/confirmWithinSeconds' });
-    await deadlineNow(on, first.body.transactionId);
-    await inState(on, first.body.transactionId, 'Reversed');
-    const third = await call(on, 'POST', '/process', body);
+    await setDeadlineNow(setup, first.body.transactionId);
+    await inState(setup, first.body.transactionId, 'Reversed');
+    const third = await call(setup, 'POST', '/process', body);
     assert.deepEqual([third.status, third.body.state], [200, 'Reversed']);
     assert.deepEqual(
       [third.body.answeredState, third.body.terminalAction],
@@ -185,24 +185,24 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     );
   });
 
-  test('a confirmation that comes too late finds it being reversed, whoever is first', async () => {
-    const on = await scene();
-    const sale = await sold(on, { captureMode: 'Deferred' });
-    await letTimePass(on, sale.transactionId);
-    const late = await call(on, 'POST', `/${sale.transactionId}/confirm`);
+  test('a late confirmation is refused because the reversal has begun', async () => {
+    const setup = await createOrganization();
+    const sale = await sold(setup, { captureMode: 'Deferred' });
+    await expireConfirmation(setup, sale.transactionId);
+    const late = await call(setup, 'POST', `/${sale.transactionId}/confirm`);
     assertProblem(late, { code: 'reversal_in_progress' });
     assert.equal(late.body.transaction.state, 'Reversing');
-    const reversed = await inState(on, sale.transactionId, 'Reversed');
+    const reversed = await inState(setup, sale.transactionId, 'Reversed');
     assert.deepEqual(typesOf(reversed), ['received', 'authorized', 'reversal_queued', 'reversed']);
-    assert.equal(originalOf(on, reversed.retrievalReferenceNumber)?.held, 0);
-    await deadlineNow(on, sale.transactionId);
+    assert.equal(originalAtHost(setup, reversed.retrievalReferenceNumber)?.held, 0);
+    await setDeadlineNow(setup, sale.transactionId);
   });
 
-  test('only its confirmation and its reversal are allowed, and allowed operations say so', async () => {
-    const on = await scene();
+  test('only confirmation and reversal are allowed, and allowed operations list them', async () => {
+    const setup = await createOrganization();
     for (const captureMode of ['Immediate', 'Deferred']) {
-      const { transactionId: id } = await sold(on, { captureMode });
-      const allowed = (await call(on, 'GET', `/${id}/allowedoperations`)).body;
+      const { transactionId: id } = await sold(setup, { captureMode });
+      const allowed = (await call(setup, 'GET', `/${id}/allowedoperations`)).body;
       const pending = {
         allowed: false,
         maxAmount: 0,
@@ -224,49 +224,49 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
         ['cancel', { cancelReason: 'Functional' }],
         ['refundbyweb', {}],
       ] as const) {
-        const refused = await call(on, 'POST', `/${id}/${verb}`, body);
+        const refused = await call(setup, 'POST', `/${id}/${verb}`, body);
         assertProblem(refused, { code: 'confirmation_pending' }, verb);
         assert.deepEqual(refused.body.allowedOperations, allowed.operations);
       }
-      const part = await call(on, 'POST', `/${id}/cancel`, {
+      const part = await call(setup, 'POST', `/${id}/cancel`, {
         cancelReason: 'Technical',
         amount: 1,
       });
       assertProblem(part, { code: 'partial_reversal_not_supported', pointer: '/amount' });
-      const cancelled = await call(on, 'POST', `/${id}/cancel`, {
+      const cancelled = await call(setup, 'POST', `/${id}/cancel`, {
         cancelReason: 'Technical',
         reversalReason: 'CardRemoved',
       });
       assert.equal(cancelled.body.state, 'Reversed', cancelled.text);
       assert.equal(cancelled.body.capturedAmount, 0);
-      const original = originalOf(on, cancelled.body.retrievalReferenceNumber);
+      const original = originalAtHost(setup, cancelled.body.retrievalReferenceNumber);
       assert.deepEqual([original?.held, original?.captured], [0, 0]);
-      assertProblem(await call(on, 'POST', `/${id}/confirm`), { code: 'transaction_reversed' });
+      assertProblem(await call(setup, 'POST', `/${id}/confirm`), { code: 'transaction_reversed' });
     }
   });
 
-  test('confirmation, reversal and deadline at once: one of them wins, and all hear of it', async () => {
-    const on = await scene();
+  test('of concurrent confirmation, reversal and deadline one wins, and all responses agree', async () => {
+    const setup = await createOrganization();
     for (let round = 0; round < 6; round += 1) {
-      const { transactionId: id } = await sold(on);
-      const confirms = Array.from({ length: 5 }, () => call(on, 'POST', `/${id}/confirm`));
-      const deadline = round % 2 === 0 ? deadlineNow(on, id) : undefined;
-      const cancel = call(on, 'POST', `/${id}/cancel`, { cancelReason: 'Technical' });
+      const { transactionId: id } = await sold(setup);
+      const confirms = Array.from({ length: 5 }, () => call(setup, 'POST', `/${id}/confirm`));
+      const deadline = round % 2 === 0 ? setDeadlineNow(setup, id) : undefined;
+      const cancel = call(setup, 'POST', `/${id}/cancel`, { cancelReason: 'Technical' });
       await Promise.all([...confirms, deadline, cancel]);
       const now = await until(async () => {
-        const { body } = await call(on, 'GET', `/${id}`);
+        const { body } = await call(setup, 'GET', `/${id}`);
         return body.state === 'Reversing' ? undefined : body;
       }, 'an end');
       const isConfirmed = now.state === 'Captured';
       assert.ok(isConfirmed || now.state === 'Reversed', now.state);
       // If the reversal wins, confirmations get an error: the reversal is in progress or complete.
-      const told = (await Promise.all(confirms)).map(({ status }) => status);
+      const statuses = (await Promise.all(confirms)).map(({ status }) => status);
       const right = isConfirmed ? [200] : [409, 422];
       assert.ok(
-        told.every((status) => right.includes(status)),
-        `${now.state}: ${told}`,
+        statuses.every((status) => right.includes(status)),
+        `${now.state}: ${statuses}`,
       );
-      const original = originalOf(on, now.retrievalReferenceNumber);
+      const original = originalAtHost(setup, now.retrievalReferenceNumber);
       assert.equal(original?.captured, isConfirmed ? 1234 : 0);
       const { status, body } = await cancel;
       if (status === 202) {
@@ -280,36 +280,36 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
     }
   });
 
-  test('what has no approval has nothing to confirm', async (t) => {
-    const on = await tapped(t, scene);
-    const plain = (await call(on, 'POST', '/process', keyedSale())).body;
-    const nothing = await call(on, 'POST', `/${plain.transactionId}/confirm`);
+  test('a sale without an approval cannot be confirmed', async (t) => {
+    const setup = await createOrganizationBehindRelay(t, createOrganization);
+    const plain = (await call(setup, 'POST', '/process', keyedSale())).body;
+    const nothing = await call(setup, 'POST', `/${plain.transactionId}/confirm`);
     assert.deepEqual([nothing.status, nothing.body.state], [200, 'Captured'], nothing.text);
     assert.equal(nothing.headers['idempotent-replayed'], 'true');
-    const declined = await sold(on, { amount: 9051 });
+    const declined = await sold(setup, { amount: 9051 });
     assert.equal(declined.confirmBy, undefined);
-    const refused = await call(on, 'POST', `/${declined.transactionId}/confirm`);
+    const refused = await call(setup, 'POST', `/${declined.transactionId}/confirm`);
     assertProblem(refused, { code: 'transaction_declined' });
-    const unknown = await sold(on, { amount: 9091 });
+    const unknown = await sold(setup, { amount: 9091 });
     assert.equal(unknown.state, 'Reversing');
-    const reversing = await call(on, 'POST', `/${unknown.transactionId}/confirm`);
+    const reversing = await call(setup, 'POST', `/${unknown.transactionId}/confirm`);
     assertProblem(reversing, { code: 'reversal_in_progress' });
-    await inState(on, unknown.transactionId, 'Reversed');
-    on.tap.holdResponses();
-    const running = call(on, 'POST', '/process', keyedSale({ clientTransactionId: 'slow' }));
+    await inState(setup, unknown.transactionId, 'Reversed');
+    setup.relay.holdResponses();
+    const running = call(setup, 'POST', '/process', keyedSale({ clientTransactionId: 'slow' }));
     const early = await until(async () => {
-      const answer = await call(on, 'POST', '/slow/confirm');
+      const answer = await call(setup, 'POST', '/slow/confirm');
       return answer.status === 404 ? undefined : answer;
     }, 'the running sale');
     assertProblem(early, { code: 'transaction_in_progress' });
-    on.tap.releaseResponses();
+    setup.relay.releaseResponses();
     assert.equal((await running).body.state, 'Captured');
   });
 
-  test('times out of range, members that do not fit, and sales of others are refused', async () => {
-    const on = await scene();
+  test('invalid times, members that do not fit, and sales of others are refused', async () => {
+    const setup = await createOrganization();
     for (const confirmWithinSeconds of [4, 121, 0, -5, '30', null]) {
-      const answer = await call(on, 'POST', '/process', keyedSale({ confirmWithinSeconds }));
+      const answer = await call(setup, 'POST', '/process', keyedSale({ confirmWithinSeconds }));
       assertProblem(answer, { code: 'field_invalid', pointer: '/confirmWithinSeconds' });
     }
     const verification = keyedSale({
@@ -317,38 +317,39 @@ describe('a sale that awaits its confirmation', { concurrency: 8 }, () => {
       purpose: 'AccountVerification',
       confirmWithinSeconds: 30,
     });
-    const pointless = await call(on, 'POST', '/process', verification);
+    const pointless = await call(setup, 'POST', '/process', verification);
     assertProblem(pointless, { code: 'field_invalid', pointer: '/confirmWithinSeconds' });
-    const { transactionId: id } = await sold(on);
-    assertProblem(await call(on, 'POST', `/${id}/confirm`, { amount: 1 }), {
+    const { transactionId: id } = await sold(setup);
+    assertProblem(await call(setup, 'POST', `/${id}/confirm`, { amount: 1 }), {
       code: 'field_unknown',
       pointer: '/amount',
     });
-    const foreign = await on.client.call('POST', `${base}/${id}/confirm`, {
-      token: on.otherMerchant.token,
+    const foreign = await setup.client.call('POST', `${base}/${id}/confirm`, {
+      token: setup.otherMerchant.token,
     });
     assertProblem(foreign, { code: 'transaction_not_found' });
-    assert.equal((await call(on, 'POST', `/${id}/confirm`)).status, 200);
+    assert.equal((await call(setup, 'POST', `/${id}/confirm`)).status, 200);
   });
 
-  test('a capture of all leaves it alone until it is confirmed', async () => {
-    const on = await scene();
-    const waiting = await sold(on, { captureMode: 'Deferred' });
-    const plain = (await call(on, 'POST', '/process', keyedSale({ captureMode: 'Deferred' }))).body;
+  test('a capture of all skips a sale until it is confirmed', async () => {
+    const setup = await createOrganization();
+    const waiting = await sold(setup, { captureMode: 'Deferred' });
+    const plain = (await call(setup, 'POST', '/process', keyedSale({ captureMode: 'Deferred' })))
+      .body;
     const captureAll = async () => {
-      const { body, text } = await call(on, 'POST', '/captureall', {});
+      const { body, text } = await call(setup, 'POST', '/captureall', {});
       assert.ok(body.batchId, text);
       return until(async () => {
-        const batch = (await call(on, 'GET', `/captureall/${body.batchId}`)).body;
+        const batch = (await call(setup, 'GET', `/captureall/${body.batchId}`)).body;
         return batch.state === 'Completed' ? batch : undefined;
       }, 'the batch');
     };
     const first = await captureAll();
     assert.deepEqual([first.total, first.items[0].transactionId], [1, plain.transactionId]);
-    await call(on, 'POST', `/${waiting.transactionId}/confirm`);
+    await call(setup, 'POST', `/${waiting.transactionId}/confirm`);
     const second = await captureAll();
     assert.deepEqual([second.total, second.items[0].transactionId], [1, waiting.transactionId]);
   });
 });
 
-test('the books of both sides agree', agree);
+test('the ledgers of platform and host agree', assertLedgersAgree);

@@ -7,7 +7,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { base, linkIsUp, tokenOf } from '../../faults/load-during-faults.ts';
+import { tokenOf, transactionsPath, waitForLink } from '../../faults/load-during-faults.ts';
 import { freePorts } from '../../support/free-ports.ts';
 import { createClient } from '../../support/https-client.ts';
 import { keyedSale } from '../../support/keyed-sale.ts';
@@ -33,7 +33,7 @@ async function watchStop(metricsUrl: string): Promise<void> {
   }
 }
 
-test('a process that is told to stop ends what runs and answers who waits', {
+test('a stopping process completes running requests and answers waiting clients', {
   timeout: 300_000,
 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-stop-'));
@@ -55,28 +55,31 @@ test('a process that is told to stop ends what runs and answers who waits', {
     const { baseUrl, caFile, devices, metricsUrl } = await server.demoFacts();
     const client = createClient(baseUrl, await readFile(caFile, 'utf8'));
     const token = await tokenOf(server, client);
-    await linkIsUp(client, token);
+    await waitForLink(client, token);
     const ids = Array.from({ length: sales }, () => randomUUID());
     let answered = 0;
     const selling = ids.map((clientTransactionId) => {
       const deviceId = devices[0]?.logicalDeviceId;
       const body = keyedSale({ clientTransactionId, amount: slowAmount, deviceId });
-      const sold = client.call('POST', `${base}/process`, { token, body });
+      const sold = client.call('POST', `${transactionsPath}/process`, { token, body });
       return sold.finally(() => {
         answered += 1;
       });
     });
     await until(async () => {
-      const all = ids.map((id) => client.call('GET', `${base}/${id}`, { token }));
+      const all = ids.map((id) => client.call('GET', `${transactionsPath}/${id}`, { token }));
       return (await Promise.all(all)).every(({ status }) => status === 200) || undefined;
     }, 'the sales to be under way');
-    const reading = client.call('GET', `${base}/${ids[0]}?wait=30`, { token });
-    await client.call('GET', `${base}/${ids[0]}`, { token });
-    const toldAt = performance.now();
+    const reading = client.call('GET', `${transactionsPath}/${ids[0]}?wait=30`, { token });
+    await client.call('GET', `${transactionsPath}/${ids[0]}`, { token });
+    const stopRequestedAt = performance.now();
     const stopped = server.stop();
     const watched = watchStop(metricsUrl);
     const read = await reading;
-    assert.ok(performance.now() - toldAt < acquirerTimeoutMs / 2, 'the reader is answered soon');
+    assert.ok(
+      performance.now() - stopRequestedAt < acquirerTimeoutMs / 2,
+      'the reader is answered soon',
+    );
     assert.equal(read.body.state, 'Received');
     await watched;
     assert.equal(answered, 0, 'told while the sales are under way');
@@ -85,7 +88,10 @@ test('a process that is told to stop ends what runs and answers who waits', {
       assert.equal(sold.body.state, 'Captured', server.output());
     }
     assert.equal(await stopped, 0, server.output());
-    assert.ok(performance.now() - toldAt < 2 * acquirerTimeoutMs, 'the process is gone soon');
+    assert.ok(
+      performance.now() - stopRequestedAt < 2 * acquirerTimeoutMs,
+      'the process is gone soon',
+    );
     client.close();
   } finally {
     await server.kill();

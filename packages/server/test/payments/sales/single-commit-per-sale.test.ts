@@ -100,7 +100,7 @@ const approvedAndCapturing = (clientOperationId: string): Transition => ({
   changes: { phase: 'Approved', authorized: 1000, captureReserved: 400 },
 });
 
-describe('one commit', () => {
+describe('one commit for several changes', () => {
   let database: Database;
   let store: TransactionRepository;
 
@@ -134,7 +134,7 @@ describe('one commit', () => {
 
   const nothing = { transactions: 0, transaction_events: 0, outbox: 0, operations: 0, jobs: 0 };
 
-  test('an intent is there once, with its event, whoever comes first', async () => {
+  test('concurrent inserts of one sale store it once, with its event', async () => {
     const id = randomUUID();
     const made = await written(async () => {
       const twins = [newRow(id), newRow(id), newRow(id)];
@@ -144,7 +144,7 @@ describe('one commit', () => {
     assert.deepEqual(made, { ...nothing, transactions: 1, transaction_events: 1 });
   });
 
-  test('a change brings all that belongs to it', async () => {
+  test('a change stores its event, jobs and operations together', async () => {
     const row = newRow();
     await store.insert(row, received);
     const first = applyTransition(row, authorized);
@@ -156,7 +156,7 @@ describe('one commit', () => {
     assert.deepEqual(more, all);
   });
 
-  test('a change on what has changed meanwhile writes nothing, whoever else is in the batch', async () => {
+  test('a change of an outdated version stores nothing, and does not affect others in the batch', async () => {
     const row = newRow();
     const other = newRow();
     await Promise.all([store.insert(row, received), store.insert(other, received)]);
@@ -172,28 +172,30 @@ describe('one commit', () => {
       assert.deepEqual(done, [false, true, false]);
     });
     assert.deepEqual(made, { ...nothing, transaction_events: 1, outbox: 1 });
-    const standing = await store.findById(organizationId, row.transactionId);
-    assert.equal(standing?.row.version, 2);
+    const stored = await store.findById(organizationId, row.transactionId);
+    assert.equal(stored?.row.version, 2);
   });
 
-  test('an operation whose identifier is taken leaves nothing, and hurts nobody else', async () => {
+  test('an operation with a used identifier stores nothing, and does not affect others in the batch', async () => {
     const [first, second, third] = [newRow(), newRow(), newRow()];
     await Promise.all([first, second, third].map((row) => store.insert(row, received)));
     assert.equal(await store.update(applyTransition(first, approvedAndCapturing('taken'))), true);
     const made = await written(async () => {
-      const [taken, fine] = await Promise.allSettled([
+      const [conflicting, successful] = await Promise.allSettled([
         store.update(applyTransition(second, approvedAndCapturing('taken'))),
         store.update(applyTransition(third, authorized)),
       ]);
-      assert.ok(taken?.status === 'rejected' && taken.reason instanceof DuplicateOperationId);
-      assert.deepEqual(fine, { status: 'fulfilled', value: true });
+      assert.ok(
+        conflicting?.status === 'rejected' && conflicting.reason instanceof DuplicateOperationId,
+      );
+      assert.deepEqual(successful, { status: 'fulfilled', value: true });
     });
     assert.deepEqual(made, { ...nothing, transaction_events: 1, outbox: 1 });
-    const standing = await store.findById(organizationId, second.transactionId);
-    assert.deepEqual([standing?.row.version, standing?.row.state], [1, 'Received']);
+    const stored = await store.findById(organizationId, second.transactionId);
+    assert.deepEqual([stored?.row.version, stored?.row.state], [1, 'Received']);
   });
 
-  test('amounts beyond their bounds are refused by the database itself (I1, I2)', async () => {
+  test('the database refuses amounts outside their limits (I1, I2)', async () => {
     const row = newRow();
     await store.insert(row, received);
     const wrong: Transition['changes'][] = [

@@ -34,12 +34,12 @@ const amountOf = (amount: number) => ({ '9F02': String(amount).padStart(12, '0')
 const pan = '5413330089010012';
 
 function call(
-  on: TestOrganization,
+  setup: TestOrganization,
   path: string,
   body: unknown,
-  shop: TestMerchant = on.merchant,
+  merchant: TestMerchant = setup.merchant,
 ): Promise<HttpResponse> {
-  return on.client.call('POST', base + path, { token: shop.token, body });
+  return setup.client.call('POST', base + path, { token: merchant.token, body });
 }
 
 const chip = (entryMode: string, amount: number, members: Record<string, unknown> = {}) =>
@@ -50,14 +50,14 @@ const chip = (entryMode: string, amount: number, members: Record<string, unknown
     ...members,
   });
 
-describe('step-up', () => {
-  let on: TestOrganization;
+describe('step-up after a decline', () => {
+  let setup: TestOrganization;
   let declined: { transactionId: string; clientTransactionId: string };
-  const deviceId = () => on.merchant.deviceIds[0];
+  const deviceId = () => setup.merchant.deviceIds[0];
 
-  async function tap(amount = tooManyTaps) {
+  async function relay(amount = tooManyTaps) {
     const { body, text } = await call(
-      on,
+      setup,
       '/process',
       chip('ContactlessChip', amount, { deviceId: deviceId() }),
     );
@@ -66,8 +66,8 @@ describe('step-up', () => {
   }
 
   before(async () => {
-    on = await createTestOrganization();
-    declined = await tap();
+    setup = await createTestOrganization();
+    declined = await relay();
   });
 
   const insert = (members: Record<string, unknown> = {}) =>
@@ -77,25 +77,25 @@ describe('step-up', () => {
       ...members,
     });
 
-  test('a tap that the issuer wants inserted says so', async () => {
-    const sale = await tap();
+  test('a contactless decline can ask to insert the card', async () => {
+    const sale = await relay();
     assert.equal(sale.terminalAction, 'UseChip');
     assert.equal(sale.response.reason, 'PinOrChipRequired');
-    const inserted = await call(on, '/process', chip('ContactChip', tooManyTaps));
+    const inserted = await call(setup, '/process', chip('ContactChip', tooManyTaps));
     assert.equal(inserted.body.response.reason, 'ExceedsCountLimit');
     assert.equal(inserted.body.terminalAction, 'Decline', 'there is no other reader left');
-    const typed = await call(on, '/process', keyedSale({ amount: 9055 }));
+    const typed = await call(setup, '/process', keyedSale({ amount: 9055 }));
     assert.equal(typed.body.terminalAction, 'Decline', 'nobody can enter a PIN');
   });
 
-  test('what differs from the declined sale is refused, and leaves it free', async () => {
+  test('a step-up that differs from the declined sale is refused, and the declined sale stays free', async () => {
     const approved = await call(
-      on,
+      setup,
       '/process',
       chip('ContactlessChip', 1234, { deviceId: deviceId() }),
     );
     const refused: [Record<string, unknown>, string][] = [
-      [insert({ deviceId: on.merchant.deviceIds[1] }), 'step_up_invalid'],
+      [insert({ deviceId: setup.merchant.deviceIds[1] }), 'step_up_invalid'],
       [insert({ deviceId: undefined }), 'step_up_invalid'],
       [
         chip('ContactChip', 9066, { deviceId: deviceId(), stepUpOf: declined.transactionId }),
@@ -116,70 +116,70 @@ describe('step-up', () => {
       [insert({ stepUpOf: 'never-heard-of' }), 'transaction_not_found'],
     ];
     for (const [body, code] of refused) {
-      const answer = await call(on, '/process', body);
+      const answer = await call(setup, '/process', body);
       assert.equal(answer.body.code, code, answer.text);
     }
-    const theirs = await call(
-      on,
+    const otherMerchantSale = await call(
+      setup,
       '/process',
-      { ...insert(), deviceId: on.otherMerchant.deviceIds[0] },
-      on.otherMerchant,
+      { ...insert(), deviceId: setup.otherMerchant.deviceIds[0] },
+      setup.otherMerchant,
     );
-    assert.equal(theirs.status, 404, theirs.text);
+    assert.equal(otherMerchantSale.status, 404, otherMerchantSale.text);
   });
 
   const usd = () => ({
     emvData: chipData(pan, { ...amountOf(tooManyTaps), '5F2A': '0840' }),
   });
 
-  test('the second sale names the first, by either identifier, and only one does', async () => {
+  test('a step-up names the declined sale by either identifier, and only one step-up is accepted', async () => {
     const body = insert({ stepUpOf: declined.clientTransactionId });
-    const first = await call(on, '/process', body);
+    const first = await call(setup, '/process', body);
     assert.equal(first.status, 200, first.text);
     assert.equal(first.body.stepUpOf, declined.transactionId);
-    const replay = await call(on, '/process', body);
+    const replay = await call(setup, '/process', body);
     assert.equal(replay.body.transactionId, first.body.transactionId);
-    const second = await call(on, '/process', insert());
+    const second = await call(setup, '/process', insert());
     assert.equal(second.status, 422);
     assert.equal(second.body.code, 'step_up_invalid');
   });
 
-  test('of several at once, one is the second sale', async () => {
-    const { transactionId: stepUpOf } = await tap();
+  test('of several concurrent step-ups one is accepted', async () => {
+    const { transactionId: stepUpOf } = await relay();
     const bodies = Array.from({ length: 8 }, () => insert({ stepUpOf }));
-    const answers = await Promise.all(bodies.map((body) => call(on, '/process', body)));
-    const taken = answers.filter(({ status }) => status === 200);
-    assert.equal(taken.length, 1);
+    const answers = await Promise.all(bodies.map((body) => call(setup, '/process', body)));
+    const accepted = answers.filter(({ status }) => status === 200);
+    assert.equal(accepted.length, 1);
     for (const { status, body } of answers) {
       if (status !== 200) assert.equal(body.code, 'step_up_invalid');
     }
   });
 
-  test('and the books agree with the host', async () => {
-    await assertAgreement(on);
+  test('the ledgers of platform and host agree', async () => {
+    await assertAgreement(setup);
   });
 });
 
-describe('a step-up of which nothing was sent', () => {
-  let on: TestOrganization;
-  let shop: TestMerchant;
+describe('unsent step-ups', () => {
+  let setup: TestOrganization;
+  let merchant: TestMerchant;
   let bank: AttachedAcquirer;
   let device: EncryptingDevice;
 
   before(async () => {
-    on = await createTestOrganization();
-    bank = await attachHttpAcquirer(on, 'bank');
-    shop = await on.createMerchant(contractTermsOnLink(bank.linkId));
-    await waitUntilAvailable(on, shop.token);
-    device = createEncryptingDevice(on.settings.dataDir, 'DukptTdes');
+    setup = await createTestOrganization();
+    bank = await attachHttpAcquirer(setup, 'bank');
+    merchant = await setup.createMerchant(contractTermsOnLink(bank.linkId));
+    await waitUntilAvailable(setup, merchant.token);
+    device = createEncryptingDevice(setup.settings.dataDir, 'DukptTdes');
   });
 
   const sell = (entryMode: string, amount: number, members: Record<string, unknown>) =>
     call(
-      on,
+      setup,
       '/process',
-      chip(entryMode, amount, { deviceId: shop.deviceIds[0], ...members }),
-      shop,
+      chip(entryMode, amount, { deviceId: merchant.deviceIds[0], ...members }),
+      merchant,
     );
 
   async function notSent(sale: () => Promise<HttpResponse>): Promise<void> {
@@ -187,10 +187,10 @@ describe('a step-up of which nothing was sent', () => {
     const answer = await sale();
     assert.equal(answer.body.code, 'not_sent', answer.text);
     bank.server.setReady(true);
-    await waitUntilAvailable(on, shop.token);
+    await waitUntilAvailable(setup, merchant.token);
   }
 
-  test('leaves the declined sale to the next one, and that one keeps it', async () => {
+  test('an unsent step-up leaves the declined sale to the next step-up, which keeps it', async () => {
     const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
     assert.equal(tapped.terminalAction, 'UseChip');
     const stepUpOf = tapped.transactionId;
@@ -198,8 +198,8 @@ describe('a step-up of which nothing was sent', () => {
       sell('ContactChip', tooManyTaps, { stepUpOf, clientTransactionId });
     await notSent(() => insert('nothing-1'));
     await notSent(() => insert('nothing-2'));
-    const taken = await insert('taken');
-    assert.deepEqual([taken.status, taken.body.stepUpOf], [200, stepUpOf], taken.text);
+    const accepted = await insert('taken');
+    assert.deepEqual([accepted.status, accepted.body.stepUpOf], [200, stepUpOf], accepted.text);
     const late = await insert('late');
     assert.equal(late.body.code, 'step_up_invalid', late.text);
     // The server replays the failed result, and does not release the declined sale again.
@@ -208,7 +208,7 @@ describe('a step-up of which nothing was sent', () => {
     assert.equal(replay.headers['idempotent-replayed'], 'true', replay.text);
   });
 
-  test('leaves what the device has encrypted to the next one too, for the same amount', async () => {
+  test('an unsent step-up also leaves the encrypted data to the next step-up of the same amount', async () => {
     const track = Buffer.from(`${pan}=30122010000012345`);
     const instrument = device.encrypted('Track2', track);
     const swipe = (clientTransactionId: string, amount = 1234) =>
@@ -220,7 +220,7 @@ describe('a step-up of which nothing was sent', () => {
     assert.equal((await swipe('swiped-4')).body.code, 'ksn_reused');
   });
 
-  test('is taken over where it was never stored, once no request can last so long', async () => {
+  test('a step-up that was never stored can be replaced after its request timeout', async () => {
     const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
     const stepUpOf = tapped.transactionId;
     const database = await testDatabase();
@@ -229,7 +229,7 @@ describe('a step-up of which nothing was sent', () => {
         `INSERT INTO step_ups (organization_id, declined_transaction_id, claimed_by, created_at)
           VALUES ($1, $2, $3, now() - $4::interval)
           ON CONFLICT (organization_id, declined_transaction_id) DO UPDATE SET created_at = excluded.created_at`,
-        [on.organizationId, stepUpOf, `${shop.merchantId}|never-stored`, ago],
+        [setup.organizationId, stepUpOf, `${merchant.merchantId}|never-stored`, ago],
       );
     await begun('1 second');
     const early = await sell('ContactChip', tooManyTaps, { stepUpOf });
@@ -239,27 +239,27 @@ describe('a step-up of which nothing was sent', () => {
     assert.equal(later.body.stepUpOf, stepUpOf, later.text);
   });
 
-  test('was refused before it was stored: the same one, mended, takes it', async () => {
+  test('a step-up that was refused before it was stored is accepted after a correction', async () => {
     const { body: tapped } = await sell('ContactlessChip', tooManyTaps, {});
     const members = { stepUpOf: tapped.transactionId, clientTransactionId: 'mended' };
     const pin = { ...device.pin('1234', pan), ksn: device.nextKsn() };
     const refused = await sell('ContactChip', tooManyTaps, { ...members, ...pin });
     assert.equal(refused.status, 422, refused.text);
     const other = { stepUpOf: tapped.transactionId, clientTransactionId: 'another' };
-    const taken = await sell('ContactChip', tooManyTaps, other);
-    assert.equal(taken.body.stepUpOf, tapped.transactionId, taken.text);
+    const accepted = await sell('ContactChip', tooManyTaps, other);
+    assert.equal(accepted.body.stepUpOf, tapped.transactionId, accepted.text);
   });
 });
 
-describe('a chip that declines after the approval', () => {
-  let on: TestOrganization;
+describe('chip declines after an approval', () => {
+  let setup: TestOrganization;
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
   const approvedSale = async (members: Record<string, unknown> = {}) => {
     const body = chip('ContactChip', 1234, { captureMode: 'Deferred', ...members });
-    const { body: sale, text } = await call(on, '/process', body);
+    const { body: sale, text } = await call(setup, '/process', body);
     assert.equal(sale.state, 'Authorized', text);
     return sale;
   };
@@ -271,13 +271,13 @@ describe('a chip that declines after the approval', () => {
     ...members,
   });
 
-  test('reverses the sale, with what the chip said', async () => {
+  test('a chip decline reverses the sale, with the data of the chip', async () => {
     for (const emvData of [
       chipData(pan, { '9F27': '00' }),
       encodeTlv({ '9F26': '1122334455667788', '9F27': '00', '9F36': '0002', '95': '0000008000' }),
     ]) {
       const sale = await approvedSale();
-      const answer = await call(on, `/${sale.transactionId}/cancel`, declines(emvData));
+      const answer = await call(setup, `/${sale.transactionId}/cancel`, declines(emvData));
       assert.equal(answer.body.state, 'Reversed', answer.text);
       assert.equal(answer.body.terminalAction, 'Decline');
       assert.equal(answer.body.operation.reversalReason, 'ChipDeclined');
@@ -285,22 +285,22 @@ describe('a chip that declines after the approval', () => {
     }
   });
 
-  test('a sale that captured at once is past that, but for one that awaits its confirmation', async () => {
+  test('a captured sale is not reversed by a chip decline, unless it waits for its confirmation', async () => {
     const emvData = chipData(pan, { '9F27': '00' });
     const sell = async (members: Record<string, unknown>) => {
-      const { body } = await call(on, '/process', chip('ContactChip', 1234, members));
+      const { body } = await call(setup, '/process', chip('ContactChip', 1234, members));
       assert.equal(body.state, 'Captured');
       return body.transactionId;
     };
     const captured = await sell({});
-    const refused = await call(on, `/${captured}/cancel`, declines(emvData));
+    const refused = await call(setup, `/${captured}/cancel`, declines(emvData));
     assert.equal(refused.body.code, 'already_captured', refused.text);
     const awaited = await sell({ confirmWithinSeconds: 120 });
-    const answer = await call(on, `/${awaited}/cancel`, declines(emvData));
+    const answer = await call(setup, `/${awaited}/cancel`, declines(emvData));
     assert.equal(answer.body.state, 'Reversed', answer.text);
   });
 
-  test('what the chip said goes out in DE55, without its card, and is kept no longer', async () => {
+  test('the chip data is sent in DE55 without card data, and is then deleted', async () => {
     const host = await startScriptedHost();
     try {
       host.script(({ message, socket }) => {
@@ -308,21 +308,25 @@ describe('a chip that declines after the approval', () => {
         const mti = message.mti.startsWith('042') ? '0430' : answer.mti;
         socket.write(encodeMessageFrame({ ...answer, mti }));
       });
-      const there = await createTestOrganization({}, { acquirerPort: host.port });
+      const otherOrganization = await createTestOrganization({}, { acquirerPort: host.port });
       const body = chip('ContactChip', 1234, { captureMode: 'Deferred' });
-      const { body: sale } = await call(there, '/process', body);
+      const { body: sale } = await call(otherOrganization, '/process', body);
       const emvData = chipData(pan, { '9F27': '00', '9F26': 'A1A2A3A4A5A6A7A8' });
-      const answer = await call(there, `/${sale.transactionId}/cancel`, declines(emvData));
+      const answer = await call(
+        otherOrganization,
+        `/${sale.transactionId}/cancel`,
+        declines(emvData),
+      );
       assert.equal(answer.body.state, 'Reversed', answer.text);
-      const asked = host.received.find(({ message }) => message.mti === '0420');
-      const de55 = asked?.message.fields[55]?.toUpperCase() ?? '';
+      const hostReversal = host.received.find(({ message }) => message.mti === '0420');
+      const de55 = hostReversal?.message.fields[55]?.toUpperCase() ?? '';
       assert.match(de55, /9F270100/);
       assert.match(de55, /9F2608A1A2A3A4A5A6A7A8/);
       assert.ok(!de55.includes(pan), 'no card number');
       const database = await testDatabase();
       const rows = await database.query<{ row: string }>(
         'SELECT o::text AS row FROM operations o WHERE organization_id = $1',
-        [there.organizationId],
+        [otherOrganization.organizationId],
       );
       assert.equal(rows.length, 1);
       for (const { row } of rows) assert.ok(!row.toUpperCase().includes('A1A2A3A4A5A6A7A8'));
@@ -331,7 +335,7 @@ describe('a chip that declines after the approval', () => {
     }
   });
 
-  test('the data of another card, an approval of the chip and nonsense are refused', async () => {
+  test('data of another card, an approval of the chip and invalid data are refused', async () => {
     const sale = await approvedSale();
     const path = `/${sale.transactionId}/cancel`;
     const aac = { '9F27': '00' };
@@ -344,18 +348,18 @@ describe('a chip that declines after the approval', () => {
       [declines(good, { cancelReason: 'Functional' }), 'field_invalid'],
     ];
     for (const [body, code] of cases) {
-      const answer = await call(on, path, body);
+      const answer = await call(setup, path, body);
       assert.equal(answer.status, 422, answer.text);
       assert.equal(answer.body.code, code, answer.text);
     }
-    const typed = await call(on, '/process', keyedSale({ captureMode: 'Deferred' }));
-    const none = await call(on, `/${typed.body.transactionId}/cancel`, declines(good));
-    assert.equal(none.body.code, 'field_invalid', none.text);
-    const reversed = await call(on, path, declines(good));
+    const typed = await call(setup, '/process', keyedSale({ captureMode: 'Deferred' }));
+    const unchanged = await call(setup, `/${typed.body.transactionId}/cancel`, declines(good));
+    assert.equal(unchanged.body.code, 'field_invalid', unchanged.text);
+    const reversed = await call(setup, path, declines(good));
     assert.equal(reversed.body.state, 'Reversed', reversed.text);
   });
 
   test('and the books agree with the host', async () => {
-    await assertAgreement(on);
+    await assertAgreement(setup);
   });
 });

@@ -50,7 +50,7 @@ export type AuthorizationCodeFlow = {
     browser?: Browser,
   ): Promise<TokenResponse>;
   refresh(token: string, form?: Readonly<Record<string, string>>): Promise<RealmResponse>;
-  introspect(token: string, by?: ClientCredentials): Promise<Record<string, unknown>>;
+  introspect(token: string, caller?: ClientCredentials): Promise<Record<string, unknown>>;
   close(): Promise<void>;
 };
 
@@ -135,9 +135,9 @@ export async function openAuthorizationCodeFlow(
         refresh_token: token,
         ...form,
       }),
-    async introspect(token, by = client) {
+    async introspect(token, caller = client) {
       const { status, body } = await realm.post(`${base}/token/introspect`, {
-        ...formOf(by),
+        ...formOf(caller),
         token,
       });
       assert.equal(status, 200, JSON.stringify(body));

@@ -20,7 +20,7 @@ export type EncryptingDevice = {
   pin(digits: string, pan: string, format?: PinBlockFormat, ksn?: string): PinFields;
   /** The instrument with encrypted data, padded with zeros or with 80 and zeros. */
   encrypted(
-    of: 'Track2' | 'Emv' | 'Card',
+    kind: 'Track2' | 'Emv' | 'Card',
     data: Buffer,
     padding?: '00' | '80',
   ): { encrypted: Record<string, string> };
@@ -63,11 +63,11 @@ export function createEncryptingDevice(dataDir: string, scheme: DukptScheme): En
       const pinblock = sealPinBlock(format, key, clear, pan).toString('hex').toUpperCase();
       return { ksn, pinblock, pinblockFormat: format };
     },
-    encrypted(of, data, padding = '00') {
+    encrypted(kind, data, padding = '00') {
       const ksn = nextKsn();
       const paddedData = padded(data, scheme === 'DukptAes' ? 16 : 8, padding);
       const encryptedBytes = encryptDukptData({ baseKey, ksn, data: paddedData });
-      return { encrypted: { of, scheme, ksn, data: encryptedBytes.toString('hex') } };
+      return { encrypted: { of: kind, scheme, ksn, data: encryptedBytes.toString('hex') } };
     },
   };
 }

@@ -11,25 +11,25 @@ import { createPan } from './card-data-encodings.ts';
 import { findInFile } from './leak-scan.ts';
 
 const pan = createPan('4');
-const short = createPan('37', 15);
+const shortPan = createPan('37', 15);
 const pinBlock = 'C13A9F77D25B804E';
 const search = createByteSearch(
   [
     ['pan', pan],
-    ['short', short],
+    ['short', shortPan],
     ['pin', pinBlock],
   ],
   ['"securityCode":'],
 );
 const shuffled = (hex: string) => Buffer.from(hex, 'hex');
 
-test('is found as text, hex, base64, packed digits and backwards, wherever it stands', () => {
+test('card data is found as text, hex, base64, packed digits and reversed, at any position', () => {
   const forms: Buffer[] = [
     Buffer.from(pan),
-    Buffer.from(`{"pan":"${short}"}`),
+    Buffer.from(`{"pan":"${shortPan}"}`),
     shuffled(pan),
-    shuffled(`${short}F`),
-    shuffled(`0${short}`),
+    shuffled(`${shortPan}F`),
+    shuffled(`0${shortPan}`),
     shuffled(pinBlock),
     Buffer.from(pinBlock.toLowerCase()),
     Buffer.from(Buffer.from(`x${pan}yz`).toString('base64')),
@@ -49,7 +49,7 @@ test('is found as text, hex, base64, packed digits and backwards, wherever it st
   }
 });
 
-test('a packed number that is mostly nothing is no find: the head of any row looks like it', () => {
+test('a packed number with mostly zero digits is ignored, because row headers look like it', () => {
   const empty = '4000000000006200';
   const one = createByteSearch([['pan', empty]]);
   assert.equal(
@@ -61,18 +61,18 @@ test('a packed number that is mostly nothing is no find: the head of any row loo
   }
 });
 
-test('what is none of it is not found', () => {
-  const none = Buffer.concat([
+test('other data is not found', () => {
+  const harmlessBytes = Buffer.concat([
     Buffer.from(`${pan.slice(0, 6)}******${pan.slice(-4)} ${pan.slice(0, 15)} `),
     randomBytes(4_000_000),
     Buffer.from('{"pointer":"/instrument/card/securityCode"}'),
   ]);
-  assert.equal(search.find(none), undefined);
+  assert.equal(search.find(harmlessBytes), undefined);
   assert.equal(search.find(Buffer.alloc(0)), undefined);
   assert.equal(search.find(Buffer.alloc(7)), undefined);
 });
 
-test('is found in files of every length, at the seam of two pieces too', (t) => {
+test('card data is found in files of every length, also across two chunks', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'scanned-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'file');
@@ -90,11 +90,11 @@ test('is found in files of every length, at the seam of two pieces too', (t) => 
   assert.equal(findInFile(search, join(folder, 'gone')), undefined);
 });
 
-test('a process that leaves a card number in a table fails, although its tests passed', () => {
+test('a process that stores a card number in a table fails, although its tests passed', () => {
   const script = `
     import { testDatabase } from ${JSON.stringify(new URL('../database/test-database.ts', import.meta.url).href)};
-    import { noteSent } from ${JSON.stringify(new URL('./sent-card-data.ts', import.meta.url).href)};
-    noteSent({ instrument: { card: { number: '${pan}' } } });
+    import { recordSentCardData } from ${JSON.stringify(new URL('./sent-card-data.ts', import.meta.url).href)};
+    recordSentCardData({ instrument: { card: { number: '${pan}' } } });
     const database = await testDatabase();
     await database.query("CREATE TABLE left_behind AS SELECT '${Buffer.from(pan).toString('hex')}' AS note");
   `;

@@ -13,20 +13,23 @@ const pieceBytes = 16 * 1024 * 1024;
 /** No sequence is longer than the overlap, so every sequence is complete in one chunk. */
 const overlapBytes = 64 * 1024;
 
-let cachedSearch: { search: ByteSearch; of: number } | undefined;
+let cachedSearch: { search: ByteSearch; secretCount: number } | undefined;
 
 /** Rebuilds the search only if tests sent more card data since the last call. */
 function currentSearch(): ByteSearch | undefined {
   const secrets = recordedCardData();
   if (secrets.length === 0) return undefined;
-  if (cachedSearch?.of !== secrets.length) {
-    cachedSearch = { search: createByteSearch(secrets, neverStoredMembers), of: secrets.length };
+  if (cachedSearch?.secretCount !== secrets.length) {
+    cachedSearch = {
+      search: createByteSearch(secrets, neverStoredMembers),
+      secretCount: secrets.length,
+    };
   }
   return cachedSearch.search;
 }
 
-function report(where: string, found: string): void {
-  process.stderr.write(`✗ card data was left behind: ${where}: ${found}\n`);
+function report(where: string, match: string): void {
+  process.stderr.write(`✗ card data was left behind: ${where}: ${match}\n`);
   process.exitCode = 1;
 }
 
@@ -46,8 +49,8 @@ export async function scanTables(database: Database): Promise<void> {
       for (;;) {
         const rows = await query(`FETCH ${rowsAtOnce} FROM scan`);
         if (rows.length === 0) break;
-        const found = search.find(Buffer.from(rows.map(({ row }) => String(row)).join('\n')));
-        if (found !== undefined) report(`table ${name}`, found);
+        const match = search.find(Buffer.from(rows.map(({ row }) => String(row)).join('\n')));
+        if (match !== undefined) report(`table ${name}`, match);
       }
       await query('COMMIT');
     }
@@ -59,8 +62,8 @@ export function scanFolder(folder: string): void {
   const search = currentSearch();
   if (search === undefined) return;
   for (const path of filesBelow(folder)) {
-    const found = findInFile(search, path);
-    if (found !== undefined) report(path, found);
+    const match = findInFile(search, path);
+    if (match !== undefined) report(path, match);
   }
 }
 
@@ -77,8 +80,8 @@ export function findInFile(
     const bytes = Buffer.allocUnsafeSlow(length);
     for (let keptBytes = 0; ; ) {
       const read = readSync(file, bytes, keptBytes, length - keptBytes, null);
-      const found = search.find(bytes.subarray(0, keptBytes + read));
-      if (found !== undefined || read === 0) return found;
+      const match = search.find(bytes.subarray(0, keptBytes + read));
+      if (match !== undefined || read === 0) return match;
       const end = keptBytes + read;
       keptBytes = Math.min(overlap, end);
       bytes.copyWithin(0, end - keptBytes, end);
@@ -112,6 +115,6 @@ export function filesBelow(folder: string): string[] {
 
 /** Scans logged or printed text. */
 export function scanText(where: string, text: string): void {
-  const found = currentSearch()?.find(Buffer.from(text));
-  if (found !== undefined) report(where, found);
+  const match = currentSearch()?.find(Buffer.from(text));
+  if (match !== undefined) report(where, match);
 }

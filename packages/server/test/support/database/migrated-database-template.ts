@@ -56,10 +56,10 @@ async function migrateDatabase(url: string): Promise<void> {
 export async function ensureTemplateDatabase(url: string): Promise<void> {
   const database = openDatabase({ url: withDatabaseName(url, 'template1'), log, connections: 1 });
   try {
-    const found = await database.query('SELECT 1 FROM pg_database WHERE datname = $1', [
+    const existing = await database.query('SELECT 1 FROM pg_database WHERE datname = $1', [
       templateDatabaseName,
     ]);
-    if (found.length > 0) return;
+    if (existing.length > 0) return;
     await database.query(`CREATE DATABASE ${templateDatabaseName} TEMPLATE template0`);
     await migrateDatabase(withDatabaseName(url, templateDatabaseName));
     // An open connection to the template would block the copy.
