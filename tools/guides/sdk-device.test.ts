@@ -17,7 +17,7 @@ import {
   openOfflineQueue,
   readDeviceProperties,
 } from '../../packages/sdk-device/src/index.ts';
-import { openSocket } from '../../packages/sdk-device/src/socket.ts';
+import { openSocket } from '../../packages/sdk-device/src/network/websocket.ts';
 import { createPosClient, PosError } from '../../packages/sdk-pos/src/index.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import {

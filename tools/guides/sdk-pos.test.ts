@@ -8,15 +8,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { closeCodes } from '../../packages/contract/src/index.ts';
-import { testCertificates } from '../../packages/sdk-device/src/certificates.fixture.ts';
+import { testCertificates } from '../../packages/sdk-device/src/testing/certificates.fixture.ts';
 import { openLocalListener } from '../../packages/sdk-device/src/index.ts';
-import { testConnector } from '../../packages/sdk-pos/src/connector.fixture.ts';
+import { testConnector } from '../../packages/sdk-pos/src/testing/fake-connector.fixture.ts';
 import {
   createTerminal,
   memoryServiceStore,
   type PosTls,
 } from '../../packages/sdk-pos/src/index.ts';
-import { testPoi } from '../../packages/sdk-pos/src/poi.fixture.ts';
+import { testPoi } from '../../packages/sdk-pos/src/testing/fake-terminal.fixture.ts';
 import {
   listenLocally,
   createTerminal as simulateTerminal,

@@ -8,7 +8,7 @@ import {
   canonicalJson,
 } from './audit-chain.ts';
 import { type ChainPart, verifyChain } from './audit-verifier.ts';
-import type { AuditCheckpoint, AuditKey, AuditRecord } from './schemas/audit.ts';
+import type { AuditCheckpoint, AuditKey, AuditRecord } from './schemas/platform/audit.ts';
 
 const organizationId = '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11';
 const startsAt = Date.parse('2026-03-01T12:00:00.000Z');

@@ -9,7 +9,7 @@ import type { ProviderEvent } from '@switchyard/contract';
 import { createEventQueue, type EventEnd } from './event-queue.ts';
 import { fileEventStore, memoryEventStore } from './event-stores.ts';
 import { createEventsClient, type SendResult } from './events-client.ts';
-import type { PlatformRequest } from './transport.ts';
+import type { PlatformRequest } from './http-transport.ts';
 
 const minuteMs = 60_000;
 const eventsUrl = 'https://pay.example/qrcode-payment/v1/transactions/1/events';

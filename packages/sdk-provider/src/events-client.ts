@@ -8,16 +8,16 @@ import {
   qrEventResults,
   readProblemBody,
 } from '@switchyard/contract';
+import { createTokens, type Tokens } from './access-tokens.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { createTokens, type Tokens } from './tokens.ts';
 import {
   createTransport,
   demandSafeUrl,
   type PlatformAnswer,
   type Transport,
-} from './transport.ts';
+} from './http-transport.ts';
 
-export type { PlatformAnswer, PlatformRequest, Transport } from './transport.ts';
+export type { PlatformAnswer, PlatformRequest, Transport } from './http-transport.ts';
 
 /**
  * The address to which events may go. The client sends its token only to the platform's origin,

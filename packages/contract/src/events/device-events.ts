@@ -1,8 +1,8 @@
 /** Events of devices that connect to the Cloud Connector or disconnect. */
 import { Type } from 'typebox';
-import { identifier } from '../schemas/provisioned.ts';
-import { Timestamp } from '../schemas/values.ts';
-import { type EventDefinition, eventData, exampleIds, storeMembers } from './definition.ts';
+import { identifier } from '../schemas/common/resource-schemas.ts';
+import { Timestamp } from '../schemas/common/value-schemas.ts';
+import { type EventDefinition, eventData, exampleIds, storeMembers } from './event-definition.ts';
 
 const data = eventData({
   ...storeMembers,

@@ -1,8 +1,8 @@
 /** Events of QR payments, caused by answers and events of the provider. */
 import { Type } from 'typebox';
-import { identifier } from '../schemas/provisioned.ts';
-import { AnswerAmount, ClientIdentifier, Currency } from '../schemas/values.ts';
-import { type EventDefinition, eventData, exampleIds, storeMembers } from './definition.ts';
+import { identifier } from '../schemas/common/resource-schemas.ts';
+import { AnswerAmount, ClientIdentifier, Currency } from '../schemas/common/value-schemas.ts';
+import { type EventDefinition, eventData, exampleIds, storeMembers } from './event-definition.ts';
 
 const meanings = {
   'qr.pending': 'The provider has taken the payment; the code can be shown.',

@@ -16,7 +16,7 @@ import {
   providerTransactionId,
   QrDisplay,
   uuid,
-} from './values.ts';
+} from './value-schemas.ts';
 
 const name = (description: string) => Type.String({ minLength: 1, maxLength: 200, description });
 

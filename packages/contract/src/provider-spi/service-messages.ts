@@ -1,6 +1,6 @@
 /** Messages about a service, sent to the address that the service declares. */
 import { type Static, Type } from 'typebox';
-import { message, moment, uuid } from './values.ts';
+import { message, moment, uuid } from './value-schemas.ts';
 
 /**
  * `POST` to the `spiUrl` of a service: an administrator activates or deactivates it. The body has

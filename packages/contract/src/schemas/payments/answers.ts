@@ -10,9 +10,7 @@ import {
   Timestamp,
   Uuid,
   wordOf,
-} from '../values.ts';
-import { OfflineData } from './offline.ts';
-import { Order } from './requests.ts';
+} from '../common/value-schemas.ts';
 import {
   captureModes,
   entryModes,
@@ -21,7 +19,9 @@ import {
   salePurposes,
   transactionEventTypes,
   transactionStates,
-} from './words.ts';
+} from './enums.ts';
+import { OfflineData } from './offline.ts';
+import { Order } from './requests.ts';
 
 /**
  * The acquirer's response in the platform's terms. `code` is the received DE39.

@@ -2,7 +2,14 @@
  * Clearing files: captures that the platform sends as lines of a file, and their acknowledgement.
  */
 import { type Static, Type } from 'typebox';
-import { AnswerAmount, Currency, SumAmount, Timestamp, Uuid, wordOf } from '../values.ts';
+import {
+  AnswerAmount,
+  Currency,
+  SumAmount,
+  Timestamp,
+  Uuid,
+  wordOf,
+} from '../common/value-schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 

@@ -3,8 +3,8 @@
  * encrypted.
  */
 import { type Static, Type } from 'typebox';
-import { fieldCodes, wordOf } from '../values.ts';
-import { dukptSchemes, encryptedKinds } from './words.ts';
+import { fieldCodes, wordOf } from '../common/value-schemas.ts';
+import { dukptSchemes, encryptedKinds } from './enums.ts';
 
 const strict = { additionalProperties: false } as const;
 

@@ -11,11 +11,11 @@ import {
   Timestamp,
   Uuid,
   wordOf,
-} from '../values.ts';
+} from '../common/value-schemas.ts';
 import { ApprovalCodeText } from './approval-codes.ts';
+import { captureModes, entryModes, orderChannels, pinBlockFormats, salePurposes } from './enums.ts';
 import { ChipObjects, Instrument, KeySerial } from './instrument.ts';
 import { OfflineData } from './offline.ts';
-import { captureModes, entryModes, orderChannels, pinBlockFormats, salePurposes } from './words.ts';
 
 export * from './instrument.ts';
 

@@ -1,0 +1,152 @@
+/** The first connection: registers the device and receives the address of the data connection. */
+import { connectorLimits, defined, type RegisteredMessage } from '@switchyard/contract';
+import { demandWss } from '../network/secure-url.ts';
+import type { DeviceTls } from '../network/tls-settings.ts';
+import { openSocket } from '../network/websocket.ts';
+import type { SocketEnd } from '../network/websocket-close.ts';
+import { type Clock, within } from '../support/clock.ts';
+import { DeviceError, invalid } from '../support/device-error.ts';
+import type { RegistrationData } from './device-properties.ts';
+
+export type RegistrationSettings = {
+  readonly registerUrl: string;
+  readonly tsn: string;
+  readonly softwareVersion?: string | undefined;
+  readonly claimCode?: string | undefined;
+  readonly tls: DeviceTls;
+  readonly data: RegistrationData;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+};
+
+const secondMs = 1000;
+
+function registerText({ tsn, softwareVersion, claimCode, data }: RegistrationSettings): string {
+  const text = JSON.stringify({
+    ...data,
+    type: 'register',
+    tsn,
+    ...defined({ softwareVersion, claimCode }),
+  });
+  if (Buffer.byteLength(text) <= connectorLimits.controlMessageMaxBytes) return text;
+  throw invalid('registration_too_large', 'the registration is longer than 4 KiB');
+}
+
+const bad = (what: string): DeviceError =>
+  new DeviceError('Refused', what, { code: 'bad_answer', retryable: true });
+
+type Members = Readonly<Record<string, unknown>>;
+
+const longest = 3_600;
+const heartbeatSecondsMax = 300;
+/** Sixteen times the usual limit of a platform. */
+const messageBytesMax = 16_777_216;
+
+/** Limits a number from the platform, to protect the heartbeat and the memory. */
+const numberOf = (value: unknown, otherwise: number, most: number): number =>
+  typeof value === 'number' && Number.isInteger(value) && value > 0
+    ? Math.min(value, most)
+    : otherwise;
+
+/** @throws DeviceError with the error code of the platform */
+function refusalOf(message: Members): DeviceError {
+  const error = (typeof message['error'] === 'object' ? message['error'] : null) as Members | null;
+  const code = typeof error?.['code'] === 'string' ? error['code'] : 'unknown';
+  const seconds = error?.['retryAfterSeconds'];
+  const correlationId = message['correlationId'];
+  return new DeviceError('Refused', `the registration was refused: ${code}`, {
+    code,
+    retryable: error?.['retryable'] === true,
+    ...(typeof seconds === 'number' ? { retryAfterMs: seconds * secondMs } : {}),
+    ...(typeof correlationId === 'string' ? { correlationId } : {}),
+  });
+}
+
+/** Ignores unknown members and uses defaults for missing numbers. */
+function readAnswer(text: string, registerUrl: string): RegisteredMessage {
+  let message: Members;
+  try {
+    message = JSON.parse(text) as Members;
+  } catch {
+    throw bad('the answer to the registration is no JSON');
+  }
+  if (message?.['type'] === 'error') throw refusalOf(message);
+  const { type, connectionUrl, token, tsn } = message ?? {};
+  if (type !== 'registered' || typeof connectionUrl !== 'string' || typeof token !== 'string') {
+    throw bad('the answer to the registration is none');
+  }
+  const target = demandWss(connectionUrl, 'connectionUrl');
+  if (target.protocol === 'ws:' && !registerUrl.startsWith('ws:')) {
+    throw bad('the connection address has no TLS');
+  }
+  return {
+    type,
+    tsn: typeof tsn === 'string' ? tsn : '',
+    connectionUrl,
+    token,
+    tokenType: 'Bearer',
+    expiresIn: numberOf(message['expiresIn'], connectorLimits.connectionTokenSeconds, longest),
+    heartbeatSeconds: numberOf(
+      message['heartbeatSeconds'],
+      connectorLimits.heartbeatSeconds,
+      heartbeatSecondsMax,
+    ),
+    maxMessageBytes: numberOf(
+      message['maxMessageBytes'],
+      connectorLimits.messageMaxBytes,
+      messageBytesMax,
+    ),
+  };
+}
+
+const closedEarly = ({ code, reason }: SocketEnd): DeviceError =>
+  new DeviceError('Refused', `the connection was closed with ${code} before an answer`, {
+    code: reason.split(':')[0] || `closed_${code}`,
+    status: code,
+    retryable: code < 4000 || code === 4408 || code === 4429,
+  });
+
+/** @throws DeviceError */
+export async function registerDevice(
+  settings: RegistrationSettings,
+  signal: AbortSignal,
+): Promise<RegisteredMessage> {
+  const { registerUrl, tls, timeoutMs, clock } = settings;
+  const text = registerText(settings);
+  const late = () =>
+    new DeviceError('Refused', 'no answer to the registration', {
+      code: 'timeout',
+      retryable: true,
+    });
+  return within(
+    timeoutMs,
+    { clock, signal },
+    async (limited) => {
+      let hear: (text: string) => void = () => {};
+      let miss: (end: SocketEnd) => void = () => {};
+      const answer = new Promise<string>((resolve, reject) => {
+        hear = resolve;
+        miss = (end) => reject(closedEarly(end));
+      });
+      const target = {
+        url: registerUrl,
+        tls,
+        timeoutMs,
+        signal: limited,
+        maxMessageBytes: connectorLimits.controlMessageMaxBytes,
+      };
+      const socket = await openSocket(target, {
+        message: (data) => hear(data.toString('utf8')),
+        alive() {},
+        closed: (end) => miss(end),
+      });
+      try {
+        socket.send(text);
+        return readAnswer(await answer, registerUrl);
+      } finally {
+        socket.close();
+      }
+    },
+    late,
+  );
+}

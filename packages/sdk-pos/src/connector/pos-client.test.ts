@@ -1,0 +1,416 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { closeCodes, connectorPaths } from '@switchyard/contract';
+import {
+  createPosClient,
+  type DeviceStatus,
+  type PosClient,
+  type PosClientSettings,
+  PosError,
+  type Session,
+} from '../index.ts';
+import { type TestConnector, testConnector } from '../testing/fake-connector.fixture.ts';
+import { type SteppedClock, steppedClock } from '../testing/stepped-clock.fixture.ts';
+import { eventually } from '../testing/wait-until.fixture.ts';
+
+const tsn = 'AXIUM_DX8000-10000001';
+
+type Scene = {
+  readonly connector: TestConnector;
+  readonly client: PosClient;
+  readonly clock: SteppedClock;
+  readonly statuses: DeviceStatus[];
+  readonly messages: (string | Buffer)[];
+  readonly breaks: PosError[];
+  claim(options?: Parameters<PosClient['claim']>[1]): Promise<Session>;
+};
+
+async function scene(t: TestContext, settings: Partial<PosClientSettings> = {}): Promise<Scene> {
+  const connector = await testConnector();
+  const clock = steppedClock();
+  const statuses: DeviceStatus[] = [];
+  const messages: (string | Buffer)[] = [];
+  const breaks: PosError[] = [];
+  const client = createPosClient({
+    baseUrl: connector.baseUrl,
+    credentials: { tokenUrl: connector.tokenUrl, clientId: 'till-3', clientSecret: 'secret' },
+    clock,
+    chance: () => 0.5,
+    onDeviceStatus: (status) => statuses.push(status),
+    ...settings,
+  });
+  t.after(async () => {
+    client.close();
+    await connector.stop();
+  });
+  const events = {
+    message: (data: string | Buffer) => messages.push(data),
+    broken: (error: PosError) => breaks.push(error),
+  };
+  const claim: Scene['claim'] = (options = {}) => client.claim(tsn, options, events);
+  return { connector, client, clock, statuses, messages, breaks, claim };
+}
+
+const isFault =
+  (kind: string, code: string) =>
+  (error: unknown): boolean =>
+    error instanceof PosError && error.kind === kind && error.code === code;
+
+test('a claim opens a session that carries text and bytes, and a release ends it', async (t) => {
+  const { connector, messages, breaks, claim } = await scene(t, { posId: 'till-3' });
+  connector.terminal = (text, say) => say(`heard ${text}`);
+  const session = await claim({ waitSeconds: 10, takeOver: true });
+  await session.send('hello');
+  await session.send(Buffer.from([1, 2, 3]));
+  await eventually(() => messages.length === 2, 'both answers');
+  assert.deepEqual(messages, ['heard hello', Buffer.from([1, 2, 3])]);
+  await session.release();
+  await assert.rejects(session.send('more'), isFault('Transport', 'not_connected'));
+  const [claim1, release] = connector.said;
+  assert.deepEqual(claim1, {
+    type: 'claim',
+    tsn,
+    waitSeconds: 10,
+    posId: 'till-3',
+    takeOver: true,
+    requestId: '1',
+  });
+  assert.equal(release?.['sessionId'], 'session-1');
+  assert.deepEqual(breaks, []);
+  assert.deepEqual(connector.authorizations, ['Bearer token-1']);
+});
+
+test('what the connector refuses is told in its own word, with when to come again', async (t) => {
+  const { connector, claim } = await scene(t);
+  connector.isOnline = false;
+  await assert.rejects(claim(), (error: unknown) => {
+    assert.ok(error instanceof PosError);
+    const { kind, code, outcome, retryable, retryAfterMs, correlationId } = error;
+    assert.deepEqual(
+      { kind, code, outcome, retryable, retryAfterMs, correlationId },
+      {
+        kind: 'Relay',
+        code: 'device_offline',
+        outcome: 'NotProcessed',
+        retryable: true,
+        retryAfterMs: 5000,
+        correlationId: 'c-1',
+      },
+    );
+    return true;
+  });
+});
+
+test('times that nobody can mean, and addresses that are not safe, are not believed', async (t) => {
+  const { connector, claim } = await scene(t);
+  for (const [seconds, ms] of [
+    [1e9, 600_000],
+    [-5, undefined],
+    [3, 3000],
+  ] as const) {
+    connector.answer = ({ requestId }) => ({
+      type: 'error',
+      requestId,
+      correlationId: 'c-1',
+      error: { code: 'rate_limited', message: 'm', retryAfterSeconds: seconds },
+    });
+    await assert.rejects(claim(), (error: unknown) => {
+      assert.ok(error instanceof PosError);
+      assert.equal(error.retryAfterMs, ms, String(seconds));
+      return true;
+    });
+  }
+  for (const sessionUrl of ['ws://pay.example/s', 'https://pay.example/s', 'nothing', 7]) {
+    connector.answer = ({ type, requestId }) =>
+      type === 'claim'
+        ? { type: 'claimed', requestId, tsn, sessionId: 's', sessionUrl }
+        : undefined;
+    await assert.rejects(claim(), isFault('Invalid', 'address_invalid'), String(sessionUrl));
+    assert.equal(connector.said.at(-1)?.['type'], 'release', 'the terminal is given back');
+  }
+});
+
+test('two at once share one token and one connection', async (t) => {
+  const { connector, client } = await scene(t);
+  const [first, second] = await Promise.all([client.status(tsn), client.status('10000002')]);
+  assert.equal(first.online, true);
+  assert.equal(second.tsn, '10000002');
+  assert.equal(connector.tokens.length, 1);
+  assert.equal(connector.controls.length, 1);
+});
+
+test('a session that broke with its terminal is resumed, and what was held comes first', async (t) => {
+  const { connector, messages, breaks, claim } = await scene(t);
+  const session = await claim();
+  connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected:c-7');
+  await eventually(() => breaks.length === 1, 'the break');
+  assert.ok(isFault('Relay', 'device_disconnected')(breaks[0]));
+  assert.equal(breaks[0]?.correlationId, 'c-7');
+  assert.equal(breaks[0]?.retryable, true);
+  connector.held = ['said meanwhile'];
+  assert.equal(await session.resume({ waitSeconds: 30 }), true);
+  assert.equal(connector.said[1]?.['resumeToken'], 'resume-1');
+  assert.equal(session.sessionId(), 'session-2');
+  await eventually(() => messages.length === 1, 'what was held');
+  assert.deepEqual(messages, ['said meanwhile']);
+});
+
+test('a session that was cut without a word is broken and resumed too', async (t) => {
+  const { connector, breaks, claim } = await scene(t);
+  const session = await claim();
+  connector.sessions[0]?.terminate();
+  await eventually(() => breaks.length === 1, 'the break');
+  assert.ok(isFault('Transport', 'connection_lost')(breaks[0]));
+  assert.equal(await session.resume(), true);
+});
+
+test('the control connection comes back by itself while a session is held, and not after', async (t) => {
+  const { connector, clock, statuses, claim } = await scene(t);
+  const session = await claim();
+  connector.controls[0]?.close(closeCodes.restarting);
+  await eventually(() => clock.waits().includes(15_000), 'a pause of half of thirty seconds');
+  assert.equal(session.isOpen(), true);
+  clock.advance(15_000);
+  await eventually(() => statuses.length === 1, 'the terminal was asked about');
+  assert.equal(connector.controls.length, 2);
+  connector.push({ type: 'deviceStatus', tsn, online: false, claimed: true });
+  await eventually(() => statuses.length === 2, 'what was pushed');
+  assert.equal(statuses[1]?.online, false);
+  await session.release();
+  const before = clock.waits().length;
+  connector.controls[1]?.terminate();
+  await eventually(() => clock.waits().length < before, 'the heart stands still');
+  clock.advance(60_000);
+  assert.equal(connector.controls.length, 2);
+});
+
+test('a control connection that was ended since nothing was claimed over it comes back at the next need', async (t) => {
+  const states: boolean[] = [];
+  const { connector, clock, statuses, claim } = await scene(t, {
+    onConnection: (isOpen) => void states.push(isOpen),
+  });
+  const session = await claim();
+  for (const each of [...connector.controls, ...connector.sessions]) {
+    each.close(closeCodes.restarting, 'restarting');
+  }
+  await eventually(() => clock.waits().includes(15_000), 'a pause of half of thirty seconds');
+  clock.advance(15_000);
+  await eventually(() => statuses.length === 1, 'the terminal was asked about');
+  assert.deepEqual(states, [true, false, true]);
+  connector.controls[1]?.close(closeCodes.timeout, 'timeout:c-3');
+  await eventually(() => states.length === 4, 'the end');
+  assert.ok(!clock.waits().includes(500), 'it is about to come back');
+  clock.advance(60_000);
+  assert.equal(connector.controls.length, 2);
+  assert.equal(await session.resume(), true);
+  assert.equal(connector.controls.length, 3);
+  connector.controls[2]?.terminate();
+  await eventually(() => clock.waits().includes(500), 'a pause before it comes back');
+});
+
+test('a new token is handed over before the old one ends', async (t) => {
+  const { connector, clock, claim } = await scene(t);
+  connector.tokenSeconds = 300;
+  await claim();
+  clock.advance(270_000);
+  await eventually(() => connector.said.length === 2, 'the renewal');
+  assert.deepEqual(connector.said[1], { type: 'renewToken', token: 'token-2', requestId: '2' });
+  assert.equal(connector.controls.length, 1);
+});
+
+test('a session shows its token, and one that was revoked meanwhile is replaced once', async (t) => {
+  const { claim, connector } = await scene(t);
+  const shown: (string | undefined)[] = [];
+  let revoked = '';
+  connector.refuse = (path, authorization) => {
+    if (!path.startsWith(connectorPaths.sessions)) return undefined;
+    shown.push(authorization);
+    return authorization === undefined || authorization === revoked ? { status: 401 } : undefined;
+  };
+  await (await claim()).release();
+  revoked = 'Bearer token-1';
+  await (await claim()).release();
+  assert.deepEqual(shown, ['Bearer token-1', 'Bearer token-1', 'Bearer token-2']);
+  connector.refuse = (path) =>
+    path.startsWith(connectorPaths.sessions) ? { status: 401 } : undefined;
+  await assert.rejects(claim(), isFault('Transport', 'unauthorized'));
+  assert.equal(connector.said.at(-1)?.['type'], 'release', 'the terminal is free again');
+});
+
+test('a token that is refused before its end is replaced, once', async (t) => {
+  let isOpen = false;
+  const onConnection = (now: boolean) => {
+    isOpen = now;
+  };
+  const { connector, client } = await scene(t, { onConnection });
+  let refusals = 0;
+  connector.refuse = () => {
+    refusals += 1;
+    return refusals === 1 ? { status: 401 } : undefined;
+  };
+  await client.status(tsn);
+  assert.deepEqual(connector.authorizations, ['Bearer token-2']);
+  connector.refuse = () => ({ status: 401 });
+  connector.controls[0]?.terminate();
+  await eventually(() => !isOpen, 'the cut');
+  await assert.rejects(client.status(tsn), isFault('Transport', 'unauthorized'));
+  assert.equal(connector.tokens.length, 3);
+});
+
+test('a refused handshake has the code and the sentence of the platform', async (t) => {
+  const { connector, client } = await scene(t);
+  const detail = 'The application has not the role Point-of-sale Terminal.';
+  const body = JSON.stringify({ code: 'role_missing', detail });
+  connector.refuse = () => ({ status: 403, body });
+  await assert.rejects(client.status(tsn), {
+    kind: 'Transport',
+    code: 'role_missing',
+    status: 403,
+    message: `the handshake was answered with 403 role_missing: ${detail}`,
+  });
+  for (const unread of ['<html>', 'x'.repeat(20_000)]) {
+    connector.refuse = () => ({ status: 403, body: unread });
+    await assert.rejects(client.status(tsn), {
+      code: 'http_403',
+      message: 'the handshake was answered with 403',
+    });
+  }
+});
+
+test('a refused token has the code and the sentence of the token endpoint', async (t) => {
+  const body = { error: 'invalid_client', error_description: 'client authentication failed' };
+  const server = createServer((request, response) => {
+    request.resume();
+    response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const credentials = { tokenUrl: `${baseUrl}/token`, clientId: 'a', clientSecret: 's3cr3t' };
+  const client = createPosClient({ baseUrl, credentials });
+  await assert.rejects(client.status(tsn), {
+    kind: 'Transport',
+    code: 'invalid_client',
+    message: 'no token was given: status 401 invalid_client: client authentication failed',
+  });
+  client.close();
+});
+
+test('an address of a session that cannot be used is given back', async (t) => {
+  const { connector, claim } = await scene(t);
+  connector.refuse = (path) => (path.includes('/sessions/') ? { status: 410 } : undefined);
+  await assert.rejects(claim(), isFault('Transport', 'session_gone'));
+  assert.equal(connector.said[1]?.['type'], 'release');
+});
+
+test('a claim that nobody waits for any more is given back when it is granted', async (t) => {
+  const { connector, claim } = await scene(t);
+  connector.answer = () => 'silence';
+  const stop = new AbortController();
+  const asked = claim({ waitSeconds: 30, signal: stop.signal });
+  await eventually(() => connector.said.length === 1, 'the claim');
+  stop.abort();
+  await assert.rejects(asked, isFault('Aborted', 'aborted'));
+  connector.answer = undefined;
+  connector.push({ type: 'claimed', requestId: '1', tsn, sessionId: 'session-9' });
+  await eventually(() => connector.said.length === 2, 'the release');
+  assert.equal(connector.said[1]?.['sessionId'], 'session-9');
+});
+
+test('a session is released over another control connection than the one that claimed it', async (t) => {
+  for (const posId of ['till-3', undefined]) {
+    const connections: boolean[] = [];
+    const onConnection = (isOpen: boolean) => void connections.push(isOpen);
+    const { connector, breaks, claim } = await scene(t, { posId, onConnection });
+    const session = await claim();
+    let isClaimed = true;
+    // As on the platform: over another connection, terminal and point of sale identify the session.
+    connector.answer = ({ type, requestId, ...named }) => {
+      if (type !== 'release') return undefined;
+      isClaimed = named['tsn'] !== tsn || named['posId'] !== posId;
+      const error = { code: 'session_unknown', message: 'session_unknown', retryable: false };
+      return isClaimed ? { type: 'error', requestId, correlationId: 'c-1', error } : undefined;
+    };
+    for (const each of [...connector.controls, ...connector.sessions]) each.terminate();
+    await eventually(() => breaks.length === 1 && connections.length === 2, 'both breaks');
+    await session.release();
+    assert.deepEqual(connections, [true, false, true]);
+    assert.equal(isClaimed, false, String(posId));
+  }
+});
+
+test('a session of a terminal that has gone elsewhere is released already; another refusal is told', async (t) => {
+  for (const code of ['session_unknown', 'device_unknown', 'wrong_store', 'rate_limited']) {
+    const { connector, claim } = await scene(t);
+    const session = await claim();
+    const error = { code, message: code, retryable: false };
+    connector.answer = ({ type, requestId }) =>
+      type === 'release' ? { type: 'error', requestId, correlationId: 'c-1', error } : undefined;
+    if (code === 'rate_limited') await assert.rejects(session.release(), { code });
+    else await session.release();
+    assert.equal(session.isOpen(), false);
+  }
+});
+
+test('a session that is released while it is got back is held by nobody', async (t) => {
+  for (const moment of ['claim', 'connection'] as const) {
+    const { connector, claim, breaks } = await scene(t);
+    const session = await claim();
+    connector.sessions.at(-1)?.terminate();
+    await eventually(() => !session.isOpen(), 'the break');
+    const releasing: Promise<void>[] = [];
+    if (moment === 'claim') {
+      connector.answer = ({ type }) => {
+        if (type === 'claim') releasing.push(session.release());
+        return undefined;
+      };
+    } else {
+      connector.refuse = () => {
+        releasing.push(session.release());
+        return undefined;
+      };
+    }
+    await assert.rejects(session.resume(), isFault('Invalid', 'closed'));
+    await Promise.all(releasing);
+    assert.equal(releasing.length, 1, moment);
+    const released = connector.said.filter(({ type }) => type === 'release');
+    assert.ok(released.some(({ sessionId }) => sessionId === 'session-2'));
+    assert.equal(session.isOpen(), false);
+    await eventually(() => connector.sessions.every((each) => each.readyState === 3), 'the ends');
+    assert.equal(breaks.length, 1);
+  }
+});
+
+test('an answer that does not come ends in time', async (t) => {
+  const { connector, client, clock } = await scene(t);
+  connector.answer = () => 'silence';
+  const asked = client.status(tsn);
+  await eventually(() => connector.said.length === 1, 'the question');
+  clock.advance(10_000);
+  await assert.rejects(asked, isFault('Transport', 'timeout'));
+});
+
+test('secrets go to TLS or to this machine alone, and stand in no error', async () => {
+  const credentials = {
+    tokenUrl: 'http://pay.example/token',
+    clientId: 'a',
+    clientSecret: 's3cr3t',
+  };
+  const isInvalid = isFault('Invalid', 'address_invalid');
+  assert.throws(() => createPosClient({ baseUrl: 'https://pay.example', credentials }), isInvalid);
+  const fetchToken = async () => {
+    throw new Error('s3cr3t');
+  };
+  const plain = { baseUrl: 'http://pay.example', credentials: { fetchToken } };
+  assert.throws(() => createPosClient(plain), isInvalid);
+  const client = createPosClient({ baseUrl: 'http://127.0.0.1:1', credentials: { fetchToken } });
+  await assert.rejects(client.status(tsn), (error: unknown) => {
+    assert.ok(isFault('Transport', 'token_refused')(error));
+    assert.doesNotMatch((error as Error).message, /s3cr3t/);
+    return true;
+  });
+});

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import { connectorPaths } from '@switchyard/contract';
+import { createPosClient, PosError } from '../index.ts';
+import { testConnector } from '../testing/fake-connector.fixture.ts';
+import { steppedClock } from '../testing/stepped-clock.fixture.ts';
+import { eventually } from '../testing/wait-until.fixture.ts';
+
+const tsn = 'AXIUM_DX8000-10000001';
+const hourMs = 3_600_000;
+
+/** A broken session with an open control connection and a token server that gives no tokens. */
+async function broken(t: TestContext) {
+  const connector = await testConnector();
+  const clock = steppedClock();
+  let given = 0;
+  let isOver = false;
+  const client = createPosClient({
+    baseUrl: connector.baseUrl,
+    clock,
+    chance: () => 0.5,
+    credentials: {
+      fetchToken() {
+        given += 1;
+        if (given > 1) throw new Error('nobody is there');
+        return Promise.resolve({ token: 'token-1', expiresAt: clock.now() + hourMs });
+      },
+    },
+  });
+  t.after(async () => {
+    client.close();
+    await connector.stop();
+  });
+  const messages: unknown[] = [];
+  const session = await client.claim(
+    tsn,
+    {},
+    {
+      message: (data) => messages.push(data),
+      broken: () => {
+        isOver = true;
+      },
+    },
+  );
+  // In its last half minute a token is not used for new connections.
+  clock.advance(hourMs - 20_000);
+  connector.sessions[0]?.terminate();
+  await eventually(() => isOver, 'the break');
+  return { connector, session, messages };
+}
+
+test('a session is resumed without a token where the platform asks for none', async (t) => {
+  const { connector, session, messages } = await broken(t);
+  const shown: (string | undefined)[] = [];
+  connector.refuse = (path, authorization) => {
+    if (path.startsWith(connectorPaths.sessions)) shown.push(authorization);
+    return undefined;
+  };
+  connector.held = ['said meanwhile'];
+  assert.equal(await session.resume(), true);
+  await eventually(() => messages.length === 1, 'what was held');
+  assert.deepEqual(shown, [undefined]);
+  await session.release();
+});
+
+test('where the platform asks for the token, it is told that there is none', async (t) => {
+  const { connector, session } = await broken(t);
+  connector.refuse = (path, authorization) =>
+    path.startsWith(connectorPaths.sessions) && authorization === undefined
+      ? { status: 401 }
+      : undefined;
+  await assert.rejects(
+    session.resume(),
+    (error) => error instanceof PosError && error.code === 'token_refused',
+  );
+  const released = connector.said.filter(({ type }) => type === 'release');
+  assert.equal(released.length, 1, 'the address is given back');
+});

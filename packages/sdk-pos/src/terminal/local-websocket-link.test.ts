@@ -1,0 +1,127 @@
+// A terminal in the local network over a WebSocket: messages both ways, breaks, no terminal.
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
+import { type AnyMessage, eventOf, requestOf, writeMessage } from '@switchyard/nexo';
+import { type WebSocket, WebSocketServer } from 'ws';
+import {
+  createTerminal,
+  memoryServiceStore,
+  PosError,
+  type ServiceStore,
+  type Terminal,
+  type TerminalSettings,
+} from '../index.ts';
+import { type TestPoi, testPoi } from '../testing/fake-terminal.fixture.ts';
+import { eventually } from '../testing/wait-until.fixture.ts';
+
+const poiId = 'AXIUM_DX8000-10000001';
+const saleId = 'till-3';
+const order = { amount: 1250, currency: 'EUR', transactionId: '4711' };
+
+type Scene = {
+  readonly poi: TestPoi;
+  readonly store: ServiceStore;
+  readonly lines: WebSocket[];
+  readonly faults: PosError[];
+  readonly terminal: Terminal;
+};
+
+async function scene(t: TestContext, more: Partial<TerminalSettings> = {}): Promise<Scene> {
+  const poi = testPoi(poiId);
+  const store = memoryServiceStore();
+  const lines: WebSocket[] = [];
+  const faults: PosError[] = [];
+  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, path: '/nexo' });
+  await once(server, 'listening');
+  server.on('connection', (socket) => {
+    lines.push(socket);
+    socket.on('message', (data) => poi.hear(String(data), (text) => socket.send(text)));
+  });
+  const { port } = server.address() as AddressInfo;
+  const terminal = createTerminal({
+    saleId,
+    poiId,
+    store,
+    onFault: (error: PosError) => faults.push(error),
+    transport: { kind: 'local', url: `ws://127.0.0.1:${port}/nexo` },
+    // One minute between status requests, so that a slow answer does not cause a second request.
+    times: { answerMs: 60_000, statusEveryMs: 60_000 },
+    ...more,
+  });
+  t.after(async () => {
+    await terminal.close();
+    for (const line of lines) line.terminate();
+    server.close();
+  });
+  return { poi, store, lines, faults, terminal };
+}
+
+test('pays over one connection, and the terminal uses the screen of the till', async (t) => {
+  const shown: unknown[] = [];
+  const events: string[] = [];
+  const { poi, lines, terminal } = await scene(t, {
+    devices: {
+      Display({ DisplayOutput }) {
+        shown.push(DisplayOutput[0]?.OutputContent);
+        const Response = { Result: 'Success' } as const;
+        return {
+          OutputResult: DisplayOutput.map(({ Device, InfoQualify }) => ({
+            Device,
+            InfoQualify,
+            Response,
+          })),
+        };
+      },
+    },
+    onEvent: ({ body }) => events.push(body.EventToNotify),
+  });
+  await terminal.open();
+  assert.equal((await terminal.sale(order)).result, 'Success');
+  assert.equal((await terminal.request('Diagnosis', {})).result, 'Success');
+  assert.equal(lines.length, 1);
+  const address = { saleId, poiId, deviceId: 'D1' };
+  const output = { OutputFormat: 'Text', OutputText: [{ Text: 'Card inserted' }] } as const;
+  const display = requestOf('Display', address, {
+    DisplayOutput: [{ Device: 'CashierDisplay', InfoQualify: 'Display', OutputContent: output }],
+  });
+  const [line] = lines;
+  assert.ok(line);
+  const answered = once(line, 'message');
+  poi.say(writeMessage(display as AnyMessage));
+  const event = eventOf('CardInserted', address, { at: '2026-03-01T10:00:00.000Z' });
+  poi.say(writeMessage(event as AnyMessage));
+  assert.match(String((await answered)[0]), /"DisplayResponse".*"Success"/);
+  await eventually(() => events.length === 1, 'the event');
+  assert.deepEqual([shown, events], [[output], ['CardInserted']]);
+});
+
+test('a break in the middle is followed by a question for the outcome, over a new connection', async (t) => {
+  const { poi, lines, faults, terminal } = await scene(t);
+  poi.holds = true;
+  await terminal.open();
+  const asked = terminal.sale(order);
+  await eventually(() => poi.ran.length === 1, 'the sale');
+  poi.finish();
+  lines[0]?.terminate();
+  assert.equal((await asked).result, 'Success');
+  assert.deepEqual(poi.heard, ['Payment', 'TransactionStatus']);
+  assert.equal(lines.length, 2);
+  assert.equal(faults[0]?.code, 'connection_lost');
+});
+
+test('a terminal that is not there has not processed anything, and no address without TLS leaves', async (t) => {
+  const url = 'ws://127.0.0.1:1/nexo';
+  const { terminal, store } = await scene(t, { transport: { kind: 'local', url } });
+  await terminal.open();
+  await assert.rejects(
+    terminal.sale(order),
+    (error: unknown) =>
+      error instanceof PosError && error.code === 'unreachable' && error.outcome === 'NotProcessed',
+  );
+  assert.deepEqual(await store.load(), []);
+  const away = { kind: 'local', url: 'ws://10.0.0.17/nexo' } as const;
+  const unsafe = createTerminal({ saleId, poiId, transport: away, store: memoryServiceStore() });
+  await assert.rejects(unsafe.open(), { code: 'address_invalid' });
+});
