@@ -195,8 +195,8 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     const heard: (string | Buffer)[] = [];
     const breaks: PosError[] = [];
     const events = {
-      message: (data: string | Buffer) => heard.push(data),
-      broken: (error: PosError) => breaks.push(error),
+      onMessage: (data: string | Buffer) => heard.push(data),
+      onConnectionLost: (error: PosError) => breaks.push(error),
     };
     const session = await tillOf('till-1').claim(tsn, { waitSeconds: 10 }, events);
     await session.send('before');
@@ -207,7 +207,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     await eventually('the break', () => breaks.length === 1);
     assert.equal(breaks[0]?.code, 'connection_lost');
     const other = tillOf('till-2');
-    const ignore = { message() {}, broken() {} };
+    const ignore = { onMessage() {}, onConnectionLost() {} };
     await eventually('it is kept for its till', async () => {
       const refused = await other.claim(tsn, {}, ignore).catch((error: unknown) => error);
       assert.ok(refused instanceof PosError && refused.code === 'device_claimed');

@@ -8,15 +8,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { closeCodes } from '../../packages/contract/src/index.ts';
-import { testCertificates } from '../../packages/sdk-device/src/testing/certificates.fixture.ts';
 import { openLocalListener } from '../../packages/sdk-device/src/index.ts';
-import { testConnector } from '../../packages/sdk-pos/src/testing/fake-connector.fixture.ts';
+import { testCertificates } from '../../packages/sdk-device/src/testing/certificates.fixture.ts';
 import {
   createTerminal,
   memoryServiceStore,
   type PosTls,
 } from '../../packages/sdk-pos/src/index.ts';
-import { testPoi } from '../../packages/sdk-pos/src/testing/fake-terminal.fixture.ts';
+import { startFakeConnector } from '../../packages/sdk-pos/src/testing/fake-connector.fixture.ts';
+import { createFakeTerminal } from '../../packages/sdk-pos/src/testing/fake-terminal.fixture.ts';
 import {
   listenLocally,
   createTerminal as simulateTerminal,
@@ -102,13 +102,13 @@ test('a refund that names its original is made, in part', async () => {
 
 test('a terminal that lets in nobody without a certificate is shown that of the till', async (t) => {
   const { ca, server, device: own } = await testCertificates();
-  const poi = testPoi(tsn);
+  const poi = createFakeTerminal(tsn);
   const listener = await openLocalListener({
     host: '127.0.0.1',
     port: 0,
     ...server,
     clientCa: ca,
-    handle: (message) => new Promise((resolve) => poi.hear(message, resolve)),
+    handle: (message) => new Promise((resolve) => poi.receive(message, resolve)),
   });
   t.after(listener.close);
   const order = { amount: 1250, currency: 'EUR', transactionId: '4711' };
@@ -130,16 +130,16 @@ test('a terminal that lets in nobody without a certificate is shown that of the 
     const terminal = await till(each, { ca, ...own });
     assert.equal((await terminal.sale(order)).result, 'Success', each);
   }
-  assert.equal(poi.ran.length, 2);
+  assert.equal(poi.services.length, 2);
 });
 
 test('what was paid is told as paid though the connector goes away before the end', async () => {
-  const connector = await testConnector();
-  const poi = testPoi(tsn);
+  const connector = await startFakeConnector();
+  const poi = createFakeTerminal(tsn);
   connector.terminal = (text, say) =>
-    poi.hear(text, (answer) => {
+    poi.receive(text, (answer) => {
       say(answer);
-      if (poi.heard.at(-1) !== 'Payment') return;
+      if (poi.receivedCategories.at(-1) !== 'Payment') return;
       connector.refuse = () => ({ status: 503 });
       for (const control of connector.controls) control.close(closeCodes.restarting, 'restarting');
     });

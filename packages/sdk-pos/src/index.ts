@@ -9,12 +9,12 @@ export {
   serviceIdKeptMs,
 } from '@switchyard/nexo';
 export * from './connector/pos-client.ts';
-export type { ClaimOptions, Session, SessionEvents } from './connector/terminal-session.ts';
+export type { ClaimOptions, Session, SessionHandlers } from './connector/terminal-session.ts';
 export type { AccessToken, PosCredentials } from './network/access-tokens.ts';
 export type { PosTls } from './network/http-post.ts';
-export type { Chance, Clock } from './support/clock.ts';
+export type { Clock, RandomSource } from './support/clock.ts';
 export { systemClock } from './support/clock.ts';
-export { PosError, type PosErrorFacts, type PosErrorKind } from './support/pos-error.ts';
+export { PosError, type PosErrorDetails, type PosErrorKind } from './support/pos-error.ts';
 export * from './terminal/payment-requests.ts';
 export * from './terminal/service-store.ts';
 export * from './terminal/terminal.ts';

@@ -7,14 +7,14 @@ import { syncBuiltinESMExports } from 'node:module';
 /** Rethrows what `use` throws; afterwards the disk has space again. */
 export function withFullDisk(bytesLeft: number, use: () => void): void {
   const { writeSync } = fs;
-  let left = bytesLeft;
-  const short = (file: number, data: string | Buffer, at = 0): number => {
-    const bytes = Buffer.from(data).subarray(at, at + left);
+  let bytesRemaining = bytesLeft;
+  const writePartially = (file: number, data: string | Buffer, at = 0): number => {
+    const bytes = Buffer.from(data).subarray(at, at + bytesRemaining);
     if (bytes.length === 0) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
-    left -= bytes.length;
+    bytesRemaining -= bytes.length;
     return writeSync(file, bytes);
   };
-  Object.assign(fs, { writeSync: short });
+  Object.assign(fs, { writeSync: writePartially });
   syncBuiltinESMExports();
   try {
     use();

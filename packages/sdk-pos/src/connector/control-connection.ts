@@ -1,4 +1,4 @@
-/** The control connection of a point of sale: opened on demand, kept while sessions are held. */
+/** The control connection of a point of sale: opens on demand, stays open while sessions exist. */
 import {
   type ClaimMessage,
   closeCodes,
@@ -10,116 +10,124 @@ import {
   type StatusMessage,
 } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
-import { earlyMs, type Tokens } from '../network/access-tokens.ts';
+import { type AccessTokens, renewBeforeExpiryMs } from '../network/access-tokens.ts';
 import type { PosTls } from '../network/http-post.ts';
-import { socketUrl } from '../network/secure-url.ts';
-import { openSocket } from '../network/websocket.ts';
-import type { SocketEnd } from '../network/websocket-close.ts';
-import { pauseAfter, pauseAfterRestart } from '../support/backoff.ts';
-import { type Chance, type Clock, unlessAborted, within } from '../support/clock.ts';
-import { closed, late, PosError, textOf } from '../support/pos-error.ts';
-import { errorOf, errorOfEnd, readAnswer } from './control-messages.ts';
+import { websocketUrl } from '../network/secure-url.ts';
+import { openWebsocket } from '../network/websocket.ts';
+import type { WebsocketClose } from '../network/websocket-close.ts';
+import { backoffDelay, restartDelay } from '../support/backoff.ts';
+import { type Clock, type RandomSource, unlessAborted, withTimeLimit } from '../support/clock.ts';
+import { closedError, errorText, PosError, timeoutError } from '../support/pos-error.ts';
+import { errorFromClose, errorFromMessage, parseAnswer } from './control-messages.ts';
 
-type Question =
+type ControlRequest =
   | Omit<ClaimMessage, 'requestId'>
   | Omit<StatusMessage, 'requestId'>
   | Omit<ReleaseMessage, 'requestId'>;
 
-export type Control = {
+export type ControlConnection = {
   /** @throws PosError */
-  ask(question: Question, waitMs: number, signal?: AbortSignal): Promise<PosAnswer>;
+  request(request: ControlRequest, waitMs: number, signal?: AbortSignal): Promise<PosAnswer>;
   /**
-   * While a terminal is held, the connection reconnects by itself and requests the terminal's
+   * Until the returned function is called, the connection reconnects and requests the terminal's
    * status. It does not reconnect if the platform closed it because the point of sale claimed
    * nothing over it.
    */
-  hold(tsn: string): () => void;
+  keepOpenFor(tsn: string): () => void;
   isOpen(): boolean;
   close(): void;
 };
 
-export type ControlDeps = {
+export type ControlConnectionOptions = {
   readonly baseUrl: string;
-  readonly tokens: Tokens;
+  readonly tokens: AccessTokens;
   readonly tls: PosTls;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  readonly chance: Chance;
+  readonly random: RandomSource;
   onDeviceStatus(message: DeviceStatusMessage): void;
-  onState(isOpen: boolean, error?: PosError): void;
+  onConnectionChange(isOpen: boolean, error?: PosError): void;
 };
 
-type Waiting = { resolve(answer: PosAnswer): void; reject(error: PosError): void };
+type PendingRequest = { resolve(answer: PosAnswer): void; reject(error: PosError): void };
 const unauthorizedStatus = 401;
-const refusedTokens: ReadonlySet<number> = new Set([
+const invalidTokenCloseCodes: ReadonlySet<number> = new Set([
   closeCodes.tokenExpired,
   closeCodes.unauthorized,
 ]);
-const leastRenewalMs = 1_000;
+const minRenewalDelayMs = 1_000;
 
-export function createControl(deps: ControlDeps): Control {
-  const { tokens, tls, timeoutMs, clock, chance } = deps;
-  const url = socketUrl(deps.baseUrl, connectorPaths.posListener);
-  const over = new AbortController();
-  const waiting = new Map<string, Waiting>();
-  const held = new Map<string, number>();
+export function createControlConnection(options: ControlConnectionOptions): ControlConnection {
+  const { tokens, tls, timeoutMs, clock, random } = options;
+  const url = websocketUrl(options.baseUrl, connectorPaths.posListener);
+  const stopController = new AbortController();
+  const pendingRequests = new Map<string, PendingRequest>();
+  const sessionCounts = new Map<string, number>();
   let socket: WebSocket | undefined;
   let opening: Promise<WebSocket> | undefined;
-  let isComingBack = false;
+  let isReconnecting = false;
   let lastId = 0;
 
-  function say(to: WebSocket, message: object): void {
-    to.send(JSON.stringify(message), (error) => {
-      if (error instanceof Error) to.terminate();
+  function sendMessage(socket: WebSocket, message: object): void {
+    socket.send(JSON.stringify(message), (error) => {
+      if (error instanceof Error) socket.terminate();
     });
   }
 
   /** Releases a claim that has no caller any more; it would reserve the terminal for a minute. */
-  function giveBack(from: WebSocket, answer: PosAnswer): void {
+  function releaseUnwantedClaim(socket: WebSocket, answer: PosAnswer): void {
     if (answer.type !== 'claimed') return;
     lastId += 1;
-    say(from, { type: 'release', requestId: String(lastId), sessionId: answer.sessionId });
+    sendMessage(socket, {
+      type: 'release',
+      requestId: String(lastId),
+      sessionId: answer.sessionId,
+    });
   }
 
-  function hear(from: WebSocket, text: string): void {
-    const answer = readAnswer(text);
+  function handleMessage(socket: WebSocket, text: string): void {
+    const answer = parseAnswer(text);
     if (answer === undefined) return;
-    const one = answer.requestId === undefined ? undefined : waiting.get(answer.requestId);
-    if (one === undefined) {
-      if (answer.type === 'deviceStatus') deps.onDeviceStatus(answer);
-      else giveBack(from, answer);
-    } else if (answer.type === 'error') one.reject(errorOf(answer));
-    else one.resolve(answer);
+    const pending =
+      answer.requestId === undefined ? undefined : pendingRequests.get(answer.requestId);
+    if (pending === undefined) {
+      if (answer.type === 'deviceStatus') options.onDeviceStatus(answer);
+      else releaseUnwantedClaim(socket, answer);
+    } else if (answer.type === 'error') pending.reject(errorFromMessage(answer));
+    else pending.resolve(answer);
   }
 
-  function ended(which: WebSocket, token: string, end: SocketEnd): void {
-    if (refusedTokens.has(end.code)) tokens.forget(token);
-    if (socket !== which) return;
+  function handleClose(closedSocket: WebSocket, token: string, close: WebsocketClose): void {
+    if (invalidTokenCloseCodes.has(close.code)) tokens.invalidate(token);
+    if (socket !== closedSocket) return;
     socket = undefined;
-    const error = errorOfEnd(end);
-    for (const one of waiting.values()) one.reject(error);
-    deps.onState(false, error);
+    const error = errorFromClose(close);
+    for (const pending of pendingRequests.values()) pending.reject(error);
+    options.onConnectionChange(false, error);
     // The platform closed a connection without claims. It would close a new one again after a
     // minute.
-    if (held.size === 0 || end.code === closeCodes.timeout) return;
-    void comeBack(end.code === closeCodes.restarting);
+    if (sessionCounts.size === 0 || close.code === closeCodes.timeout) return;
+    void reconnect(close.code === closeCodes.restarting);
   }
 
   /**
    * Sends a new token before the old one expires, because the platform closes the connection at
    * expiry.
    */
-  async function renew(which: WebSocket, first: { expiresAt: number; token: string }) {
-    let current = first;
+  async function renewTokens(
+    connection: WebSocket,
+    firstToken: { expiresAt: number; token: string },
+  ) {
+    let current = firstToken;
     for (;;) {
-      const leftMs = current.expiresAt - earlyMs - clock.now();
-      await clock.wait(Math.max(leftMs, leastRenewalMs), over.signal);
-      if (socket !== which || over.signal.aborted) return;
-      tokens.forget(current.token);
+      const leftMs = current.expiresAt - renewBeforeExpiryMs - clock.now();
+      await clock.wait(Math.max(leftMs, minRenewalDelayMs), stopController.signal);
+      if (socket !== connection || stopController.signal.aborted) return;
+      tokens.invalidate(current.token);
       try {
         current = await tokens.get();
         const message = { type: 'renewToken' as const, token: current.token };
-        await exchange(which, message, timeoutMs);
+        await sendRequest(connection, message, timeoutMs);
       } catch {
         // The connection ends with its token. The client reconnects with a new token when it needs
         // to.
@@ -130,31 +138,32 @@ export function createControl(deps: ControlDeps): Control {
 
   async function connectOnce(): Promise<WebSocket> {
     const token = await tokens.get();
-    const target = {
+    const websocketOptions = {
       url,
       tls,
       timeoutMs,
       clock,
-      signal: over.signal,
+      signal: stopController.signal,
       headers: { authorization: `Bearer ${token.token}` },
       maxMessageBytes: connectorLimits.controlMessageMaxBytes,
     };
-    let made: WebSocket | undefined;
+    let openedSocket: WebSocket | undefined;
     try {
-      made = await openSocket(target, {
-        message: (data) => made !== undefined && hear(made, data.toString('utf8')),
-        closed: (end) => made !== undefined && ended(made, token.token, end),
+      openedSocket = await openWebsocket(websocketOptions, {
+        onMessage: (data) =>
+          openedSocket !== undefined && handleMessage(openedSocket, data.toString('utf8')),
+        onClose: (end) => openedSocket !== undefined && handleClose(openedSocket, token.token, end),
       });
     } catch (error) {
       if (error instanceof PosError && error.status === unauthorizedStatus) {
-        tokens.forget(token.token);
+        tokens.invalidate(token.token);
       }
       throw error;
     }
-    socket = made;
-    deps.onState(true);
-    void renew(made, token);
-    return made;
+    socket = openedSocket;
+    options.onConnectionChange(true);
+    void renewTokens(openedSocket, token);
+    return openedSocket;
   }
 
   /** Retries once with a new token, because the platform can revoke a token before it expires. */
@@ -167,8 +176,8 @@ export function createControl(deps: ControlDeps): Control {
     }
   }
 
-  function connected(): Promise<WebSocket> {
-    if (over.signal.aborted) return Promise.reject(closed());
+  function ensureConnected(): Promise<WebSocket> {
+    if (stopController.signal.aborted) return Promise.reject(closedError());
     if (socket !== undefined) return Promise.resolve(socket);
     opening ??= connect().finally(() => {
       opening = undefined;
@@ -176,93 +185,93 @@ export function createControl(deps: ControlDeps): Control {
     return opening;
   }
 
-  async function exchange(
-    through: WebSocket,
-    question: Question | { readonly type: 'renewToken'; readonly token: string },
+  async function sendRequest(
+    connection: WebSocket,
+    request: ControlRequest | { readonly type: 'renewToken'; readonly token: string },
     waitMs: number,
     signal?: AbortSignal,
   ): Promise<PosAnswer> {
     lastId += 1;
     const requestId = String(lastId);
-    const answered = new Promise<PosAnswer>((resolve, reject) => {
-      waiting.set(requestId, { resolve, reject });
+    const answer = new Promise<PosAnswer>((resolve, reject) => {
+      pendingRequests.set(requestId, { resolve, reject });
     });
     try {
       const limits = { clock, signal };
-      return await within(
+      return await withTimeLimit(
         waitMs,
         limits,
         () => {
-          say(through, { ...question, requestId });
-          return answered;
+          sendMessage(connection, { ...request, requestId });
+          return answer;
         },
-        () => late('the answer of the connector'),
+        () => timeoutError('the answer of the connector'),
       );
     } finally {
-      waiting.delete(requestId);
+      pendingRequests.delete(requestId);
     }
   }
 
-  async function comeBack(isRestart: boolean): Promise<void> {
-    if (isComingBack) return;
-    isComingBack = true;
-    let pauseMs = isRestart ? pauseAfterRestart(chance) : pauseAfter(0, chance);
+  async function reconnect(isRestart: boolean): Promise<void> {
+    if (isReconnecting) return;
+    isReconnecting = true;
+    let delayMs = isRestart ? restartDelay(random) : backoffDelay(0, random);
     for (let attempt = 1; ; attempt += 1) {
-      await clock.wait(pauseMs, over.signal);
-      if (over.signal.aborted || held.size === 0 || socket !== undefined) break;
+      await clock.wait(delayMs, stopController.signal);
+      if (stopController.signal.aborted || sessionCounts.size === 0 || socket !== undefined) break;
       try {
-        const made = await connected();
-        for (const tsn of held.keys()) void lookAgain(made, tsn);
+        const connection = await ensureConnected();
+        for (const tsn of sessionCounts.keys()) void refreshStatus(connection, tsn);
         break;
       } catch (error) {
-        const fault = error as PosError;
-        deps.onState(false, fault);
-        pauseMs = Math.max(fault.retryAfterMs ?? 0, pauseAfter(attempt, chance));
+        const posError = error as PosError;
+        options.onConnectionChange(false, posError);
+        delayMs = Math.max(posError.retryAfterMs ?? 0, backoffDelay(attempt, random));
       }
     }
-    isComingBack = false;
+    isReconnecting = false;
   }
 
   /**
    * Requests the status again: the platform sent no status messages while the connection was down.
    */
-  async function lookAgain(through: WebSocket, tsn: string): Promise<void> {
+  async function refreshStatus(connection: WebSocket, tsn: string): Promise<void> {
     try {
-      const answer = await exchange(through, { type: 'status', tsn }, timeoutMs);
-      if (answer.type === 'deviceStatus') deps.onDeviceStatus(answer);
+      const answer = await sendRequest(connection, { type: 'status', tsn }, timeoutMs);
+      if (answer.type === 'deviceStatus') options.onDeviceStatus(answer);
     } catch (error) {
-      deps.onState(socket !== undefined, asPosError(error));
+      options.onConnectionChange(socket !== undefined, toPosError(error));
     }
   }
 
   return {
-    async ask(question, waitMs, signal) {
-      const through = await unlessAborted(connected(), signal);
-      return exchange(through, question, waitMs, signal);
+    async request(request, waitMs, signal) {
+      const connection = await unlessAborted(ensureConnected(), signal);
+      return sendRequest(connection, request, waitMs, signal);
     },
-    hold(tsn) {
-      held.set(tsn, (held.get(tsn) ?? 0) + 1);
-      let isHeld = true;
+    keepOpenFor(tsn) {
+      sessionCounts.set(tsn, (sessionCounts.get(tsn) ?? 0) + 1);
+      let isCounted = true;
       return () => {
-        const count = held.get(tsn) ?? 0;
-        if (!isHeld) return;
-        isHeld = false;
-        if (count > 1) held.set(tsn, count - 1);
-        else held.delete(tsn);
+        const count = sessionCounts.get(tsn) ?? 0;
+        if (!isCounted) return;
+        isCounted = false;
+        if (count > 1) sessionCounts.set(tsn, count - 1);
+        else sessionCounts.delete(tsn);
       };
     },
     isOpen: () => socket !== undefined,
     close() {
-      over.abort();
-      held.clear();
-      for (const one of waiting.values()) one.reject(closed());
+      stopController.abort();
+      sessionCounts.clear();
+      for (const pending of pendingRequests.values()) pending.reject(closedError());
       socket?.close(closeCodes.done);
       socket = undefined;
     },
   };
 }
 
-const asPosError = (error: unknown): PosError =>
+const toPosError = (error: unknown): PosError =>
   error instanceof PosError
     ? error
-    : new PosError('Transport', textOf(error), { code: 'unreachable', cause: error });
+    : new PosError('Transport', errorText(error), { code: 'unreachable', cause: error });

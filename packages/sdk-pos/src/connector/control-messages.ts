@@ -5,15 +5,15 @@ import {
   connectorFaults,
   type PosAnswer,
 } from '@switchyard/contract';
-import type { SocketEnd } from '../network/websocket-close.ts';
+import type { WebsocketClose } from '../network/websocket-close.ts';
 import { PosError } from '../support/pos-error.ts';
 
 const answerTypes = new Set(['claimed', 'deviceStatus', 'released', 'tokenRenewed', 'error']);
 const secondMs = 1000;
-const codeOfReason = /^[a-z_]{1,64}(?=:|$)/;
+const reasonCodePattern = /^[a-z_]{1,64}(?=:|$)/;
 
 /** Returns undefined for a message that this package does not know; the caller ignores it. */
-export function readAnswer(text: string): PosAnswer | undefined {
+export function parseAnswer(text: string): PosAnswer | undefined {
   try {
     const value = JSON.parse(text) as Partial<PosAnswer> | null;
     const isKnown = typeof value?.type === 'string' && answerTypes.has(value.type);
@@ -25,9 +25,9 @@ export function readAnswer(text: string): PosAnswer | undefined {
   }
 }
 
-export function errorOf({ error, correlationId }: ConnectorErrorMessage): PosError {
+export function errorFromMessage({ error, correlationId }: ConnectorErrorMessage): PosError {
   const { code, message, retryable, retryAfterSeconds, level } = error;
-  return new PosError('Relay', `${code}: ${message}`, {
+  return new PosError('Connector', `${code}: ${message}`, {
     code,
     retryable: retryable === true,
     level,
@@ -36,7 +36,7 @@ export function errorOf({ error, correlationId }: ConnectorErrorMessage): PosErr
   });
 }
 
-const words: Readonly<Record<number, string>> = Object.fromEntries([
+const closeCodeNames: Readonly<Record<number, string>> = Object.fromEntries([
   ...Object.entries(connectorFaults).flatMap(([word, fault]) =>
     'closeCode' in fault ? [[fault.closeCode, word]] : [],
   ),
@@ -47,9 +47,9 @@ const words: Readonly<Record<number, string>> = Object.fromEntries([
   [closeCodes.slowConsumer, 'slow_consumer'],
   [closeCodes.messageTooLarge, 'message_too_large'],
 ]);
-const firstOwnCode = 4000;
+const firstConnectorCode = 4000;
 /** Close codes after which a new claim or a new token can succeed. */
-const passing: ReadonlySet<number> = new Set([
+const retryableCloseCodes: ReadonlySet<number> = new Set([
   closeCodes.deviceDisconnected,
   closeCodes.sessionExpired,
   closeCodes.timeout,
@@ -63,15 +63,20 @@ const passing: ReadonlySet<number> = new Set([
  * Converts a close code to an error. The connector sends codes from 4000; lower codes mean the
  * network.
  */
-export function errorOfEnd({ code, reason }: SocketEnd): PosError {
+export function errorFromClose({ code, reason }: WebsocketClose): PosError {
   const [, correlationId] = reason.split(':');
-  const isOwn = code >= firstOwnCode;
-  const told = codeOfReason.exec(reason)?.[0];
-  const word = words[code] ?? (isOwn ? told : undefined) ?? 'connection_lost';
-  return new PosError(isOwn ? 'Relay' : 'Transport', `the connection ended with ${code} ${word}`, {
-    code: word,
-    status: code,
-    correlationId: correlationId || undefined,
-    retryable: !isOwn || passing.has(code),
-  });
+  const isConnectorCode = code >= firstConnectorCode;
+  const reasonCode = reasonCodePattern.exec(reason)?.[0];
+  const name =
+    closeCodeNames[code] ?? (isConnectorCode ? reasonCode : undefined) ?? 'connection_lost';
+  return new PosError(
+    isConnectorCode ? 'Connector' : 'Transport',
+    `the connection ended with ${code} ${name}`,
+    {
+      code: name,
+      status: code,
+      correlationId: correlationId || undefined,
+      retryable: !isConnectorCode || retryableCloseCodes.has(code),
+    },
+  );
 }

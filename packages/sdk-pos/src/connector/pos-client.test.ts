@@ -12,14 +12,14 @@ import {
   PosError,
   type Session,
 } from '../index.ts';
-import { type TestConnector, testConnector } from '../testing/fake-connector.fixture.ts';
+import { type FakeConnector, startFakeConnector } from '../testing/fake-connector.fixture.ts';
 import { type SteppedClock, steppedClock } from '../testing/stepped-clock.fixture.ts';
-import { eventually } from '../testing/wait-until.fixture.ts';
+import { waitUntil } from '../testing/wait-until.fixture.ts';
 
 const tsn = 'AXIUM_DX8000-10000001';
 
 type Scene = {
-  readonly connector: TestConnector;
+  readonly connector: FakeConnector;
   readonly client: PosClient;
   readonly clock: SteppedClock;
   readonly statuses: DeviceStatus[];
@@ -29,7 +29,7 @@ type Scene = {
 };
 
 async function scene(t: TestContext, settings: Partial<PosClientSettings> = {}): Promise<Scene> {
-  const connector = await testConnector();
+  const connector = await startFakeConnector();
   const clock = steppedClock();
   const statuses: DeviceStatus[] = [];
   const messages: (string | Buffer)[] = [];
@@ -38,7 +38,7 @@ async function scene(t: TestContext, settings: Partial<PosClientSettings> = {}):
     baseUrl: connector.baseUrl,
     credentials: { tokenUrl: connector.tokenUrl, clientId: 'till-3', clientSecret: 'secret' },
     clock,
-    chance: () => 0.5,
+    random: () => 0.5,
     onDeviceStatus: (status) => statuses.push(status),
     ...settings,
   });
@@ -47,8 +47,8 @@ async function scene(t: TestContext, settings: Partial<PosClientSettings> = {}):
     await connector.stop();
   });
   const events = {
-    message: (data: string | Buffer) => messages.push(data),
-    broken: (error: PosError) => breaks.push(error),
+    onMessage: (data: string | Buffer) => messages.push(data),
+    onConnectionLost: (error: PosError) => breaks.push(error),
   };
   const claim: Scene['claim'] = (options = {}) => client.claim(tsn, options, events);
   return { connector, client, clock, statuses, messages, breaks, claim };
@@ -65,11 +65,11 @@ test('a claim opens a session that carries text and bytes, and a release ends it
   const session = await claim({ waitSeconds: 10, takeOver: true });
   await session.send('hello');
   await session.send(Buffer.from([1, 2, 3]));
-  await eventually(() => messages.length === 2, 'both answers');
+  await waitUntil(() => messages.length === 2, 'both answers');
   assert.deepEqual(messages, ['heard hello', Buffer.from([1, 2, 3])]);
   await session.release();
   await assert.rejects(session.send('more'), isFault('Transport', 'not_connected'));
-  const [claim1, release] = connector.said;
+  const [claim1, release] = connector.receivedMessages;
   assert.deepEqual(claim1, {
     type: 'claim',
     tsn,
@@ -92,7 +92,7 @@ test('what the connector refuses is told in its own word, with when to come agai
     assert.deepEqual(
       { kind, code, outcome, retryable, retryAfterMs, correlationId },
       {
-        kind: 'Relay',
+        kind: 'Connector',
         code: 'device_offline',
         outcome: 'NotProcessed',
         retryable: true,
@@ -129,7 +129,11 @@ test('times that nobody can mean, and addresses that are not safe, are not belie
         ? { type: 'claimed', requestId, tsn, sessionId: 's', sessionUrl }
         : undefined;
     await assert.rejects(claim(), isFault('Invalid', 'address_invalid'), String(sessionUrl));
-    assert.equal(connector.said.at(-1)?.['type'], 'release', 'the terminal is given back');
+    assert.equal(
+      connector.receivedMessages.at(-1)?.['type'],
+      'release',
+      'the terminal is given back',
+    );
   }
 });
 
@@ -146,15 +150,15 @@ test('a session that broke with its terminal is resumed, and what was held comes
   const { connector, messages, breaks, claim } = await scene(t);
   const session = await claim();
   connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected:c-7');
-  await eventually(() => breaks.length === 1, 'the break');
-  assert.ok(isFault('Relay', 'device_disconnected')(breaks[0]));
+  await waitUntil(() => breaks.length === 1, 'the break');
+  assert.ok(isFault('Connector', 'device_disconnected')(breaks[0]));
   assert.equal(breaks[0]?.correlationId, 'c-7');
   assert.equal(breaks[0]?.retryable, true);
-  connector.held = ['said meanwhile'];
+  connector.heldMessages = ['said meanwhile'];
   assert.equal(await session.resume({ waitSeconds: 30 }), true);
-  assert.equal(connector.said[1]?.['resumeToken'], 'resume-1');
+  assert.equal(connector.receivedMessages[1]?.['resumeToken'], 'resume-1');
   assert.equal(session.sessionId(), 'session-2');
-  await eventually(() => messages.length === 1, 'what was held');
+  await waitUntil(() => messages.length === 1, 'what was held');
   assert.deepEqual(messages, ['said meanwhile']);
 });
 
@@ -162,7 +166,7 @@ test('a session that was cut without a word is broken and resumed too', async (t
   const { connector, breaks, claim } = await scene(t);
   const session = await claim();
   connector.sessions[0]?.terminate();
-  await eventually(() => breaks.length === 1, 'the break');
+  await waitUntil(() => breaks.length === 1, 'the break');
   assert.ok(isFault('Transport', 'connection_lost')(breaks[0]));
   assert.equal(await session.resume(), true);
 });
@@ -171,18 +175,18 @@ test('the control connection comes back by itself while a session is held, and n
   const { connector, clock, statuses, claim } = await scene(t);
   const session = await claim();
   connector.controls[0]?.close(closeCodes.restarting);
-  await eventually(() => clock.waits().includes(15_000), 'a pause of half of thirty seconds');
+  await waitUntil(() => clock.waits().includes(15_000), 'a pause of half of thirty seconds');
   assert.equal(session.isOpen(), true);
   clock.advance(15_000);
-  await eventually(() => statuses.length === 1, 'the terminal was asked about');
+  await waitUntil(() => statuses.length === 1, 'the terminal was asked about');
   assert.equal(connector.controls.length, 2);
   connector.push({ type: 'deviceStatus', tsn, online: false, claimed: true });
-  await eventually(() => statuses.length === 2, 'what was pushed');
+  await waitUntil(() => statuses.length === 2, 'what was pushed');
   assert.equal(statuses[1]?.online, false);
   await session.release();
   const before = clock.waits().length;
   connector.controls[1]?.terminate();
-  await eventually(() => clock.waits().length < before, 'the heart stands still');
+  await waitUntil(() => clock.waits().length < before, 'the heart stands still');
   clock.advance(60_000);
   assert.equal(connector.controls.length, 2);
 });
@@ -196,19 +200,19 @@ test('a control connection that was ended since nothing was claimed over it come
   for (const each of [...connector.controls, ...connector.sessions]) {
     each.close(closeCodes.restarting, 'restarting');
   }
-  await eventually(() => clock.waits().includes(15_000), 'a pause of half of thirty seconds');
+  await waitUntil(() => clock.waits().includes(15_000), 'a pause of half of thirty seconds');
   clock.advance(15_000);
-  await eventually(() => statuses.length === 1, 'the terminal was asked about');
+  await waitUntil(() => statuses.length === 1, 'the terminal was asked about');
   assert.deepEqual(states, [true, false, true]);
   connector.controls[1]?.close(closeCodes.timeout, 'timeout:c-3');
-  await eventually(() => states.length === 4, 'the end');
+  await waitUntil(() => states.length === 4, 'the end');
   assert.ok(!clock.waits().includes(500), 'it is about to come back');
   clock.advance(60_000);
   assert.equal(connector.controls.length, 2);
   assert.equal(await session.resume(), true);
   assert.equal(connector.controls.length, 3);
   connector.controls[2]?.terminate();
-  await eventually(() => clock.waits().includes(500), 'a pause before it comes back');
+  await waitUntil(() => clock.waits().includes(500), 'a pause before it comes back');
 });
 
 test('a new token is handed over before the old one ends', async (t) => {
@@ -216,8 +220,12 @@ test('a new token is handed over before the old one ends', async (t) => {
   connector.tokenSeconds = 300;
   await claim();
   clock.advance(270_000);
-  await eventually(() => connector.said.length === 2, 'the renewal');
-  assert.deepEqual(connector.said[1], { type: 'renewToken', token: 'token-2', requestId: '2' });
+  await waitUntil(() => connector.receivedMessages.length === 2, 'the renewal');
+  assert.deepEqual(connector.receivedMessages[1], {
+    type: 'renewToken',
+    token: 'token-2',
+    requestId: '2',
+  });
   assert.equal(connector.controls.length, 1);
 });
 
@@ -237,7 +245,11 @@ test('a session shows its token, and one that was revoked meanwhile is replaced 
   connector.refuse = (path) =>
     path.startsWith(connectorPaths.sessions) ? { status: 401 } : undefined;
   await assert.rejects(claim(), isFault('Transport', 'unauthorized'));
-  assert.equal(connector.said.at(-1)?.['type'], 'release', 'the terminal is free again');
+  assert.equal(
+    connector.receivedMessages.at(-1)?.['type'],
+    'release',
+    'the terminal is free again',
+  );
 });
 
 test('a token that is refused before its end is replaced, once', async (t) => {
@@ -255,7 +267,7 @@ test('a token that is refused before its end is replaced, once', async (t) => {
   assert.deepEqual(connector.authorizations, ['Bearer token-2']);
   connector.refuse = () => ({ status: 401 });
   connector.controls[0]?.terminate();
-  await eventually(() => !isOpen, 'the cut');
+  await waitUntil(() => !isOpen, 'the cut');
   await assert.rejects(client.status(tsn), isFault('Transport', 'unauthorized'));
   assert.equal(connector.tokens.length, 3);
 });
@@ -304,7 +316,7 @@ test('an address of a session that cannot be used is given back', async (t) => {
   const { connector, claim } = await scene(t);
   connector.refuse = (path) => (path.includes('/sessions/') ? { status: 410 } : undefined);
   await assert.rejects(claim(), isFault('Transport', 'session_gone'));
-  assert.equal(connector.said[1]?.['type'], 'release');
+  assert.equal(connector.receivedMessages[1]?.['type'], 'release');
 });
 
 test('a claim that nobody waits for any more is given back when it is granted', async (t) => {
@@ -312,13 +324,13 @@ test('a claim that nobody waits for any more is given back when it is granted', 
   connector.answer = () => 'silence';
   const stop = new AbortController();
   const asked = claim({ waitSeconds: 30, signal: stop.signal });
-  await eventually(() => connector.said.length === 1, 'the claim');
+  await waitUntil(() => connector.receivedMessages.length === 1, 'the claim');
   stop.abort();
   await assert.rejects(asked, isFault('Aborted', 'aborted'));
   connector.answer = undefined;
   connector.push({ type: 'claimed', requestId: '1', tsn, sessionId: 'session-9' });
-  await eventually(() => connector.said.length === 2, 'the release');
-  assert.equal(connector.said[1]?.['sessionId'], 'session-9');
+  await waitUntil(() => connector.receivedMessages.length === 2, 'the release');
+  assert.equal(connector.receivedMessages[1]?.['sessionId'], 'session-9');
 });
 
 test('a session is released over another control connection than the one that claimed it', async (t) => {
@@ -336,7 +348,7 @@ test('a session is released over another control connection than the one that cl
       return isClaimed ? { type: 'error', requestId, correlationId: 'c-1', error } : undefined;
     };
     for (const each of [...connector.controls, ...connector.sessions]) each.terminate();
-    await eventually(() => breaks.length === 1 && connections.length === 2, 'both breaks');
+    await waitUntil(() => breaks.length === 1 && connections.length === 2, 'both breaks');
     await session.release();
     assert.deepEqual(connections, [true, false, true]);
     assert.equal(isClaimed, false, String(posId));
@@ -361,7 +373,7 @@ test('a session that is released while it is got back is held by nobody', async 
     const { connector, claim, breaks } = await scene(t);
     const session = await claim();
     connector.sessions.at(-1)?.terminate();
-    await eventually(() => !session.isOpen(), 'the break');
+    await waitUntil(() => !session.isOpen(), 'the break');
     const releasing: Promise<void>[] = [];
     if (moment === 'claim') {
       connector.answer = ({ type }) => {
@@ -377,10 +389,10 @@ test('a session that is released while it is got back is held by nobody', async 
     await assert.rejects(session.resume(), isFault('Invalid', 'closed'));
     await Promise.all(releasing);
     assert.equal(releasing.length, 1, moment);
-    const released = connector.said.filter(({ type }) => type === 'release');
+    const released = connector.receivedMessages.filter(({ type }) => type === 'release');
     assert.ok(released.some(({ sessionId }) => sessionId === 'session-2'));
     assert.equal(session.isOpen(), false);
-    await eventually(() => connector.sessions.every((each) => each.readyState === 3), 'the ends');
+    await waitUntil(() => connector.sessions.every((each) => each.readyState === 3), 'the ends');
     assert.equal(breaks.length, 1);
   }
 });
@@ -389,7 +401,7 @@ test('an answer that does not come ends in time', async (t) => {
   const { connector, client, clock } = await scene(t);
   connector.answer = () => 'silence';
   const asked = client.status(tsn);
-  await eventually(() => connector.said.length === 1, 'the question');
+  await waitUntil(() => connector.receivedMessages.length === 1, 'the question');
   clock.advance(10_000);
   await assert.rejects(asked, isFault('Transport', 'timeout'));
 });

@@ -1,17 +1,17 @@
 /** The client of the Cloud Connector for a point of sale. */
 
 import { type DeviceStatusMessage, defined } from '@switchyard/contract';
-import { createTokens, type PosCredentials } from '../network/access-tokens.ts';
+import { createAccessTokens, type PosCredentials } from '../network/access-tokens.ts';
 import type { PosTls } from '../network/http-post.ts';
-import { demandUrl } from '../network/secure-url.ts';
-import { type Chance, type Clock, systemChance, systemClock } from '../support/clock.ts';
+import { requireSecureUrl } from '../network/secure-url.ts';
+import { type Clock, type RandomSource, systemClock, systemRandom } from '../support/clock.ts';
 import { PosError } from '../support/pos-error.ts';
-import { createControl } from './control-connection.ts';
+import { createControlConnection } from './control-connection.ts';
 import {
   type ClaimOptions,
   claimSession,
   type Session,
-  type SessionEvents,
+  type SessionHandlers,
 } from './terminal-session.ts';
 
 /**
@@ -46,7 +46,7 @@ export type PosClientSettings = {
   /** The time limit of a handshake and of an answer; default 10 s. */
   readonly timeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
-  readonly chance?: Chance | undefined;
+  readonly random?: RandomSource | undefined;
   /** A terminal of this client's sessions connected or disconnected. */
   readonly onDeviceStatus?: ((status: DeviceStatus) => void) | undefined;
   /** The control connection opened or closed; `error` says why it closed or could not open. */
@@ -60,8 +60,12 @@ export type PosClientSettings = {
  * const client: PosClient = createPosClient(settings);
  */
 export type PosClient = {
-  /** @throws PosError: `Relay` with an error code of the connector, or `Transport` */
-  readonly claim: (tsn: string, options: ClaimOptions, events: SessionEvents) => Promise<Session>;
+  /** @throws PosError: `Connector` with an error code of the connector, or `Transport` */
+  readonly claim: (
+    tsn: string,
+    options: ClaimOptions,
+    handlers: SessionHandlers,
+  ) => Promise<Session>;
   readonly status: (
     tsn: string,
     options?: { readonly signal?: AbortSignal },
@@ -72,7 +76,7 @@ export type PosClient = {
 
 const defaultTimeoutMs = 10_000;
 
-function statusOf(message: DeviceStatusMessage): DeviceStatus {
+function toDeviceStatus(message: DeviceStatusMessage): DeviceStatus {
   const { tsn, online, claimed, lastSeenAt } = message;
   return { tsn, online, claimed, ...defined({ lastSeenAt }) };
 }
@@ -94,28 +98,32 @@ function statusOf(message: DeviceStatusMessage): DeviceStatus {
  */
 export function createPosClient(settings: PosClientSettings): PosClient {
   const { baseUrl, credentials, posId, tls = {}, timeoutMs = defaultTimeoutMs } = settings;
-  const { clock = systemClock, chance = systemChance } = settings;
-  if ('tokenUrl' in credentials) demandUrl(credentials.tokenUrl, 'tokenUrl', 'https');
-  const tokens = createTokens({ credentials, tls, timeoutMs, clock });
-  const control = createControl({
+  const { clock = systemClock, random = systemRandom } = settings;
+  if ('tokenUrl' in credentials) requireSecureUrl(credentials.tokenUrl, 'tokenUrl', 'https');
+  const tokens = createAccessTokens({ credentials, tls, timeoutMs, clock });
+  const control = createControlConnection({
     baseUrl,
     tokens,
     tls,
     timeoutMs,
     clock,
-    chance,
-    onDeviceStatus: (message) => settings.onDeviceStatus?.(statusOf(message)),
-    onState: (isOpen, error) => settings.onConnection?.(isOpen, error),
+    random,
+    onDeviceStatus: (message) => settings.onDeviceStatus?.(toDeviceStatus(message)),
+    onConnectionChange: (isOpen, error) => settings.onConnection?.(isOpen, error),
   });
   return {
-    claim: (tsn, options, events) =>
-      claimSession({ control, tokens, tls, timeoutMs, clock, posId }, tsn, options, events),
+    claim: (tsn, options, handlers) =>
+      claimSession({ control, tokens, tls, timeoutMs, clock, posId }, tsn, options, handlers),
     async status(tsn, { signal } = {}) {
-      const answer = await control.ask({ type: 'status', tsn }, timeoutMs, signal);
-      if (answer.type === 'deviceStatus') return statusOf(answer);
-      throw new PosError('Relay', `a question was answered by ${answer.type}`, {
-        code: 'answer_unreadable',
-      });
+      const answer = await control.request({ type: 'status', tsn }, timeoutMs, signal);
+      if (answer.type === 'deviceStatus') return toDeviceStatus(answer);
+      throw new PosError(
+        'Connector',
+        `the connector answered a status request with ${answer.type}`,
+        {
+          code: 'answer_unreadable',
+        },
+      );
     },
     close: () => control.close(),
   };

@@ -2,23 +2,23 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { connectorPaths } from '@switchyard/contract';
 import { createPosClient, PosError } from '../index.ts';
-import { testConnector } from '../testing/fake-connector.fixture.ts';
+import { startFakeConnector } from '../testing/fake-connector.fixture.ts';
 import { steppedClock } from '../testing/stepped-clock.fixture.ts';
-import { eventually } from '../testing/wait-until.fixture.ts';
+import { waitUntil } from '../testing/wait-until.fixture.ts';
 
 const tsn = 'AXIUM_DX8000-10000001';
 const hourMs = 3_600_000;
 
 /** A broken session with an open control connection and a token server that gives no tokens. */
 async function broken(t: TestContext) {
-  const connector = await testConnector();
+  const connector = await startFakeConnector();
   const clock = steppedClock();
   let given = 0;
   let isOver = false;
   const client = createPosClient({
     baseUrl: connector.baseUrl,
     clock,
-    chance: () => 0.5,
+    random: () => 0.5,
     credentials: {
       fetchToken() {
         given += 1;
@@ -36,8 +36,8 @@ async function broken(t: TestContext) {
     tsn,
     {},
     {
-      message: (data) => messages.push(data),
-      broken: () => {
+      onMessage: (data) => messages.push(data),
+      onConnectionLost: () => {
         isOver = true;
       },
     },
@@ -45,7 +45,7 @@ async function broken(t: TestContext) {
   // In its last half minute a token is not used for new connections.
   clock.advance(hourMs - 20_000);
   connector.sessions[0]?.terminate();
-  await eventually(() => isOver, 'the break');
+  await waitUntil(() => isOver, 'the break');
   return { connector, session, messages };
 }
 
@@ -56,9 +56,9 @@ test('a session is resumed without a token where the platform asks for none', as
     if (path.startsWith(connectorPaths.sessions)) shown.push(authorization);
     return undefined;
   };
-  connector.held = ['said meanwhile'];
+  connector.heldMessages = ['said meanwhile'];
   assert.equal(await session.resume(), true);
-  await eventually(() => messages.length === 1, 'what was held');
+  await waitUntil(() => messages.length === 1, 'what was held');
   assert.deepEqual(shown, [undefined]);
   await session.release();
 });
@@ -73,6 +73,6 @@ test('where the platform asks for the token, it is told that there is none', asy
     session.resume(),
     (error) => error instanceof PosError && error.code === 'token_refused',
   );
-  const released = connector.said.filter(({ type }) => type === 'release');
+  const released = connector.receivedMessages.filter(({ type }) => type === 'release');
   assert.equal(released.length, 1, 'the address is given back');
 });

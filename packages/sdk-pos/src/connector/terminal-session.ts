@@ -6,19 +6,23 @@ import {
   type PosAnswer,
 } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
-import type { Tokens } from '../network/access-tokens.ts';
+import type { AccessTokens } from '../network/access-tokens.ts';
 import type { PosTls } from '../network/http-post.ts';
-import { demandUrl } from '../network/secure-url.ts';
-import { openSocket } from '../network/websocket.ts';
-import type { SocketEnd } from '../network/websocket-close.ts';
-import { sendThrough } from '../network/websocket-send.ts';
+import { requireSecureUrl } from '../network/secure-url.ts';
+import { openWebsocket } from '../network/websocket.ts';
+import type { WebsocketClose } from '../network/websocket-close.ts';
+import { sendOnWebsocket } from '../network/websocket-send.ts';
 import { type Clock, unlessAborted } from '../support/clock.ts';
-import { closed, PosError } from '../support/pos-error.ts';
-import type { Control } from './control-connection.ts';
-import { errorOfEnd } from './control-messages.ts';
+import { closedError, PosError } from '../support/pos-error.ts';
+import type { ControlConnection } from './control-connection.ts';
+import { errorFromClose } from './control-messages.ts';
 
 /** Codes that mean the session has ended or the terminal has moved: there is nothing to release. */
-const gone: ReadonlySet<string> = new Set(['session_unknown', 'device_unknown', 'wrong_store']);
+const endedSessionCodes: ReadonlySet<string> = new Set([
+  'session_unknown',
+  'device_unknown',
+  'wrong_store',
+]);
 
 /**
  * How to claim a terminal.
@@ -42,11 +46,11 @@ export type ClaimOptions = {
  * @example
  * const events: SessionEvents = { message: (data) => read(data), broken: (error) => warn(error.code) };
  */
-export type SessionEvents = {
+export type SessionHandlers = {
   /** A text message is a string; a binary message is a Buffer. */
-  readonly message: (data: string | Buffer) => void;
+  readonly onMessage: (data: string | Buffer) => void;
   /** The connection broke. `resume` restores the session within half a minute. */
-  readonly broken: (error: PosError) => void;
+  readonly onConnectionLost: (error: PosError) => void;
 };
 
 /**
@@ -74,9 +78,9 @@ export type Session = {
   readonly release: (options?: { signal?: AbortSignal | undefined }) => Promise<void>;
 };
 
-export type SessionDeps = {
-  readonly control: Control;
-  readonly tokens: Tokens;
+export type SessionOptions = {
+  readonly control: ControlConnection;
+  readonly tokens: AccessTokens;
   readonly tls: PosTls;
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -84,48 +88,48 @@ export type SessionDeps = {
 };
 
 const secondMs = 1000;
-const orderly = 1000;
+const normalClosure = 1000;
 const unauthorizedStatus = 401;
 
-function demandClaimed(answer: PosAnswer): ClaimedMessage {
+function requireClaimed(answer: PosAnswer): ClaimedMessage {
   if (answer.type === 'claimed') return answer;
-  throw new PosError('Relay', `a claim was answered by ${answer.type}`, {
+  throw new PosError('Connector', `the connector answered a claim with ${answer.type}`, {
     code: 'answer_unreadable',
   });
 }
 
 /** @throws PosError */
 export async function claimSession(
-  deps: SessionDeps,
+  session: SessionOptions,
   tsn: string,
   options: ClaimOptions,
-  events: SessionEvents,
+  handlers: SessionHandlers,
 ): Promise<Session> {
-  const { control, tokens, tls, timeoutMs, clock, posId } = deps;
+  const { control, tokens, tls, timeoutMs, clock, posId } = session;
   let claimed: ClaimedMessage | undefined;
   let socket: WebSocket | undefined;
   let resumeToken: string | undefined;
-  let coming: Promise<boolean> | undefined;
+  let resuming: Promise<boolean> | undefined;
   let isReleased = false;
-  const letGo = control.hold(tsn);
+  const stopKeepingOpen = control.keepOpenFor(tsn);
 
-  async function free(sessionId: string, signal?: AbortSignal): Promise<void> {
+  async function releaseSession(sessionId: string, signal?: AbortSignal): Promise<void> {
     // On another control connection, the terminal and the point of sale identify the session.
-    const named = { tsn, ...defined({ posId }) };
-    await control.ask({ type: 'release', sessionId, ...named }, timeoutMs, signal);
+    const terminalAndPos = { tsn, ...defined({ posId }) };
+    await control.request({ type: 'release', sessionId, ...terminalAndPos }, timeoutMs, signal);
   }
 
-  function ended(which: WebSocket, end: SocketEnd): void {
-    if (socket !== which) return;
+  function handleClose(closedSocket: WebSocket, close: WebsocketClose): void {
+    if (socket !== closedSocket) return;
     socket = undefined;
-    if (!isReleased) events.broken(errorOfEnd(end));
+    if (!isReleased) handlers.onConnectionLost(errorFromClose(close));
   }
 
   /**
    * Gets a token if possible. Not every platform requires one: the session address itself is
    * secret.
    */
-  async function tokenNow(
+  async function tryGetToken(
     signal: AbortSignal | undefined,
   ): Promise<{ token?: string; missing?: unknown }> {
     try {
@@ -137,10 +141,10 @@ export async function claimSession(
   }
 
   async function connectOnce(answer: ClaimedMessage, signal?: AbortSignal): Promise<void> {
-    const { token, missing } = await tokenNow(signal);
-    const early: (string | Buffer)[] = [];
-    let made: WebSocket | undefined;
-    const opened = await openSocket(
+    const { token, missing: tokenError } = await tryGetToken(signal);
+    const earlyMessages: (string | Buffer)[] = [];
+    let openedSocket: WebSocket | undefined;
+    const opened = await openWebsocket(
       {
         url: answer.sessionUrl,
         tls,
@@ -152,32 +156,32 @@ export async function claimSession(
         maxMessageBytes: connectorLimits.messageMaxBytes,
       },
       {
-        message(data, isBinary) {
+        onMessage(data, isBinary) {
           const message = isBinary ? data : data.toString('utf8');
-          if (made === undefined) early.push(message);
-          else events.message(message);
+          if (openedSocket === undefined) earlyMessages.push(message);
+          else handlers.onMessage(message);
         },
-        closed: (end) => made !== undefined && ended(made, end),
+        onClose: (end) => openedSocket !== undefined && handleClose(openedSocket, end),
       },
     ).catch((error: unknown) => {
       if (!(error instanceof PosError) || error.status !== unauthorizedStatus) throw error;
       // The platform requires a token, so the real fault is the one that prevented the token.
-      if (token === undefined) throw missing;
-      tokens.forget(token);
+      if (token === undefined) throw tokenError;
+      tokens.invalidate(token);
       throw error;
     });
     if (isReleased) {
-      opened.close(orderly);
-      throw closed();
+      opened.close(normalClosure);
+      throw closedError();
     }
-    made = opened;
+    openedSocket = opened;
     socket = opened;
-    for (const message of early) events.message(message);
+    for (const message of earlyMessages) handlers.onMessage(message);
   }
 
   /** Retries once with a new token after a revocation; the session address is still unused then. */
   async function connect(answer: ClaimedMessage, signal?: AbortSignal): Promise<void> {
-    demandUrl(answer.sessionUrl, 'sessionUrl', 'wss');
+    requireSecureUrl(answer.sessionUrl, 'sessionUrl', 'wss');
     try {
       await connectOnce(answer, signal);
     } catch (error) {
@@ -186,10 +190,10 @@ export async function claimSession(
     }
   }
 
-  async function begin(wanted: ClaimOptions): Promise<boolean> {
-    const { waitSeconds = 0, takeOver, force, signal } = wanted;
-    const answer = demandClaimed(
-      await control.ask(
+  async function claimAndConnect(claimOptions: ClaimOptions): Promise<boolean> {
+    const { waitSeconds = 0, takeOver, force, signal } = claimOptions;
+    const answer = requireClaimed(
+      await control.request(
         {
           type: 'claim',
           tsn,
@@ -202,54 +206,54 @@ export async function claimSession(
     );
     try {
       // The caller released the session while this claim was pending.
-      if (isReleased) throw closed();
+      if (isReleased) throw closedError();
       claimed = answer;
       resumeToken = answer.resumeToken;
       await connect(answer, signal);
     } catch (error) {
       // An unused session address would reserve the terminal for a minute.
-      await free(answer.sessionId).catch(() => control.isOpen());
+      await releaseSession(answer.sessionId).catch(() => control.isOpen());
       throw error;
     }
     return answer.resumed === true;
   }
 
-  async function resume(wanted: ClaimOptions = {}): Promise<boolean> {
-    if (isReleased) throw closed();
+  async function resume(claimOptions: ClaimOptions = {}): Promise<boolean> {
+    if (isReleased) throw closedError();
     if (socket !== undefined) return true;
-    coming ??= begin(wanted).finally(() => {
-      coming = undefined;
+    resuming ??= claimAndConnect(claimOptions).finally(() => {
+      resuming = undefined;
     });
-    return unlessAborted(coming, wanted.signal);
+    return unlessAborted(resuming, claimOptions.signal);
   }
 
   async function release({ signal }: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     if (isReleased) return;
     isReleased = true;
-    letGo();
+    stopKeepingOpen();
     const current = socket;
     socket = undefined;
     try {
-      if (claimed !== undefined) await free(claimed.sessionId, signal);
+      if (claimed !== undefined) await releaseSession(claimed.sessionId, signal);
     } catch (error) {
       // The session has already ended, so the release is complete.
-      if (!(error instanceof PosError) || !gone.has(error.code)) throw error;
+      if (!(error instanceof PosError) || !endedSessionCodes.has(error.code)) throw error;
     } finally {
-      current?.close(orderly);
+      current?.close(normalClosure);
     }
   }
 
   try {
-    await begin(options);
+    await claimAndConnect(options);
   } catch (error) {
-    letGo();
+    stopKeepingOpen();
     throw error;
   }
   return {
     tsn,
     sessionId: () => claimed?.sessionId ?? '',
     isOpen: () => socket !== undefined,
-    send: (data) => sendThrough(socket, data),
+    send: (data) => sendOnWebsocket(socket, data),
     resume,
     release,
   };

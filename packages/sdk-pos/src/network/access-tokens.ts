@@ -1,8 +1,8 @@
-/** The access token of a point of sale: requested once and kept until shortly before it expires. */
+/** Caches the access token of a point of sale until shortly before it expires. */
 import { problemText, readProblemBody } from '@switchyard/contract';
-import { type Clock, within } from '../support/clock.ts';
-import { late, PosError } from '../support/pos-error.ts';
-import { type HttpAnswer, type PosTls, post } from './http-post.ts';
+import { type Clock, withTimeLimit } from '../support/clock.ts';
+import { PosError, timeoutError } from '../support/pos-error.ts';
+import { type HttpResponse, type PosTls, post } from './http-post.ts';
 
 /**
  * An access token and its expiry time.
@@ -29,16 +29,16 @@ export type PosCredentials =
   | { readonly tokenUrl: string; readonly clientId: string; readonly clientSecret: string }
   | { readonly fetchToken: (signal: AbortSignal) => Promise<AccessToken> };
 
-export type Tokens = {
+export type AccessTokens = {
   /** @throws PosError of kind `Transport`; its text never contains a secret */
   get(): Promise<AccessToken>;
   /**
    * Discards a token that the platform refused or that expires soon; `get` then requests a new one.
    */
-  forget(token: string): void;
+  invalidate(token: string): void;
 };
 
-type Deps = {
+type AccessTokensOptions = {
   readonly credentials: PosCredentials;
   readonly tls: PosTls;
   readonly timeoutMs: number;
@@ -46,24 +46,28 @@ type Deps = {
 };
 
 /** How long before its expiry a token is no longer used. */
-export const earlyMs = 30_000;
+export const renewBeforeExpiryMs = 30_000;
 const secondMs = 1000;
 const answerBytesMax = 65_536;
 const lastStatusOfClient = 499;
 const tooManyRequests = 429;
 
 /** Converts a response without a token to an error, also if its status is a success. */
-function refusalOf({ status, body, retryAfterMs }: HttpAnswer): PosError {
-  const refusal = readProblemBody(body);
-  return new PosError('Transport', `no token was given: status ${problemText(status, refusal)}`, {
-    code: refusal.code ?? 'token_refused',
-    status,
-    retryable: status > lastStatusOfClient || status === tooManyRequests,
-    retryAfterMs,
-  });
+function tokenError({ status, body, retryAfterMs }: HttpResponse): PosError {
+  const problem = readProblemBody(body);
+  return new PosError(
+    'Transport',
+    `the token request failed: status ${problemText(status, problem)}`,
+    {
+      code: problem.code ?? 'token_refused',
+      status,
+      retryable: status > lastStatusOfClient || status === tooManyRequests,
+      retryAfterMs,
+    },
+  );
 }
 
-function read(body: string, askedAt: number): AccessToken | undefined {
+function parseToken(body: string, requestedAt: number): AccessToken | undefined {
   try {
     const { access_token: token, expires_in: seconds } = JSON.parse(body) as {
       access_token?: unknown;
@@ -71,17 +75,22 @@ function read(body: string, askedAt: number): AccessToken | undefined {
     };
     if (typeof token !== 'string' || token === '') return undefined;
     const lifeMs = typeof seconds === 'number' && seconds > 0 ? seconds * secondMs : 0;
-    return { token, expiresAt: askedAt + lifeMs };
+    return { token, expiresAt: requestedAt + lifeMs };
   } catch {
     return undefined;
   }
 }
 
-export function createTokens({ credentials, tls, timeoutMs, clock }: Deps): Tokens {
-  let known: AccessToken | undefined;
-  let asking: Promise<AccessToken> | undefined;
+export function createAccessTokens({
+  credentials,
+  tls,
+  timeoutMs,
+  clock,
+}: AccessTokensOptions): AccessTokens {
+  let currentToken: AccessToken | undefined;
+  let pendingRequest: Promise<AccessToken> | undefined;
 
-  async function ask(signal: AbortSignal): Promise<AccessToken> {
+  async function requestToken(signal: AbortSignal): Promise<AccessToken> {
     if ('fetchToken' in credentials) return credentials.fetchToken(signal);
     const { tokenUrl, clientId, clientSecret } = credentials;
     const form = new URLSearchParams({
@@ -89,7 +98,7 @@ export function createTokens({ credentials, tls, timeoutMs, clock }: Deps): Toke
       client_id: clientId,
       client_secret: clientSecret,
     });
-    const askedAt = clock.now();
+    const requestedAt = clock.now();
     const response = await post({
       url: tokenUrl,
       tls,
@@ -98,38 +107,43 @@ export function createTokens({ credentials, tls, timeoutMs, clock }: Deps): Toke
       body: form.toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
     });
-    const token = response.status === 200 ? read(response.body, askedAt) : undefined;
-    if (token === undefined) throw refusalOf(response);
+    const token = response.status === 200 ? parseToken(response.body, requestedAt) : undefined;
+    if (token === undefined) throw tokenError(response);
     return token;
   }
 
-  async function askInTime(): Promise<AccessToken> {
+  async function requestTokenInTime(): Promise<AccessToken> {
     try {
-      known = await within(timeoutMs, { clock }, ask, () => late('the token'));
-      return known;
+      currentToken = await withTimeLimit(timeoutMs, { clock }, requestToken, () =>
+        timeoutError('the token'),
+      );
+      return currentToken;
     } catch (error) {
       if (error instanceof PosError) {
         // The token request may have been processed, but the terminal has not received anything.
         const { code, message, status, retryable, retryAfterMs } = error;
         throw new PosError('Transport', message, { code, status, retryable, retryAfterMs });
       }
-      const message = 'the function that fetches tokens threw';
+      const message = 'the function fetchToken threw an error';
       throw new PosError('Transport', message, { code: 'token_refused', cause: error });
     }
   }
 
   return {
     get() {
-      if (known !== undefined && known.expiresAt - earlyMs > clock.now()) {
-        return Promise.resolve(known);
+      if (
+        currentToken !== undefined &&
+        currentToken.expiresAt - renewBeforeExpiryMs > clock.now()
+      ) {
+        return Promise.resolve(currentToken);
       }
-      asking ??= askInTime().finally(() => {
-        asking = undefined;
+      pendingRequest ??= requestTokenInTime().finally(() => {
+        pendingRequest = undefined;
       });
-      return asking;
+      return pendingRequest;
     },
-    forget(token) {
-      if (known?.token === token) known = undefined;
+    invalidate(token) {
+      if (currentToken?.token === token) currentToken = undefined;
     },
   };
 }

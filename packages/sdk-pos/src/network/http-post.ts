@@ -1,10 +1,10 @@
-/** One POST over HTTPS that reports whether the server may have received the request. */
+/** Sends one POST over HTTPS and reports whether the server may have received it. */
 
 import { type ClientRequest, type IncomingMessage, request as plainRequest } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { defined } from '@switchyard/contract';
 import type { Clock } from '../support/clock.ts';
-import { aborted, late, PosError, textOf } from '../support/pos-error.ts';
+import { abortedError, errorText, PosError, timeoutError } from '../support/pos-error.ts';
 
 /**
  * The TLS settings of a connection.
@@ -15,7 +15,7 @@ import { aborted, late, PosError, textOf } from '../support/pos-error.ts';
  *
  * @example
  * const tls: PosTls = { ca: readFileSync('ca.pem') };
- * const shown: PosTls = { ...tls, cert: readFileSync('till.pem'), key: readFileSync('till.key') };
+ * const withCertificate: PosTls = { ...tls, cert: readFileSync('till.pem'), key: readFileSync('till.key') };
  */
 export type PosTls = {
   readonly ca?: string | Buffer | undefined;
@@ -37,7 +37,7 @@ export function tlsOptions({ ca, servername, cert, key }: PosTls): TlsOptions {
   };
 }
 
-export type Post = {
+export type PostRequest = {
   readonly url: string;
   readonly tls: PosTls;
   readonly headers: Readonly<Record<string, string>>;
@@ -45,12 +45,12 @@ export type Post = {
   readonly bytesMax: number;
   readonly signal: AbortSignal;
   /** Aborts the request if no connection is open by then. */
-  readonly connecting?: { readonly mostMs: number; readonly clock: Clock };
+  readonly connectLimit?: { readonly mostMs: number; readonly clock: Clock };
   /** The caller can pass its own object to read `isConnected`. */
-  readonly progress?: Progress;
+  readonly progress?: ConnectProgress;
 };
 
-export type HttpAnswer = {
+export type HttpResponse = {
   readonly status: number;
   readonly body: string;
   readonly retryAfterMs: number | undefined;
@@ -59,34 +59,38 @@ export type HttpAnswer = {
 const secondMs = 1000;
 const secondsForm = /^\d{1,6}$/;
 
-export async function textIn(answer: IncomingMessage, bytesMax: number): Promise<string> {
+export async function readText(response: IncomingMessage, bytesMax: number): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > bytesMax) throw new Error('the answer is too long');
+    if (length > bytesMax) throw new Error('the response is too long');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-export const retryAfterOf = (header: string | undefined): number | undefined =>
+export const parseRetryAfter = (header: string | undefined): number | undefined =>
   header !== undefined && secondsForm.test(header) ? Number(header) * secondMs : undefined;
 
 /**
  * Whether a connection was open, so that the server may have read the request. The error code does
  * not say this: a network that fails later gives the same code.
  */
-export type Progress = { isConnected: boolean };
+export type ConnectProgress = { isConnected: boolean };
 
-function faultOf(error: unknown, { isConnected }: Progress, signal: AbortSignal): PosError {
+function toPosError(
+  error: unknown,
+  { isConnected }: ConnectProgress,
+  signal: AbortSignal,
+): PosError {
   const outcome = isConnected ? 'Unknown' : 'NotProcessed';
   if (signal.aborted) {
-    const stopped = aborted();
-    return new PosError('Aborted', stopped.message, { code: stopped.code, outcome });
+    const abortError = abortedError();
+    return new PosError('Aborted', abortError.message, { code: abortError.code, outcome });
   }
   if (error instanceof PosError) return error;
-  return new PosError('Transport', textOf(error), {
+  return new PosError('Transport', errorText(error), {
     code: 'unreachable',
     outcome,
     retryable: true,
@@ -97,21 +101,21 @@ function faultOf(error: unknown, { isConnected }: Progress, signal: AbortSignal)
 /** `over` aborts when the connection is open or the request has ended. */
 async function limitConnecting(
   request: ClientRequest,
-  { mostMs, clock }: NonNullable<Post['connecting']>,
-  over: AbortSignal,
+  { mostMs, clock }: NonNullable<PostRequest['connectLimit']>,
+  connected: AbortSignal,
 ): Promise<void> {
-  await clock.wait(mostMs, over);
-  if (!over.aborted) request.destroy(late('the connection'));
+  await clock.wait(mostMs, connected);
+  if (!connected.aborted) request.destroy(timeoutError('the connection'));
 }
 
 /** @throws PosError with outcome `Unknown` if the server may have read the request */
-export async function post(wanted: Post): Promise<HttpAnswer> {
-  const { url, tls, headers, body, bytesMax, signal, connecting } = wanted;
-  const progress = wanted.progress ?? { isConnected: false };
+export async function post(postRequest: PostRequest): Promise<HttpResponse> {
+  const { url, tls, headers, body, bytesMax, signal, connectLimit: connecting } = postRequest;
+  const progress = postRequest.progress ?? { isConnected: false };
   const connected = new AbortController();
   const isPlain = url.startsWith('http:');
   try {
-    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const send = isPlain ? plainRequest : tlsRequest;
       const request = send(
         url,
@@ -136,11 +140,11 @@ export async function post(wanted: Post): Promise<HttpAnswer> {
       request.end(body);
     });
     return {
-      status: answer.statusCode ?? 0,
-      body: await textIn(answer, bytesMax),
-      retryAfterMs: retryAfterOf(answer.headers['retry-after']),
+      status: response.statusCode ?? 0,
+      body: await readText(response, bytesMax),
+      retryAfterMs: parseRetryAfter(response.headers['retry-after']),
     };
   } catch (error) {
-    throw faultOf(error, progress, signal);
+    throw toPosError(error, progress, signal);
   }
 }

@@ -9,9 +9,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../support/clock.ts';
 import { steppedClock } from '../testing/stepped-clock.fixture.ts';
-import { eventually } from '../testing/wait-until.fixture.ts';
-import { openSocket } from './websocket.ts';
-import type { SocketEnd } from './websocket-close.ts';
+import { waitUntil } from '../testing/wait-until.fixture.ts';
+import { openWebsocket } from './websocket.ts';
+import type { WebsocketClose } from './websocket-close.ts';
 
 /** RFC 6455: the server computes the handshake response with this value. */
 const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -32,12 +32,12 @@ test('a peer that does not answer a closing is waited for as long as for a hands
     for (const socket of sockets) socket.destroy();
     server.close();
   });
-  const { promise: ended, resolve } = Promise.withResolvers<SocketEnd>();
+  const { promise: ended, resolve } = Promise.withResolvers<WebsocketClose>();
   const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}/`;
   const limits = { timeoutMs: 5_000, maxMessageBytes: 1_000, clock: systemClock };
-  const socket = await openSocket(
+  const socket = await openWebsocket(
     { url, tls: {}, ...limits },
-    { message: () => {}, closed: resolve },
+    { onMessage: () => {}, onClose: resolve },
   );
   const over = new AbortController();
   // The `ws` library would wait for half a minute.
@@ -66,12 +66,12 @@ async function refusingServer(t: TestContext, afterwards: (socket: Socket) => vo
 }
 
 const refused = { code: 'http_403', message: 'the handshake was answered with 403' };
-const listeners = { message: () => {}, closed: () => {} };
+const listeners = { onMessage: () => {}, onClose: () => {} };
 
 test('a refusal whose body is cut short keeps its status', async (t) => {
   const url = await refusingServer(t, (socket) => socket.end());
   const target = { url, tls: {}, timeoutMs: 5_000, maxMessageBytes: 1_000, clock: systemClock };
-  await assert.rejects(openSocket(target, listeners), refused);
+  await assert.rejects(openWebsocket(target, listeners), refused);
 });
 
 test('a refusal whose body never ends keeps its status, after the time of a handshake', async (t) => {
@@ -84,8 +84,8 @@ test('a refusal whose body never ends keeps its status, after the time of a hand
   diagnostics.subscribe('http.client.response.finish', count);
   t.after(() => diagnostics.unsubscribe('http.client.response.finish', count));
   const target = { url, tls: {}, timeoutMs: 5_000, maxMessageBytes: 1_000, clock };
-  const ended = assert.rejects(openSocket(target, listeners), refused);
-  await eventually(() => responses > 0, 'the head of the refusal');
+  const ended = assert.rejects(openWebsocket(target, listeners), refused);
+  await waitUntil(() => responses > 0, 'the head of the refusal');
   clock.advance(5_000);
   await ended;
 });
@@ -94,7 +94,7 @@ test('a refusal during an abort is an abort', async (t) => {
   const stop = new AbortController();
   const url = await refusingServer(t, () => stop.abort());
   const target = { url, tls: {}, timeoutMs: 5_000, maxMessageBytes: 1_000, clock: systemClock };
-  await assert.rejects(openSocket({ ...target, signal: stop.signal }, listeners), {
+  await assert.rejects(openWebsocket({ ...target, signal: stop.signal }, listeners), {
     code: 'aborted',
   });
 });

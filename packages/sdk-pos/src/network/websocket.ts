@@ -3,17 +3,17 @@ import type { IncomingMessage } from 'node:http';
 import { connectorLimits, problemText, readProblemBody } from '@switchyard/contract';
 import { WebSocket } from 'ws';
 import type { Clock } from '../support/clock.ts';
-import { aborted, late, PosError, unreachable } from '../support/pos-error.ts';
-import { type PosTls, retryAfterOf, textIn, tlsOptions } from './http-post.ts';
-import type { SocketEnd } from './websocket-close.ts';
+import { abortedError, PosError, timeoutError, unreachableError } from '../support/pos-error.ts';
+import { type PosTls, parseRetryAfter, readText, tlsOptions } from './http-post.ts';
+import type { WebsocketClose } from './websocket-close.ts';
 
-export type SocketEvents = {
-  message(data: Buffer, isBinary: boolean): void;
+export type WebsocketHandlers = {
+  onMessage(data: Buffer, isBinary: boolean): void;
   /** Called once, after the socket was open. */
-  closed(end: SocketEnd): void;
+  onClose(end: WebsocketClose): void;
 };
 
-export type SocketTarget = {
+export type WebsocketOptions = {
   readonly url: string;
   readonly tls: PosTls;
   readonly headers?: Readonly<Record<string, string>>;
@@ -28,10 +28,10 @@ const missedPingsMax = 2;
 const unauthorizedStatus = 401;
 const goneStatuses = new Set([404, 410]);
 const lastStatusOfClient = 499;
-const refusalBytesMax = 16_384;
-const passing = new Set([401, 404, 408, 410, 425, 429]);
+const errorBodyBytesMax = 16_384;
+const temporaryStatuses = new Set([401, 404, 408, 410, 425, 429]);
 
-const codeOfStatus = (status: number): string => {
+const statusErrorCode = (status: number): string => {
   if (status === unauthorizedStatus) return 'unauthorized';
   return goneStatuses.has(status) ? 'session_gone' : `http_${status}`;
 };
@@ -39,17 +39,17 @@ const codeOfStatus = (status: number): string => {
 /**
  * Reads an HTTP response to a handshake. If the body is incomplete or too long, it uses the status.
  */
-async function refusalOf(response: IncomingMessage): Promise<PosError> {
+async function handshakeError(response: IncomingMessage): Promise<PosError> {
   const { statusCode: status = 0, headers } = response;
-  const refusal = readProblemBody(await textIn(response, refusalBytesMax).catch(() => ''));
+  const problem = readProblemBody(await readText(response, errorBodyBytesMax).catch(() => ''));
   return new PosError(
     'Transport',
-    `the handshake was answered with ${problemText(status, refusal)}`,
+    `the handshake was answered with ${problemText(status, problem)}`,
     {
-      code: refusal.code ?? codeOfStatus(status),
+      code: problem.code ?? statusErrorCode(status),
       status,
-      retryable: status > lastStatusOfClient || passing.has(status),
-      retryAfterMs: retryAfterOf(headers['retry-after']),
+      retryable: status > lastStatusOfClient || temporaryStatuses.has(status),
+      retryAfterMs: parseRetryAfter(headers['retry-after']),
     },
   );
 }
@@ -57,17 +57,17 @@ async function refusalOf(response: IncomingMessage): Promise<PosError> {
 /**
  * Closes the socket if the peer answers no pings, even if the operating system reports it as open.
  */
-async function beat(socket: WebSocket, clock: Clock, over: AbortSignal): Promise<void> {
+async function sendHeartbeats(socket: WebSocket, clock: Clock, closed: AbortSignal): Promise<void> {
   let missed = 0;
-  const alive = () => {
+  const resetMissed = () => {
     missed = 0;
   };
-  socket.on('pong', alive);
-  socket.on('ping', alive);
-  socket.on('message', alive);
+  socket.on('pong', resetMissed);
+  socket.on('ping', resetMissed);
+  socket.on('message', resetMissed);
   for (;;) {
-    await clock.wait(connectorLimits.heartbeatSeconds * secondMs, over);
-    if (over.aborted) return;
+    await clock.wait(connectorLimits.heartbeatSeconds * secondMs, closed);
+    if (closed.aborted) return;
     if (missed >= missedPingsMax) {
       socket.terminate();
       return;
@@ -78,16 +78,19 @@ async function beat(socket: WebSocket, clock: Clock, over: AbortSignal): Promise
 }
 
 /** @throws PosError if no connection is made */
-export function openSocket(target: SocketTarget, events: SocketEvents): Promise<WebSocket> {
+export function openWebsocket(
+  target: WebsocketOptions,
+  handlers: WebsocketHandlers,
+): Promise<WebSocket> {
   const { url, tls, headers = {}, signal, clock } = target;
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) {
-      reject(aborted());
+      reject(abortedError());
       return;
     }
-    const over = new AbortController();
+    const closedController = new AbortController();
     let isOpen = false;
-    let refused: IncomingMessage | undefined;
+    let rejectedResponse: IncomingMessage | undefined;
     const options = {
       ...tlsOptions(tls),
       headers,
@@ -102,40 +105,40 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
       if (!isOpen) socket.terminate();
     };
     signal?.addEventListener('abort', stop);
-    void clock.wait(target.timeoutMs, over.signal).then(() => {
-      if (isOpen || over.signal.aborted) return;
-      if (refused !== undefined) {
-        refused.destroy();
+    void clock.wait(target.timeoutMs, closedController.signal).then(() => {
+      if (isOpen || closedController.signal.aborted) return;
+      if (rejectedResponse !== undefined) {
+        rejectedResponse.destroy();
         return;
       }
-      reject(late('the handshake'));
+      reject(timeoutError('the handshake'));
       socket.terminate();
     });
     socket.on('open', () => {
       isOpen = true;
       signal?.removeEventListener('abort', stop);
-      void beat(socket, clock, over.signal);
+      void sendHeartbeats(socket, clock, closedController.signal);
       resolve(socket);
     });
-    socket.on('message', (data, isBinary) => events.message(data as Buffer, isBinary));
+    socket.on('message', (data, isBinary) => handlers.onMessage(data as Buffer, isBinary));
     socket.on('unexpected-response', (request, response) => {
-      refused = response;
-      void refusalOf(response).then((refusal) => {
-        reject(signal?.aborted === true ? aborted() : refusal);
+      rejectedResponse = response;
+      void handshakeError(response).then((error) => {
+        reject(signal?.aborted === true ? abortedError() : error);
         request.destroy();
         socket.terminate();
       });
     });
     socket.on('error', (error) => {
       // The `close` event reports the fault of an open socket.
-      if (!isOpen && refused === undefined)
-        reject(signal?.aborted === true ? aborted() : unreachable(error));
+      if (!isOpen && rejectedResponse === undefined)
+        reject(signal?.aborted === true ? abortedError() : unreachableError(error));
     });
     socket.on('close', (code, reason) => {
-      over.abort();
+      closedController.abort();
       signal?.removeEventListener('abort', stop);
-      if (isOpen) events.closed({ code, reason: reason.toString('utf8') });
-      else if (refused === undefined) reject(aborted());
+      if (isOpen) handlers.onClose({ code, reason: reason.toString('utf8') });
+      else if (rejectedResponse === undefined) reject(abortedError());
     });
   });
 }

@@ -5,15 +5,15 @@ import { defined } from '@switchyard/contract';
  * Where a fault is.
  *
  * - `Transport`: the network, a token or a handshake failed; the terminal did not answer
- * - `Relay`: the connector answered that the terminal is offline, in use or not yours
+ * - `Connector`: the connector answered that the terminal is offline, in use or not yours
  * - `Terminal`: the terminal sent an unusable answer, or the outcome could not be determined
  * - `Invalid`: the request can never succeed: wrong settings, size or state
  * - `Aborted`: the caller aborted its signal
  *
  * @example
- * if (error instanceof PosError && error.kind === 'Relay') show(`terminal: ${error.code}`);
+ * if (error instanceof PosError && error.kind === 'Connector') show(`terminal: ${error.code}`);
  */
-export type PosErrorKind = 'Transport' | 'Relay' | 'Terminal' | 'Invalid' | 'Aborted';
+export type PosErrorKind = 'Transport' | 'Connector' | 'Terminal' | 'Invalid' | 'Aborted';
 
 /**
  * More facts about a fault.
@@ -21,7 +21,7 @@ export type PosErrorKind = 'Transport' | 'Relay' | 'Terminal' | 'Invalid' | 'Abo
  * @example
  * const facts: PosErrorFacts = { code: 'device_offline', outcome: 'NotProcessed', retryable: true };
  */
-export type PosErrorFacts = {
+export type PosErrorDetails = {
   /** An error code of the connector or of this package. */
   readonly code: string;
   /** Default `NotProcessed`: the terminal did nothing. `Unknown`: money may have moved. */
@@ -46,7 +46,7 @@ export type PosErrorFacts = {
  */
 const retryAfterMaxMs = 600_000;
 
-const believed = (ms: number | undefined): number | undefined =>
+const limitRetryAfter = (ms: number | undefined): number | undefined =>
   ms === undefined || !(ms >= 0) ? undefined : Math.min(ms, retryAfterMaxMs);
 
 /**
@@ -56,7 +56,7 @@ const believed = (ms: number | undefined): number | undefined =>
  * try {
  *   await terminal.sale({ amount: 1250, currency: 'EUR', transactionId: '4711' });
  * } catch (error) {
- *   if (error instanceof PosError && error.outcome === 'Unknown') askSomebodyToLook(error.serviceId);
+ *   if (error instanceof PosError && error.outcome === 'Unknown') notifyOperator(error.serviceId);
  * }
  */
 export class PosError extends Error {
@@ -72,37 +72,41 @@ export class PosError extends Error {
   readonly condition: string | undefined;
   readonly serviceId: string | undefined;
 
-  constructor(kind: PosErrorKind, message: string, facts: PosErrorFacts) {
-    super(message, defined({ cause: facts.cause }));
+  constructor(kind: PosErrorKind, message: string, details: PosErrorDetails) {
+    super(message, defined({ cause: details.cause }));
     this.kind = kind;
-    this.code = facts.code;
-    this.outcome = facts.outcome ?? 'NotProcessed';
-    this.retryable = facts.retryable ?? false;
-    this.retryAfterMs = believed(facts.retryAfterMs);
-    this.status = facts.status;
-    this.level = facts.level;
-    this.correlationId = facts.correlationId;
-    this.condition = facts.condition;
-    this.serviceId = facts.serviceId;
+    this.code = details.code;
+    this.outcome = details.outcome ?? 'NotProcessed';
+    this.retryable = details.retryable ?? false;
+    this.retryAfterMs = limitRetryAfter(details.retryAfterMs);
+    this.status = details.status;
+    this.level = details.level;
+    this.correlationId = details.correlationId;
+    this.condition = details.condition;
+    this.serviceId = details.serviceId;
   }
 }
 
-export const invalid = (code: string, message: string, cause?: unknown): PosError =>
+export const invalidError = (code: string, message: string, cause?: unknown): PosError =>
   new PosError('Invalid', message, { code, cause });
 
-export const aborted = (): PosError =>
-  new PosError('Aborted', 'it was aborted', { code: 'aborted' });
+export const abortedError = (): PosError =>
+  new PosError('Aborted', 'the caller aborted the request', { code: 'aborted' });
 
-export const closed = (): PosError => invalid('closed', 'it has been closed');
+export const closedError = (): PosError =>
+  invalidError('closed', 'the client or the terminal is closed');
 
-export const unreachable = (cause: unknown): PosError =>
-  new PosError('Transport', textOf(cause), { code: 'unreachable', retryable: true, cause });
+export const unreachableError = (cause: unknown): PosError =>
+  new PosError('Transport', errorText(cause), { code: 'unreachable', retryable: true, cause });
 
-export const late = (what: string): PosError =>
-  new PosError('Transport', `${what} took too long`, { code: 'timeout', retryable: true });
+export const timeoutError = (operation: string): PosError =>
+  new PosError('Transport', `${operation} did not arrive in time`, {
+    code: 'timeout',
+    retryable: true,
+  });
 
 /** Node reports several failed addresses in one error that has an empty message. */
-export function textOf(error: unknown): string {
+export function errorText(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.message !== '') return error.message;
   const { code } = error as { code?: unknown };

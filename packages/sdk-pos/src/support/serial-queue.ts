@@ -1,22 +1,25 @@
-/** Runs work one after the other, in the order of the calls. */
+/** Runs functions one after the other, in the order of the calls. */
 import { unlessAborted } from './clock.ts';
 
-export type InTurn = <Result>(work: () => Promise<Result>, signal?: AbortSignal) => Promise<Result>;
+export type RunInOrder = <Result>(
+  work: () => Promise<Result>,
+  signal?: AbortSignal,
+) => Promise<Result>;
 
 /** A caller that aborts while it waits does not block the next one. */
-export function createTurns(): InTurn {
+export function createSerialQueue(): RunInOrder {
   let last: Promise<void> = Promise.resolve();
   return async (work, signal) => {
-    const before = last;
+    const previous = last;
     let done: () => void = () => {};
     last = new Promise((resolve) => {
       done = resolve;
     });
     try {
-      await unlessAborted(before, signal);
+      await unlessAborted(previous, signal);
       return await work();
     } finally {
-      void before.then(done);
+      void previous.then(done);
     }
   };
 }

@@ -7,8 +7,8 @@ import { type AddressInfo, createServer as createSocketServer, type Socket } fro
 import { type TestContext, test } from 'node:test';
 import type { PosError } from '../index.ts';
 import { systemClock } from '../support/clock.ts';
-import { isFault, order, scene } from '../testing/pos-with-terminal.fixture.ts';
-import { eventually } from '../testing/wait-until.fixture.ts';
+import { createPosWithTerminal, isPosError, order } from '../testing/pos-with-terminal.fixture.ts';
+import { waitUntil } from '../testing/wait-until.fixture.ts';
 import { localLink } from './terminal-links.ts';
 
 /** Starts a terminal listener with the given request handler. */
@@ -41,7 +41,7 @@ async function mute(t: TestContext) {
 
 test('a network that is lost behind a payment that has arrived leaves it unknown', async (t) => {
   for (const code of ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN']) {
-    const { till, clock } = await scene(t);
+    const { createTerminal: till, clock } = await createPosWithTerminal(t);
     const requests: ClientRequest[] = [];
     const noted = (message: unknown) =>
       void requests.push((message as { request: ClientRequest }).request);
@@ -67,8 +67,8 @@ test('a network that is lost behind a payment that has arrived leaves it unknown
     const sold = terminal.sale(order).catch((error: PosError) => {
       ended = error;
     });
-    await eventually(() => read === 1, 'the payment');
-    await eventually(() => {
+    await waitUntil(() => read === 1, 'the payment');
+    await waitUntil(() => {
       if (ended === undefined && clock.waits().includes(5_000)) clock.advance(5_000);
       return ended !== undefined;
     }, 'the end of asking');
@@ -81,14 +81,14 @@ test('a network that is lost behind a payment that has arrived leaves it unknown
 
 test('a terminal with which no connection comes about has processed nothing, after ten seconds', async (t) => {
   const { url, sockets } = await mute(t);
-  const { till, clock, store } = await scene(t);
+  const { createTerminal: till, clock, store } = await createPosWithTerminal(t);
   const terminal = till({ transport: { kind: 'local', url } });
   await terminal.open();
   const sold = assert.rejects(
     terminal.sale(order),
-    isFault('Transport', 'timeout', 'NotProcessed'),
+    isPosError('Transport', 'timeout', 'NotProcessed'),
   );
-  await eventually(() => sockets.length === 1, 'a connection');
+  await waitUntil(() => sockets.length === 1, 'a connection');
   assert.deepEqual(clock.waits(), [10_000, 120_000, 120_000]);
   clock.advance(10_000);
   await sold;
@@ -105,7 +105,7 @@ test('a refusal of the terminal has its code and its sentence', async (t) => {
   });
   const link = localLink(
     { url, tls: {}, answerMs: 5_000, clock: systemClock },
-    { message: () => {}, lost: () => {} },
+    { onMessage: () => {}, onLost: () => {} },
   );
   await assert.rejects(link.send('{}'), {
     code: 'not_paired',
@@ -117,20 +117,20 @@ test('a refusal of the terminal has its code and its sentence', async (t) => {
 
 test('an answer that is waited for less than a connection says as much', async (t) => {
   const { url, sockets } = await mute(t);
-  const { till, clock } = await scene(t);
+  const { createTerminal: till, clock } = await createPosWithTerminal(t);
   const terminal = till({ transport: { kind: 'local', url }, times: { answerMs: 2_000 } });
   await terminal.open();
   const sold = assert.rejects(
     terminal.sale(order),
-    isFault('Transport', 'timeout', 'NotProcessed'),
+    isPosError('Transport', 'timeout', 'NotProcessed'),
   );
-  await eventually(() => sockets.length === 1, 'a connection');
+  await waitUntil(() => sockets.length === 1, 'a connection');
   clock.advance(2_000);
   await sold;
 });
 
 test('a connection that stands is waited on for as long as an answer may take', async (t) => {
-  const { till, clock } = await scene(t);
+  const { createTerminal: till, clock } = await createPosWithTerminal(t);
   let heard = 0;
   const url = await listening(t, (request, response) => {
     request.resume();
@@ -145,12 +145,12 @@ test('a connection that stands is waited on for as long as an answer may take', 
   const sold = terminal.sale(order).catch((error: PosError) => {
     ({ outcome } = error);
   });
-  await eventually(() => heard === 1, 'the payment');
+  await waitUntil(() => heard === 1, 'the payment');
   clock.advance(10_000);
   clock.advance(109_999);
   assert.deepEqual(clock.waits(), [1, 1], 'nothing has ended it');
   clock.advance(1);
-  await eventually(() => {
+  await waitUntil(() => {
     if (outcome === '' && clock.waits().includes(5_000)) clock.advance(5_000);
     return outcome !== '';
   }, 'the end of asking');
@@ -159,8 +159,8 @@ test('a connection that stands is waited on for as long as an answer may take', 
 });
 
 test('a request that is answered by nothing has arrived: its outcome is asked for at once', async (t) => {
-  const { till, poi, clock } = await scene(t);
-  poi.holds = true;
+  const { createTerminal: till, fakeTerminal: poi, clock } = await createPosWithTerminal(t);
+  poi.holdsAnswers = true;
   const url = await listening(t, (request, response) => {
     let text = '';
     request.on('data', (part) => {
@@ -168,7 +168,7 @@ test('a request that is answered by nothing has arrived: its outcome is asked fo
     });
     request.on('end', () => {
       let told = '';
-      poi.hear(text, (answer) => {
+      poi.receive(text, (answer) => {
         told = answer;
       });
       response.end(told);
@@ -180,13 +180,13 @@ test('a request that is answered by nothing has arrived: its outcome is asked fo
   const terminal = till({ transport: { kind: 'local', url } });
   await terminal.open();
   assert.equal((await terminal.sale(order)).result, 'Success');
-  assert.deepEqual(poi.heard, ['Payment', 'TransactionStatus']);
+  assert.deepEqual(poi.receivedCategories, ['Payment', 'TransactionStatus']);
   assert.equal(clock.now(), 1_800_000_000_000, 'nothing was waited for');
-  assert.equal(poi.ran.length, 1);
+  assert.equal(poi.services.length, 1);
 });
 
 test('a device message that is answered by nothing ends at once, and what asks for no answer is sent', async (t) => {
-  const { till } = await scene(t);
+  const { createTerminal: till } = await createPosWithTerminal(t);
   let heard = 0;
   const url = await listening(t, (request, response) => {
     request.resume();
@@ -199,7 +199,7 @@ test('a device message that is answered by nothing ends at once, and what asks f
   await terminal.open();
   const sound = { SoundAction: 'StartSound', ResponseMode: 'NotRequired' } as const;
   const asked = terminal.request('Sound', { ...sound, SoundContent: { SoundFormat: 'Text' } });
-  await assert.rejects(asked, isFault('Transport', 'answer_empty', 'Unknown'));
+  await assert.rejects(asked, isPosError('Transport', 'answer_empty', 'Unknown'));
   const MessageReference = { MessageCategory: 'Input', SaleID: 'till-3', DeviceID: '1' };
   const output = { OutputFormat: 'Text', OutputText: [{ Text: 'more' }] };
   await terminal.updateInput({ MessageReference, OutputContent: output });

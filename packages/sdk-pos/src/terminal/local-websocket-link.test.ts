@@ -13,15 +13,15 @@ import {
   type Terminal,
   type TerminalSettings,
 } from '../index.ts';
-import { type TestPoi, testPoi } from '../testing/fake-terminal.fixture.ts';
-import { eventually } from '../testing/wait-until.fixture.ts';
+import { createFakeTerminal, type FakeTerminal } from '../testing/fake-terminal.fixture.ts';
+import { waitUntil } from '../testing/wait-until.fixture.ts';
 
 const poiId = 'AXIUM_DX8000-10000001';
 const saleId = 'till-3';
 const order = { amount: 1250, currency: 'EUR', transactionId: '4711' };
 
 type Scene = {
-  readonly poi: TestPoi;
+  readonly poi: FakeTerminal;
   readonly store: ServiceStore;
   readonly lines: WebSocket[];
   readonly faults: PosError[];
@@ -29,7 +29,7 @@ type Scene = {
 };
 
 async function scene(t: TestContext, more: Partial<TerminalSettings> = {}): Promise<Scene> {
-  const poi = testPoi(poiId);
+  const poi = createFakeTerminal(poiId);
   const store = memoryServiceStore();
   const lines: WebSocket[] = [];
   const faults: PosError[] = [];
@@ -37,14 +37,14 @@ async function scene(t: TestContext, more: Partial<TerminalSettings> = {}): Prom
   await once(server, 'listening');
   server.on('connection', (socket) => {
     lines.push(socket);
-    socket.on('message', (data) => poi.hear(String(data), (text) => socket.send(text)));
+    socket.on('message', (data) => poi.receive(String(data), (text) => socket.send(text)));
   });
   const { port } = server.address() as AddressInfo;
   const terminal = createTerminal({
     saleId,
     poiId,
     store,
-    onFault: (error: PosError) => faults.push(error),
+    onError: (error: PosError) => faults.push(error),
     transport: { kind: 'local', url: `ws://127.0.0.1:${port}/nexo` },
     // One minute between status requests, so that a slow answer does not cause a second request.
     times: { answerMs: 60_000, statusEveryMs: 60_000 },
@@ -89,24 +89,24 @@ test('pays over one connection, and the terminal uses the screen of the till', a
   const [line] = lines;
   assert.ok(line);
   const answered = once(line, 'message');
-  poi.say(writeMessage(display as AnyMessage));
+  poi.send(writeMessage(display as AnyMessage));
   const event = eventOf('CardInserted', address, { at: '2026-03-01T10:00:00.000Z' });
-  poi.say(writeMessage(event as AnyMessage));
+  poi.send(writeMessage(event as AnyMessage));
   assert.match(String((await answered)[0]), /"DisplayResponse".*"Success"/);
-  await eventually(() => events.length === 1, 'the event');
+  await waitUntil(() => events.length === 1, 'the event');
   assert.deepEqual([shown, events], [[output], ['CardInserted']]);
 });
 
 test('a break in the middle is followed by a question for the outcome, over a new connection', async (t) => {
   const { poi, lines, faults, terminal } = await scene(t);
-  poi.holds = true;
+  poi.holdsAnswers = true;
   await terminal.open();
   const asked = terminal.sale(order);
-  await eventually(() => poi.ran.length === 1, 'the sale');
+  await waitUntil(() => poi.services.length === 1, 'the sale');
   poi.finish();
   lines[0]?.terminate();
   assert.equal((await asked).result, 'Success');
-  assert.deepEqual(poi.heard, ['Payment', 'TransactionStatus']);
+  assert.deepEqual(poi.receivedCategories, ['Payment', 'TransactionStatus']);
   assert.equal(lines.length, 2);
   assert.equal(faults[0]?.code, 'connection_lost');
 });

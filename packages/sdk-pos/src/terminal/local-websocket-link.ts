@@ -1,16 +1,16 @@
 /** A WebSocket to a terminal in the local network, with messages both ways as through the cloud. */
 import { connectorLimits } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
-import { errorOfEnd } from '../connector/control-messages.ts';
+import { errorFromClose } from '../connector/control-messages.ts';
 import type { PosTls } from '../network/http-post.ts';
-import { demandUrl } from '../network/secure-url.ts';
-import { openSocket } from '../network/websocket.ts';
-import { sendThrough } from '../network/websocket-send.ts';
+import { requireSecureUrl } from '../network/secure-url.ts';
+import { openWebsocket } from '../network/websocket.ts';
+import { sendOnWebsocket } from '../network/websocket-send.ts';
 import { type Clock, unlessAborted } from '../support/clock.ts';
-import { closed } from '../support/pos-error.ts';
-import type { Link, LinkEvents } from './terminal-links.ts';
+import { closedError } from '../support/pos-error.ts';
+import type { LinkHandlers, TerminalLink } from './terminal-links.ts';
 
-export type LocalSocketSettings = {
+export type LocalWebsocketSettings = {
   /** For example `wss://10.0.0.17:8443/nexo`. */
   readonly url: string;
   readonly tls: PosTls;
@@ -19,47 +19,50 @@ export type LocalSocketSettings = {
   readonly clock: Clock;
 };
 
-const orderly = 1000;
+const normalClosure = 1000;
 
 /** Connects at first use, and again after a break. */
-export function localSocketLink(settings: LocalSocketSettings, events: LinkEvents): Link {
+export function localWebsocketLink(
+  settings: LocalWebsocketSettings,
+  handlers: LinkHandlers,
+): TerminalLink {
   const { tls, timeoutMs, clock } = settings;
-  const { href: url } = demandUrl(settings.url, 'the address of the terminal', 'wss');
-  const over = new AbortController();
+  const { href: url } = requireSecureUrl(settings.url, 'the address of the terminal', 'wss');
+  const closeController = new AbortController();
   let socket: WebSocket | undefined;
   let opening: Promise<void> | undefined;
 
   async function connect(): Promise<void> {
-    let made: WebSocket | undefined;
-    const opened = await openSocket(
+    let openedSocket: WebSocket | undefined;
+    const opened = await openWebsocket(
       {
         url,
         tls,
         timeoutMs,
         clock,
-        signal: over.signal,
+        signal: closeController.signal,
         maxMessageBytes: connectorLimits.messageMaxBytes,
       },
       {
-        message: (data) => events.message(data.toString()),
-        closed(end) {
-          if (made === undefined || socket !== made) return;
+        onMessage: (data) => handlers.onMessage(data.toString()),
+        onClose(end) {
+          if (openedSocket === undefined || socket !== openedSocket) return;
           socket = undefined;
-          events.lost(errorOfEnd(end));
+          handlers.onLost(errorFromClose(end));
         },
       },
     );
-    if (over.signal.aborted) {
-      opened.close(orderly);
-      throw closed();
+    if (closeController.signal.aborted) {
+      opened.close(normalClosure);
+      throw closedError();
     }
-    made = opened;
+    openedSocket = opened;
     socket = opened;
   }
 
   return {
     open(signal) {
-      if (over.signal.aborted) return Promise.reject(closed());
+      if (closeController.signal.aborted) return Promise.reject(closedError());
       if (socket !== undefined) return Promise.resolve();
       opening ??= connect().finally(() => {
         opening = undefined;
@@ -67,14 +70,14 @@ export function localSocketLink(settings: LocalSocketSettings, events: LinkEvent
       return unlessAborted(opening, signal);
     },
     async send(text) {
-      await sendThrough(socket, text);
+      await sendOnWebsocket(socket, text);
       return 'Sent';
     },
     async close() {
-      over.abort();
+      closeController.abort();
       const current = socket;
       socket = undefined;
-      current?.close(orderly);
+      current?.close(normalClosure);
     },
   };
 }

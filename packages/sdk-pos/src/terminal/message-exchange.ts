@@ -23,87 +23,109 @@ import {
   type SaleStep,
   writeMessage,
 } from '@switchyard/nexo';
-import { type Clock, within } from '../support/clock.ts';
-import { aborted, closed, invalid, late, PosError, textOf } from '../support/pos-error.ts';
-import type { KeptService } from './service-store.ts';
-import type { Link, LinkEvents } from './terminal-links.ts';
+import { type Clock, withTimeLimit } from '../support/clock.ts';
+import {
+  abortedError,
+  closedError,
+  errorText,
+  invalidError,
+  PosError,
+  timeoutError,
+} from '../support/pos-error.ts';
+import type { StoredService } from './service-store.ts';
+import type { LinkHandlers, TerminalLink } from './terminal-links.ts';
 import type { TerminalSettings } from './terminal-types.ts';
-import { isNotFound, mayStillCome, type Sent } from './transaction-not-found.ts';
+import {
+  isTransactionNotFound,
+  mayStillArrive,
+  type SentService,
+} from './transaction-not-found.ts';
 
 /** How a service ended; `fault` gives the reason if it was not processed. */
-export type Ended = SaleOutcome & { readonly fault?: PosError };
+export type EndedService = SaleOutcome & { readonly fault?: PosError };
 
-type Lane = { readonly dialogue: SaleDialogue; wake: AbortController };
-type Settle = { resolve(ended: Ended): void; reject(error: PosError): void };
+type ActiveDialogue = { readonly dialogue: SaleDialogue; timer: AbortController };
+type PendingResult = { resolve(ended: EndedService): void; reject(error: PosError): void };
 
-export type ExchangeDeps = Pick<TerminalSettings, 'devices' | 'onEvent' | 'onLate' | 'onFault'> & {
+export type MessageExchangeOptions = Pick<
+  TerminalSettings,
+  'devices' | 'onEvent' | 'onLateResponse' | 'onError'
+> & {
   readonly dialogue: SaleDeps;
   readonly protection: Protection | undefined;
   readonly clock: Clock;
   readonly answerMs: number;
 };
 
-export type Exchange = ReturnType<typeof createExchange>;
+export type MessageExchange = ReturnType<typeof createMessageExchange>;
 
-export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents) => Link) {
-  const { clock, protection } = deps;
-  const { saleId, poiId, nextServiceId } = deps.dialogue;
-  const waiting = new Map<string, Settle>();
-  const devices = new Map<string, Settle>();
-  const reasons = new Map<string, PosError>();
-  const main: Lane = { dialogue: createSaleDialogue(deps.dialogue), wake: new AbortController() };
-  let lanes: readonly Lane[] = [main];
+export function createMessageExchange(
+  options: MessageExchangeOptions,
+  makeLink: (events: LinkHandlers) => TerminalLink,
+) {
+  const { clock, protection } = options;
+  const { saleId, poiId, nextServiceId } = options.dialogue;
+  const pendingServices = new Map<string, PendingResult>();
+  const pendingDeviceRequests = new Map<string, PendingResult>();
+  const faultsByService = new Map<string, PosError>();
+  const mainDialogue: ActiveDialogue = {
+    dialogue: createSaleDialogue(options.dialogue),
+    timer: new AbortController(),
+  };
+  let activeDialogues: readonly ActiveDialogue[] = [mainDialogue];
   let isClosed = false;
-  let sent: Sent | undefined;
-  const link = makeLink({ message: hear, lost });
+  let sent: SentService | undefined;
+  const link = makeLink({ onMessage: handleMessage, onLost: handleLinkLost });
 
   const write = (message: AnyMessage) => protection?.protect(message) ?? writeMessage(message);
-  const fault = (error: PosError) => deps.onFault?.(error);
-  const ignored = (code: string, reason: string) =>
-    fault(new PosError('Terminal', `a message was ignored: ${reason}`, { code }));
+  const reportError = (error: PosError) => options.onError?.(error);
+  const reportIgnored = (code: string, reason: string) =>
+    reportError(new PosError('Terminal', `a message was ignored: ${reason}`, { code }));
 
   /** Schedules the next `tick` and cancels the previous one. */
-  function arm(lane: Lane): void {
-    lane.wake.abort();
-    lane.wake = new AbortController();
-    const due = lane.dialogue.due();
-    if (due === undefined || isClosed || !lanes.includes(lane)) return;
-    const { signal } = lane.wake;
+  function scheduleTick(active: ActiveDialogue): void {
+    active.timer.abort();
+    active.timer = new AbortController();
+    const due = active.dialogue.due();
+    if (due === undefined || isClosed || !activeDialogues.includes(active)) return;
+    const { signal } = active.timer;
     void clock.wait(Math.max(0, due - clock.now()), signal).then(() => {
-      if (!signal.aborted) perform(lane, lane.dialogue.tick());
+      if (!signal.aborted) performStep(active, active.dialogue.tick());
     });
   }
 
-  function perform(lane: Lane, step: SaleStep): void {
-    if (step.do === 'Send') void transmit(lane, step.message);
+  function performStep(active: ActiveDialogue, step: SaleStep): void {
+    if (step.do === 'Send') void sendMessage(active, step.message);
     else if (step.do === 'Finish') finish(step.request, step);
-    else if (step.do === 'Serve') void serve(step.message);
-    else if (step.do === 'Late') deps.onLate?.(step.message);
+    else if (step.do === 'Serve') void serveDeviceRequest(step.message);
+    else if (step.do === 'Late') options.onLateResponse?.(step.message);
     else if (step.do === 'Event' && isMessage(step.message, 'Event', 'Notification')) {
-      deps.onEvent?.(step.message);
+      options.onEvent?.(step.message);
     }
-    arm(lane);
+    scheduleTick(active);
   }
 
   function finish({ ServiceID = '' }: Header, ended: SaleOutcome): void {
-    const reason = reasons.get(ServiceID);
-    reasons.delete(ServiceID);
-    waiting.get(ServiceID)?.resolve(reason === undefined ? ended : { ...ended, fault: reason });
-    waiting.delete(ServiceID);
+    const reason = faultsByService.get(ServiceID);
+    faultsByService.delete(ServiceID);
+    pendingServices
+      .get(ServiceID)
+      ?.resolve(reason === undefined ? ended : { ...ended, fault: reason });
+    pendingServices.delete(ServiceID);
   }
 
-  async function transmit(lane: Lane, message: AnyMessage): Promise<void> {
+  async function sendMessage(active: ActiveDialogue, message: AnyMessage): Promise<void> {
     const { ServiceID: serviceId = '' } = message.header;
-    const isRunning = () => lane.dialogue.journal()?.header.ServiceID === serviceId;
+    const isRunning = () => active.dialogue.journal()?.header.ServiceID === serviceId;
     const isService = isRunning();
     try {
       await link.open();
       // The service ended in the meantime and its outcome was reported. It must not be sent now.
       if (isService && !isRunning()) return;
-      if (isService) sent = { serviceId, way: link.way?.() };
+      if (isService) sent = { serviceId, path: link.activePath?.() };
       await deliver(message);
     } catch (error) {
-      notDelivered(lane, message.header, asPosError(error));
+      handleSendFailure(active, message.header, toPosError(error));
     }
   }
 
@@ -113,120 +135,123 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
     const delivery = await link.send(write(message));
     const isAnswered = categoryRules(MessageCategory).bodies.Response !== undefined;
     if (delivery === 'Sent' || MessageType !== 'Request' || !isAnswered) return;
-    throw new PosError('Transport', 'the terminal took it and answered nothing', {
+    throw new PosError('Transport', 'the terminal received the request and sent no response', {
       code: 'answer_empty',
       outcome: 'Unknown',
       retryable: true,
     });
   }
 
-  function notDelivered(lane: Lane, header: Header, error: PosError): void {
+  function handleSendFailure(active: ActiveDialogue, header: Header, error: PosError): void {
     const { ServiceID = '' } = header;
-    const isOwn = lane.dialogue.journal()?.header.ServiceID === ServiceID;
-    if (isOwn && error.outcome === 'NotProcessed') {
-      reasons.set(ServiceID, error);
-      perform(lane, lane.dialogue.notSent());
-    } else if (isOwn) {
-      perform(lane, lane.dialogue.lost());
-    } else if (waiting.has(ServiceID)) {
-      lane.dialogue.drop(header);
-      waiting.get(ServiceID)?.reject(error);
-      waiting.delete(ServiceID);
+    const isRunningService = active.dialogue.journal()?.header.ServiceID === ServiceID;
+    if (isRunningService && error.outcome === 'NotProcessed') {
+      faultsByService.set(ServiceID, error);
+      performStep(active, active.dialogue.notSent());
+    } else if (isRunningService) {
+      performStep(active, active.dialogue.lost());
+    } else if (pendingServices.has(ServiceID)) {
+      active.dialogue.drop(header);
+      pendingServices.get(ServiceID)?.reject(error);
+      pendingServices.delete(ServiceID);
     } else {
       // The dialogue repeats a status request at its next due time.
-      fault(error);
+      reportError(error);
     }
   }
 
-  function lost(error: PosError): void {
-    fault(error);
-    for (const lane of lanes) perform(lane, lane.dialogue.lost());
-    for (const one of devices.values()) one.reject(unknownOf(error));
-    devices.clear();
+  function handleLinkLost(error: PosError): void {
+    reportError(error);
+    for (const active of activeDialogues) performStep(active, active.dialogue.lost());
+    for (const pending of pendingDeviceRequests.values()) pending.reject(withUnknownOutcome(error));
+    pendingDeviceRequests.clear();
   }
 
-  function read(text: string): Reading | undefined {
+  function decodeMessage(text: string): Reading | undefined {
     const reading = readMessage(text);
     if (protection === undefined) return reading;
     if (reading.kind !== 'Protected') {
-      ignored('unprotected', 'it is not protected');
+      reportIgnored('unprotected', 'the message is not protected');
       return undefined;
     }
     const opened = protection.open(reading);
     if (opened.kind !== 'Refused') return opened;
-    ignored('not_authentic', opened.refusal);
+    reportIgnored('not_authentic', opened.refusal);
     return undefined;
   }
 
-  function hear(text: string): void {
-    const reading = read(text);
+  function handleMessage(text: string): void {
+    const reading = decodeMessage(text);
     if (reading === undefined) return;
     if (reading.kind === 'Protected') {
-      ignored('protected', 'there is no key for it');
+      reportIgnored('protected', 'no key is configured for a protected message');
       return;
     }
-    if (reading.kind === 'Message' && answersDevice(reading.message)) return;
+    if (reading.kind === 'Message' && resolveDeviceRequest(reading.message)) return;
     let reason = '';
-    if (reading.kind === 'Message' && isNotFound(reading.message)) {
-      const isAskedBesides = waiting.has(reading.message.header.ServiceID ?? '');
-      const way = link.way?.();
-      const isTooEarly = ({ dialogue }: Lane) =>
-        mayStillCome(dialogue.journal(), { sent, way, now: clock.now() });
-      if (!isAskedBesides && lanes.some(isTooEarly)) return;
+    if (reading.kind === 'Message' && isTransactionNotFound(reading.message)) {
+      const isPendingRequest = pendingServices.has(reading.message.header.ServiceID ?? '');
+      const path = link.activePath?.();
+      const mayBeTooEarly = ({ dialogue }: ActiveDialogue) =>
+        mayStillArrive(dialogue.journal(), { sent, way: path, now: clock.now() });
+      if (!isPendingRequest && activeDialogues.some(mayBeTooEarly)) return;
     }
-    for (const lane of lanes) {
-      const step = lane.dialogue.receive(reading);
+    for (const active of activeDialogues) {
+      const step = active.dialogue.receive(reading);
       if (step.do !== 'Ignore') {
-        perform(lane, step);
+        performStep(active, step);
         return;
       }
       reason = step.reason;
     }
-    ignored('ignored', reason);
+    reportIgnored('ignored', reason);
   }
 
-  function answersDevice(message: AnyMessage): boolean {
+  function resolveDeviceRequest(message: AnyMessage): boolean {
     const { MessageClass, MessageType, DeviceID = '' } = message.header;
-    const one = devices.get(DeviceID);
-    if (MessageClass !== 'Device' || MessageType !== 'Response' || one === undefined) return false;
-    devices.delete(DeviceID);
-    one.resolve({ outcome: 'Answered', message });
+    const pending = pendingDeviceRequests.get(DeviceID);
+    if (MessageClass !== 'Device' || MessageType !== 'Response' || pending === undefined)
+      return false;
+    pendingDeviceRequests.delete(DeviceID);
+    pending.resolve({ outcome: 'Answered', message });
     return true;
   }
 
-  async function serve(request: AnyMessage): Promise<void> {
-    const category = request.header.MessageCategory as keyof NonNullable<typeof deps.devices>;
-    const device = deps.devices?.[category] as ((body: unknown) => unknown) | undefined;
+  async function serveDeviceRequest(request: AnyMessage): Promise<void> {
+    const category = request.header.MessageCategory as keyof NonNullable<typeof options.devices>;
+    const deviceFunction = options.devices?.[category] as ((body: unknown) => unknown) | undefined;
     try {
-      const body = await device?.(request.body);
+      const body = await deviceFunction?.(request.body);
       if (request.header.MessageType !== 'Request') return;
-      await answer(request, body);
+      await sendDeviceAnswer(request, body);
     } catch (error) {
-      fault(new PosError('Invalid', `${category}: ${textOf(error)}`, { code: 'device_failed' }));
-      if (request.header.MessageType === 'Request') await answerOut(request);
+      reportError(
+        new PosError('Invalid', `${category}: ${errorText(error)}`, { code: 'device_failed' }),
+      );
+      if (request.header.MessageType === 'Request') await sendDeviceFailure(request);
     }
   }
 
-  async function answer(request: AnyMessage, body: unknown): Promise<void> {
-    const told =
+  async function sendDeviceAnswer(request: AnyMessage, body: unknown): Promise<void> {
+    const response =
       body === undefined
-        ? failureTo(request, 'UnavailableDevice', { at: timeOf(clock) })
+        ? failureTo(request, 'UnavailableDevice', { at: timestamp(clock) })
         : answerTo(request as never, body as never);
-    if (told !== undefined) await link.send(write(told as AnyMessage));
+    if (response !== undefined) await link.send(write(response as AnyMessage));
   }
 
-  async function answerOut(request: AnyMessage): Promise<void> {
+  async function sendDeviceFailure(request: AnyMessage): Promise<void> {
     try {
-      const told = failureTo(request, 'DeviceOut', { at: timeOf(clock) });
-      if (told !== undefined) await link.send(write(told));
+      const response = failureTo(request, 'DeviceOut', { at: timestamp(clock) });
+      if (response !== undefined) await link.send(write(response));
     } catch (error) {
-      fault(asPosError(error));
+      reportError(toPosError(error));
     }
   }
 
-  function ending(map: Map<string, Settle>, id: string): Promise<Ended> {
-    if (isClosed) throw closed();
-    const ended = new Promise<Ended>((resolve, reject) => {
+  function waitForEnd(map: Map<string, PendingResult>, id: string): Promise<EndedService> {
+    if (isClosed) throw closedError();
+    const ended = new Promise<EndedService>((resolve, reject) => {
       map.set(id, { resolve, reject });
     });
     // `close` can reject before a caller waits. This handler prevents an unhandled rejection.
@@ -235,23 +260,23 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
   }
 
   /** Begins a service in the dialogue without sending it. */
-  async function begin(category: Category, body: object, signal: AbortSignal | undefined) {
-    demandSound(deps.dialogue, category, body);
+  async function beginService(category: Category, body: object, signal: AbortSignal | undefined) {
+    requireWritableBody(options.dialogue, category, body);
     await link.open(signal);
-    if (signal?.aborted === true) throw aborted();
-    const step = main.dialogue.begin(category, body as never, 'Held');
-    if (step.do !== 'Send') throw invalid('refused', 'reason' in step ? step.reason : step.do);
+    if (signal?.aborted === true) throw abortedError();
+    const step = mainDialogue.dialogue.begin(category, body as never, 'Held');
+    if (step.do !== 'Send') throw invalidError('refused', 'reason' in step ? step.reason : step.do);
     const { header } = step.message;
     const { ServiceID: serviceId = '' } = header;
-    return { step, header, serviceId, ended: ending(waiting, serviceId) };
+    return { step, header, serviceId, ended: waitForEnd(pendingServices, serviceId) };
   }
 
   /** Sends the message and waits for the end; an abort calls `stop`. */
-  async function sentAndEnded(
-    { step, serviceId, ended }: Awaited<ReturnType<typeof begin>>,
+  async function sendAndWait(
+    { step, serviceId, ended }: Awaited<ReturnType<typeof beginService>>,
     { stop, signal }: { stop(): void; signal: AbortSignal | undefined },
-  ): Promise<{ ended: Ended; serviceId: string }> {
-    perform(main, step);
+  ): Promise<{ ended: EndedService; serviceId: string }> {
+    performStep(mainDialogue, step);
     signal?.addEventListener('abort', stop);
     if (signal?.aborted === true) stop();
     try {
@@ -262,27 +287,31 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
   }
 
   return {
-    /** Begins and runs one service. It awaits `keep` before it sends anything. */
+    /** Begins and runs one service. It awaits `save` before it sends anything. */
     async run(
       category: Category,
       body: object,
-      { keep, signal }: { keep(header: Header): Promise<void>; signal?: AbortSignal | undefined },
-    ): Promise<{ ended: Ended; serviceId: string }> {
-      const begun = await begin(category, body, signal);
-      const { header, serviceId, ended } = begun;
-      const unsent = await keep(header).then(
+      { save, signal }: { save(header: Header): Promise<void>; signal?: AbortSignal | undefined },
+    ): Promise<{ ended: EndedService; serviceId: string }> {
+      const service = await beginService(category, body, signal);
+      const { header, serviceId, ended } = service;
+      const sendError = await save(header).then(
         // An abort request could overtake its service, so neither is sent.
-        () => (signal?.aborted === true ? aborted() : undefined),
-        (error: unknown) => invalid('store_failed', textOf(error), error),
+        () => (signal?.aborted === true ? abortedError() : undefined),
+        (error: unknown) => invalidError('store_failed', errorText(error), error),
       );
-      if (unsent !== undefined) {
-        reasons.set(serviceId, unsent);
-        perform(main, main.dialogue.notSent());
+      if (sendError !== undefined) {
+        faultsByService.set(serviceId, sendError);
+        performStep(mainDialogue, mainDialogue.dialogue.notSent());
         return { ended: await ended, serviceId };
       }
-      main.dialogue.sending();
-      const stop = () => perform(main, main.dialogue.abort('the till does not want it any more'));
-      return sentAndEnded(begun, { stop, signal });
+      mainDialogue.dialogue.sending();
+      const requestAbort = () =>
+        performStep(
+          mainDialogue,
+          mainDialogue.dialogue.abort('the point of sale cancelled the service'),
+        );
+      return sendAndWait(service, { stop: requestAbort, signal });
     },
 
     /**
@@ -290,38 +319,38 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
      * the terminal.
      */
     async ask(category: Category, body: object, signal?: AbortSignal) {
-      const begun = await begin(category, body, signal);
-      const { header, serviceId } = begun;
-      const stop = () => {
-        main.dialogue.drop(header);
-        waiting.get(serviceId)?.reject(aborted());
-        waiting.delete(serviceId);
+      const request = await beginService(category, body, signal);
+      const { header, serviceId } = request;
+      const dropRequest = () => {
+        mainDialogue.dialogue.drop(header);
+        pendingServices.get(serviceId)?.reject(abortedError());
+        pendingServices.delete(serviceId);
       };
-      return sentAndEnded(begun, { stop, signal });
+      return sendAndWait(request, { stop: dropRequest, signal });
     },
 
     /** Sends a device message to the terminal's display, keys, printer or card reader. */
     async device(category: Category, body: object, signal?: AbortSignal) {
-      demandSound(deps.dialogue, category, body);
+      requireWritableBody(options.dialogue, category, body);
       await link.open(signal);
       const deviceId = nextServiceId();
-      const running = main.dialogue.journal()?.header.ServiceID;
+      const running = mainDialogue.dialogue.journal()?.header.ServiceID;
       const service = defined({ serviceId: running });
       const address = { saleId, poiId, deviceId, ...service };
       const message = requestOf(category, address, body as never) as AnyMessage;
-      const ended = ending(devices, deviceId);
+      const ended = waitForEnd(pendingDeviceRequests, deviceId);
       try {
-        return await within(
-          deps.answerMs,
+        return await withTimeLimit(
+          options.answerMs,
           { clock, signal },
           async () => {
             await deliver(message);
             return { ended: await ended, serviceId: deviceId };
           },
-          () => unknownOf(late('the answer of the terminal')),
+          () => withUnknownOutcome(timeoutError('the answer of the terminal')),
         );
       } finally {
-        devices.delete(deviceId);
+        pendingDeviceRequests.delete(deviceId);
       }
     },
 
@@ -333,66 +362,67 @@ export function createExchange(deps: ExchangeDeps, makeLink: (events: LinkEvents
 
     /** Requests the outcome of an earlier service, until the caller aborts. */
     async recover(
-      { header, at: begunAt, serviceId }: KeptService,
+      { header, at: begunAt, serviceId }: StoredService,
       signal?: AbortSignal,
-    ): Promise<Ended> {
-      if (signal?.aborted === true) throw aborted();
+    ): Promise<EndedService> {
+      if (signal?.aborted === true) throw abortedError();
       const journal = { header, at: begunAt };
-      const dialogue = createSaleDialogue({ ...deps.dialogue, journal });
-      const lane: Lane = { dialogue, wake: new AbortController() };
-      lanes = [lane, main];
-      const ended = ending(waiting, serviceId);
-      const stop = () => {
-        waiting.get(serviceId)?.reject(aborted());
-        waiting.delete(serviceId);
+      const dialogue = createSaleDialogue({ ...options.dialogue, journal });
+      const active: ActiveDialogue = { dialogue, timer: new AbortController() };
+      activeDialogues = [active, mainDialogue];
+      const end = waitForEnd(pendingServices, serviceId);
+      const stopWaiting = () => {
+        pendingServices.get(serviceId)?.reject(abortedError());
+        pendingServices.delete(serviceId);
       };
-      signal?.addEventListener('abort', stop);
-      let outcome: Ended['outcome'] = 'Unknown';
+      signal?.addEventListener('abort', stopWaiting);
+      let outcome: EndedService['outcome'] = 'Unknown';
       try {
-        perform(lane, dialogue.tick());
-        const told = await ended;
-        ({ outcome } = told);
-        return told;
+        performStep(active, dialogue.tick());
+        const ended = await end;
+        ({ outcome } = ended);
+        return ended;
       } finally {
-        signal?.removeEventListener('abort', stop);
-        lanes = [main];
-        lane.wake.abort();
+        signal?.removeEventListener('abort', stopWaiting);
+        activeDialogues = [mainDialogue];
+        active.timer.abort();
         // Later answers reach the main dialogue, which does not know this service.
-        main.dialogue.over(header, outcome);
+        mainDialogue.dialogue.over(header, outcome);
       }
     },
 
     async close(): Promise<void> {
       isClosed = true;
-      for (const lane of lanes) lane.wake.abort();
-      for (const one of [...waiting.values(), ...devices.values()]) one.reject(unknownOf(closed()));
-      waiting.clear();
-      devices.clear();
+      for (const active of activeDialogues) active.timer.abort();
+      for (const pending of [...pendingServices.values(), ...pendingDeviceRequests.values()])
+        pending.reject(withUnknownOutcome(closedError()));
+      pendingServices.clear();
+      pendingDeviceRequests.clear();
       await link.close();
     },
   };
 }
 
 /** Rejects a body that cannot be written, before a service begins. */
-function demandSound({ saleId, poiId }: SaleDeps, category: Category, body: object): void {
+function requireWritableBody({ saleId, poiId }: SaleDeps, category: Category, body: object): void {
   const probe = { saleId, poiId, serviceId: '0', deviceId: '0' };
   try {
     writeMessage(requestOf(category, probe, body as never) as AnyMessage);
   } catch (error) {
     if (!(error instanceof NexoError)) throw error;
-    throw invalid(error.code, error.message, error);
+    throw invalidError(error.code, error.message, error);
   }
 }
 
-const timeOf = (clock: Clock): string => new Date(clock.now()).toISOString();
+const timestamp = (clock: Clock): string => new Date(clock.now()).toISOString();
 
 /**
  * Returns the same fault with the outcome `Unknown`, because the request may have been processed.
  */
-function unknownOf({ kind, message, code, status, retryable }: PosError): PosError {
+function withUnknownOutcome({ kind, message, code, status, retryable }: PosError): PosError {
   return new PosError(kind, message, { code, status, retryable, outcome: 'Unknown' });
 }
 
-function asPosError(error: unknown): PosError {
-  return error instanceof PosError ? error : invalid('not_sent', textOf(error), error);
+function toPosError(error: unknown): PosError {
+  return error instanceof PosError ? error : invalidError('not_sent', errorText(error), error);
 }

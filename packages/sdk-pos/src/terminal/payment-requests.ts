@@ -1,7 +1,7 @@
 /** Builds the bodies of payments and reversals from amounts in minor units. */
 import { defined } from '@switchyard/contract';
 import { type Message, NexoError, toAmount, toMinorUnits } from '@switchyard/nexo';
-import { invalid } from '../support/pos-error.ts';
+import { invalidError } from '../support/pos-error.ts';
 import type { RequestBody } from './terminal-types.ts';
 
 /**
@@ -23,7 +23,7 @@ export type PaymentOrder = {
    * The payment that a refund returns. Without it, the terminal refuses the refund or reads the
    * card.
    */
-  readonly original?: PaymentOriginal | undefined;
+  readonly original?: OriginalPayment | undefined;
 };
 
 /**
@@ -33,7 +33,7 @@ export type PaymentOrder = {
  * const { TransactionID, TimeStamp } = answer.message.body.POIData.POITransactionID;
  * const original: PaymentOriginal = { poiTransactionId: TransactionID, poiTimeStamp: TimeStamp };
  */
-export type PaymentOriginal = {
+export type OriginalPayment = {
   readonly poiTransactionId: string;
   readonly poiTimeStamp: string;
 };
@@ -44,37 +44,37 @@ export type PaymentOriginal = {
  * @example
  * const order: ReversalOrder = { poiTransactionId, poiTimeStamp, reason: 'CustCancel' };
  */
-export type ReversalOrder = PaymentOriginal & {
+export type ReversalOrder = OriginalPayment & {
   readonly reason: RequestBody<'Reversal'>['ReversalReason'];
 };
 
-function sound<Result>(work: () => Result): Result {
+function convertNexoError<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {
-    if (error instanceof NexoError) throw invalid(error.code, error.message, error);
+    if (error instanceof NexoError) throw invalidError(error.code, error.message, error);
     throw error;
   }
 }
 
-const inMessage = (minor: number, currency: string): number =>
-  sound(() => toAmount(minor, currency));
+const toDecimalAmount = (minor: number, currency: string): number =>
+  convertNexoError(() => toAmount(minor, currency));
 
-function amountsOf({ amount, currency, tip, cashback }: PaymentOrder) {
+function requestedAmounts({ amount, currency, tip, cashback }: PaymentOrder) {
   return {
     Currency: currency,
-    RequestedAmount: inMessage(amount, currency),
+    RequestedAmount: toDecimalAmount(amount, currency),
     ...defined({
-      TipAmount: tip === undefined ? undefined : inMessage(tip, currency),
-      CashBackAmount: cashback === undefined ? undefined : inMessage(cashback, currency),
+      TipAmount: tip === undefined ? undefined : toDecimalAmount(tip, currency),
+      CashBackAmount: cashback === undefined ? undefined : toDecimalAmount(cashback, currency),
     }),
   };
 }
 
-const originalOf = ({
+const originalTransaction = ({
   poiTransactionId: TransactionID,
   poiTimeStamp: TimeStamp,
-}: PaymentOriginal) => ({
+}: OriginalPayment) => ({
   POITransactionID: { TransactionID, TimeStamp },
 });
 
@@ -101,9 +101,9 @@ export function paymentBody(
       SaleTransactionID: { TransactionID: transactionId, TimeStamp: at },
     },
     PaymentTransaction: {
-      AmountsReq: amountsOf(order),
+      AmountsReq: requestedAmounts(order),
       ...defined({
-        OriginalPOITransaction: original === undefined ? undefined : originalOf(original),
+        OriginalPOITransaction: original === undefined ? undefined : originalTransaction(original),
       }),
     },
     PaymentData: { PaymentType: type },
@@ -119,7 +119,7 @@ export function paymentBody(
  * await terminal.request('Reversal', reversalBody(order));
  */
 export function reversalBody(order: ReversalOrder): RequestBody<'Reversal'> {
-  return { OriginalPOITransaction: originalOf(order), ReversalReason: order.reason };
+  return { OriginalPOITransaction: originalTransaction(order), ReversalReason: order.reason };
 }
 
 /**
@@ -138,5 +138,7 @@ export function authorizedAmount(
 ): number | undefined {
   const amounts = message.body.PaymentResult?.AmountsResp;
   if (amounts === undefined) return undefined;
-  return sound(() => toMinorUnits(amounts.AuthorizedAmount, amounts.Currency ?? currency));
+  return convertNexoError(() =>
+    toMinorUnits(amounts.AuthorizedAmount, amounts.Currency ?? currency),
+  );
 }

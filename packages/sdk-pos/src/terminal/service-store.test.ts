@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { withFullDisk } from '../testing/full-disk.fixture.ts';
-import { fileServiceStore, type KeptService } from './service-store.ts';
+import { fileServiceStore, type StoredService } from './service-store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-services-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-const service = (serviceId: string): KeptService => ({
+const service = (serviceId: string): StoredService => ({
   serviceId,
   at: 1,
   header: {

@@ -1,4 +1,4 @@
-/** Stores the services of a till and their outcomes across restarts. */
+/** Stores the services of a point of sale and their outcomes across restarts. */
 import {
   closeSync,
   existsSync,
@@ -18,9 +18,9 @@ import type { Header } from '@switchyard/nexo';
  * One service of a till. It has no message body, so it has no card data and no amount.
  *
  * @example
- * const { serviceId, outcome }: KeptService = kept;
+ * const { serviceId, outcome }: StoredService = service;
  */
-export type KeptService = {
+export type StoredService = {
   readonly serviceId: string;
   readonly header: Header;
   /** The time of the begin, milliseconds since 1970. */
@@ -35,7 +35,7 @@ export type KeptService = {
  * A value, or a promise of it.
  *
  * @example
- * const saved: Awaitable<void> = store.save(kept);
+ * const saved: Awaitable<void> = store.save(service);
  */
 export type Awaitable<Value> = Value | Promise<Value>;
 
@@ -46,14 +46,14 @@ export type Awaitable<Value> = Value | Promise<Value>;
  * @example
  * const store: ServiceStore = {
  *   load: () => sql`SELECT * FROM services`,
- *   save: (kept) => sql`INSERT INTO services … ON CONFLICT (service_id) DO UPDATE …`,
+ *   save: (service) => sql`INSERT INTO services … ON CONFLICT (service_id) DO UPDATE …`,
  *   remove: (serviceId) => sql`DELETE FROM services WHERE service_id = ${serviceId}`,
  * };
  */
 export type ServiceStore = {
-  load(): Awaitable<readonly KeptService[]>;
+  load(): Awaitable<readonly StoredService[]>;
   /** Saves a new service, or its outcome. The data is durable when the call returns. */
-  save(kept: KeptService): Awaitable<void>;
+  save(service: StoredService): Awaitable<void>;
   remove(serviceId: string): Awaitable<void>;
 };
 
@@ -64,11 +64,11 @@ export type ServiceStore = {
  * const terminal = createTerminal({ ...settings, store: memoryServiceStore() });
  */
 export function memoryServiceStore(): ServiceStore {
-  const services = new Map<string, KeptService>();
+  const services = new Map<string, StoredService>();
   return {
     load: () => [...services.values()],
-    save(kept) {
-      services.set(kept.serviceId, kept);
+    save(service) {
+      services.set(service.serviceId, service);
     },
     remove(serviceId) {
       services.delete(serviceId);
@@ -80,7 +80,7 @@ const ownerOnly = 0o600;
 const ownerOnlyDirectory = 0o700;
 const newLinesMax = 20_000;
 
-type Line = { readonly put: KeptService } | { readonly gone: string };
+type Line = { readonly put: StoredService } | { readonly gone: string };
 
 /** A rename is durable only after its directory is synced. Windows cannot open directories. */
 function syncDirectory(path: string): void {
@@ -91,8 +91,8 @@ function syncDirectory(path: string): void {
 }
 
 /** An incomplete last line belongs to a request that was not sent. */
-function readLines(path: string): Map<string, KeptService> {
-  const services = new Map<string, KeptService>();
+function readLines(path: string): Map<string, StoredService> {
+  const services = new Map<string, StoredService>();
   if (!existsSync(path)) return services;
   for (const text of readFileSync(path, 'utf8').split('\n').slice(0, -1)) {
     const line = JSON.parse(text) as Line;
@@ -158,9 +158,9 @@ export function fileServiceStore(path: string): FileServiceStore {
 
   return {
     load: () => [...services.values()],
-    save(kept) {
-      append({ put: kept });
-      services.set(kept.serviceId, kept);
+    save(service) {
+      append({ put: service });
+      services.set(service.serviceId, service);
     },
     remove(serviceId) {
       if (!services.has(serviceId)) return;

@@ -5,29 +5,29 @@ import { problemText, readProblemBody } from '@switchyard/contract';
 import { messageBytesMax } from '@switchyard/nexo';
 import type { PosClient } from '../connector/pos-client.ts';
 import type { ClaimOptions, Session } from '../connector/terminal-session.ts';
-import { type PosTls, type Progress, post } from '../network/http-post.ts';
-import { demandUrl } from '../network/secure-url.ts';
-import { type Clock, unlessAborted, within } from '../support/clock.ts';
-import { closed, late, PosError } from '../support/pos-error.ts';
+import { type ConnectProgress, type PosTls, post } from '../network/http-post.ts';
+import { requireSecureUrl } from '../network/secure-url.ts';
+import { type Clock, unlessAborted, withTimeLimit } from '../support/clock.ts';
+import { closedError, PosError, timeoutError } from '../support/pos-error.ts';
 
-export type LinkEvents = {
-  message(text: string): void;
+export type LinkHandlers = {
+  onMessage(text: string): void;
   /** The terminal may have received the message, but its answer will not arrive. */
-  lost(error: PosError): void;
+  onLost(error: PosError): void;
 };
 
 /**
  * `Unanswered`: the terminal received the message with an empty response; no answer will follow.
  */
-export type Delivery = 'Sent' | 'Unanswered';
+export type DeliveryResult = 'Sent' | 'Unanswered';
 
-export type Link = {
+export type TerminalLink = {
   /** Makes the link ready to send. @throws PosError, `NotProcessed` */
   open(signal?: AbortSignal): Promise<void>;
   /** @throws PosError; its outcome says whether the message may have arrived */
-  send(text: string): Promise<Delivery>;
+  send(text: string): Promise<DeliveryResult>;
   /** The path that the link uses now, if it has several. */
-  way?(): 'cloud' | 'local';
+  activePath?(): 'cloud' | 'local';
   close(): Promise<void>;
 };
 
@@ -38,22 +38,25 @@ export type CloudLinkSettings = {
 };
 
 /** One session that is claimed at first use and resumed after a break. */
-export function cloudLink({ client, tsn, claim }: CloudLinkSettings, events: LinkEvents): Link {
+export function cloudLink(
+  { client, tsn, claim }: CloudLinkSettings,
+  handlers: LinkHandlers,
+): TerminalLink {
   let session: Session | undefined;
   let opening: Promise<void> | undefined;
   let isClosed = false;
 
   async function connect(): Promise<void> {
     if (session === undefined) {
-      const made = await client.claim(tsn, claim, {
-        message: (data) => events.message(data.toString()),
-        broken: events.lost,
+      const claimedSession = await client.claim(tsn, claim, {
+        onMessage: (data) => handlers.onMessage(data.toString()),
+        onConnectionLost: handlers.onLost,
       });
       if (isClosed) {
-        await made.release();
-        throw closed();
+        await claimedSession.release();
+        throw closedError();
       }
-      session = made;
+      session = claimedSession;
     } else {
       // `resume` without `takeOver` does not end another session; it only resumes the own one.
       await session.resume({ waitSeconds: claim.waitSeconds });
@@ -62,7 +65,7 @@ export function cloudLink({ client, tsn, claim }: CloudLinkSettings, events: Lin
 
   return {
     open(signal) {
-      if (isClosed) return Promise.reject(closed());
+      if (isClosed) return Promise.reject(closedError());
       if (session?.isOpen() === true) return Promise.resolve();
       opening ??= connect().finally(() => {
         opening = undefined;
@@ -70,7 +73,7 @@ export function cloudLink({ client, tsn, claim }: CloudLinkSettings, events: Lin
       return unlessAborted(opening, signal);
     },
     async send(text) {
-      if (session === undefined) throw closed();
+      if (session === undefined) throw closedError();
       await session.send(text);
       return 'Sent';
     },
@@ -91,21 +94,21 @@ export type LocalLinkSettings = {
 };
 
 /** In a local network, a terminal that does not connect within this time is not there. */
-const connectMs = 10_000;
+const connectTimeoutMs = 10_000;
 const lastGoodStatus = 299;
 const lastStatusOfClient = 499;
 
 /** Sends one POST for each message; the HTTP response contains the terminal's answer. */
-export function localLink(settings: LocalLinkSettings, events: LinkEvents): Link {
+export function localLink(settings: LocalLinkSettings, handlers: LinkHandlers): TerminalLink {
   const { tls, answerMs, clock } = settings;
-  const { href: url } = demandUrl(settings.url, 'the address of the terminal', 'https');
-  const over = new AbortController();
+  const { href: url } = requireSecureUrl(settings.url, 'the address of the terminal', 'https');
+  const closeController = new AbortController();
 
-  async function send(text: string): Promise<Delivery> {
-    const progress: Progress = { isConnected: false };
-    const answer = await within(
+  async function send(text: string): Promise<DeliveryResult> {
+    const progress: ConnectProgress = { isConnected: false };
+    const answer = await withTimeLimit(
       answerMs,
-      { clock, signal: over.signal },
+      { clock, signal: closeController.signal },
       (signal) =>
         post({
           url,
@@ -114,54 +117,59 @@ export function localLink(settings: LocalLinkSettings, events: LinkEvents): Link
           progress,
           body: text,
           bytesMax: messageBytesMax,
-          connecting: { mostMs: connectMs, clock },
+          connectLimit: { mostMs: connectTimeoutMs, clock },
           headers: { 'content-type': 'application/json', accept: 'application/json' },
         }),
       () => {
-        const { message, code } = late('the answer of the terminal');
+        const { message, code } = timeoutError('the answer of the terminal');
         const outcome = progress.isConnected ? 'Unknown' : 'NotProcessed';
         return new PosError('Transport', message, { code, outcome, retryable: true });
       },
     );
     const { status, body } = answer;
     if (status > lastGoodStatus) {
-      const refusal = readProblemBody(body);
+      const problem = readProblemBody(body);
       throw new PosError(
         'Transport',
-        `the terminal answered with ${problemText(status, refusal)}`,
+        `the terminal answered with ${problemText(status, problem)}`,
         {
-          code: refusal.code ?? `http_${status}`,
+          code: problem.code ?? `http_${status}`,
           status,
           outcome: status > lastStatusOfClient ? 'Unknown' : 'NotProcessed',
         },
       );
     }
     if (body.trim() === '') return 'Unanswered';
-    events.message(body);
+    handlers.onMessage(body);
     return 'Sent';
   }
 
   return {
     open: async () => {
-      if (over.signal.aborted) throw closed();
+      if (closeController.signal.aborted) throw closedError();
     },
     send,
-    close: async () => over.abort(),
+    close: async () => closeController.abort(),
   };
 }
 
 /** Codes of a connector that cannot reach the terminal now or cannot locate it. */
-const outOfReach = new Set(['device_offline', 'node_unreachable', 'unavailable', 'restarting']);
+const unreachableCodes = new Set([
+  'device_offline',
+  'node_unreachable',
+  'unavailable',
+  'restarting',
+]);
 
 /** True for faults of the path, also if the terminal is not in the cloud; false if it is in use. */
-function isOfTheWay(error: unknown): boolean {
+function isPathError(error: unknown): boolean {
   if (!(error instanceof PosError)) return false;
   if (error.kind === 'Transport') return true;
-  return error.kind === 'Relay' && outOfReach.has(error.code);
+  return error.kind === 'Connector' && unreachableCodes.has(error.code);
 }
 
 /** Uses the cloud first, and the local network if the cloud cannot reach the terminal. */
-export function autoLink(cloud: Link, local: Link): Link {
+export function autoLink(cloud: TerminalLink, local: TerminalLink): TerminalLink {
   let current = cloud;
   return {
     async open(signal) {
@@ -169,13 +177,13 @@ export function autoLink(cloud: Link, local: Link): Link {
         await cloud.open(signal);
         current = cloud;
       } catch (error) {
-        if (!isOfTheWay(error)) throw error;
+        if (!isPathError(error)) throw error;
         await local.open(signal);
         current = local;
       }
     },
     send: (text) => current.send(text),
-    way: () => (current === cloud ? 'cloud' : 'local'),
+    activePath: () => (current === cloud ? 'cloud' : 'local'),
     async close() {
       await local.close();
       await cloud.close();

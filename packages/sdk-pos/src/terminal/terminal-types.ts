@@ -14,7 +14,7 @@ import type { PosClient } from '../connector/pos-client.ts';
 import type { PosTls } from '../network/http-post.ts';
 import type { Clock } from '../support/clock.ts';
 import type { PosError } from '../support/pos-error.ts';
-import type { Awaitable, KeptService, ServiceStore } from './service-store.ts';
+import type { Awaitable, ServiceStore, StoredService } from './service-store.ts';
 
 /**
  * A category that a till can request and that a terminal answers.
@@ -22,9 +22,9 @@ import type { Awaitable, KeptService, ServiceStore } from './service-store.ts';
  * @example
  * const category: Asked = 'Payment';
  */
-export type Asked = {
-  [Of in Category]: 'Request' | 'Response' extends keyof (typeof categories)[Of]['bodies']
-    ? Of
+export type RequestCategory = {
+  [Name in Category]: 'Request' | 'Response' extends keyof (typeof categories)[Name]['bodies']
+    ? Name
     : never;
 }[Category];
 
@@ -34,7 +34,7 @@ export type Asked = {
  * @example
  * const body: RequestBody<'Admin'> = { ServiceIdentification: 'reprint' };
  */
-export type RequestBody<Of extends Category> = Body<Of, 'Request' & MessageTypeOf<Of>>;
+export type RequestBody<Name extends Category> = Body<Name, 'Request' & MessageTypeOf<Name>>;
 
 /**
  * The body of an answer.
@@ -42,7 +42,7 @@ export type RequestBody<Of extends Category> = Body<Of, 'Request' & MessageTypeO
  * @example
  * const body: ResponseBody<'Admin'> = { Response: { Result: 'Success' } };
  */
-export type ResponseBody<Of extends Category> = Body<Of, 'Response' & MessageTypeOf<Of>>;
+export type ResponseBody<Name extends Category> = Body<Name, 'Response' & MessageTypeOf<Name>>;
 
 /**
  * The answer of the terminal. A refusal is also an answer: `result` is `Failure`, `condition` gives
@@ -51,17 +51,17 @@ export type ResponseBody<Of extends Category> = Body<Of, 'Response' & MessageTyp
  * @example
  * const { result, condition }: Answer<'Payment'> = await terminal.request('Payment', body);
  */
-export type Answer<Of extends Category> = {
+export type TerminalResponse<Name extends Category> = {
   readonly result: 'Success' | 'Partial' | 'Failure';
   readonly condition?: string | undefined;
   readonly advice?: ConditionFacts['advice'] | undefined;
   /** Identifies the service in the store and in a TransactionStatus. */
   readonly serviceId: string;
-  readonly message: Message<Of, 'Response' & MessageTypeOf<Of>>;
+  readonly message: Message<Name, 'Response' & MessageTypeOf<Name>>;
 };
 
 /** Device messages that a terminal may send to a till. */
-type Served =
+type DeviceCategory =
   | 'Display'
   | 'Input'
   | 'Print'
@@ -79,8 +79,8 @@ type Served =
  * @example
  * const devices: TillDevices = { Print: async ({ PrintOutput }) => printed(PrintOutput) };
  */
-export type TillDevices = {
-  readonly [Of in Served]?: (body: RequestBody<Of>) => Awaitable<ResponseBody<Of>>;
+export type PosDevices = {
+  readonly [Name in DeviceCategory]?: (body: RequestBody<Name>) => Awaitable<ResponseBody<Name>>;
 } & {
   /** Ends or changes a running input; there is no answer. */
   readonly InputUpdate?: (body: Body<'InputUpdate', 'Notification'>) => Awaitable<void>;
@@ -90,10 +90,10 @@ export type TillDevices = {
  * A service from before a restart, and its outcome.
  *
  * @example
- * for (const { kept, outcome, message } of await terminal.open()) settle(kept.serviceId, outcome, message);
+ * for (const { service, outcome } of await terminal.open()) reconcile(service.serviceId, outcome);
  */
-export type Recovered = {
-  readonly kept: KeptService;
+export type RecoveredService = {
+  readonly service: StoredService;
   /**
    * `Unknown`: the terminal could not report the outcome. The operator checks it, or calls
    * `recover` again.
@@ -159,13 +159,13 @@ export type TerminalSettings = {
    * 150 s.
    */
   readonly times?: Partial<SaleTimes> | undefined;
-  readonly devices?: TillDevices | undefined;
+  readonly devices?: PosDevices | undefined;
   readonly onEvent?: ((event: Message<'Event', 'Notification'>) => void) | undefined;
   /** The late answer of a service that the till had given up; the till must undo its effect. */
-  readonly onLate?: ((message: AnyMessage) => void) | undefined;
+  readonly onLateResponse?: ((message: AnyMessage) => void) | undefined;
   /**
    * For the log: ignored messages and faults outside of a service. They do not change an outcome.
    */
-  readonly onFault?: ((error: PosError) => void) | undefined;
+  readonly onError?: ((error: PosError) => void) | undefined;
   readonly clock?: Clock | undefined;
 };

@@ -10,28 +10,28 @@ import {
   writeMessage,
 } from '@switchyard/nexo';
 import { authorizedAmount, demandSuccess, type ServiceStore } from '../index.ts';
-import type { TestConnector } from '../testing/fake-connector.fixture.ts';
-import { testPoi } from '../testing/fake-terminal.fixture.ts';
+import type { FakeConnector } from '../testing/fake-connector.fixture.ts';
+import { createFakeTerminal } from '../testing/fake-terminal.fixture.ts';
 import {
-  isFault,
-  localPoi,
+  createPosWithTerminal,
+  isPosError,
   order,
   poiId,
   saleId,
-  scene,
+  startLocalTerminal,
 } from '../testing/pos-with-terminal.fixture.ts';
-import { eventually } from '../testing/wait-until.fixture.ts';
+import { waitUntil } from '../testing/wait-until.fixture.ts';
 
 const key = { identifier: 'store-7', version: 1, passphrase: 'correct horse battery' };
 
 test('a sale in minor units is paid, and what was authorised comes back in minor units', async (t) => {
-  const { till, poi, store } = await scene(t);
+  const { createTerminal: till, fakeTerminal: poi, store } = await createPosWithTerminal(t);
   const terminal = till();
   assert.deepEqual(await terminal.open(), []);
   const answer = await terminal.sale({ ...order, tip: 50 });
   assert.equal(answer.result, 'Success');
   assert.equal(authorizedAmount(answer.message, 'EUR'), 1250);
-  const [ran] = poi.ran;
+  const [ran] = poi.services;
   assert.ok(ran);
   const { AmountsReq } = ran.body['PaymentTransaction'] as { AmountsReq: unknown };
   assert.deepEqual(AmountsReq, { Currency: 'EUR', RequestedAmount: 12.5, TipAmount: 0.5 });
@@ -43,7 +43,7 @@ test('a sale in minor units is paid, and what was authorised comes back in minor
 });
 
 test('a service is in the store before anything of it is sent', async (t) => {
-  const { till, poi, store } = await scene(t);
+  const { createTerminal: till, fakeTerminal: poi, store } = await createPosWithTerminal(t);
   let release: () => void = () => {};
   const written = new Promise<void>((resolve) => {
     release = resolve;
@@ -60,152 +60,158 @@ test('a service is in the store before anything of it is sent', async (t) => {
   const terminal = till({ store: slow });
   await terminal.open();
   const asked = terminal.sale(order);
-  await eventually(() => saved === 1, 'the store was asked');
-  assert.deepEqual(poi.heard, []);
+  await waitUntil(() => saved === 1, 'the store was asked');
+  assert.deepEqual(poi.receivedCategories, []);
   release();
   assert.equal((await asked).result, 'Success');
 });
 
 test('what cannot be kept is not sent', async (t) => {
-  const { till, poi, store } = await scene(t);
+  const { createTerminal: till, fakeTerminal: poi, store } = await createPosWithTerminal(t);
   const full = () => {
     throw new Error('the disk is full');
   };
   const terminal = till({ store: { ...store, save: full } });
   await terminal.open();
-  await assert.rejects(terminal.sale(order), isFault('Invalid', 'store_failed', 'NotProcessed'));
-  assert.deepEqual(poi.heard, []);
+  await assert.rejects(terminal.sale(order), isPosError('Invalid', 'store_failed', 'NotProcessed'));
+  assert.deepEqual(poi.receivedCategories, []);
 });
 
 test('services wait for each other; a diagnosis does not', async (t) => {
-  const { till, poi } = await scene(t);
-  poi.holds = true;
+  const { createTerminal: till, fakeTerminal: poi } = await createPosWithTerminal(t);
+  poi.holdsAnswers = true;
   const terminal = till();
   await terminal.open();
   const first = terminal.sale(order);
-  await eventually(() => poi.ran.length === 1, 'the first');
+  await waitUntil(() => poi.services.length === 1, 'the first');
   const second = terminal.sale({ ...order, transactionId: '4712' });
   const stop = new AbortController();
   const third = terminal.sale(order, { signal: stop.signal });
   stop.abort();
-  await assert.rejects(third, isFault('Aborted', 'aborted', 'NotProcessed'));
+  await assert.rejects(third, isPosError('Aborted', 'aborted', 'NotProcessed'));
   const asked = terminal.request('Diagnosis', {});
-  await eventually(() => poi.heard.includes('Diagnosis'), 'the diagnosis');
-  assert.equal(poi.ran.filter(({ header }) => header.MessageCategory === 'Payment').length, 1);
+  await waitUntil(() => poi.receivedCategories.includes('Diagnosis'), 'the diagnosis');
+  assert.equal(poi.services.filter(({ header }) => header.MessageCategory === 'Payment').length, 1);
   assert.equal((await asked).result, 'Success');
-  poi.holds = false;
-  poi.say(poi.finish());
+  poi.holdsAnswers = false;
+  poi.send(poi.finish());
   const answers = await Promise.all([first, second]);
   assert.notEqual(answers[0].serviceId, answers[1].serviceId);
-  assert.deepEqual(poi.heard, ['Payment', 'Diagnosis', 'Payment']);
+  assert.deepEqual(poi.receivedCategories, ['Payment', 'Diagnosis', 'Payment']);
 });
 
 test('a refusal is an answer; demandSuccess makes a fault of it', async (t) => {
-  const { till, poi } = await scene(t);
-  poi.holds = true;
+  const { createTerminal: till, fakeTerminal: poi } = await createPosWithTerminal(t);
+  poi.holdsAnswers = true;
   const terminal = till();
   await terminal.open();
   const asked = terminal.sale(order);
-  await eventually(() => poi.ran.length === 1, 'the sale');
-  poi.say(poi.finish('Refusal'));
+  await waitUntil(() => poi.services.length === 1, 'the sale');
+  poi.send(poi.finish('Refusal'));
   const answer = await asked;
   assert.deepEqual(
     [answer.result, answer.condition, answer.advice],
     ['Failure', 'Refusal', 'Never'],
   );
-  assert.throws(() => demandSuccess(answer), isFault('Terminal', 'refused', 'NotProcessed'));
+  assert.throws(() => demandSuccess(answer), isPosError('Terminal', 'refused', 'NotProcessed'));
 });
 
 test('an abort is sent, and the real answer awaited', async (t) => {
-  const { till, poi } = await scene(t);
-  poi.holds = true;
+  const { createTerminal: till, fakeTerminal: poi } = await createPosWithTerminal(t);
+  poi.holdsAnswers = true;
   const terminal = till();
   await terminal.open();
   const stop = new AbortController();
   const asked = terminal.sale(order, { signal: stop.signal });
-  await eventually(() => poi.ran.length === 1, 'the sale');
+  await waitUntil(() => poi.services.length === 1, 'the sale');
   stop.abort();
   const answer = await asked;
   assert.equal(answer.condition, 'Aborted');
-  assert.deepEqual(poi.heard, ['Payment', 'Abort']);
+  assert.deepEqual(poi.receivedCategories, ['Payment', 'Abort']);
 });
 
 test('a session that breaks in the middle is resumed, and the outcome asked for', async (t) => {
-  const { till, poi, connector } = await scene(t);
-  poi.holds = true;
+  const { createTerminal: till, fakeTerminal: poi, connector } = await createPosWithTerminal(t);
+  poi.holdsAnswers = true;
   const terminal = till();
   await terminal.open();
   const asked = terminal.sale(order);
-  await eventually(() => poi.ran.length === 1, 'the sale');
+  await waitUntil(() => poi.services.length === 1, 'the sale');
   poi.finish();
   connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected');
   const answer = await asked;
   assert.equal(answer.result, 'Success');
   assert.equal(authorizedAmount(answer.message, 'EUR'), 1250);
-  assert.deepEqual(poi.heard, ['Payment', 'TransactionStatus']);
-  assert.equal(connector.said.at(-1)?.['resumeToken'], 'resume-1');
-  assert.equal(poi.ran.length, 1);
+  assert.deepEqual(poi.receivedCategories, ['Payment', 'TransactionStatus']);
+  assert.equal(connector.receivedMessages.at(-1)?.['resumeToken'], 'resume-1');
+  assert.equal(poi.services.length, 1);
 });
 
 test('a terminal that stays away leaves the outcome unknown, and it can be asked for later', async (t) => {
-  const { till, poi, connector, clock, store } = await scene(t);
-  poi.holds = true;
+  const {
+    createTerminal: till,
+    fakeTerminal: poi,
+    connector,
+    clock,
+    store,
+  } = await createPosWithTerminal(t);
+  poi.holdsAnswers = true;
   const terminal = till();
   await terminal.open();
   const asked = terminal.sale(order);
-  await eventually(() => poi.ran.length === 1, 'the sale');
+  await waitUntil(() => poi.services.length === 1, 'the sale');
   connector.isOnline = false;
   connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected');
-  await eventually(() => connector.said.length > 1, 'a claim');
-  const refused = assert.rejects(asked, isFault('Terminal', 'outcome_unknown', 'Unknown'));
+  await waitUntil(() => connector.receivedMessages.length > 1, 'a claim');
+  const refused = assert.rejects(asked, isPosError('Terminal', 'outcome_unknown', 'Unknown'));
   let isOver = false;
   void refused.then(() => {
     isOver = true;
   });
-  await eventually(() => {
+  await waitUntil(() => {
     if (!isOver && clock.waits().includes(5_000)) clock.advance(5_000);
     return isOver;
   }, 'the end of asking');
-  const [kept] = terminal.unknown();
+  const [kept] = terminal.unknownServices();
   assert.ok(kept);
   poi.finish();
   connector.isOnline = true;
   const recovered = await terminal.recover(kept.serviceId);
   assert.equal(recovered.outcome, 'Answered');
   assert.equal(recovered.message?.header.ServiceID, kept.serviceId);
-  assert.deepEqual(terminal.unknown(), []);
+  assert.deepEqual(terminal.unknownServices(), []);
   assert.equal((await store.load())[0]?.outcome, 'Answered');
 });
 
 test('after a restart in the middle of a sale the terminal is asked how it ended', async (t) => {
-  const { till, poi } = await scene(t);
-  poi.holds = true;
+  const { createTerminal: till, fakeTerminal: poi } = await createPosWithTerminal(t);
+  poi.holdsAnswers = true;
   const before = till();
   await before.open();
   const asked = before.sale(order);
-  await eventually(() => poi.ran.length === 1, 'the sale');
-  const ended = assert.rejects(asked, isFault('Invalid', 'closed', 'Unknown'));
+  await waitUntil(() => poi.services.length === 1, 'the sale');
+  const ended = assert.rejects(asked, isPosError('Invalid', 'closed', 'Unknown'));
   await before.close();
   await ended;
   poi.finish();
-  poi.holds = false;
+  poi.holdsAnswers = false;
   const after = till();
   const [recovered] = await after.open();
   assert.equal(recovered?.outcome, 'Answered');
   assert.equal(recovered?.message?.header.MessageCategory, 'Payment');
   const next = await after.sale(order);
-  assert.ok(next.serviceId > (recovered?.kept.serviceId ?? ''));
-  assert.equal(poi.ran.length, 2);
+  assert.ok(next.serviceId > (recovered?.service.serviceId ?? ''));
+  assert.equal(poi.services.length, 2);
 });
 
 test('a batch that a restart of the till interrupts is answered at the next open', async (t) => {
-  const { till, poi } = await scene(t);
-  poi.holds = true;
+  const { createTerminal: till, fakeTerminal: poi } = await createPosWithTerminal(t);
+  poi.holdsAnswers = true;
   const before = till();
   await before.open();
   const asked = before.request('Batch', { TransactionToPerform: [] });
-  await eventually(() => poi.ran.length === 1, 'the batch');
-  const ended = assert.rejects(asked, isFault('Invalid', 'closed', 'Unknown'));
+  await waitUntil(() => poi.services.length === 1, 'the batch');
+  const ended = assert.rejects(asked, isPosError('Invalid', 'closed', 'Unknown'));
   await before.close();
   await ended;
   poi.finish();
@@ -213,32 +219,32 @@ test('a batch that a restart of the till interrupts is answered at the next open
   assert.equal(recovered?.outcome, 'Answered');
   assert.deepEqual(recovered?.message?.body, { Response: { Result: 'Success' } });
   assert.equal(recovered?.message?.header.MessageCategory, 'Batch');
-  assert.equal(poi.ran.length, 1, 'the batch is not performed again');
+  assert.equal(poi.services.length, 1, 'the batch is not performed again');
 });
 
 /** A till that restarts after its process ended during a sale, with an offline terminal. */
 async function restarted(t: TestContext) {
-  const on = await scene(t);
-  on.poi.holds = true;
-  const before = on.till();
+  const on = await createPosWithTerminal(t);
+  on.fakeTerminal.holdsAnswers = true;
+  const before = on.createTerminal();
   await before.open();
-  const ended = assert.rejects(before.sale(order), isFault('Invalid', 'closed', 'Unknown'));
-  await eventually(() => on.poi.ran.length === 1, 'the sale');
+  const ended = assert.rejects(before.sale(order), isPosError('Invalid', 'closed', 'Unknown'));
+  await waitUntil(() => on.fakeTerminal.services.length === 1, 'the sale');
   await before.close();
   await ended;
-  on.poi.finish();
+  on.fakeTerminal.finish();
   on.connector.isOnline = false;
   const comesBack = () => {
     on.connector.isOnline = true;
     on.clock.advance(5_000);
   };
-  const asksAgain = () => eventually(() => on.clock.waits().includes(5_000), 'a next question');
-  return { ...on, terminal: on.till(), comesBack, asksAgain };
+  const asksAgain = () => waitUntil(() => on.clock.waits().includes(5_000), 'a next question');
+  return { ...on, terminal: on.createTerminal(), comesBack, asksAgain };
 }
-const isAborted = isFault('Aborted', 'aborted', 'NotProcessed');
+const isAborted = isPosError('Aborted', 'aborted', 'NotProcessed');
 
 test('an open that is aborted asks no more, and the next one begins anew', async (t) => {
-  const { terminal, comesBack, asksAgain, store, poi } = await restarted(t);
+  const { terminal, comesBack, asksAgain, store, fakeTerminal: poi } = await restarted(t);
   const stop = new AbortController();
   const asked = terminal.open({ signal: stop.signal });
   await asksAgain();
@@ -251,7 +257,7 @@ test('an open that is aborted asks no more, and the next one begins anew', async
   comesBack();
   const [recovered] = await next;
   assert.equal(recovered?.outcome, 'Answered');
-  assert.equal(poi.ran.length, 1, 'it was paid once');
+  assert.equal(poi.services.length, 1, 'it was paid once');
 });
 
 test('an open goes on for whoever still waits for it', async (t) => {
@@ -272,20 +278,20 @@ test('a recovery that is aborted leaves unknown what was unknown', async (t) => 
     isOver = true;
     return recovered;
   });
-  await eventually(() => {
+  await waitUntil(() => {
     if (!isOver && clock.waits().includes(5_000)) clock.advance(5_000);
     return isOver;
   }, 'the end of asking');
   const [first] = await opened;
   assert.equal(first?.outcome, 'Unknown');
-  const serviceId = first?.kept.serviceId ?? '';
+  const serviceId = first?.service.serviceId ?? '';
   const stop = new AbortController();
   const asked = terminal.recover(serviceId, { signal: stop.signal });
   await asksAgain();
   stop.abort();
   await assert.rejects(asked, isAborted);
   assert.deepEqual(
-    terminal.unknown().map((kept) => kept.serviceId),
+    terminal.unknownServices().map((kept) => kept.serviceId),
     [serviceId],
   );
   // The connector answers in order, so the earlier requests are answered by now.
@@ -295,40 +301,45 @@ test('a recovery that is aborted leaves unknown what was unknown', async (t) => 
 });
 
 test('the answer of a service that a recovery gave up is told as late', async (t) => {
-  const { till, poi, clock, connector } = await scene(t);
-  poi.holds = true;
+  const {
+    createTerminal: till,
+    fakeTerminal: poi,
+    clock,
+    connector,
+  } = await createPosWithTerminal(t);
+  poi.holdsAnswers = true;
   const before = till();
   await before.open();
-  const ended = assert.rejects(before.sale(order), isFault('Invalid', 'closed', 'Unknown'));
-  await eventually(() => poi.ran.length === 1, 'the sale');
+  const ended = assert.rejects(before.sale(order), isPosError('Invalid', 'closed', 'Unknown'));
+  await waitUntil(() => poi.services.length === 1, 'the sale');
   await before.close();
   await ended;
   const late: AnyMessage[] = [];
-  const terminal = till({ onLate: (message) => late.push(message) });
+  const terminal = till({ onLateResponse: (message) => late.push(message) });
   let isOver = false;
   const opened = terminal.open().finally(() => {
     isOver = true;
   });
   // The terminal receives each status request before the next one is due.
   for (let asked = 1; !isOver; asked += 1) {
-    await eventually(() => isOver || poi.heard.length > asked, 'a question');
+    await waitUntil(() => isOver || poi.receivedCategories.length > asked, 'a question');
     clock.advance(5_000);
   }
   const [first] = await opened;
   assert.equal(first?.outcome, 'Unknown');
   const answer = poi.finish();
-  poi.say(answer);
-  await eventually(() => late.length === 1, 'the late answer');
-  assert.equal(late[0]?.header.ServiceID, first.kept.serviceId);
-  assert.equal((await terminal.recover(first.kept.serviceId)).outcome, 'Answered');
-  poi.say(answer);
-  await eventually(() => connector.sessions.at(-1)?.readyState === 1, 'the session');
+  poi.send(answer);
+  await waitUntil(() => late.length === 1, 'the late answer');
+  assert.equal(late[0]?.header.ServiceID, first.service.serviceId);
+  assert.equal((await terminal.recover(first.service.serviceId)).outcome, 'Answered');
+  poi.send(answer);
+  await waitUntil(() => connector.sessions.at(-1)?.readyState === 1, 'the session');
   assert.equal((await terminal.request('Diagnosis', {})).result, 'Success');
   assert.equal(late.length, 1, 'it is known by then');
 });
 
 test('what is over is forgotten after 48 hours, and what is not is kept', async (t) => {
-  const { till, store, clock } = await scene(t);
+  const { createTerminal: till, store, clock } = await createPosWithTerminal(t);
   const first = till();
   await first.open();
   const old = await first.sale(order);
@@ -348,18 +359,21 @@ test('what is over is forgotten after 48 hours, and what is not is kept', async 
 });
 
 test('a terminal that is away, in use, or unknown is a fault of the relay, and nothing is kept', async (t) => {
-  const { till, connector, store } = await scene(t);
+  const { createTerminal: till, connector, store } = await createPosWithTerminal(t);
   const terminal = till();
   await terminal.open();
   connector.isOnline = false;
-  await assert.rejects(terminal.sale(order), isFault('Relay', 'device_offline', 'NotProcessed'));
+  await assert.rejects(
+    terminal.sale(order),
+    isPosError('Connector', 'device_offline', 'NotProcessed'),
+  );
   assert.deepEqual(await store.load(), []);
   connector.isOnline = true;
   assert.equal((await terminal.sale(order)).result, 'Success');
 });
 
 test('the terminal uses screen and printer of the till, and tells events', async (t) => {
-  const { till, poi, connector } = await scene(t);
+  const { createTerminal: till, fakeTerminal: poi, connector } = await createPosWithTerminal(t);
   const shown: unknown[] = [];
   const events: string[] = [];
   const terminal = till({
@@ -390,7 +404,7 @@ test('the terminal uses screen and printer of the till, and tells events', async
   const display = requestOf('Display', address, {
     DisplayOutput: [{ Device: 'CashierDisplay', InfoQualify: 'Display', OutputContent: output }],
   });
-  poi.say(writeMessage(display as AnyMessage));
+  poi.send(writeMessage(display as AnyMessage));
   const print = requestOf(
     'Print',
     { ...address, deviceId: 'D2' },
@@ -402,10 +416,10 @@ test('the terminal uses screen and printer of the till, and tells events', async
       },
     },
   );
-  poi.say(writeMessage(print as AnyMessage));
+  poi.send(writeMessage(print as AnyMessage));
   const event = eventOf('CardInserted', address, { at: '2026-03-01T10:00:00.000Z' });
-  poi.say(writeMessage(event as AnyMessage));
-  await eventually(() => answers.length === 2 && events.length === 1, 'both answers');
+  poi.send(writeMessage(event as AnyMessage));
+  await waitUntil(() => answers.length === 2 && events.length === 1, 'both answers');
   assert.deepEqual(shown, [output]);
   assert.deepEqual(events, ['CardInserted']);
   const of = (id: string) => answers.find((text) => text.includes(`"${id}"`)) ?? '';
@@ -414,15 +428,15 @@ test('the terminal uses screen and printer of the till, and tells events', async
 });
 
 test('protected messages open, and one in clear is not heard', async (t) => {
-  const poi = testPoi(poiId, createProtection({ keys: [key], randomBytes }));
-  const { till, faults, connector } = await scene(t, poi);
-  poi.holds = true;
+  const poi = createFakeTerminal(poiId, createProtection({ keys: [key], randomBytes }));
+  const { createTerminal: till, errors: faults, connector } = await createPosWithTerminal(t, poi);
+  poi.holdsAnswers = true;
   const terminal = till({ keys: [key] });
   await terminal.open();
   const texts: string[] = [];
   const asked = terminal.sale(order);
-  await eventually(() => poi.ran.length === 1, 'the sale');
-  const [ran] = poi.ran;
+  await waitUntil(() => poi.services.length === 1, 'the sale');
+  const [ran] = poi.services;
   assert.ok(ran);
   const forged = requestOf(
     'Display',
@@ -438,34 +452,37 @@ test('protected messages open, and one in clear is not heard', async (t) => {
     },
   );
   connector.sessions[0]?.on('message', (data) => texts.push(String(data)));
-  poi.say(writeMessage(forged as AnyMessage));
-  await eventually(() => faults.length === 1, 'the forged one');
+  poi.send(writeMessage(forged as AnyMessage));
+  await waitUntil(() => faults.length === 1, 'the forged one');
   assert.equal(faults[0]?.code, 'unprotected');
-  poi.say(poi.finish());
+  poi.send(poi.finish());
   assert.equal((await asked).result, 'Success');
   assert.deepEqual(texts, []);
 });
 
 test('bodies and amounts that are none are found before anything is begun', async (t) => {
-  const { till, poi, store } = await scene(t);
+  const { createTerminal: till, fakeTerminal: poi, store } = await createPosWithTerminal(t);
   const terminal = till();
-  await assert.rejects(terminal.sale(order), isFault('Invalid', 'not_open', 'NotProcessed'));
+  await assert.rejects(terminal.sale(order), isPosError('Invalid', 'not_open', 'NotProcessed'));
   await terminal.open();
   const half = { ...order, amount: 12.5 };
-  await assert.rejects(terminal.sale(half), isFault('Invalid', 'amount_invalid', 'NotProcessed'));
+  await assert.rejects(
+    terminal.sale(half),
+    isPosError('Invalid', 'amount_invalid', 'NotProcessed'),
+  );
   const money = { ...order, currency: 'XXQ' };
   await assert.rejects(
     terminal.sale(money),
-    isFault('Invalid', 'currency_unknown', 'NotProcessed'),
+    isPosError('Invalid', 'currency_unknown', 'NotProcessed'),
   );
   const empty = terminal.request('Payment', {} as never);
-  await assert.rejects(empty, isFault('Invalid', 'message_invalid', 'NotProcessed'));
-  assert.deepEqual([poi.heard, await store.load()], [[], []]);
+  await assert.rejects(empty, isPosError('Invalid', 'message_invalid', 'NotProcessed'));
+  assert.deepEqual([poi.receivedCategories, await store.load()], [[], []]);
 });
 
 test('the same over the local network', async (t) => {
-  const { till, poi, connector } = await scene(t);
-  const { url } = await localPoi(t, poi);
+  const { createTerminal: till, fakeTerminal: poi, connector } = await createPosWithTerminal(t);
+  const { url } = await startLocalTerminal(t, poi);
   const terminal = till({ transport: { kind: 'local', url } });
   await terminal.open();
   assert.equal((await terminal.sale(order)).result, 'Success');
@@ -474,34 +491,42 @@ test('the same over the local network', async (t) => {
 });
 
 test('a local terminal that is not there has not processed anything', async (t) => {
-  const { till, store } = await scene(t);
+  const { createTerminal: till, store } = await createPosWithTerminal(t);
   const terminal = till({ transport: { kind: 'local', url: 'http://127.0.0.1:1/nexo' } });
   await terminal.open();
-  await assert.rejects(terminal.sale(order), isFault('Transport', 'unreachable', 'NotProcessed'));
+  await assert.rejects(
+    terminal.sale(order),
+    isPosError('Transport', 'unreachable', 'NotProcessed'),
+  );
   assert.equal((await store.load())[0]?.outcome, 'NotProcessed');
 });
 
 test('where the cloud loses the terminal in the middle, the local network tells the outcome', async (t) => {
-  const { till, poi, connector, client } = await scene(t);
-  const local = await localPoi(t, poi);
-  poi.holds = true;
+  const {
+    createTerminal: till,
+    fakeTerminal: poi,
+    connector,
+    client,
+  } = await createPosWithTerminal(t);
+  const local = await startLocalTerminal(t, poi);
+  poi.holdsAnswers = true;
   const terminal = till({ transport: { kind: 'auto', cloud: { client, tsn: poiId }, local } });
   await terminal.open();
   const asked = terminal.sale(order);
-  await eventually(() => poi.ran.length === 1, 'the sale');
+  await waitUntil(() => poi.services.length === 1, 'the sale');
   poi.finish();
-  poi.holds = false;
+  poi.holdsAnswers = false;
   connector.isOnline = false;
   connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected');
   assert.equal((await asked).result, 'Success');
   assert.equal((await terminal.sale(order)).result, 'Success');
-  assert.deepEqual(poi.heard, ['Payment', 'TransactionStatus', 'Payment']);
+  assert.deepEqual(poi.receivedCategories, ['Payment', 'TransactionStatus', 'Payment']);
   assert.equal(connector.sessions.length, 1);
 });
 
 /** A connector that refuses every claim with the code. */
 const refusesClaims =
-  (code: string): TestConnector['answer'] =>
+  (code: string): FakeConnector['answer'] =>
   ({ type, requestId }) =>
     type === 'claim'
       ? {
@@ -514,32 +539,51 @@ const refusesClaims =
 
 test('where the cloud cannot reach the terminal, or cannot tell, the local network is taken', async (t) => {
   for (const code of ['device_offline', 'node_unreachable', 'unavailable', 'restarting']) {
-    const { till, poi, connector, client } = await scene(t);
-    const local = await localPoi(t, poi);
+    const {
+      createTerminal: till,
+      fakeTerminal: poi,
+      connector,
+      client,
+    } = await createPosWithTerminal(t);
+    const local = await startLocalTerminal(t, poi);
     connector.answer = refusesClaims(code);
     const terminal = till({ transport: { kind: 'auto', cloud: { client, tsn: poiId }, local } });
     await terminal.open();
     assert.equal((await terminal.sale(order)).result, 'Success', code);
-    assert.deepEqual(poi.heard, ['Payment']);
+    assert.deepEqual(poi.receivedCategories, ['Payment']);
     assert.equal(connector.sessions.length, 0);
     await terminal.close();
   }
 });
 
 test('a terminal that another till uses is not asked over the local network', async (t) => {
-  const { till, poi, connector, client } = await scene(t);
-  const local = await localPoi(t, poi);
+  const {
+    createTerminal: till,
+    fakeTerminal: poi,
+    connector,
+    client,
+  } = await createPosWithTerminal(t);
+  const local = await startLocalTerminal(t, poi);
   connector.answer = refusesClaims('device_claimed');
   const terminal = till({ transport: { kind: 'auto', cloud: { client, tsn: poiId }, local } });
   await terminal.open();
-  await assert.rejects(terminal.sale(order), isFault('Relay', 'device_claimed', 'NotProcessed'));
-  assert.deepEqual(poi.heard, []);
+  await assert.rejects(
+    terminal.sale(order),
+    isPosError('Connector', 'device_claimed', 'NotProcessed'),
+  );
+  assert.deepEqual(poi.receivedCategories, []);
 });
 
 test('what the cloud may still deliver is not given up because the local network has not seen it', async (t) => {
   for (const isDelivered of [true, false]) {
-    const { till, poi, connector, client, clock } = await scene(t);
-    const local = await localPoi(t, poi);
+    const {
+      createTerminal: till,
+      fakeTerminal: poi,
+      connector,
+      client,
+      clock,
+    } = await createPosWithTerminal(t);
+    const local = await startLocalTerminal(t, poi);
     let late = '';
     connector.terminal = (text) => {
       late = text;
@@ -551,20 +595,20 @@ test('what the cloud may still deliver is not given up because the local network
       isOver = true;
     });
     asked.catch(() => isOver);
-    await eventually(() => late !== '', 'the sale');
+    await waitUntil(() => late !== '', 'the sale');
     connector.isOnline = false;
     connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected');
     let enquiries = 0;
     const askAgain = async () => {
       enquiries += 1;
-      await eventually(() => isOver || poi.heard.length >= enquiries, 'a question');
+      await waitUntil(() => isOver || poi.receivedCategories.length >= enquiries, 'a question');
       clock.advance(5000);
     };
     while (enquiries < 10) await askAgain();
     assert.equal(isOver, false);
     if (isDelivered) {
       enquiries += 1;
-      poi.hear(late, () => {});
+      poi.receive(late, () => {});
       await askAgain();
       assert.equal((await asked).result, 'Success');
     } else {

@@ -1,4 +1,4 @@
-/** A terminal for a till: one service at a time, and an outcome is never guessed. */
+/** A terminal for a point of sale: runs one service at a time and never guesses an outcome. */
 
 import { randomBytes, randomInt } from 'node:crypto';
 import { defined } from '@switchyard/contract';
@@ -13,25 +13,35 @@ import {
   serviceIdKeptMs,
 } from '@switchyard/nexo';
 import { systemClock, unlessAborted } from '../support/clock.ts';
-import { aborted, invalid, PosError, textOf } from '../support/pos-error.ts';
-import { createTurns } from '../support/serial-queue.ts';
-import { localSocketLink } from './local-websocket-link.ts';
-import { createExchange, type Ended, type Exchange } from './message-exchange.ts';
+import { abortedError, errorText, invalidError, PosError } from '../support/pos-error.ts';
+import { createSerialQueue } from '../support/serial-queue.ts';
+import { localWebsocketLink } from './local-websocket-link.ts';
+import {
+  createMessageExchange,
+  type EndedService,
+  type MessageExchange,
+} from './message-exchange.ts';
 import {
   type PaymentOrder,
   paymentBody,
   type ReversalOrder,
   reversalBody,
 } from './payment-requests.ts';
-import type { KeptService } from './service-store.ts';
-import { autoLink, cloudLink, type Link, type LinkEvents, localLink } from './terminal-links.ts';
+import type { StoredService } from './service-store.ts';
+import {
+  autoLink,
+  cloudLink,
+  type LinkHandlers,
+  localLink,
+  type TerminalLink,
+} from './terminal-links.ts';
 import type {
-  Answer,
-  Asked,
   CloudTransport,
   LocalTransport,
-  Recovered,
+  RecoveredService,
   RequestBody,
+  RequestCategory,
+  TerminalResponse,
   TerminalSettings,
 } from './terminal-types.ts';
 
@@ -56,37 +66,46 @@ export type Terminal = {
    * Reconcile the result with the till's own records. An abort ends the requests; `open` can be
    * called again.
    */
-  readonly open: (options?: RequestOptions) => Promise<readonly Recovered[]>;
+  readonly open: (options?: RequestOptions) => Promise<readonly RecoveredService[]>;
   /**
    * Sends one service or one device message. Services run one after the other; Diagnosis,
    * TransactionStatus and device messages do not wait.
    *
    * @throws PosError: check `outcome`; `Unknown` means that money may have moved
    */
-  readonly request: <Of extends Asked>(
-    category: Of,
-    body: RequestBody<Of>,
+  readonly request: <Name extends RequestCategory>(
+    category: Name,
+    body: RequestBody<Name>,
     options?: RequestOptions,
-  ) => Promise<Answer<Of>>;
-  readonly sale: (order: PaymentOrder, options?: RequestOptions) => Promise<Answer<'Payment'>>;
+  ) => Promise<TerminalResponse<Name>>;
+  readonly sale: (
+    order: PaymentOrder,
+    options?: RequestOptions,
+  ) => Promise<TerminalResponse<'Payment'>>;
   /** Returns money to the customer; pass the payment as `original`. */
-  readonly refund: (order: PaymentOrder, options?: RequestOptions) => Promise<Answer<'Payment'>>;
-  readonly reverse: (order: ReversalOrder, options?: RequestOptions) => Promise<Answer<'Reversal'>>;
+  readonly refund: (
+    order: PaymentOrder,
+    options?: RequestOptions,
+  ) => Promise<TerminalResponse<'Payment'>>;
+  readonly reverse: (
+    order: ReversalOrder,
+    options?: RequestOptions,
+  ) => Promise<TerminalResponse<'Reversal'>>;
   /** Ends or changes a running input at the terminal. */
   readonly updateInput: (body: object, options?: RequestOptions) => Promise<void>;
   /** Services with an unknown outcome. */
-  readonly unknown: () => readonly KeptService[];
+  readonly unknownServices: () => readonly StoredService[];
   /**
    * Requests the outcome of one of them again. An abort ends the requests and keeps the outcome
    * unknown. An outcome that was settled stays, even if the terminal does not know the service.
    */
-  readonly recover: (serviceId: string, options?: RequestOptions) => Promise<Recovered>;
+  readonly recover: (serviceId: string, options?: RequestOptions) => Promise<RecoveredService>;
   /**
    * Saves an outcome that the operator determined. A terminal forgets a service after 48 hours.
    *
    * @throws PosError `service_unknown` if no service with an unknown outcome has this identifier
    */
-  readonly settle: (serviceId: string, how: 'Done' | 'NotDone') => Promise<void>;
+  readonly setOutcome: (serviceId: string, how: 'Done' | 'NotDone') => Promise<void>;
   /**
    * Frees the terminal. The next `open` requests the outcome of a service that still runs.
    *
@@ -95,8 +114,8 @@ export type Terminal = {
   readonly close: () => Promise<void>;
 };
 
-type Opening = {
-  readonly recovered: Promise<readonly Recovered[]>;
+type SharedOpening = {
+  readonly recovered: Promise<readonly RecoveredService[]>;
   readonly work: AbortController;
   /** Callers of `open` that still wait. */
   waiting: number;
@@ -110,38 +129,41 @@ const isSocket = /^wss?:/i;
 
 function cloudPart(
   { client, tsn, waitSeconds, takeOver }: CloudTransport,
-  events: LinkEvents,
-): Link {
+  events: LinkHandlers,
+): TerminalLink {
   return cloudLink({ client, tsn, claim: { waitSeconds, takeOver } }, events);
 }
 
 /** A faulty answer has no reliable amounts, but its result `Failure` is reliable. */
-function moneyOf(ended: Ended): 'Answered' | 'NotProcessed' | 'Unknown' {
+function moneyOf(ended: EndedService): 'Answered' | 'NotProcessed' | 'Unknown' {
   if (ended.outcome !== 'Faulty') return ended.outcome;
   return ended.response.Result === 'Failure' ? 'NotProcessed' : 'Unknown';
 }
 
-function demandAnswered({ outcome, fault, ...rest }: Ended, serviceId: string) {
+function demandAnswered({ outcome, fault, ...rest }: EndedService, serviceId: string) {
   if (outcome === 'Answered' && 'message' in rest) return rest.message;
   if (outcome === 'Faulty' && 'response' in rest) {
     const { Result, ErrorCondition: condition } = rest.response;
     const unknown = Result === 'Failure' ? 'NotProcessed' : 'Unknown';
     const facts = { code: 'answer_faulty', outcome: unknown, condition, serviceId } as const;
-    throw new PosError('Terminal', `the answer is at fault; its result is ${Result}`, facts);
+    throw new PosError('Terminal', `the response is not valid; its result is ${Result}`, facts);
   }
   if (outcome === 'NotProcessed') {
     if (fault !== undefined) throw fault;
     const facts = { code: 'not_processed', serviceId, retryable: true };
-    throw new PosError('Terminal', 'the terminal never had the request', facts);
+    throw new PosError('Terminal', 'the terminal did not receive the request', facts);
   }
-  throw new PosError('Terminal', 'nobody could tell how the service ended', {
+  throw new PosError('Terminal', 'the outcome of the service is unknown', {
     code: 'outcome_unknown',
     outcome: 'Unknown',
     serviceId,
   });
 }
 
-function answerOf<Of extends Category>(ended: Ended, serviceId: string): Answer<Of> {
+function answerOf<Of extends Category>(
+  ended: EndedService,
+  serviceId: string,
+): TerminalResponse<Of> {
   const message = demandAnswered(ended, serviceId);
   const response = resultOf(message);
   const condition = response?.ErrorCondition;
@@ -152,7 +174,7 @@ function answerOf<Of extends Category>(ended: Ended, serviceId: string): Answer<
       advice: condition === undefined ? undefined : conditionFacts(condition).advice,
     }),
     serviceId,
-    message: message as unknown as Answer<Of>['message'],
+    message: message as unknown as TerminalResponse<Of>['message'],
   };
 }
 
@@ -165,7 +187,9 @@ function answerOf<Of extends Category>(ended: Ended, serviceId: string): Answer<
  * @example
  * const { message } = demandSuccess(await terminal.request('Login', body));
  */
-export function demandSuccess<Of extends Category>(answer: Answer<Of>): Answer<Of> {
+export function demandSuccess<Of extends Category>(
+  answer: TerminalResponse<Of>,
+): TerminalResponse<Of> {
   if (answer.result !== 'Failure') return answer;
   const { condition, serviceId, advice } = answer;
   throw new PosError('Terminal', `the terminal answered ${condition ?? 'Failure'}`, {
@@ -192,47 +216,47 @@ export function demandSuccess<Of extends Category>(answer: Answer<Of>): Answer<O
  *   saleId: 'till-3', poiId: tsn, transport: { kind: 'cloud', client, tsn },
  *   store: fileServiceStore('data/till-3.jsonl'),
  * });
- * for (const recovered of await terminal.open()) settle(recovered);
+ * for (const recovered of await terminal.open()) reconcile(recovered);
  * const answer = await terminal.sale({ amount: 1250, currency: 'EUR', transactionId: '4711' });
  */
 export function createTerminal(settings: TerminalSettings): Terminal {
   const { saleId, poiId, transport, store, keys, clock = systemClock } = settings;
-  const inTurn = createTurns();
+  const runInOrder = createSerialQueue();
   const answerMs =
     settings.times?.answerMs ?? (transport.kind === 'local' ? localAnswerMs : cloudAnswerMs);
   const times = { ...settings.times, answerMs };
-  const services = new Map<string, KeptService>();
-  let opening: Opening | undefined;
-  let earlier: Promise<void> = Promise.resolve();
-  let exchange: Exchange | undefined;
+  const services = new Map<string, StoredService>();
+  let opening: SharedOpening | undefined;
+  let previousOpening: Promise<void> = Promise.resolve();
+  let exchange: MessageExchange | undefined;
 
-  function localPart({ url, tls = {} }: LocalTransport, events: LinkEvents): Link {
+  function makeLocalLink({ url, tls = {} }: LocalTransport, handlers: LinkHandlers): TerminalLink {
     return isSocket.test(url)
-      ? localSocketLink({ url, tls, timeoutMs: handshakeMs, clock }, events)
-      : localLink({ url, tls, answerMs, clock }, events);
+      ? localWebsocketLink({ url, tls, timeoutMs: handshakeMs, clock }, handlers)
+      : localLink({ url, tls, answerMs, clock }, handlers);
   }
 
-  function makeLink(events: LinkEvents): Link {
-    if (transport.kind === 'cloud') return cloudPart(transport, events);
-    if (transport.kind === 'local') return localPart(transport, events);
-    return autoLink(cloudPart(transport.cloud, events), localPart(transport.local, events));
+  function makeLink(handlers: LinkHandlers): TerminalLink {
+    if (transport.kind === 'cloud') return cloudPart(transport, handlers);
+    if (transport.kind === 'local') return makeLocalLink(transport, handlers);
+    return autoLink(cloudPart(transport.cloud, handlers), makeLocalLink(transport.local, handlers));
   }
 
-  async function keep(kept: KeptService): Promise<void> {
-    services.set(kept.serviceId, kept);
-    await store.save(kept);
+  async function saveService(service: StoredService): Promise<void> {
+    services.set(service.serviceId, service);
+    await store.save(service);
   }
 
   /**
    * Deletes services that are older than the terminal's memory. Unfinished services stay, and so do
    * unknown ones of a category that TransactionStatus can repeat.
    */
-  async function forget(): Promise<void> {
-    const before = clock.now() - serviceIdKeptMs;
+  async function removeExpired(): Promise<void> {
+    const removeBefore = clock.now() - serviceIdKeptMs;
     for (const { serviceId, at, outcome, header } of [...services.values()]) {
-      if (at >= before) return;
-      const canBeAsked = categoryRules(header.MessageCategory).repeated === true;
-      if (outcome === undefined || (outcome === 'Unknown' && canBeAsked)) continue;
+      if (at >= removeBefore) return;
+      const canRepeatStatus = categoryRules(header.MessageCategory).repeated === true;
+      if (outcome === undefined || (outcome === 'Unknown' && canRepeatStatus)) continue;
       services.delete(serviceId);
       await store.remove(serviceId);
     }
@@ -242,58 +266,69 @@ export function createTerminal(settings: TerminalSettings): Terminal {
    * Saves a known outcome. A failure of the store is only reported, so that the caller gets the
    * outcome.
    */
-  async function note(
-    kept: KeptService,
-    outcome: NonNullable<KeptService['outcome']>,
+  async function saveOutcome(
+    service: StoredService,
+    outcome: NonNullable<StoredService['outcome']>,
   ): Promise<void> {
     try {
-      await keep({ ...kept, outcome });
-      await forget();
+      await saveService({ ...service, outcome });
+      await removeExpired();
     } catch (error) {
-      settings.onFault?.(invalid('store_failed', 'the outcome could not be kept', error));
+      settings.onError?.(invalidError('store_failed', 'the outcome could not be saved', error));
     }
   }
 
-  function named(serviceId: string): KeptService {
-    const kept = services.get(serviceId);
-    if (kept === undefined) throw invalid('service_unknown', 'there is no such service');
-    return kept;
+  function requireService(serviceId: string): StoredService {
+    const service = services.get(serviceId);
+    if (service === undefined)
+      throw invalidError('service_unknown', 'no service with this identifier is stored');
+    return service;
   }
 
   /**
-   * Requests and saves in one queue entry, so that `settle` cannot run between. A known outcome
+   * Requests and saves in one queue entry, so that `setOutcome` cannot run between. A known outcome
    * stays.
    */
-  async function recoverOne(
+  async function recoverService(
     serviceId: string,
-    through: Exchange,
+    exchange: MessageExchange,
     signal: AbortSignal | undefined,
-  ): Promise<Recovered> {
-    const kept = named(serviceId);
-    const ended = await through.recover(kept, signal);
-    const told = moneyOf(ended);
-    const outcome = told === 'Unknown' ? (kept.outcome ?? told) : told;
-    await note(kept, outcome);
-    return { kept, outcome, ...(ended.outcome === 'Answered' ? { message: ended.message } : {}) };
+  ): Promise<RecoveredService> {
+    const service = requireService(serviceId);
+    const ended = await exchange.recover(service, signal);
+    const newOutcome = moneyOf(ended);
+    const outcome = newOutcome === 'Unknown' ? (service.outcome ?? newOutcome) : newOutcome;
+    await saveOutcome(service, outcome);
+    return {
+      service,
+      outcome,
+      ...(ended.outcome === 'Answered' ? { message: ended.message } : {}),
+    };
   }
 
-  async function settle(serviceId: string, outcome: 'Answered' | 'NotProcessed'): Promise<void> {
-    const kept = services.get(serviceId);
-    if (kept?.outcome !== 'Unknown') {
-      throw invalid('service_unknown', 'there is no such service whose outcome is unknown');
+  async function saveOperatorOutcome(
+    serviceId: string,
+    outcome: 'Answered' | 'NotProcessed',
+  ): Promise<void> {
+    const service = services.get(serviceId);
+    if (service?.outcome !== 'Unknown') {
+      throw invalidError(
+        'service_unknown',
+        'no service with this identifier has an unknown outcome',
+      );
     }
-    const settled = { ...kept, outcome };
+    const updated = { ...service, outcome };
     try {
-      await store.save(settled);
+      await store.save(updated);
     } catch (error) {
-      throw invalid('store_failed', textOf(error), error);
+      throw invalidError('store_failed', errorText(error), error);
     }
-    services.set(serviceId, settled);
+    services.set(serviceId, updated);
   }
 
-  async function start(signal: AbortSignal): Promise<readonly Recovered[]> {
+  async function start(signal: AbortSignal): Promise<readonly RecoveredService[]> {
     const loaded = [...(await store.load())].toSorted((a, b) => a.at - b.at);
-    for (const kept of loaded) services.set(kept.serviceId, kept);
+    for (const service of loaded) services.set(service.serviceId, service);
     const last = loaded
       .map(({ serviceId }) => serviceId)
       .toSorted()
@@ -305,7 +340,7 @@ export function createTerminal(settings: TerminalSettings): Terminal {
       ...defined({ last }),
     });
     const protection = keys === undefined ? undefined : createProtection({ keys, randomBytes });
-    const made = createExchange(
+    const newExchange = createMessageExchange(
       {
         dialogue: { saleId, poiId, now, nextServiceId, times },
         protection,
@@ -313,17 +348,19 @@ export function createTerminal(settings: TerminalSettings): Terminal {
         answerMs,
         devices: settings.devices,
         onEvent: settings.onEvent,
-        onLate: settings.onLate,
-        onFault: settings.onFault,
+        onLateResponse: settings.onLateResponse,
+        onError: settings.onError,
       },
       makeLink,
     );
-    exchange = made;
-    const recovered: Recovered[] = [];
+    exchange = newExchange;
+    const recovered: RecoveredService[] = [];
     for (const { serviceId } of loaded.filter(({ outcome }) => outcome === undefined)) {
-      recovered.push(await inTurn(() => recoverOne(serviceId, made, signal), signal));
+      recovered.push(
+        await runInOrder(() => recoverService(serviceId, newExchange, signal), signal),
+      );
     }
-    await forget();
+    await removeExpired();
     return recovered;
   }
 
@@ -333,94 +370,98 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     try {
       await failed?.close();
     } catch (error) {
-      settings.onFault?.(invalid('close_failed', 'what was opened could not be closed', error));
+      settings.onError?.(
+        invalidError('close_failed', 'the connection of a failed open could not be closed', error),
+      );
     }
   }
 
   /** Starts after the resources of an earlier attempt are closed. */
-  function begin(): Opening {
+  function beginOpening(): SharedOpening {
     const work = new AbortController();
-    const recovered = earlier.then(() => start(work.signal));
-    earlier = recovered.then(() => undefined, closeFailed);
+    const recovered = previousOpening.then(() => start(work.signal));
+    previousOpening = recovered.then(() => undefined, closeFailed);
     return { recovered, work, waiting: 0 };
   }
 
   /** Several callers can share one opening. It continues until the last caller aborts. */
-  async function open({ signal }: RequestOptions = {}): Promise<readonly Recovered[]> {
-    if (signal?.aborted === true) throw aborted();
-    opening ??= begin();
+  async function open({ signal }: RequestOptions = {}): Promise<readonly RecoveredService[]> {
+    if (signal?.aborted === true) throw abortedError();
+    opening ??= beginOpening();
     const shared = opening;
     shared.waiting += 1;
     try {
       return await unlessAborted(shared.recovered, signal);
     } catch (error) {
       shared.waiting -= 1;
-      const isOwnEnd = error instanceof PosError && error.kind === 'Aborted';
-      if (isOwnEnd && shared.waiting > 0) throw error;
+      const isCallerAbort = error instanceof PosError && error.kind === 'Aborted';
+      if (isCallerAbort && shared.waiting > 0) throw error;
       shared.work.abort();
       if (opening === shared) opening = undefined;
       throw error;
     }
   }
 
-  function opened(): Exchange {
-    if (exchange === undefined) throw invalid('not_open', '`open` comes first');
+  function requireOpen(): MessageExchange {
+    if (exchange === undefined) throw invalidError('not_open', 'call `open` first');
     return exchange;
   }
 
-  async function service<Of extends Asked>(
-    category: Of,
-    body: RequestBody<Of>,
+  async function runService<Name extends RequestCategory>(
+    category: Name,
+    body: RequestBody<Name>,
     signal: AbortSignal | undefined,
-  ): Promise<Answer<Of>> {
-    let begun: KeptService | undefined;
-    const { ended, serviceId } = await opened().run(category, body, {
+  ): Promise<TerminalResponse<Name>> {
+    let startedService: StoredService | undefined;
+    const { ended, serviceId } = await requireOpen().run(category, body, {
       signal,
-      async keep(header: Header) {
-        begun = { serviceId: header.ServiceID ?? '', header, at: clock.now() };
-        await keep(begun);
+      async save(header: Header) {
+        startedService = { serviceId: header.ServiceID ?? '', header, at: clock.now() };
+        await saveService(startedService);
       },
     });
-    if (begun !== undefined) await note(begun, moneyOf(ended));
-    return answerOf<Of>(ended, serviceId);
+    if (startedService !== undefined) await saveOutcome(startedService, moneyOf(ended));
+    return answerOf<Name>(ended, serviceId);
   }
 
-  async function request<Of extends Asked>(
-    category: Of,
-    body: RequestBody<Of>,
+  async function request<Name extends RequestCategory>(
+    category: Name,
+    body: RequestBody<Name>,
     { signal }: RequestOptions = {},
-  ): Promise<Answer<Of>> {
-    const through = opened();
-    const facts = categoryRules(category);
-    if (facts.class === 'Service' && facts.besides !== true) {
-      return inTurn(() => service(category, body, signal), signal);
+  ): Promise<TerminalResponse<Name>> {
+    const exchange = requireOpen();
+    const rules = categoryRules(category);
+    if (rules.class === 'Service' && rules.besides !== true) {
+      return runInOrder(() => runService(category, body, signal), signal);
     }
-    const asked =
-      facts.class === 'Device'
-        ? await through.device(category, body, signal)
-        : await through.ask(category, body, signal);
-    return answerOf<Of>(asked.ended, asked.serviceId);
+    const response =
+      rules.class === 'Device'
+        ? await exchange.device(category, body, signal)
+        : await exchange.ask(category, body, signal);
+    return answerOf<Name>(response.ended, response.serviceId);
   }
 
-  const at = () => new Date(clock.now()).toISOString();
+  const timestamp = () => new Date(clock.now()).toISOString();
 
   return {
     open,
     request,
-    sale: async (order, options) => request('Payment', paymentBody(order, at()), options),
+    sale: async (order, options) => request('Payment', paymentBody(order, timestamp()), options),
     refund: async (order, options) =>
-      request('Payment', paymentBody(order, at(), 'Refund'), options),
+      request('Payment', paymentBody(order, timestamp(), 'Refund'), options),
     reverse: async (order, options) => request('Reversal', reversalBody(order), options),
-    updateInput: async (body, { signal } = {}) => opened().notify('InputUpdate', body, signal),
-    unknown: () => [...services.values()].filter(({ outcome }) => outcome === 'Unknown'),
+    updateInput: async (body, { signal } = {}) => requireOpen().notify('InputUpdate', body, signal),
+    unknownServices: () => [...services.values()].filter(({ outcome }) => outcome === 'Unknown'),
     async recover(serviceId, { signal } = {}) {
-      named(serviceId);
-      const through = opened();
-      return inTurn(() => recoverOne(serviceId, through, signal), signal);
+      requireService(serviceId);
+      const exchange = requireOpen();
+      return runInOrder(() => recoverService(serviceId, exchange, signal), signal);
     },
-    async settle(serviceId, how) {
-      opened();
-      await inTurn(() => settle(serviceId, how === 'Done' ? 'Answered' : 'NotProcessed'));
+    async setOutcome(serviceId, how) {
+      requireOpen();
+      await runInOrder(() =>
+        saveOperatorOutcome(serviceId, how === 'Done' ? 'Answered' : 'NotProcessed'),
+      );
     },
     async close() {
       await exchange?.close();

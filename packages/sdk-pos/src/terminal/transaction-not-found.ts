@@ -4,14 +4,14 @@
 import { type AnyMessage, isMessage, resultOf, type SaleJournal } from '@switchyard/nexo';
 
 /** A service that was sent, and the path of its message. */
-export type Sent = { readonly serviceId: string; readonly way: string | undefined };
+export type SentService = { readonly serviceId: string; readonly path: string | undefined };
 
 /**
  * A message on another path arrives within this time or never: three heartbeats of a connection.
  */
-const underWayMs = 75_000;
+const deliveryLimitMs = 75_000;
 
-export function isNotFound(message: AnyMessage): boolean {
+export function isTransactionNotFound(message: AnyMessage): boolean {
   const isStatus = isMessage(message, 'TransactionStatus', 'Response');
   return isStatus && resultOf(message)?.ErrorCondition === 'NotFound';
 }
@@ -19,11 +19,11 @@ export function isNotFound(message: AnyMessage): boolean {
 /**
  * True if the status request used another path than the service, whose message may still arrive.
  */
-export function mayStillCome(
+export function mayStillArrive(
   journal: SaleJournal | undefined,
-  { sent, way, now }: { sent: Sent | undefined; way: string | undefined; now: number },
+  { sent, way: path, now }: { sent: SentService | undefined; way: string | undefined; now: number },
 ): boolean {
-  if (way === undefined || journal === undefined) return false;
-  const isSameWay = sent?.serviceId === journal.header.ServiceID && sent?.way === way;
-  return !isSameWay && now - journal.at < underWayMs;
+  if (path === undefined || journal === undefined) return false;
+  const isSamePath = sent?.serviceId === journal.header.ServiceID && sent?.path === path;
+  return !isSamePath && now - journal.at < deliveryLimitMs;
 }

@@ -6,15 +6,19 @@ import { closeCodes, connectorPaths } from '@switchyard/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
 
 type Members = Record<string, unknown>;
-type Refusal = { readonly status: number; readonly retryAfter?: number; readonly body?: string };
+type HandshakeRefusal = {
+  readonly status: number;
+  readonly retryAfter?: number;
+  readonly body?: string;
+};
 
-export type TestConnector = {
+export type FakeConnector = {
   readonly baseUrl: string;
   readonly tokenUrl: string;
   readonly tokens: string[];
   /** The token of each control connection; `said` has the messages of the point of sale. */
   readonly authorizations: (string | undefined)[];
-  readonly said: Members[];
+  readonly receivedMessages: Members[];
   readonly controls: WebSocket[];
   /** The sessions in order; the last one is the newest. */
   readonly sessions: WebSocket[];
@@ -22,25 +26,25 @@ export type TestConnector = {
   isOnline: boolean;
   /** Replaces the usual answer with another message, or with no answer. */
   answer: ((message: Members) => Members | 'silence' | undefined) | undefined;
-  refuse: ((path: string, authorization?: string) => Refusal | undefined) | undefined;
+  refuse: ((path: string, authorization?: string) => HandshakeRefusal | undefined) | undefined;
   /** Handles the messages that reach the terminal. */
-  terminal: ((text: string, say: (text: string) => void) => void) | undefined;
+  terminal: ((text: string, send: (text: string) => void) => void) | undefined;
   /** Messages that the connector sends first on a resumed session. */
-  held: string[];
+  heldMessages: string[];
   push(message: Members): void;
   stop(): Promise<void>;
 };
 
-const fault = (requestId: unknown, code: string, more: Members = {}): Members => ({
+const errorMessage = (requestId: unknown, code: string, more: Members = {}): Members => ({
   type: 'error',
   requestId,
   correlationId: 'c-1',
   error: { code, message: code, retryable: true, ...more },
 });
 
-export async function testConnector(): Promise<TestConnector> {
-  let made = 0;
-  let last: { sessionId: string; resumeToken: string } | undefined;
+export async function startFakeConnector(): Promise<FakeConnector> {
+  let sessionCount = 0;
+  let lastSession: { sessionId: string; resumeToken: string } | undefined;
   const server = createServer((request, response) => {
     request.resume();
     if (request.url?.endsWith('/token') !== true) {
@@ -57,12 +61,12 @@ export async function testConnector(): Promise<TestConnector> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const connector: TestConnector = {
+  const connector: FakeConnector = {
     baseUrl: `http://127.0.0.1:${port}`,
     tokenUrl: `http://127.0.0.1:${port}/token`,
     tokens: [],
     authorizations: [],
-    said: [],
+    receivedMessages: [],
     controls: [],
     sessions: [],
     tokenSeconds: 3600,
@@ -70,7 +74,7 @@ export async function testConnector(): Promise<TestConnector> {
     answer: undefined,
     refuse: undefined,
     terminal: undefined,
-    held: [],
+    heldMessages: [],
     push: (message) => connector.controls.at(-1)?.send(JSON.stringify(message)),
     async stop() {
       for (const each of sockets.clients) each.terminate();
@@ -80,27 +84,27 @@ export async function testConnector(): Promise<TestConnector> {
     },
   };
 
-  function claimed({ requestId, tsn, resumeToken }: Members): Members {
-    made += 1;
-    const isResumed = last !== undefined && resumeToken === last.resumeToken;
-    last = { sessionId: `session-${made}`, resumeToken: `resume-${made}` };
+  function claimedMessage({ requestId, tsn, resumeToken }: Members): Members {
+    sessionCount += 1;
+    const isResumed = lastSession !== undefined && resumeToken === lastSession.resumeToken;
+    lastSession = { sessionId: `session-${sessionCount}`, resumeToken: `resume-${sessionCount}` };
     return {
       type: 'claimed',
       requestId,
       tsn,
-      ...last,
+      ...lastSession,
       expiresIn: 60,
-      sessionUrl: `ws://127.0.0.1:${port}${connectorPaths.sessions}/${last.sessionId}`,
+      sessionUrl: `ws://127.0.0.1:${port}${connectorPaths.sessions}/${lastSession.sessionId}`,
       ...(isResumed ? { resumed: true } : {}),
     };
   }
 
-  function due(message: Members): Members | undefined {
+  function defaultAnswer(message: Members): Members | undefined {
     const { type, requestId, tsn, sessionId } = message;
     if (type === 'claim') {
       return connector.isOnline
-        ? claimed(message)
-        : fault(requestId, 'device_offline', { retryAfterSeconds: 5 });
+        ? claimedMessage(message)
+        : errorMessage(requestId, 'device_offline', { retryAfterSeconds: 5 });
     }
     if (type === 'status') {
       return { type: 'deviceStatus', requestId, tsn, online: connector.isOnline, claimed: false };
@@ -110,22 +114,22 @@ export async function testConnector(): Promise<TestConnector> {
       return { type: 'released', requestId, sessionId };
     }
     if (type === 'renewToken') return { type: 'tokenRenewed', requestId, expiresIn: 3600 };
-    return fault(requestId, 'bad_message', { retryable: false });
+    return errorMessage(requestId, 'bad_message', { retryable: false });
   }
 
   function serveControl(socket: WebSocket): void {
     connector.controls.push(socket);
     socket.on('message', (data) => {
       const message = JSON.parse(String(data)) as Members;
-      connector.said.push(message);
-      const told = connector.answer?.(message) ?? due(message);
-      if (told !== undefined && told !== 'silence') socket.send(JSON.stringify(told));
+      connector.receivedMessages.push(message);
+      const answer = connector.answer?.(message) ?? defaultAnswer(message);
+      if (answer !== undefined && answer !== 'silence') socket.send(JSON.stringify(answer));
     });
   }
 
   function serveSession(socket: WebSocket): void {
     connector.sessions.push(socket);
-    for (const text of connector.held.splice(0)) socket.send(text);
+    for (const text of connector.heldMessages.splice(0)) socket.send(text);
     socket.on('message', (data, isBinary) => {
       if (isBinary) socket.send(data, { binary: true });
       else connector.terminal?.(String(data), (text) => socket.send(text));
@@ -134,9 +138,9 @@ export async function testConnector(): Promise<TestConnector> {
 
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     const path = request.url ?? '';
-    const refused = connector.refuse?.(path, request.headers.authorization);
-    if (refused !== undefined) {
-      const { status, retryAfter, body = '' } = refused;
+    const refusal = connector.refuse?.(path, request.headers.authorization);
+    if (refusal !== undefined) {
+      const { status, retryAfter, body = '' } = refusal;
       const after = retryAfter === undefined ? '' : `Retry-After: ${retryAfter}\r\n`;
       const length = Buffer.byteLength(body);
       socket.end(`HTTP/1.1 ${status} No\r\n${after}Content-Length: ${length}\r\n\r\n${body}`);

@@ -12,25 +12,26 @@ import {
   writeMessage,
 } from '@switchyard/nexo';
 
-type Say = (text: string) => void;
+type SendText = (text: string) => void;
 
-export type TestPoi = {
+export type FakeTerminal = {
   readonly dialogue: PoiDialogue;
   /** Categories of the received messages, in order. */
-  readonly heard: string[];
+  readonly receivedCategories: string[];
   /** Services that the terminal ran, in order. */
-  readonly ran: AnyMessage[];
+  readonly services: AnyMessage[];
   /** Holds answers back until `finish`. */
-  holds: boolean;
-  hear(text: string, say: Say): void;
+  holdsAnswers: boolean;
+  receive(text: string, send: SendText): void;
   /** Answers the held request: paid, or failed with the condition. */
   finish(condition?: string): string;
-  readonly say: Say;
+  readonly send: SendText;
 };
 
-const isBeside = ({ header }: AnyMessage) => categoryRules(header.MessageCategory).besides === true;
-const at = '2026-03-01T10:00:00.000Z';
-const paid = (request: AnyMessage): AnyMessage => {
+const runsInParallel = ({ header }: AnyMessage) =>
+  categoryRules(header.MessageCategory).besides === true;
+const timestamp = '2026-03-01T10:00:00.000Z';
+const successAnswer = (request: AnyMessage): AnyMessage => {
   if (!isMessage(request, 'Payment', 'Request')) {
     return answerTo(request as never, { Response: { Result: 'Success' } } as never) as AnyMessage;
   }
@@ -38,7 +39,7 @@ const paid = (request: AnyMessage): AnyMessage => {
   return answerTo(request, {
     Response: { Result: 'Success' },
     SaleData: request.body.SaleData,
-    POIData: { POITransactionID: { TransactionID: 'poi-1', TimeStamp: at } },
+    POIData: { POITransactionID: { TransactionID: 'poi-1', TimeStamp: timestamp } },
     PaymentResult: {
       AmountsResp: {
         Currency: AmountsReq.Currency,
@@ -48,44 +49,47 @@ const paid = (request: AnyMessage): AnyMessage => {
   } as never) as AnyMessage;
 };
 
-export function testPoi(poiId: string, protection?: Protection): TestPoi {
+export function createFakeTerminal(poiId: string, protection?: Protection): FakeTerminal {
   const dialogue = createPoiDialogue({ poiId, now: () => 1_800_000_000_000 });
   let running: AnyMessage | undefined;
-  let say: Say = () => {};
+  let send: SendText = () => {};
   const write = (message: AnyMessage) => protection?.protect(message) ?? writeMessage(message);
 
-  function end(request: AnyMessage, condition?: string): AnyMessage {
-    const failed = condition === undefined ? undefined : failureTo(request, condition, { at });
-    const answer = failed ?? paid(request);
+  function finishDialogue(request: AnyMessage, condition?: string): AnyMessage {
+    const failed =
+      condition === undefined ? undefined : failureTo(request, condition, { at: timestamp });
+    const answer = failed ?? successAnswer(request);
     dialogue.finish(answer);
     return answer;
   }
 
-  const poi: TestPoi = {
+  const poi: FakeTerminal = {
     dialogue,
-    heard: [],
-    ran: [],
-    holds: false,
-    say: (text) => say(text),
-    hear(text, through) {
-      say = through;
+    receivedCategories: [],
+    services: [],
+    holdsAnswers: false,
+    send: (text) => send(text),
+    receive(text, sendText) {
+      send = sendText;
       const read = readMessage(text);
       const reading = read.kind === 'Protected' ? protection?.open(read) : read;
       if (reading === undefined || reading.kind === 'Refused') return;
-      if (reading.kind === 'Message') poi.heard.push(reading.message.header.MessageCategory);
+      if (reading.kind === 'Message')
+        poi.receivedCategories.push(reading.message.header.MessageCategory);
       const decision = dialogue.receive(reading, text);
       if (decision.do === 'Run') {
-        poi.ran.push(decision.message);
-        if (poi.holds && !isBeside(decision.message)) running = decision.message;
-        else say(write(end(decision.message)));
-      } else if (decision.do === 'Answer' || decision.do === 'Notify') say(write(decision.message));
-      else if (decision.do === 'Abort') say(poi.finish('Aborted'));
+        poi.services.push(decision.message);
+        if (poi.holdsAnswers && !runsInParallel(decision.message)) running = decision.message;
+        else send(write(finishDialogue(decision.message)));
+      } else if (decision.do === 'Answer' || decision.do === 'Notify')
+        send(write(decision.message));
+      else if (decision.do === 'Abort') send(poi.finish('Aborted'));
     },
     finish(condition) {
       if (running === undefined) throw new Error('nothing is held');
       const request = running;
       running = undefined;
-      return write(end(request, condition));
+      return write(finishDialogue(request, condition));
     },
   };
   return poi;

@@ -13,34 +13,37 @@ import {
   type Terminal,
   type TerminalSettings,
 } from '../index.ts';
-import { type TestConnector, testConnector } from './fake-connector.fixture.ts';
-import { type TestPoi, testPoi } from './fake-terminal.fixture.ts';
+import { type FakeConnector, startFakeConnector } from './fake-connector.fixture.ts';
+import { createFakeTerminal, type FakeTerminal } from './fake-terminal.fixture.ts';
 import { type SteppedClock, steppedClock } from './stepped-clock.fixture.ts';
 
 export const poiId = 'AXIUM_DX8000-10000001';
 export const saleId = 'till-3';
 export const order = { amount: 1250, currency: 'EUR', transactionId: '4711' };
 
-export type Scene = {
-  readonly connector: TestConnector;
+export type PosWithTerminal = {
+  readonly connector: FakeConnector;
   readonly client: PosClient;
-  readonly poi: TestPoi;
+  readonly fakeTerminal: FakeTerminal;
   readonly clock: SteppedClock;
   readonly store: ServiceStore;
-  readonly faults: PosError[];
+  readonly errors: PosError[];
   /** Makes a till as after a process start. */
-  till(settings?: Partial<TerminalSettings>): Terminal;
+  createTerminal(settings?: Partial<TerminalSettings>): Terminal;
 };
 
-export async function scene(t: TestContext, poi: TestPoi = testPoi(poiId)): Promise<Scene> {
-  const connector = await testConnector();
-  connector.terminal = (text, say) => poi.hear(text, say);
+export async function createPosWithTerminal(
+  t: TestContext,
+  fakeTerminal: FakeTerminal = createFakeTerminal(poiId),
+): Promise<PosWithTerminal> {
+  const connector = await startFakeConnector();
+  connector.terminal = (text, send) => fakeTerminal.receive(text, send);
   const clock = steppedClock();
   const store = memoryServiceStore();
-  const faults: PosError[] = [];
+  const errors: PosError[] = [];
   const { baseUrl, tokenUrl } = connector;
   const credentials = { tokenUrl, clientId: 'till-3', clientSecret: 'secret' };
-  const client = createPosClient({ baseUrl, credentials, clock, chance: () => 0.5 });
+  const client = createPosClient({ baseUrl, credentials, clock, random: () => 0.5 });
   t.after(async () => {
     client.close();
     await connector.stop();
@@ -48,24 +51,24 @@ export async function scene(t: TestContext, poi: TestPoi = testPoi(poiId)): Prom
   return {
     connector,
     client,
-    poi,
+    fakeTerminal,
     clock,
     store,
-    faults,
-    till: (settings = {}) =>
+    errors,
+    createTerminal: (settings = {}) =>
       createTerminal({
         saleId,
         poiId,
         store,
         clock,
         transport: { kind: 'cloud', client, tsn: poiId },
-        onFault: (error) => faults.push(error),
+        onError: (error) => errors.push(error),
         ...settings,
       }),
   };
 }
 
-export const isFault =
+export const isPosError =
   (kind: string, code: string, outcome: string) =>
   (error: unknown): boolean =>
     error instanceof PosError &&
@@ -74,7 +77,7 @@ export const isFault =
     error.outcome === outcome;
 
 /** A terminal in the local network: one answer for each POST. */
-export async function localPoi(t: TestContext, poi: TestPoi) {
+export async function startLocalTerminal(t: TestContext, fakeTerminal: FakeTerminal) {
   const server = createServer((request, response) => {
     let text = '';
     request.setEncoding('utf8');
@@ -82,9 +85,9 @@ export async function localPoi(t: TestContext, poi: TestPoi) {
       text += chunk;
     });
     request.on('end', () => {
-      const held = setImmediate(() => response.writeHead(200).end());
-      poi.hear(text, (answer) => {
-        clearImmediate(held);
+      const emptyAnswer = setImmediate(() => response.writeHead(200).end());
+      fakeTerminal.receive(text, (answer) => {
+        clearImmediate(emptyAnswer);
         response.end(answer);
       });
     });

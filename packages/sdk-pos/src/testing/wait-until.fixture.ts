@@ -1,9 +1,9 @@
 // Waits for a condition that other processes and sockets change.
 
-export async function eventually(holds: () => boolean, what: string): Promise<void> {
+export async function waitUntil(condition: () => boolean, description: string): Promise<void> {
   const until = performance.now() + 60_000;
-  while (!holds()) {
-    if (performance.now() > until) throw new Error(`did not come about: ${what}`);
+  while (!condition()) {
+    if (performance.now() > until) throw new Error(`did not come about: ${description}`);
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
