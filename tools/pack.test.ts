@@ -143,7 +143,7 @@ import { isErrorCode, providerCallText } from '@switchyard/contract';
 import { createDeviceClient, openOfflineQueue } from '@switchyard/sdk-device';
 import { decimalText } from '@switchyard/nexo';
 import { createPosClient, createTerminal, fileServiceStore, PosError } from '@switchyard/sdk-pos';
-import { createProviderHandler, signCall, verifyCall } from '@switchyard/sdk-provider';
+import { createProviderHttpHandler, signCall, verifyCall } from '@switchyard/sdk-provider';
 assert.equal(decimalText(1250, 'EUR'), '12.50');
 const credentials = { fetchToken: async () => ({ token: 'a', expiresAt: Date.now() + 60_000 }) };
 const client = createPosClient({ baseUrl: 'http://127.0.0.1:1', credentials });
@@ -154,7 +154,7 @@ await terminal.open();
 const order = { amount: 1250, currency: 'EUR', transactionId: '4711' };
 const isAway = (error) => error instanceof PosError && error.code === 'unreachable';
 await assert.rejects(terminal.sale(order), isAway);
-assert.deepEqual(await store.load(), [], 'nothing was sent, so nothing is kept');
+assert.deepEqual(await store.load(), [], 'nothing was sent, so nothing is stored');
 client.close();
 assert.ok(isErrorCode('amount_zero'));
 const secrets = ['whsec_' + Buffer.alloc(32, 1).toString('base64')];
@@ -164,14 +164,14 @@ assert.equal(verifyCall({ headers, text, secrets }).isGenuine, true);
 assert.equal(verifyCall({ headers, text: text + ' ', secrets }).isGenuine, false);
 const none = () => { throw new Error('not called'); };
 const provider = { create: none, find: none, cancel: none, refund: none, findRefund: none };
-const server = createServer(createProviderHandler({ provider, secrets }));
+const server = createServer(createProviderHttpHandler({ provider, secrets }));
 await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
 const url = 'http://127.0.0.1:' + server.address().port + '/health';
 assert.equal((await fetch(url)).status, 401);
 assert.equal((await fetch(url, { headers })).status, 200);
 server.closeAllConnections();
 server.close();
-const device = createDeviceClient({ tsn: '1', registerUrl: 'ws://127.0.0.1:1/', pauses: { firstMs: 1 } });
+const device = createDeviceClient({ tsn: '1', registerUrl: 'ws://127.0.0.1:1/', retryDelays: { firstMs: 1 } });
 const failed = new Promise((resolve) => device.on('error', resolve));
 device.start();
 assert.equal((await failed).code, 'unreachable');
@@ -272,9 +272,9 @@ export const findNothing: QrProvider['find'] = () => undefined;
 export const codeOf = ({ code }: Problem): string => code;
 // @ts-expect-error: a call has an id
 signCall({ at: 1, text: '', secrets: [] });
-import { type Answer, createTerminal, type PosError, type TerminalSettings } from '@switchyard/sdk-pos';
+import { createTerminal, type PosError, type TerminalResponse, type TerminalSettings } from '@switchyard/sdk-pos';
 export const isOpen = ({ outcome }: PosError): boolean => outcome === 'Unknown';
-export const paid = ({ message }: Answer<'Payment'>): number | undefined =>
+export const paid = ({ message }: TerminalResponse<'Payment'>): number | undefined =>
   message.body.PaymentResult?.AmountsResp?.AuthorizedAmount;
 export const made = (settings: TerminalSettings) => createTerminal({ ...settings, saleId: 'till-3' });
 // @ts-expect-error: a till has a store

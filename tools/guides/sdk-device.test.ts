@@ -10,14 +10,14 @@ import {
   createDeviceClient,
   createPaymentClient,
   createQrClient,
-  createTill,
+  createSaleProcessor,
   type DeviceError,
   type DeviceTls,
   machineTokens,
   openOfflineQueue,
   readDeviceProperties,
 } from '../../packages/sdk-device/src/index.ts';
-import { openSocket } from '../../packages/sdk-device/src/network/websocket.ts';
+import { openWebsocket } from '../../packages/sdk-device/src/network/websocket.ts';
 import { createPosClient, PosError } from '../../packages/sdk-pos/src/index.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import {
@@ -98,10 +98,10 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
       timeoutMs: 10_000,
       signal: new AbortController().signal,
     };
-    const socket = await openSocket(target, {
-      message: (data) => heard.push(data.toString('utf8')),
-      alive() {},
-      closed() {},
+    const socket = await openWebsocket(target, {
+      onMessage: (data) => heard.push(data.toString('utf8')),
+      onActivity() {},
+      onClose() {},
     });
     return {
       socket,
@@ -130,7 +130,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
       },
       { ca, key: await readFile(keyFile) },
     );
-    const client = createDeviceClient({ ...settings, tsn, pauses: { firstMs: 10 } });
+    const client = createDeviceClient({ ...settings, tsn, retryDelays: { firstMs: 10 } });
     t.after(() => client.stop());
     const errors: DeviceError[] = [];
     client.on('error', (error) => errors.push(error));
@@ -169,14 +169,14 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     http.close();
   });
 
-  test('is got back by a till of the kit after a break, with what it said meanwhile first', async (t) => {
+  test('is got back by a till of the kit after a break, with what it sent during the break first', async (t) => {
     const [, { tsn, certFile, keyFile }] = facts.devices as [unknown, Facts['devices'][0]];
     const [cert, key] = await Promise.all([readFile(certFile), readFile(keyFile)]);
     const listener = facts.deviceAuthUrl.replace('https:', 'wss:');
     const terminal = createDeviceClient({
       tsn,
       tls: { ca, cert, key },
-      pauses: { firstMs: 10 },
+      retryDelays: { firstMs: 10 },
       registerUrl: `${listener}/cloud-connector/v1/device-listener`,
     });
     t.after(() => terminal.stop());
@@ -237,7 +237,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     t.after(() => {
       for (const each of [payments, source, queue]) each.close();
     });
-    const till = createTill({ payments, queue, approve: async () => '9A01B2' });
+    const till = createSaleProcessor({ payments, queue, approve: async () => '9A01B2' });
     const request = sale();
     const made = await till.sell(request);
     assert.ok(made.mode === 'Online' && made.transaction.approved);
@@ -257,7 +257,7 @@ describe('a terminal of the kit at the demo platform', { timeout: 300_000 }, () 
     const [first, second] = await queue.upload(payments);
     assert.equal(first?.outcome, 'Stored', JSON.stringify(first));
     assert.equal(second?.outcome, 'Stored');
-    assert.equal(await till.probe(), undefined);
+    assert.equal(await till.checkPlatform(), undefined);
     assert.deepEqual(queue.sales, []);
   });
 

@@ -2,24 +2,24 @@
 
 export * from './authentication/device-tokens.ts';
 export * from './authentication/terminal-claim.ts';
-export type { PeerMessage } from './connector/data-connection.ts';
+export type { ReceivedMessage } from './connector/data-connection.ts';
 export * from './connector/device-client.ts';
 export type { DeviceEvents, DeviceState, StateChange } from './connector/device-events.ts';
 export * from './connector/device-properties.ts';
-export type { ClaimedTraffic } from './connector/pos-activity.ts';
+export type { PosActivity } from './connector/pos-activity.ts';
 export * from './local-network/local-listener.ts';
-export type { LocalPeer } from './local-network/local-websockets.ts';
+export type { LocalPosConnection } from './local-network/local-websockets.ts';
 export type { DeviceTls } from './network/tls-settings.ts';
-export type { OfflineLimits, OfflineRefusal } from './offline-sales/offline-limits.ts';
+export type { OfflineLimits, OfflineRefusalReason } from './offline-sales/offline-limits.ts';
 export * from './offline-sales/offline-queue.ts';
 export * from './offline-sales/sale-processor.ts';
 export * from './payments/payment-client.ts';
 export * from './payments/qr-client.ts';
-export type { Chance, Clock } from './support/clock.ts';
+export type { Clock, RandomSource } from './support/clock.ts';
 export { systemClock } from './support/clock.ts';
 export {
   DeviceError,
-  type DeviceErrorFacts,
+  type DeviceErrorDetails,
   type DeviceErrorKind,
 } from './support/device-error.ts';
 export type { DeviceLog } from './support/device-log.ts';

@@ -3,17 +3,17 @@ import { problemText, readProblemBody } from '@switchyard/contract';
 import type { Clock } from './clock.ts';
 import type { Transport } from './http-transport.ts';
 
-export type Tokens = {
+export type AccessTokens = {
   /** @throws Error if no token is given; its text never contains a secret */
   get(): Promise<string>;
   /** Discards a token that the platform refused; the next `get` requests a new one. */
-  forget(token: string): void;
+  invalidate(token: string): void;
 };
 
-const earlyMs = 30_000;
-const shortestMs = 1_000;
+const renewBeforeExpiryMs = 30_000;
+const minLifetimeMs = 1_000;
 
-type Deps = {
+type AccessTokensOptions = {
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -21,7 +21,7 @@ type Deps = {
   readonly clock: Clock;
 };
 
-function read(body: string): { token: string; lifeMs: number } | undefined {
+function parseToken(body: string): { token: string; lifeMs: number } | undefined {
   try {
     const { access_token: token, expires_in: seconds } = JSON.parse(body) as Record<
       string,
@@ -34,44 +34,51 @@ function read(body: string): { token: string; lifeMs: number } | undefined {
   }
 }
 
-export function createTokens({ tokenUrl, clientId, clientSecret, post, clock }: Deps): Tokens {
-  let known: { token: string; until: number } | undefined;
-  let asking: Promise<string> | undefined;
+export function createAccessTokens({
+  tokenUrl,
+  clientId,
+  clientSecret,
+  post,
+  clock,
+}: AccessTokensOptions): AccessTokens {
+  let cached: { token: string; renewAt: number } | undefined;
+  let pendingRequest: Promise<string> | undefined;
 
-  async function ask(): Promise<string> {
+  async function requestToken(): Promise<string> {
     const form = new URLSearchParams({
       grant_type: 'client_credentials',
       client_id: clientId,
       client_secret: clientSecret,
     });
-    const askedAt = clock.now();
+    const requestedAt = clock.now();
     const { status, body } = await post({
       url: tokenUrl,
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
       body: form.toString(),
     });
-    const answer = status === 200 ? read(body) : undefined;
+    const answer = status === 200 ? parseToken(body) : undefined;
     if (answer === undefined) {
       const reason = problemText(status, readProblemBody(body));
       throw new Error(`no token was given: status ${reason}`);
     }
-    known = {
+    cached = {
       token: answer.token,
-      until: askedAt + Math.max(answer.lifeMs - earlyMs, shortestMs),
+      renewAt: requestedAt + Math.max(answer.lifeMs - renewBeforeExpiryMs, minLifetimeMs),
     };
     return answer.token;
   }
 
   return {
     get() {
-      if (known !== undefined && known.until > clock.now()) return Promise.resolve(known.token);
-      asking ??= ask().finally(() => {
-        asking = undefined;
+      if (cached !== undefined && cached.renewAt > clock.now())
+        return Promise.resolve(cached.token);
+      pendingRequest ??= requestToken().finally(() => {
+        pendingRequest = undefined;
       });
-      return asking;
+      return pendingRequest;
     },
-    forget(token) {
-      if (known?.token === token) known = undefined;
+    invalidate(token) {
+      if (cached?.token === token) cached = undefined;
     },
   };
 }

@@ -2,17 +2,17 @@
 import { defined, providerCallText } from '@switchyard/contract';
 import { type CallHeaders, verifyCall } from './call-signatures.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { ProviderRefusal, problemOf } from './provider-problem-error.ts';
+import { ProviderProblemError, toProblemBody } from './provider-problem-error.ts';
 import type { Awaitable, QrProvider } from './qr-provider.ts';
-import { answerCall, isAddress, type Reply } from './route-call.ts';
+import { type CallAnswer, isKnownPath, routeCall } from './route-call.ts';
 
 /**
  * The options for answering calls.
  *
  * @example
- * const options: ProviderCallsOptions = { provider, secrets: ['whsec_…'] };
+ * const options: ProviderCallHandlerOptions = { provider, secrets: ['whsec_…'] };
  */
-export type ProviderCallsOptions = {
+export type ProviderCallHandlerOptions = {
   readonly provider: QrProvider;
   /**
    * The service's `whsec_…` secrets: also the old one during a renewal. Or a function that returns
@@ -21,7 +21,7 @@ export type ProviderCallsOptions = {
   readonly secrets: readonly string[] | (() => Awaitable<readonly string[]>);
   readonly clock?: Clock;
   /** Receives an error of an operation that is not a refusal; the answer is a 500 in any case. */
-  onFault?(error: unknown, call: { readonly method: string; readonly path: string }): void;
+  onError?(error: unknown, call: { readonly method: string; readonly path: string }): void;
 };
 
 /**
@@ -43,16 +43,16 @@ export type ProviderCall = {
  * An answer to write.
  *
  * @example
- * const { status, headers, body }: ProviderReply = await answer(call);
+ * const { status, headers, body }: ProviderResponse = await answer(call);
  */
-export type ProviderReply = {
+export type ProviderResponse = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 };
 
 /** Converts an answer to the status, headers and body of an HTTP response. */
-export function written({ status, body, retryAfterSeconds }: Reply): ProviderReply {
+export function toResponse({ status, body, retryAfterSeconds }: CallAnswer): ProviderResponse {
   const headers = {
     'content-type': status >= 400 ? 'application/problem+json' : 'application/json',
     'cache-control': 'no-store',
@@ -63,14 +63,14 @@ export function written({ status, body, retryAfterSeconds }: Reply): ProviderRep
   return { status, headers, body: JSON.stringify(body) };
 }
 
-export const problem = (status: number, code: string, detail: string): Reply => ({
+export const problemAnswer = (status: number, code: string, detail: string): CallAnswer => ({
   status,
-  body: problemOf({ status, code, detail }),
+  body: toProblemBody({ status, code, detail }),
 });
 
-const refusalOf = ({ facts }: ProviderRefusal): Reply => ({
+const answerFromError = ({ details: facts }: ProviderProblemError): CallAnswer => ({
   status: facts.status,
-  body: problemOf(facts),
+  body: toProblemBody(facts),
   ...defined({ retryAfterSeconds: facts.retryAfterSeconds }),
 });
 
@@ -83,37 +83,38 @@ const refusalOf = ({ facts }: ProviderRefusal): Reply => ({
  * most 64 KiB of it.
  * @example
  * ```ts
- * const answer = createProviderCalls({ provider, secrets: [secret] });
+ * const answer = createProviderCallHandler({ provider, secrets: [secret] });
  * const { status, headers, body } = await answer({ method, path, headers: request.headers, body: bytes });
  * ```
  */
-export function createProviderCalls(
-  options: ProviderCallsOptions,
-): (call: ProviderCall) => Promise<ProviderReply> {
+export function createProviderCallHandler(
+  options: ProviderCallHandlerOptions,
+): (call: ProviderCall) => Promise<ProviderResponse> {
   const { provider, secrets, clock = systemClock } = options;
 
   async function isGenuine({ method, path, headers, body }: ProviderCall): Promise<boolean> {
     const text = method === 'GET' ? providerCallText('GET', path) : body;
-    const known = typeof secrets === 'function' ? await secrets() : secrets;
-    return verifyCall({ headers, text, secrets: known, now: clock.now() }).isGenuine;
+    const currentSecrets = typeof secrets === 'function' ? await secrets() : secrets;
+    return verifyCall({ headers, text, secrets: currentSecrets, now: clock.now() }).isGenuine;
   }
 
-  async function reply(call: ProviderCall): Promise<Reply> {
+  async function answerCall(call: ProviderCall): Promise<CallAnswer> {
     const { method, path } = call;
     try {
       // Answered before the signature check, so that a wrong address is not mistaken for a wrong
       // secret.
-      if (!isAddress(path)) return problem(404, 'address_unknown', 'There is no such address.');
+      if (!isKnownPath(path))
+        return problemAnswer(404, 'address_unknown', 'There is no such address.');
       if (!(await isGenuine(call))) {
-        return problem(401, 'signature_invalid', 'The call is not signed by the platform.');
+        return problemAnswer(401, 'signature_invalid', 'The call is not signed by the platform.');
       }
-      return await answerCall(provider, { ...call, path: path.split('?')[0] ?? '' });
+      return await routeCall(provider, { ...call, path: path.split('?')[0] ?? '' });
     } catch (error) {
-      if (error instanceof ProviderRefusal) return refusalOf(error);
-      options.onFault?.(error, { method, path });
-      return problem(500, 'internal_error', 'The provider failed.');
+      if (error instanceof ProviderProblemError) return answerFromError(error);
+      options.onError?.(error, { method, path });
+      return problemAnswer(500, 'internal_error', 'The provider failed.');
     }
   }
 
-  return async (call) => written(await reply(call));
+  return async (call) => toResponse(await answerCall(call));
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { providerCallText } from '@switchyard/contract';
-import { type CallFault, SecretError, signCall, verifyCall } from './call-signatures.ts';
+import { type CallSignatureFault, SecretError, signCall, verifyCall } from './call-signatures.ts';
 
 /** The example secret of the Standard Webhooks libraries. */
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -15,7 +15,10 @@ const other = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
 const headers = signCall({ id, at, text, secrets: [secret] });
 
-function faultOf(change: Record<string, string | undefined>, facts = {}): CallFault | 'none' {
+function faultOf(
+  change: Record<string, string | undefined>,
+  facts = {},
+): CallSignatureFault | 'none' {
   const call = { headers: { ...headers, ...change }, text, secrets: [secret], now: at, ...facts };
   const verdict = verifyCall(call);
   return verdict.isGenuine ? 'none' : verdict.fault;

@@ -42,9 +42,9 @@ export type CallToVerify = {
  * What is wrong with the signature of a call.
  *
  * @example
- * const fault: CallFault = 'signature_wrong';
+ * const fault: CallSignatureFault = 'signature_wrong';
  */
-export type CallFault =
+export type CallSignatureFault =
   | 'headers_missing'
   | 'timestamp_invalid'
   | 'timestamp_stale'
@@ -54,11 +54,11 @@ export type CallFault =
  * Whether the platform signed a call.
  *
  * @example
- * const verdict: CallVerdict = { isGenuine: false, fault: 'timestamp_stale' };
+ * const verdict: CallVerification = { isGenuine: false, fault: 'timestamp_stale' };
  */
-export type CallVerdict =
+export type CallVerification =
   | { readonly isGenuine: true; readonly id: string }
-  | { readonly isGenuine: false; readonly fault: CallFault };
+  | { readonly isGenuine: false; readonly fault: CallSignatureFault };
 
 /**
  * A secret without a valid `whsec_` or `whpk_` key in base64. The error never contains its value.
@@ -71,7 +71,7 @@ export class SecretError extends Error {
 }
 
 /** @throws SecretError */
-function hmacKeyOf(secret: string): Buffer {
+function parseHmacKey(secret: string): Buffer {
   const text = secret.slice(secretPrefix.length);
   const key = Buffer.from(text, 'base64');
   if (!base64.test(text) || key.length < keyBytesMin || key.length > keyBytesMax) {
@@ -81,7 +81,7 @@ function hmacKeyOf(secret: string): Buffer {
 }
 
 /** @throws SecretError */
-function publicKeyOf(secret: string): KeyObject {
+function parsePublicKey(secret: string): KeyObject {
   const bytes = Buffer.from(secret.slice(publicKeyPrefix.length), 'base64');
   if (bytes.length !== ed25519Bytes) {
     throw new SecretError('a public key is whpk_ with 32 bytes in base64');
@@ -90,39 +90,42 @@ function publicKeyOf(secret: string): KeyObject {
   return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' });
 }
 
-type Check = { readonly version: 'v1' | 'v1a'; fits(signed: Buffer, signature: Buffer): boolean };
+type SignatureCheck = {
+  readonly version: 'v1' | 'v1a';
+  matches(signed: Buffer, signature: Buffer): boolean;
+};
 
 /** @throws SecretError */
-function checkOf(secret: string): Check {
+function createSignatureCheck(secret: string): SignatureCheck {
   if (secret.startsWith(secretPrefix)) {
-    const key = hmacKeyOf(secret);
-    const fits: Check['fits'] = (signed, signature) => {
-      const wanted = createHmac('sha256', key).update(signed).digest();
-      return signature.length === wanted.length && timingSafeEqual(signature, wanted);
+    const key = parseHmacKey(secret);
+    const matches: SignatureCheck['matches'] = (signed, signature) => {
+      const expected = createHmac('sha256', key).update(signed).digest();
+      return signature.length === expected.length && timingSafeEqual(signature, expected);
     };
-    return { version: 'v1', fits };
+    return { version: 'v1', matches };
   }
   if (secret.startsWith(publicKeyPrefix)) {
-    const key = publicKeyOf(secret);
-    return { version: 'v1a', fits: (signed, signature) => verify(null, signed, key, signature) };
+    const key = parsePublicKey(secret);
+    return { version: 'v1a', matches: (signed, signature) => verify(null, signed, key, signature) };
   }
   throw new SecretError('a secret begins with whsec_ or whpk_');
 }
 
-const checks = new Map<string, Check>();
+const checks = new Map<string, SignatureCheck>();
 const checksMax = 64;
 
 /** Caches the parsed keys, because every call uses the same secrets. */
-function knownCheckOf(secret: string): Check {
-  const known = checks.get(secret);
-  if (known !== undefined) return known;
-  const check = checkOf(secret);
+function cachedSignatureCheck(secret: string): SignatureCheck {
+  const cached = checks.get(secret);
+  if (cached !== undefined) return cached;
+  const check = createSignatureCheck(secret);
   if (checks.size >= checksMax) checks.clear();
   checks.set(secret, check);
   return check;
 }
 
-function headerOf(headers: CallHeaders, name: string): string | undefined {
+function readHeader(headers: CallHeaders, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
@@ -143,30 +146,33 @@ const signedText = (id: string, timestamp: string, text: string | Uint8Array): B
  * const verdict = verifyCall({ headers: request.headers, text: body, secrets: ['whsec_MfKQ…'] });
  * if (!verdict.isGenuine) response.writeHead(401).end();
  */
-export function verifyCall(call: CallToVerify): CallVerdict {
+export function verifyCall(call: CallToVerify): CallVerification {
   const { headers, text, secrets, now = systemClock.now() } = call;
   const { toleranceSeconds = providerClockToleranceSeconds } = call;
-  const known = secrets.map(knownCheckOf);
-  const refused = (fault: CallFault): CallVerdict => ({ isGenuine: false, fault });
-  const id = headerOf(headers, providerCallHeaders.id);
-  const timestamp = headerOf(headers, providerCallHeaders.timestamp);
-  const signatures = headerOf(headers, providerCallHeaders.signature);
+  const secretChecks = secrets.map(cachedSignatureCheck);
+  const invalidCall = (fault: CallSignatureFault): CallVerification => ({
+    isGenuine: false,
+    fault,
+  });
+  const id = readHeader(headers, providerCallHeaders.id);
+  const timestamp = readHeader(headers, providerCallHeaders.timestamp);
+  const signatures = readHeader(headers, providerCallHeaders.signature);
   if (id === undefined || timestamp === undefined || signatures === undefined) {
-    return refused('headers_missing');
+    return invalidCall('headers_missing');
   }
   if (id.length > idMaxChars || signatures.length > signatureHeaderMaxChars) {
-    return refused('headers_missing');
+    return invalidCall('headers_missing');
   }
-  if (!/^\d{1,12}$/.test(timestamp)) return refused('timestamp_invalid');
+  if (!/^\d{1,12}$/.test(timestamp)) return invalidCall('timestamp_invalid');
   if (Math.abs(now / 1000 - Number(timestamp)) > toleranceSeconds)
-    return refused('timestamp_stale');
+    return invalidCall('timestamp_stale');
   const signed = signedText(id, timestamp, text);
-  const fits = signatures.split(' ').some((each) => {
+  const matches = signatures.split(' ').some((each) => {
     const [version, signature = ''] = each.split(',', 2);
     const bytes = Buffer.from(signature, 'base64');
-    return known.some((check) => check.version === version && check.fits(signed, bytes));
+    return secretChecks.some((check) => check.version === version && check.matches(signed, bytes));
   });
-  return fits ? { isGenuine: true, id } : refused('signature_wrong');
+  return matches ? { isGenuine: true, id } : invalidCall('signature_wrong');
 }
 
 /**
@@ -200,7 +206,7 @@ export function signCall({ id, at, text, secrets }: CallToSign): Record<string, 
   const signed = signedText(id, timestamp, text);
   const signatures = secrets.map((secret) => {
     if (!secret.startsWith(secretPrefix)) throw new SecretError('calls are signed with whsec_…');
-    return `v1,${createHmac('sha256', hmacKeyOf(secret)).update(signed).digest('base64')}`;
+    return `v1,${createHmac('sha256', parseHmacKey(secret)).update(signed).digest('base64')}`;
   });
   return {
     [providerCallHeaders.id]: id,

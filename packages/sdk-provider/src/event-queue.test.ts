@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { ProviderEvent } from '@switchyard/contract';
-import { createEventQueue, type EventEnd } from './event-queue.ts';
+import { createEventQueue, type EventOutcome } from './event-queue.ts';
 import { fileEventStore, memoryEventStore } from './event-stores.ts';
 import { createEventsClient, type SendResult } from './events-client.ts';
 import type { PlatformRequest } from './http-transport.ts';
@@ -55,12 +55,12 @@ function folder(t: TestContext): string {
 describe('the queue of events', () => {
   it('repeats after 1, 2, 5, 10 and 30 minutes, and gives up after a day', async (t) => {
     const { client, clock, tries } = platform(t, () => away);
-    const ends: EventEnd[] = [];
+    const ends: EventOutcome[] = [];
     const queue = createEventQueue({
       client,
       clock,
       store: memoryEventStore(),
-      onSettled: (_event, end) => ends.push(end),
+      onFinished: (_event, end) => ends.push(end),
     });
     await queue.start();
     await queue.add(eventsUrl, event(1));
@@ -212,7 +212,7 @@ describe('the queue of events', () => {
       client,
       clock,
       store,
-      onFault: (error) => faults.push(error),
+      onError: (error) => faults.push(error),
     });
     await queue.start();
     await assert.rejects(queue.add(eventsUrl, event(1)), /disk is full/);

@@ -1,6 +1,6 @@
 /** The provider as a Fastify plug-in. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createProviderHandler, type ProviderHandlerOptions } from './http-handler.ts';
+import { createProviderHttpHandler, type ProviderHttpHandlerOptions } from './http-handler.ts';
 
 /**
  * The part of Fastify that the plug-in uses, so that this package does not depend on Fastify.
@@ -28,21 +28,21 @@ export type FastifyScope = {
  * Makes a plug-in that answers the platform's calls below its prefix. The provider reads the bodies
  * itself, because a signature covers the bytes and not the parsed value.
  *
- * @param options - as for {@link createProviderHandler}; `path` is the path before the prefix
+ * @param options - as for {@link createProviderHttpHandler}; `path` is the path before the prefix
  * @returns a plug-in for `app.register`
  * @example
  * ```ts
  * const app = Fastify();
- * await app.register(providerPlugin({ provider, secrets: [secret] }), { prefix: '/switchyard' });
+ * await app.register(providerFastifyPlugin({ provider, secrets: [secret] }), { prefix: '/switchyard' });
  * await app.listen({ port: 8585 });
  * ```
  */
-export function providerPlugin(
-  options: ProviderHandlerOptions,
+export function providerFastifyPlugin(
+  options: ProviderHttpHandlerOptions,
 ): (scope: FastifyScope) => Promise<void> {
   return async (scope) => {
     const path = `${(options.path ?? '').replace(/\/+$/, '')}${scope.prefix}`;
-    const handler = createProviderHandler({ ...options, path });
+    const handler = createProviderHttpHandler({ ...options, path });
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
     for (const address of ['/', '/*']) {

@@ -8,9 +8,9 @@ import type { CreateQrPayment, QrPaymentAnswer } from '@switchyard/contract';
 import { defined, providerCallText, providerPaths } from '@switchyard/contract';
 import Fastify from 'fastify';
 import { signCall } from './call-signatures.ts';
-import { providerPlugin } from './fastify-plugin.ts';
-import { createProviderHandler } from './http-handler.ts';
-import { ProviderRefusal } from './provider-problem-error.ts';
+import { providerFastifyPlugin } from './fastify-plugin.ts';
+import { createProviderHttpHandler } from './http-handler.ts';
+import { ProviderProblemError } from './provider-problem-error.ts';
 import type { ActivationRequest, QrProvider } from './qr-provider.ts';
 
 const secret = `whsec_${Buffer.alloc(32, 1).toString('base64')}`;
@@ -49,13 +49,17 @@ const provider: QrProvider = {
     if (paymentType === 'later') return { providerTransactionId: 'P-2', status: 'Created' };
     if (paymentType === 'broken') throw new Error('the database is away');
     if (paymentType === 'busy') {
-      throw new ProviderRefusal({ status: 503, code: 'busy', retryAfterSeconds: 7 });
+      throw new ProviderProblemError({ status: 503, code: 'busy', retryAfterSeconds: 7 });
     }
     return { providerTransactionId: 'P-1', status: 'Pending', amount };
   },
   find: (id) => (id.startsWith('0000') ? undefined : paid),
   cancel() {
-    throw new ProviderRefusal({ status: 409, code: 'already_paid', paymentStatus: 'Completed' });
+    throw new ProviderProblemError({
+      status: 409,
+      code: 'already_paid',
+      paymentStatus: 'Completed',
+    });
   },
   refund: async ({ refundId }) => ({ refundId, status: 'Pending' }),
   findRefund: (_id, refundId) =>
@@ -78,13 +82,13 @@ describe('the handler of a provider', () => {
     secrets: async () => [secret, renewed],
     onFault: (error: unknown) => faults.push(error),
   };
-  const server = createServer(createProviderHandler({ ...options, path: '/spi/' }));
+  const server = createServer(createProviderHttpHandler({ ...options, path: '/spi/' }));
   const app = Fastify();
   let bases: string[] = [];
 
   before(async () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    await app.register(providerPlugin({ provider, secrets: [secret] }), { prefix: '/spi' });
+    await app.register(providerFastifyPlugin({ provider, secrets: [secret] }), { prefix: '/spi' });
     app.post('/own', async (request) => request.body);
     await app.listen({ port: 0, host: '127.0.0.1' });
     bases = [server, app.server].map(

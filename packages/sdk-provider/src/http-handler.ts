@@ -1,20 +1,20 @@
 /** The provider as a request handler for `node:http`. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
-  createProviderCalls,
-  type ProviderCallsOptions,
-  type ProviderReply,
-  problem,
-  written,
+  createProviderCallHandler,
+  type ProviderCallHandlerOptions,
+  type ProviderResponse,
+  problemAnswer,
+  toResponse,
 } from './call-handler.ts';
 
 /**
  * The options of a handler.
  *
  * @example
- * const options: ProviderHandlerOptions = { provider, secrets: ['whsec_…'], path: '/switchyard' };
+ * const options: ProviderHttpHandlerOptions = { provider, secrets: ['whsec_…'], path: '/switchyard' };
  */
-export type ProviderHandlerOptions = ProviderCallsOptions & {
+export type ProviderHttpHandlerOptions = ProviderCallHandlerOptions & {
   /** The path before the interface's addresses, from the address that the service declares. */
   readonly path?: string;
 };
@@ -23,10 +23,10 @@ export type ProviderHandlerOptions = ProviderCallsOptions & {
  * A request listener for `node:http`.
  *
  * @example
- * const handler: ProviderHandler = createProviderHandler(options);
+ * const handler: ProviderHttpHandler = createProviderHttpHandler(options);
  * createServer(handler).listen(8585);
  */
-export type ProviderHandler = (request: IncomingMessage, response: ServerResponse) => void;
+export type ProviderHttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 const bodyBytesMax = 65_536;
 
@@ -49,7 +49,7 @@ function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   });
 }
 
-function write(response: ServerResponse, reply: ProviderReply, closes = false): void {
+function writeResponse(response: ServerResponse, reply: ProviderResponse, closes = false): void {
   response.writeHead(reply.status, {
     ...reply.headers,
     'content-length': Buffer.byteLength(reply.body),
@@ -59,37 +59,39 @@ function write(response: ServerResponse, reply: ProviderReply, closes = false): 
 }
 
 /** The part of the path below the prefix; undefined for a path with another prefix. */
-function below(url: string, prefix: string): string | undefined {
+function pathBelow(url: string, prefix: string): string | undefined {
   if (!url.startsWith(prefix)) return undefined;
   const rest = url.slice(prefix.length);
   return rest === '' || rest.startsWith('/') ? rest : undefined;
 }
 
 /**
- * Makes a handler for the platform's calls, like {@link createProviderCalls}. It does not read
+ * Makes a handler for the platform's calls, like {@link createProviderCallHandler}. It does not read
  * bodies of more than 64 KiB.
  *
  * @param options - the provider, its secrets and its path
  * @returns a listener for `createServer` of `node:http` or `node:https`
  * @example
  * ```ts
- * const handler = createProviderHandler({ provider, secrets: [process.env.SIGNING_SECRET] });
+ * const handler = createProviderHttpHandler({ provider, secrets: [process.env.SIGNING_SECRET] });
  * createServer(handler).listen(8585);
  * ```
  */
-export function createProviderHandler(options: ProviderHandlerOptions): ProviderHandler {
+export function createProviderHttpHandler(
+  options: ProviderHttpHandlerOptions,
+): ProviderHttpHandler {
   const prefix = (options.path ?? '').replace(/\/+$/, '');
-  const answer = createProviderCalls(options);
-  const tooLarge = written(problem(413, 'body_too_large', 'The body is too long.'));
-  const unknown = written(problem(404, 'address_unknown', 'There is no such address.'));
+  const answer = createProviderCallHandler(options);
+  const tooLarge = toResponse(problemAnswer(413, 'body_too_large', 'The body is too long.'));
+  const unknown = toResponse(problemAnswer(404, 'address_unknown', 'There is no such address.'));
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = below(request.url ?? '', prefix);
-    if (path === undefined) return write(response, unknown, true);
+    const path = pathBelow(request.url ?? '', prefix);
+    if (path === undefined) return writeResponse(response, unknown, true);
     const body = await readBody(request);
-    if (body === undefined) return write(response, tooLarge, true);
+    if (body === undefined) return writeResponse(response, tooLarge, true);
     const { method = '', headers } = request;
-    write(response, await answer({ method, path, headers, body }));
+    writeResponse(response, await answer({ method, path, headers, body }));
   }
 
   return (request, response) => {

@@ -43,7 +43,7 @@ const answerBytesMax = 65_536;
 const connectionsMax = 32;
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
-async function textOf(answer: IncomingMessage): Promise<string> {
+async function readText(answer: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -54,14 +54,14 @@ async function textOf(answer: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-const secondsOf = (header: string | undefined): number | undefined =>
+const parseSeconds = (header: string | undefined): number | undefined =>
   header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) : undefined;
 
 /** Requires TLS except to this machine, because these requests contain tokens and secrets. */
-export function demandSafeUrl(text: string, name: string): URL {
+export function requireSafeUrl(text: string, name: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isPlainHere = url?.protocol === 'http:' && loopback.test(url.hostname);
-  if (url === undefined || (url.protocol !== 'https:' && !isPlainHere)) {
+  const isPlainOnLoopback = url?.protocol === 'http:' && loopback.test(url.hostname);
+  if (url === undefined || (url.protocol !== 'https:' && !isPlainOnLoopback)) {
     throw new TypeError(`${name} must be an https address`);
   }
   return url;
@@ -72,9 +72,9 @@ export function createTransport(options: { ca?: string | Buffer; timeoutMs: numb
   close(): void;
 } {
   const { ca, timeoutMs } = options;
-  const kept = { keepAlive: true, maxSockets: connectionsMax };
-  const plainAgent = new PlainAgent(kept);
-  const tlsAgent = new TlsAgent({ ...kept, ...defined({ ca }) });
+  const agentOptions = { keepAlive: true, maxSockets: connectionsMax };
+  const plainAgent = new PlainAgent(agentOptions);
+  const tlsAgent = new TlsAgent({ ...agentOptions, ...defined({ ca }) });
 
   async function post({ url, headers, body }: PlatformRequest): Promise<PlatformAnswer> {
     const signal = AbortSignal.timeout(timeoutMs);
@@ -94,10 +94,10 @@ export function createTransport(options: { ca?: string | Buffer; timeoutMs: numb
       request.on('error', reject);
       request.end(body);
     });
-    const retryAfterSeconds = secondsOf(answer.headers['retry-after']);
+    const retryAfterSeconds = parseSeconds(answer.headers['retry-after']);
     return {
       status: answer.statusCode ?? 0,
-      body: await textOf(answer),
+      body: await readText(answer),
       ...defined({ retryAfterSeconds }),
     };
   }

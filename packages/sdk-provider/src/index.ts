@@ -32,10 +32,10 @@ export {
   providerPaths,
 } from '@switchyard/contract';
 export {
-  createProviderCalls,
+  createProviderCallHandler,
   type ProviderCall,
-  type ProviderCallsOptions,
-  type ProviderReply,
+  type ProviderCallHandlerOptions,
+  type ProviderResponse,
 } from './call-handler.ts';
 export * from './call-signatures.ts';
 export type { Clock } from './clock.ts';
@@ -44,5 +44,5 @@ export * from './event-stores.ts';
 export * from './events-client.ts';
 export * from './fastify-plugin.ts';
 export * from './http-handler.ts';
-export { ProviderRefusal, type RefusalFacts } from './provider-problem-error.ts';
+export { type ProviderProblemDetails, ProviderProblemError } from './provider-problem-error.ts';
 export * from './qr-provider.ts';

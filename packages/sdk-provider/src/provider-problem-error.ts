@@ -6,9 +6,9 @@ import { defined, type ProviderPaymentStatus, type ProviderProblem } from '@swit
  * The facts of a refusal: the HTTP status, a code for machines and a sentence for readers.
  *
  * @example
- * const facts: RefusalFacts = { status: 409, code: 'already_paid', paymentStatus: 'Completed' };
+ * const facts: ProviderProblemDetails = { status: 409, code: 'already_paid', paymentStatus: 'Completed' };
  */
-export type RefusalFacts = {
+export type ProviderProblemDetails = {
   /** 400 to 599: 409 if the state forbids the operation, 422 if it can never succeed. */
   readonly status: number;
   /** Lower-case letters, digits and underscores. */
@@ -24,21 +24,23 @@ export type RefusalFacts = {
  * An operation of a provider throws it: nothing was done, and the answer gives the reason.
  *
  * @example
- * throw new ProviderRefusal({ status: 422, code: 'currency_not_supported' });
+ * throw new ProviderProblemError({ status: 422, code: 'currency_not_supported' });
  */
-export class ProviderRefusal extends Error {
-  override name = 'ProviderRefusal';
-  readonly facts: RefusalFacts;
+export class ProviderProblemError extends Error {
+  override name = 'ProviderProblemError';
+  readonly details: ProviderProblemDetails;
 
-  constructor(facts: RefusalFacts) {
-    super(facts.detail ?? facts.code);
-    this.facts = facts;
+  constructor(details: ProviderProblemDetails) {
+    super(details.detail ?? details.code);
+    this.details = details;
   }
 }
 
 /** The body of the answer (RFC 9457). */
-export function problemOf(facts: RefusalFacts): ProviderProblem & { readonly status: number } {
-  const { code, detail, paymentStatus, status } = facts;
+export function toProblemBody(
+  details: ProviderProblemDetails,
+): ProviderProblem & { readonly status: number } {
+  const { code, detail, paymentStatus, status } = details;
   return {
     title: code.replaceAll('_', ' '),
     status,

@@ -52,7 +52,7 @@ export type ActivationDecision =
   | { readonly status: 'Later' };
 
 /**
- * A provider of QR payments. Each operation answers or throws {@link ProviderRefusal}. Any other
+ * A provider of QR payments. Each operation answers or throws {@link ProviderProblemError}. Any other
  * exception becomes a 500, and the platform repeats the call.
  *
  * The platform can repeat `create`, `cancel` and `refund`. The same `platformTransactionId` or

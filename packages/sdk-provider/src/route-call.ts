@@ -6,11 +6,11 @@ import {
   RefundQrPayment,
 } from '@switchyard/contract';
 import { Compile } from 'typebox/compile';
-import { ProviderRefusal } from './provider-problem-error.ts';
+import { ProviderProblemError } from './provider-problem-error.ts';
 import type { ActivationRequest, QrProvider } from './qr-provider.ts';
 
 /** An answer that has not been written yet. */
-export type Reply = {
+export type CallAnswer = {
   readonly status: number;
   readonly body: object;
   readonly retryAfterSeconds?: number;
@@ -25,15 +25,15 @@ type Check<Value> = {
   Errors(value: unknown): readonly { instancePath: string; message: string }[];
 };
 
-function refuse(status: number, code: string, detail: string): never {
-  throw new ProviderRefusal({ status, code, detail });
+function throwProblem(status: number, code: string, detail: string): never {
+  throw new ProviderProblemError({ status, code, detail });
 }
 
-function parsed(body: Uint8Array): unknown {
+function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(body).toString('utf8'));
   } catch {
-    return refuse(400, 'body_malformed', 'The body is no JSON.');
+    return throwProblem(400, 'body_malformed', 'The body is no JSON.');
   }
 }
 
@@ -41,28 +41,35 @@ function parsed(body: Uint8Array): unknown {
  * Accepts unknown members, because the interface will grow. The error names a position, never a
  * value.
  */
-function read<Value>(check: Check<Value>, body: Uint8Array): Value {
-  const value = parsed(body);
+function parseMessage<Value>(check: Check<Value>, body: Uint8Array): Value {
+  const value = parseJson(body);
   if (check.Check(value)) return value;
   const [error] = check.Errors(value);
-  const where = error === undefined ? '' : ` at ${error.instancePath || '/'}: ${error.message}`;
-  return refuse(422, 'message_invalid', `The message is not as the interface has it${where}.`);
+  const position = error === undefined ? '' : ` at ${error.instancePath || '/'}: ${error.message}`;
+  return throwProblem(
+    422,
+    'message_invalid',
+    `The message is not as the interface has it${position}.`,
+  );
 }
 
-function demandSame(named: string, inPath: string): void {
-  if (named.toLowerCase() === inPath.toLowerCase()) return;
-  refuse(422, 'message_invalid', 'The message names another payment than the address.');
+function requireSameId(idInBody: string, idInPath: string): void {
+  if (idInBody.toLowerCase() === idInPath.toLowerCase()) return;
+  throwProblem(422, 'message_invalid', 'The message names another payment than the address.');
 }
 
-const found = (answer: object | undefined, what: 'payment' | 'refund'): Reply =>
+const answerOrNotFound = (
+  answer: object | undefined,
+  resource: 'payment' | 'refund',
+): CallAnswer =>
   answer === undefined
-    ? refuse(404, `${what}_not_found`, `This ${what} never came.`)
+    ? throwProblem(404, `${resource}_not_found`, `This ${resource} never came.`)
     : { status: 200, body: answer };
 
-async function activation(provider: QrProvider, body: Uint8Array): Promise<Reply> {
-  const { type, data } = Object(parsed(body)) as { type?: unknown; data?: unknown };
+async function answerActivation(provider: QrProvider, body: Uint8Array): Promise<CallAnswer> {
+  const { type, data } = Object(parseJson(body)) as { type?: unknown; data?: unknown };
   if (typeof data !== 'object' || data === null) {
-    return refuse(422, 'message_invalid', 'The message has no data.');
+    return throwProblem(422, 'message_invalid', 'The message has no data.');
   }
   const request = data as ActivationRequest;
   if (type === 'service.deactivated') {
@@ -70,7 +77,7 @@ async function activation(provider: QrProvider, body: Uint8Array): Promise<Reply
     return { status: 200, body: {} };
   }
   if (type !== 'service.activation_requested') {
-    return refuse(422, 'type_unknown', 'A message of this type is not known here.');
+    return throwProblem(422, 'type_unknown', 'A message of this type is not known here.');
   }
   const decision = (await provider.activate?.(request)) ?? { status: 'Accepted' };
   return decision.status === 'Later' ? { status: 202, body: {} } : { status: 200, body: decision };
@@ -81,7 +88,7 @@ const uuid = '([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})';
 type Route = {
   readonly method: 'GET' | 'POST';
   readonly path: RegExp;
-  answer(provider: QrProvider, body: Uint8Array, ids: readonly string[]): Promise<Reply>;
+  answer(provider: QrProvider, body: Uint8Array, ids: readonly string[]): Promise<CallAnswer>;
 };
 
 const routes: readonly Route[] = [
@@ -89,7 +96,7 @@ const routes: readonly Route[] = [
     method: 'POST',
     path: new RegExp(`^${providerPaths.payments}$`),
     async answer(provider, body) {
-      const answer = await provider.create(read(createCheck, body));
+      const answer = await provider.create(parseMessage(createCheck, body));
       const isLater = answer.status === 'Created' && answer.display === undefined;
       return { status: isLater ? 202 : 200, body: answer };
     },
@@ -97,14 +104,15 @@ const routes: readonly Route[] = [
   {
     method: 'GET',
     path: new RegExp(`^${providerPaths.payment(uuid)}$`),
-    answer: async (provider, _body, [id = '']) => found(await provider.find(id), 'payment'),
+    answer: async (provider, _body, [id = '']) =>
+      answerOrNotFound(await provider.find(id), 'payment'),
   },
   {
     method: 'POST',
     path: new RegExp(`^${providerPaths.cancel(uuid)}$`),
     async answer(provider, body, [id = '']) {
-      const cancel = read(cancelCheck, body);
-      demandSame(cancel.platformTransactionId, id);
+      const cancel = parseMessage(cancelCheck, body);
+      requireSameId(cancel.platformTransactionId, id);
       return { status: 200, body: await provider.cancel(cancel) };
     },
   },
@@ -112,8 +120,8 @@ const routes: readonly Route[] = [
     method: 'POST',
     path: new RegExp(`^${providerPaths.refunds(uuid)}$`),
     async answer(provider, body, [id = '']) {
-      const refund = read(refundCheck, body);
-      demandSame(refund.platformTransactionId, id);
+      const refund = parseMessage(refundCheck, body);
+      requireSameId(refund.platformTransactionId, id);
       const answer = await provider.refund(refund);
       return { status: answer.status === 'Pending' ? 202 : 200, body: answer };
     },
@@ -122,7 +130,7 @@ const routes: readonly Route[] = [
     method: 'GET',
     path: new RegExp(`^${providerPaths.refund(uuid, uuid)}$`),
     answer: async (provider, _body, [id = '', refundId = '']) =>
-      found(await provider.findRefund(id, refundId), 'refund'),
+      answerOrNotFound(await provider.findRefund(id, refundId), 'refund'),
   },
   {
     method: 'GET',
@@ -135,32 +143,32 @@ const routes: readonly Route[] = [
   {
     method: 'POST',
     path: /^\/?$/,
-    answer: (provider, body) => activation(provider, body),
+    answer: (provider, body) => answerActivation(provider, body),
   },
 ];
 
 /** True if the path belongs to the interface, for any method. The query is ignored. */
-export function isAddress(path: string): boolean {
-  const [place = ''] = path.split('?');
-  return routes.some((route) => route.path.test(place));
+export function isKnownPath(path: string): boolean {
+  const [pathname = ''] = path.split('?');
+  return routes.some((route) => route.path.test(pathname));
 }
 
 /**
  * Runs the operation that belongs to an address.
  *
- * @throws ProviderRefusal for an unknown address, a wrong message or a refusal by the provider
+ * @throws ProviderProblemError for an unknown address, a wrong message or a refusal by the provider
  */
-export async function answerCall(
+export async function routeCall(
   provider: QrProvider,
   call: { readonly method: string; readonly path: string; readonly body: Uint8Array },
-): Promise<Reply> {
-  const here = routes.filter(({ path }) => path.test(call.path));
-  const route = here.find(({ method }) => method === call.method);
+): Promise<CallAnswer> {
+  const matchingRoutes = routes.filter(({ path }) => path.test(call.path));
+  const route = matchingRoutes.find(({ method }) => method === call.method);
   if (route !== undefined) {
     const [, ...ids] = route.path.exec(call.path) ?? [];
     return route.answer(provider, call.body, ids);
   }
-  return here.length === 0
-    ? refuse(404, 'address_unknown', 'There is no such address.')
-    : refuse(405, 'method_not_allowed', 'This address is not asked so.');
+  return matchingRoutes.length === 0
+    ? throwProblem(404, 'address_unknown', 'There is no such address.')
+    : throwProblem(405, 'method_not_allowed', 'This address is not asked so.');
 }

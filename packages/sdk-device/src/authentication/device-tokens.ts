@@ -1,11 +1,11 @@
 /** The token of a terminal, kept and renewed before it expires, from one of three grants. */
 import type { MerchantCredentials } from '@switchyard/contract';
-import { createHttp, type Http } from '../network/http-client.ts';
-import { demandHttps } from '../network/secure-url.ts';
+import { createHttpClient, type HttpClient } from '../network/http-client.ts';
+import { requireHttpsUrl } from '../network/secure-url.ts';
 import type { DeviceTls } from '../network/tls-settings.ts';
 import { type Clock, systemClock, unlessAborted } from '../support/clock.ts';
-import { aborted, DeviceError, invalid } from '../support/device-error.ts';
-import { type GivenToken, getCredentials, postForm } from './token-requests.ts';
+import { abortedError, DeviceError, invalidError } from '../support/device-error.ts';
+import { fetchCredentials, type IssuedToken, requestToken } from './token-requests.ts';
 
 /**
  * A source of tokens. The clients of this package accept any source; your own needs two functions.
@@ -17,7 +17,7 @@ export type TokenSource = {
   /** @throws DeviceError if no token is given; its text never contains a secret */
   get(signal?: AbortSignal): Promise<string>;
   /** Discards a token that the platform refused early; the next `get` requests a new one. */
-  forget(token: string): void;
+  invalidate(token: string): void;
 };
 
 /**
@@ -29,7 +29,7 @@ export type TokenSource = {
  */
 export type DeviceTokens = TokenSource & { close(): void };
 
-type Common = { readonly tls?: DeviceTls; readonly clock?: Clock };
+type CommonOptions = { readonly tls?: DeviceTls; readonly clock?: Clock };
 
 /**
  * The options of a terminal that authenticates with its certificate.
@@ -39,14 +39,14 @@ type Common = { readonly tls?: DeviceTls; readonly clock?: Clock };
  *   authUrl: 'https://pay.example', deviceAuthUrl: 'https://pay.example:9021', tls: { ca, cert, key },
  * };
  */
-export type MachineTokenOptions = Common & {
+export type MachineTokenOptions = CommonOptions & {
   readonly authUrl: string;
   /** The address with its port, 9021. */
   readonly deviceAuthUrl: string;
   /** Required for the family tetra. */
   readonly serialNumber?: string;
   /** Selects one of several credentials; default: the first. */
-  choose?(found: readonly MerchantCredentials[]): MerchantCredentials | undefined;
+  choose?(credentials: readonly MerchantCredentials[]): MerchantCredentials | undefined;
 };
 
 /**
@@ -59,7 +59,7 @@ export type MachineTokenOptions = Common & {
  *   signIn: async () => ({ username, password, totp }),
  * };
  */
-export type PasswordTokenOptions = Common & {
+export type PasswordTokenOptions = CommonOptions & {
   readonly deviceAuthUrl: string;
   readonly clientId: string;
   readonly scope?: string;
@@ -75,7 +75,7 @@ export type PasswordTokenOptions = Common & {
  *   deviceId: 'AXIUM_DX8000-10000001', merchantToken: async () => token, tls: { ca },
  * };
  */
-export type CustomTokenOptions = Common & {
+export type CustomTokenOptions = CommonOptions & {
   readonly authUrl: string;
   readonly realm: string;
   /** The application at which the user signed in; it is also used for refreshes. */
@@ -87,65 +87,65 @@ export type CustomTokenOptions = Common & {
   merchantToken(): Promise<string>;
 };
 
-const earlyMs = 30_000;
+const renewBeforeExpiryMs = 30_000;
 const secondMs = 1000;
 
 type Grants = {
-  first(): Promise<GivenToken>;
-  refresh?(refreshToken: string): Promise<GivenToken>;
+  requestNew(): Promise<IssuedToken>;
+  refresh?(refreshToken: string): Promise<IssuedToken>;
 };
 
 /**
  * Shares one token request between all callers; an abort ends only the wait of its caller. If a
  * refresh token is refused, the source starts with the first grant again.
  */
-function keepToken(grants: Grants, clock: Clock): TokenSource {
-  let known: { given: GivenToken; until: number } | undefined;
-  let asking: Promise<string> | undefined;
+function cacheToken(grants: Grants, clock: Clock): TokenSource {
+  let cached: { token: IssuedToken; renewAt: number } | undefined;
+  let pendingRequest: Promise<string> | undefined;
 
-  async function renewed(): Promise<GivenToken> {
-    const refreshToken = known?.given.refreshToken;
-    if (refreshToken === undefined || grants.refresh === undefined) return grants.first();
+  async function requestOrRefresh(): Promise<IssuedToken> {
+    const refreshToken = cached?.token.refreshToken;
+    if (refreshToken === undefined || grants.refresh === undefined) return grants.requestNew();
     try {
       return await grants.refresh(refreshToken);
     } catch (error) {
       if (!(error instanceof DeviceError) || error.code !== 'invalid_grant') throw error;
-      known = undefined;
-      return grants.first();
+      cached = undefined;
+      return grants.requestNew();
     }
   }
 
-  async function ask(): Promise<string> {
-    const askedAt = clock.now();
-    const given = await renewed();
-    const lifeMs = given.expiresInSeconds * secondMs;
-    known = { given, until: askedAt + Math.max(lifeMs - earlyMs, lifeMs / 2) };
-    return given.accessToken;
+  async function requestToken(): Promise<string> {
+    const requestedAt = clock.now();
+    const token = await requestOrRefresh();
+    const lifeMs = token.expiresInSeconds * secondMs;
+    cached = { token, renewAt: requestedAt + Math.max(lifeMs - renewBeforeExpiryMs, lifeMs / 2) };
+    return token.accessToken;
   }
 
   return {
     get(signal) {
-      if (known !== undefined && known.until > clock.now()) {
-        return Promise.resolve(known.given.accessToken);
+      if (cached !== undefined && cached.renewAt > clock.now()) {
+        return Promise.resolve(cached.token.accessToken);
       }
-      if (signal?.aborted === true) return Promise.reject(aborted());
-      asking ??= ask().finally(() => {
-        asking = undefined;
+      if (signal?.aborted === true) return Promise.reject(abortedError());
+      pendingRequest ??= requestToken().finally(() => {
+        pendingRequest = undefined;
       });
-      return unlessAborted(asking, signal);
+      return unlessAborted(pendingRequest, signal);
     },
-    forget(token) {
-      if (known?.given.accessToken === token) known = { given: known.given, until: 0 };
+    invalidate(token) {
+      if (cached?.token.accessToken === token) cached = { token: cached.token, renewAt: 0 };
     },
   };
 }
 
-const withClose = (source: TokenSource, http: Http): DeviceTokens => ({
+const withClose = (source: TokenSource, httpClient: HttpClient): DeviceTokens => ({
   ...source,
-  close: () => http.close(),
+  close: () => httpClient.close(),
 });
 
-const trimmed = (url: string): string => url.replace(/\/+$/, '');
+const withoutTrailingSlash = (url: string): string => url.replace(/\/+$/, '');
 
 /**
  * Looks up the credentials of the terminal by its certificate. Each call creates a new secret; the
@@ -162,11 +162,11 @@ const trimmed = (url: string): string => url.replace(/\/+$/, '');
 export async function lookUpCredentials(
   options: Pick<MachineTokenOptions, 'authUrl' | 'serialNumber' | 'tls'> & { signal?: AbortSignal },
 ): Promise<MerchantCredentials[]> {
-  demandHttps(options.authUrl, 'authUrl');
-  const http = createHttp(options.tls);
+  requireHttpsUrl(options.authUrl, 'authUrl');
+  const http = createHttpClient(options.tls);
   try {
     const { authUrl, serialNumber, signal } = options;
-    return await getCredentials(http, trimmed(authUrl), serialNumber, signal);
+    return await fetchCredentials(http, withoutTrailingSlash(authUrl), serialNumber, signal);
   } finally {
     http.close();
   }
@@ -188,38 +188,40 @@ export async function lookUpCredentials(
  */
 export function machineTokens(options: MachineTokenOptions): DeviceTokens {
   const { authUrl, deviceAuthUrl, serialNumber, clock = systemClock } = options;
-  demandHttps(authUrl, 'authUrl');
-  demandHttps(deviceAuthUrl, 'deviceAuthUrl');
-  const http = createHttp(options.tls);
-  const choose = options.choose ?? (([first]: readonly MerchantCredentials[]) => first);
+  requireHttpsUrl(authUrl, 'authUrl');
+  requireHttpsUrl(deviceAuthUrl, 'deviceAuthUrl');
+  const http = createHttpClient(options.tls);
+  const choose = options.choose ?? (([requestNew]: readonly MerchantCredentials[]) => requestNew);
   let credentials: MerchantCredentials | undefined;
 
   async function lookUp(): Promise<MerchantCredentials> {
-    const chosen = choose(await getCredentials(http, trimmed(authUrl), serialNumber));
-    if (chosen === undefined) throw invalid('no_credentials', 'the terminal has no merchant');
+    const chosen = choose(
+      await fetchCredentials(http, withoutTrailingSlash(authUrl), serialNumber),
+    );
+    if (chosen === undefined) throw invalidError('no_credentials', 'the terminal has no merchant');
     credentials = chosen;
     return chosen;
   }
 
-  const grant = ({ clientId, clientSecret }: MerchantCredentials) =>
-    postForm(http, `${trimmed(deviceAuthUrl)}/oauth2-mtls/v1/token`, {
+  const requestWithCredentials = ({ clientId, clientSecret }: MerchantCredentials) =>
+    requestToken(http, `${withoutTrailingSlash(deviceAuthUrl)}/oauth2-mtls/v1/token`, {
       grant_type: 'client_credentials',
       client_id: clientId,
       client_secret: clientSecret,
     });
 
-  async function first(): Promise<GivenToken> {
-    const known = credentials;
-    if (known === undefined) return grant(await lookUp());
+  async function requestNew(): Promise<IssuedToken> {
+    const currentCredentials = credentials;
+    if (currentCredentials === undefined) return requestWithCredentials(await lookUp());
     try {
-      return await grant(known);
+      return await requestWithCredentials(currentCredentials);
     } catch (error) {
       if (!(error instanceof DeviceError) || error.code !== 'invalid_client') throw error;
-      return grant(await lookUp());
+      return requestWithCredentials(await lookUp());
     }
   }
 
-  return withClose(keepToken({ first }, clock), http);
+  return withClose(cacheToken({ requestNew }, clock), http);
 }
 
 /**
@@ -236,15 +238,15 @@ export function machineTokens(options: MachineTokenOptions): DeviceTokens {
  */
 export function passwordTokens(options: PasswordTokenOptions): DeviceTokens {
   const { deviceAuthUrl, clientId, scope, signIn, clock = systemClock } = options;
-  demandHttps(deviceAuthUrl, 'deviceAuthUrl');
-  const http = createHttp(options.tls);
-  const url = `${trimmed(deviceAuthUrl)}/oauth2-mtls/v1/token`;
+  requireHttpsUrl(deviceAuthUrl, 'deviceAuthUrl');
+  const http = createHttpClient(options.tls);
+  const url = `${withoutTrailingSlash(deviceAuthUrl)}/oauth2-mtls/v1/token`;
   const post = (form: Readonly<Record<string, string | undefined>>) =>
-    postForm(http, url, { ...form, client_id: clientId, scope });
+    requestToken(http, url, { ...form, client_id: clientId, scope });
   return withClose(
-    keepToken(
+    cacheToken(
       {
-        first: async () => post({ grant_type: 'password', ...(await signIn()) }),
+        requestNew: async () => post({ grant_type: 'password', ...(await signIn()) }),
         refresh: (token) => post({ grant_type: 'refresh_token', refresh_token: token }),
       },
       clock,
@@ -266,14 +268,14 @@ export function passwordTokens(options: PasswordTokenOptions): DeviceTokens {
  */
 export function customTokens(options: CustomTokenOptions): DeviceTokens {
   const { authUrl, realm, clientId, deviceId, clock = systemClock } = options;
-  demandHttps(authUrl, 'authUrl');
-  const http = createHttp(options.tls);
-  const base = trimmed(authUrl);
+  requireHttpsUrl(authUrl, 'authUrl');
+  const http = createHttpClient(options.tls);
+  const base = withoutTrailingSlash(authUrl);
   const name = encodeURIComponent(realm);
   return withClose(
-    keepToken(
+    cacheToken(
       {
-        async first() {
+        async requestNew() {
           const form = {
             device_model: options.deviceModel,
             device_id: deviceId,
@@ -281,10 +283,10 @@ export function customTokens(options: CustomTokenOptions): DeviceTokens {
           };
           const authorization = `Bearer ${await options.merchantToken()}`;
           const url = `${base}/auth/realms/${name}/custom-token`;
-          return postForm(http, url, form, { authorization });
+          return requestToken(http, url, form, { authorization });
         },
         refresh: (token) =>
-          postForm(http, `${base}/oauth2/v1/${name}/token`, {
+          requestToken(http, `${base}/oauth2/v1/${name}/token`, {
             grant_type: 'refresh_token',
             refresh_token: token,
             client_id: clientId,

@@ -3,23 +3,23 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { type TestCertificates, testCertificates } from '../testing/certificates.fixture.ts';
 import {
+  type FakeAnswer,
+  type FakePlatform,
   problem,
-  type TestPlatform,
-  type Told,
-  testPlatform,
+  startFakePlatform,
 } from '../testing/fake-platform.fixture.ts';
 import { claimTerminal } from './terminal-claim.ts';
 
 describe('a terminal that asks to be claimed', () => {
   let certificates: TestCertificates;
-  let platform: TestPlatform;
+  let platform: FakePlatform;
   before(async () => {
     certificates = await testCertificates();
-    platform = await testPlatform(certificates);
+    platform = await startFakePlatform(certificates);
   });
   after(() => platform.stop());
 
-  const claim = (answer: Told) => {
+  const claim = (answer: FakeAnswer) => {
     platform.answer = () => answer;
     return claimTerminal({
       deviceAuthUrl: `${platform.url}/`,
@@ -28,19 +28,19 @@ describe('a terminal that asks to be claimed', () => {
     });
   };
 
-  test('shows its certificate, names its user domain and learns whether it is claimed', async () => {
+  test('sends its certificate and user domain and reads the claim status', async () => {
     for (const claimStatus of ['Unclaimed', 'Claimed'] as const) {
       assert.equal(await claim({ status: 200, body: { claimStatus } }), claimStatus);
     }
-    const [asked] = platform.asked;
+    const [asked] = platform.requests;
     assert.deepEqual(
       [asked?.method, asked?.path, asked?.body],
       ['POST', '/oauth2-mtls/v1/claims', '{"userDomain":"acme"}'],
     );
-    assert.notEqual(asked?.shown, undefined);
+    assert.notEqual(asked?.certificateName, undefined);
   });
 
-  test('throws the code of a refusal, and does not believe an answer that is none', async () => {
+  test('throws the error code of the platform and rejects an invalid response', async () => {
     await assert.rejects(claim(problem(401, 'certificate_invalid')), {
       code: 'certificate_invalid',
       retryable: false,

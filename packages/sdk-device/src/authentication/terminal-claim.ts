@@ -4,14 +4,14 @@
  */
 import { randomInt } from 'node:crypto';
 import { type ClaimStatus, claimStatuses, defined } from '@switchyard/contract';
-import { createHttp } from '../network/http-client.ts';
-import { demandHttps } from '../network/secure-url.ts';
+import { createHttpClient } from '../network/http-client.ts';
+import { requireHttpsUrl } from '../network/secure-url.ts';
 import type { DeviceTls } from '../network/tls-settings.ts';
 import { DeviceError } from '../support/device-error.ts';
-import { refusalOf } from './token-requests.ts';
+import { responseError } from './token-requests.ts';
 
 /** Crockford's base 32, without letters that look like digits. */
-const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
+const claimCodeAlphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const groupLength = 4;
 
 /**
@@ -27,7 +27,10 @@ const groupLength = 4;
  */
 export function makeClaimCode(): string {
   const group = () =>
-    Array.from({ length: groupLength }, () => alphabet[randomInt(alphabet.length)]).join('');
+    Array.from(
+      { length: groupLength },
+      () => claimCodeAlphabet[randomInt(claimCodeAlphabet.length)],
+    ).join('');
   return `${group()}-${group()}`;
 }
 
@@ -65,19 +68,19 @@ export type ClaimTerminalOptions = {
  */
 export async function claimTerminal(options: ClaimTerminalOptions): Promise<ClaimStatus> {
   const { deviceAuthUrl, tls, userDomain, claimCode, signal } = options;
-  demandHttps(deviceAuthUrl, 'deviceAuthUrl');
-  const http = createHttp(tls);
+  requireHttpsUrl(deviceAuthUrl, 'deviceAuthUrl');
+  const http = createHttpClient(tls);
   try {
-    const answer = await http.ask({
+    const answer = await http.request({
       method: 'POST',
       url: `${deviceAuthUrl.replace(/\/+$/, '')}/oauth2-mtls/v1/claims`,
       body: JSON.stringify(defined({ userDomain, claimCode })),
       signal,
       headers: { 'content-type': 'application/json', accept: 'application/json' },
     });
-    if (answer.status !== 200) throw refusalOf(answer);
+    if (answer.status !== 200) throw responseError(answer);
     const { claimStatus } = JSON.parse(answer.body) as { claimStatus?: unknown };
-    const status = claimStatuses.find((known) => known === claimStatus);
+    const status = claimStatuses.find((each) => each === claimStatus);
     if (status !== undefined) return status;
     throw new DeviceError('Refused', 'the answer to the claim is none', {
       code: 'bad_answer',

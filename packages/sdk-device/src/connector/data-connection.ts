@@ -2,25 +2,25 @@
 import type { RegisteredMessage } from '@switchyard/contract';
 import type { WebSocket } from 'ws';
 import type { DeviceTls } from '../network/tls-settings.ts';
-import { openSocket } from '../network/websocket.ts';
-import type { SocketEnd } from '../network/websocket-close.ts';
+import { openWebsocket } from '../network/websocket.ts';
+import type { WebsocketClose } from '../network/websocket-close.ts';
 import type { Clock } from '../support/clock.ts';
-import { DeviceError, invalid, textOf } from '../support/device-error.ts';
+import { DeviceError, errorText, invalidError } from '../support/device-error.ts';
 
 /**
  * A message of the point of sale; `isBinary` says whether it was sent as bytes or as text.
  *
  * @example
- * client.on('message', (message: PeerMessage) => {
+ * client.on('message', (message: ReceivedMessage) => {
  *   if (!message.isBinary) handle(JSON.parse(message.data.toString('utf8')));
  * });
  */
-export type PeerMessage = { readonly data: Buffer; readonly isBinary: boolean };
+export type ReceivedMessage = { readonly data: Buffer; readonly isBinary: boolean };
 
 export type DataConnection = {
   send(data: string | Uint8Array): Promise<void>;
   /** Resolves with the reason of the end. */
-  readonly ended: Promise<SocketEnd>;
+  readonly ended: Promise<WebsocketClose>;
 };
 
 export type DataConnectionSettings = {
@@ -28,34 +28,39 @@ export type DataConnectionSettings = {
   readonly tls: DeviceTls;
   readonly timeoutMs: number;
   readonly clock: Clock;
-  onMessage(message: PeerMessage): void;
+  onMessage(message: ReceivedMessage): void;
 };
 
 const secondMs = 1000;
 const missedPingsMax = 2;
 /** The most bytes that may wait for a slow network; `send` then refuses more. */
 const queuedBytesMax = 4_194_304;
-const binary = (data: string | Uint8Array): boolean => typeof data !== 'string';
+const isBinary = (data: string | Uint8Array): boolean => typeof data !== 'string';
 
-async function beat(socket: WebSocket, pulse: Pulse, everyMs: number, clock: Clock): Promise<void> {
+async function sendHeartbeats(
+  socket: WebSocket,
+  heartbeat: HeartbeatState,
+  everyMs: number,
+  clock: Clock,
+): Promise<void> {
   for (;;) {
-    await clock.wait(everyMs, pulse.over);
-    if (pulse.over.aborted) return;
-    if (pulse.missed >= missedPingsMax) {
+    await clock.wait(everyMs, heartbeat.stopped);
+    if (heartbeat.stopped.aborted) return;
+    if (heartbeat.missed >= missedPingsMax) {
       socket.terminate();
       return;
     }
-    pulse.missed += 1;
+    heartbeat.missed += 1;
     socket.ping();
   }
 }
 
-type Pulse = { missed: number; readonly over: AbortSignal };
+type HeartbeatState = { missed: number; readonly stopped: AbortSignal };
 
 function send(socket: WebSocket, maxBytes: number, data: string | Uint8Array): Promise<void> {
   const length = Buffer.byteLength(data);
   if (length > maxBytes) {
-    throw invalid('message_too_large', `a message of ${length} bytes; ${maxBytes} at most`);
+    throw invalidError('message_too_large', `a message of ${length} bytes; ${maxBytes} at most`);
   }
   if (socket.bufferedAmount + length > queuedBytesMax) {
     throw new DeviceError('NotSent', 'the connection takes no more for now', {
@@ -64,24 +69,24 @@ function send(socket: WebSocket, maxBytes: number, data: string | Uint8Array): P
     });
   }
   return new Promise((resolve, reject) => {
-    socket.send(data, { binary: binary(data) }, (error) => {
+    socket.send(data, { binary: isBinary(data) }, (error) => {
       if (error === undefined || error === null) resolve();
-      else reject(new DeviceError('Unknown', textOf(error), { code: 'connection_lost' }));
+      else reject(new DeviceError('Unknown', errorText(error), { code: 'connection_lost' }));
     });
   });
 }
 
 /** @throws DeviceError if no connection is made */
-export async function connectData(
+export async function openDataConnection(
   settings: DataConnectionSettings,
   signal: AbortSignal,
 ): Promise<DataConnection> {
   const { registered, tls, timeoutMs, clock, onMessage } = settings;
-  const over = new AbortController();
-  const pulse: Pulse = { missed: 0, over: over.signal };
-  let end: (end: SocketEnd) => void = () => {};
-  const ended = new Promise<SocketEnd>((resolve) => {
-    end = resolve;
+  const closedController = new AbortController();
+  const heartbeat: HeartbeatState = { missed: 0, stopped: closedController.signal };
+  let resolveEnded: (resolveEnded: WebsocketClose) => void = () => {};
+  const ended = new Promise<WebsocketClose>((resolve) => {
+    resolveEnded = resolve;
   });
   const target = {
     url: registered.connectionUrl,
@@ -91,17 +96,17 @@ export async function connectData(
     headers: { authorization: `Bearer ${registered.token}` },
     maxMessageBytes: registered.maxMessageBytes,
   };
-  const socket = await openSocket(target, {
-    message: (data, isBinary) => onMessage({ data, isBinary }),
-    alive() {
-      pulse.missed = 0;
+  const socket = await openWebsocket(target, {
+    onMessage: (data, isBinary) => onMessage({ data, isBinary }),
+    onActivity() {
+      heartbeat.missed = 0;
     },
-    closed(why) {
-      over.abort();
-      end(why);
+    onClose(close) {
+      closedController.abort();
+      resolveEnded(close);
     },
   });
-  void beat(socket, pulse, registered.heartbeatSeconds * secondMs, clock);
+  void sendHeartbeats(socket, heartbeat, registered.heartbeatSeconds * secondMs, clock);
   return {
     ended,
     send: async (data) => send(socket, registered.maxMessageBytes, data),

@@ -6,7 +6,7 @@ import { claimCodeForm, closeCodes } from '@switchyard/contract';
 import { makeClaimCode } from '../authentication/terminal-claim.ts';
 import { DeviceError } from '../support/device-error.ts';
 import { type TestCertificates, testCertificates } from '../testing/certificates.fixture.ts';
-import { type TestConnector, testConnector } from '../testing/fake-connector.fixture.ts';
+import { type FakeConnector, startFakeConnector } from '../testing/fake-connector.fixture.ts';
 import { type SteppedClock, steppedClock } from '../testing/stepped-clock.fixture.ts';
 import {
   createDeviceClient,
@@ -14,7 +14,7 @@ import {
   type DeviceClientOptions,
 } from './device-client.ts';
 import type { DeviceState } from './device-events.ts';
-import type { ClaimedTraffic } from './pos-activity.ts';
+import type { PosActivity } from './pos-activity.ts';
 
 const tsn = 'AXIUM_DX8000-10000001';
 const half = 0.5;
@@ -29,7 +29,7 @@ async function eventually(what: string, condition: () => boolean): Promise<void>
 }
 
 let certificates: TestCertificates;
-let connector: TestConnector;
+let connector: FakeConnector;
 let clock: SteppedClock;
 const clients: DeviceClient[] = [];
 
@@ -45,7 +45,7 @@ function watch(more: Partial<DeviceClientOptions> = {}): Watched {
     tsn,
     registerUrl: connector.registerUrl,
     clock,
-    chance: () => half,
+    random: () => half,
     tls: { ca: certificates.ca, ...certificates.device },
     registrationData: { client_id: 'a', client_secret: 's' },
     ...more,
@@ -84,10 +84,10 @@ describe('a device client', () => {
   // The hook is inside the suite; at the top level it would run for every file of the test run.
   beforeEach(async () => {
     clock = steppedClock();
-    connector = await testConnector(certificates);
+    connector = await startFakeConnector(certificates);
   });
 
-  test('sends the claim code that it shows until the terminal is claimed', async (t) => {
+  test('sends the displayed claim code until the terminal is claimed', async (t) => {
     t.after(stopAll);
     const codes = ['AAAA-AAAA', makeClaimCode()];
     assert.match(String(codes[1]), new RegExp(claimCodeForm));
@@ -113,7 +113,7 @@ describe('a device client', () => {
     assert.deepEqual(sent, codes);
   });
 
-  test('registers with its certificate, connects with its token, and speaks both ways', async (t) => {
+  test('registers with its certificate, connects with its token and transfers data both ways', async (t) => {
     t.after(stopAll);
     const { client, states } = watch({ softwareVersion: '1.4.0' });
     const heard: [string, boolean][] = [];
@@ -126,7 +126,7 @@ describe('a device client', () => {
       { client_id: 'a', client_secret: 's', type: 'register', tsn, softwareVersion: '1.4.0' },
     ]);
     assert.deepEqual(connector.headers, ['Bearer token-1']);
-    assert.deepEqual(connector.shown, ['device', 'device']);
+    assert.deepEqual(connector.certificateNames, ['device', 'device']);
     const [peer] = connector.connections;
     assert.ok(peer);
     peer.send('text ✓');
@@ -149,11 +149,11 @@ describe('a device client', () => {
     assert.deepEqual(states, ['Registering', 'Connecting', 'Connected', 'Stopped']);
   });
 
-  test('tells that a point of sale speaks, once, and that it is quiet again or lost', async (t) => {
+  test('reports the start and the end of point-of-sale activity once each', async (t) => {
     t.after(stopAll);
-    const watched = await connected(watch({ trafficQuietMs: 5000 }));
-    const told: ClaimedTraffic[] = [];
-    watched.client.on('claimedTraffic', (traffic) => told.push(traffic));
+    const watched = await connected(watch({ posIdleMs: 5000 }));
+    const told: PosActivity[] = [];
+    watched.client.on('posActivity', (traffic) => told.push(traffic));
     let heard = 0;
     watched.client.on('message', () => {
       heard += 1;
@@ -165,7 +165,7 @@ describe('a device client', () => {
     peer.send('12345');
     await eventually('it speaks', () => told.length === 1);
     const from = clock.now();
-    assert.deepEqual(told[0], { isFlowing: true, at: from, messages: 1, bytes: 5 });
+    assert.deepEqual(told[0], { isActive: true, at: from, messages: 1, bytes: 5 });
     await eventually('the quiet is waited for', () => clock.waits().includes(5000));
     clock.advance(4000);
     await watched.client.send('€');
@@ -178,16 +178,16 @@ describe('a device client', () => {
     assert.equal(told.length, 1);
     clock.advance(1000);
     await eventually('quiet', () => told.length === 2);
-    assert.deepEqual(told[1], { isFlowing: false, at: from + 10_000, messages: 3, bytes: 9 });
+    assert.deepEqual(told[1], { isActive: false, at: from + 10_000, messages: 3, bytes: 9 });
     peer.send('again');
     await eventually('it speaks again', () => told.length === 3);
     peer.terminate();
     await eventually('the break', () => told.length === 4);
-    const flowing = told.map(({ isFlowing }) => isFlowing);
+    const flowing = told.map(({ isActive }) => isActive);
     assert.deepEqual(flowing, [true, false, true, false]);
   });
 
-  test('logs what it does, and nothing of what passes', async (t) => {
+  test('logs its actions without message data', async (t) => {
     t.after(stopAll);
     const lines: string[] = [];
     const line = (level: string) => (facts: object, text: string) =>
@@ -216,7 +216,7 @@ describe('a device client', () => {
     assert.match(all, /"level":"warn".*"correlationId":"c-9"/);
   });
 
-  test('pauses double with full jitter from a second to a minute', async (t) => {
+  test('retry delays double with full jitter from one second to one minute', async (t) => {
     t.after(stopAll);
     connector.refuse = () => ({ status: 502 });
     const watched = watch();
@@ -235,7 +235,7 @@ describe('a device client', () => {
     await eventually('connected', () => watched.client.state === 'Connected');
   });
 
-  test('a refused handshake has the code and the sentence of the platform', async (t) => {
+  test('a rejected handshake has the error code and detail of the platform', async (t) => {
     t.after(stopAll);
     const detail = 'The application has lost its role.';
     connector.refuse = () => ({
@@ -256,7 +256,7 @@ describe('a device client', () => {
     assert.equal(watched.errors[1]?.message, 'the handshake was answered with 403');
   });
 
-  test('a connection that lived begins the pauses anew, one that flaps does not', async (t) => {
+  test('a stable connection resets the retry delays, an unstable one does not', async (t) => {
     t.after(stopAll);
     const watched = await connected(watch());
     for (let times = 1; times <= 3; times += 1) {
@@ -273,7 +273,7 @@ describe('a device client', () => {
     assert.equal(watched.pauses[3], 500);
   });
 
-  test('a restart of the platform is waited for up to half a minute, by chance', async (t) => {
+  test('after a restart of the platform the client waits a random time up to 30 seconds', async (t) => {
     t.after(stopAll);
     const watched = await connected(watch());
     connector.connections[0]?.close(closeCodes.restarting, 'restarting:c-1');
@@ -284,7 +284,7 @@ describe('a device client', () => {
     assert.equal(error?.correlationId, 'c-1');
   });
 
-  test('another process as the same terminal ends this one, until it is started again', async (t) => {
+  test('another process with the same terminal stops this client until the next start', async (t) => {
     t.after(stopAll);
     const watched = await connected(watch());
     let told = 0;
@@ -299,7 +299,7 @@ describe('a device client', () => {
     assert.equal(connector.connections.length, 2);
   });
 
-  test('what the platform refuses for good is asked again after minutes, with its own words', async (t) => {
+  test('a permanent refusal is retried after minutes and has the code of the platform', async (t) => {
     t.after(stopAll);
     connector.answer = () => ({
       type: 'error',
@@ -340,7 +340,7 @@ describe('a device client', () => {
       () => ({ type: 'registered', token: 't', connectionUrl: 'http://x.example/' }),
     ],
   ] as const) {
-    test(`${what} is no answer to a registration`, async (t) => {
+    test(`${what} is not a valid response to a registration`, async (t) => {
       t.after(stopAll);
       connector.answer = answer;
       const watched = watch();
@@ -351,7 +351,7 @@ describe('a device client', () => {
     });
   }
 
-  test('times and sizes that nobody can mean are not believed', async (t) => {
+  test('invalid times and sizes are replaced by limits', async (t) => {
     t.after(stopAll);
     const error = { code: 'rate_limited', message: 'later', retryable: true };
     const told = (retryAfterSeconds: number) => () => ({
@@ -383,7 +383,7 @@ describe('a device client', () => {
     await assert.rejects(watched.client.send(long), { code: 'message_too_large' });
   });
 
-  test('silence is not waited for: neither at a registration nor on a connection', async (t) => {
+  test('a registration or connection without data ends after a timeout', async (t) => {
     t.after(stopAll);
     const { client, errors, pauses } = watch();
     connector.answer = () => 'silence';
@@ -408,7 +408,7 @@ describe('a device client', () => {
     assert.equal(errors[1]?.status, 1006);
   });
 
-  test('a signal stops it, in order', async (t) => {
+  test('a signal stops the client and closes the connection', async (t) => {
     t.after(stopAll);
     const stop = new AbortController();
     const { client, states } = watch();
@@ -420,7 +420,7 @@ describe('a device client', () => {
     assert.throws(() => createDeviceClient({ tsn, registerUrl: 'ws://pay.example/' }), DeviceError);
   });
 
-  test('certificates and credentials are asked for anew at each try', async (t) => {
+  test('each attempt reads the certificates and credentials again', async (t) => {
     t.after(stopAll);
     let asked = 0;
     const watched = watch({
@@ -439,7 +439,7 @@ describe('a device client', () => {
     assert.equal(connector.registrations[0]?.['client_secret'], 's2');
   });
 
-  test('without a certificate there is no connection', async (t) => {
+  test('a client without a certificate cannot connect', async (t) => {
     t.after(stopAll);
     const watched = watch({ tls: { ca: certificates.ca } });
     watched.client.start();

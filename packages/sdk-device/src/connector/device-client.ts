@@ -2,23 +2,23 @@
  * Keeps a terminal connected to the platform: registers, connects, and reconnects after a break.
  */
 import { closeCodes, connectorFaults, defined } from '@switchyard/contract';
-import { demandWss } from '../network/secure-url.ts';
+import { requireWssUrl } from '../network/secure-url.ts';
 import type { DeviceTls } from '../network/tls-settings.ts';
-import type { SocketEnd } from '../network/websocket-close.ts';
+import type { WebsocketClose } from '../network/websocket-close.ts';
 import {
-  defaultPauses,
-  type PauseTimes,
-  pauseAfter,
-  pauseAfterRefusal,
-  pauseAfterRestart,
+  backoffDelay,
+  defaultRetryDelays,
+  type RetryDelays,
+  refusalDelay,
+  restartDelay,
 } from '../support/backoff.ts';
-import { type Chance, type Clock, systemChance, systemClock } from '../support/clock.ts';
-import { DeviceError, textOf } from '../support/device-error.ts';
-import { type DeviceLog, faultFacts, guardedLog } from '../support/device-log.ts';
-import { connectData, type DataConnection } from './data-connection.ts';
+import { type Clock, type RandomSource, systemClock, systemRandom } from '../support/clock.ts';
+import { DeviceError, errorText } from '../support/device-error.ts';
+import { type DeviceLog, errorLogFields, safeLog } from '../support/device-log.ts';
+import { type DataConnection, openDataConnection } from './data-connection.ts';
 import { createEmitter, type DeviceEvents, type DeviceState } from './device-events.ts';
 import type { RegistrationData } from './device-properties.ts';
-import { createTraffic } from './pos-activity.ts';
+import { createActivityTracker } from './pos-activity.ts';
 import { registerDevice } from './registration.ts';
 
 /**
@@ -49,12 +49,12 @@ export type DeviceClientOptions = {
   readonly claimCode?: string | (() => string | undefined);
   /** The time limit of a handshake and of the registration; default 10,000. */
   readonly timeoutMs?: number;
-  readonly pauses?: Partial<PauseTimes>;
+  readonly retryDelays?: Partial<RetryDelays>;
   /** After this time without data, the point of sale counts as finished; default 30,000. */
-  readonly trafficQuietMs?: number;
+  readonly posIdleMs?: number;
   readonly log?: DeviceLog;
   readonly clock?: Clock;
-  readonly chance?: Chance;
+  readonly random?: RandomSource;
 };
 
 /**
@@ -79,25 +79,25 @@ export type DeviceClient = {
   on<Name extends keyof DeviceEvents>(name: Name, listener: DeviceEvents[Name]): () => void;
 };
 
-type End = SocketEnd & { readonly livedMs: number };
+type ConnectionEnd = WebsocketClose & { readonly livedMs: number };
 
 const defaultTimeoutMs = 10_000;
-const defaultQuietMs = 30_000;
+const defaultPosIdleMs = 30_000;
 /** A connection that lasted this long resets the pauses to the shortest one. */
-const goodMs = 10_000;
-const wordEnd = ':';
+const stableAfterMs = 10_000;
+const reasonSeparator = ':';
 
 /**
  * Converts a close code and reason to an error. The reason is the fault's code and a correlation
  * ID.
  */
-function errorOf({ code, reason }: SocketEnd): DeviceError {
-  const [word = '', correlationId] = reason.split(wordEnd);
+function closeError({ code, reason }: WebsocketClose): DeviceError {
+  const [codeFromReason = '', correlationId] = reason.split(reasonSeparator);
   const fault = Object.entries(connectorFaults).find(
     ([name, known]) =>
-      name === word || ('closeCode' in known && known.closeCode === code && code >= 4000),
+      name === codeFromReason || ('closeCode' in known && known.closeCode === code && code >= 4000),
   );
-  const name = word || fault?.[0] || `closed_${code}`;
+  const name = codeFromReason || fault?.[0] || `closed_${code}`;
   return new DeviceError('Refused', `the connection was closed with ${code}: ${name}`, {
     code: name,
     status: code,
@@ -106,9 +106,9 @@ function errorOf({ code, reason }: SocketEnd): DeviceError {
   });
 }
 
-function asDeviceError(error: unknown): DeviceError {
+function toDeviceError(error: unknown): DeviceError {
   if (error instanceof DeviceError) return error;
-  return new DeviceError('NotSent', textOf(error), {
+  return new DeviceError('NotSent', errorText(error), {
     code: 'failed',
     retryable: true,
     cause: error,
@@ -132,25 +132,25 @@ function asDeviceError(error: unknown): DeviceError {
  * ```
  */
 export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
-  const { tsn, registerUrl, clock = systemClock, chance = systemChance } = options;
+  const { tsn, registerUrl, clock = systemClock, random = systemRandom } = options;
   const { softwareVersion, timeoutMs = defaultTimeoutMs } = options;
-  demandWss(registerUrl, 'registerUrl');
-  const times: PauseTimes = { ...defaultPauses, ...options.pauses };
+  requireWssUrl(registerUrl, 'registerUrl');
+  const delays: RetryDelays = { ...defaultRetryDelays, ...options.retryDelays };
   const events = createEmitter();
-  const log = guardedLog(options.log);
-  const traffic = createTraffic({
+  const log = safeLog(options.log);
+  const activity = createActivityTracker({
     clock,
-    quietMs: options.trafficQuietMs ?? defaultQuietMs,
-    tell(told) {
-      log.info({ tsn, ...told }, told.isFlowing ? 'a point of sale speaks' : 'it is quiet');
-      events.emit('claimedTraffic', told);
+    idleMs: options.posIdleMs ?? defaultPosIdleMs,
+    onChange(change) {
+      log.info({ tsn, ...change }, change.isActive ? 'a point of sale speaks' : 'it is quiet');
+      events.emit('posActivity', change);
     },
   });
   let state: DeviceState = 'Stopped';
   let connection: DataConnection | undefined;
   let running: { readonly stop: AbortController; readonly over: Promise<void> } | undefined;
 
-  function become(next: DeviceState, retryInMs?: number): void {
+  function setState(next: DeviceState, retryInMs?: number): void {
     state = next;
     log.info({ tsn, state, ...defined({ retryInMs }) }, 'state');
     events.emit('state', {
@@ -161,42 +161,46 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
   }
 
   /** Registers and connects. Resolves when the connection has ended. */
-  async function connectOnce(signal: AbortSignal): Promise<End> {
-    become('Registering');
+  async function connectOnce(signal: AbortSignal): Promise<ConnectionEnd> {
+    setState('Registering');
     const tls = typeof options.tls === 'function' ? await options.tls() : (options.tls ?? {});
-    const given = options.registrationData ?? {};
-    const data = typeof given === 'function' ? await given() : given;
+    const registrationData = options.registrationData ?? {};
+    const data =
+      typeof registrationData === 'function' ? await registrationData() : registrationData;
     const { claimCode: code } = options;
     const claimCode = typeof code === 'function' ? code() : code;
     const registered = await registerDevice(
       { registerUrl, tsn, softwareVersion, claimCode, tls, data, timeoutMs, clock },
       signal,
     );
-    become('Connecting');
+    setState('Connecting');
     const onMessage = (message: Parameters<DeviceEvents['message']>[0]) => {
       const { data, isBinary } = message;
       log.debug({ tsn, bytes: data.length, isBinary }, 'heard');
-      traffic.heard(data.length);
+      activity.received(data.length);
       events.emit('message', message);
     };
-    const made = await connectData({ registered, tls, timeoutMs, clock, onMessage }, signal);
+    const opened = await openDataConnection(
+      { registered, tls, timeoutMs, clock, onMessage },
+      signal,
+    );
     const since = clock.now();
-    connection = made;
-    become('Connected');
+    connection = opened;
+    setState('Connected');
     try {
-      return { ...(await made.ended), livedMs: clock.now() - since };
+      return { ...(await opened.ended), livedMs: clock.now() - since };
     } finally {
       connection = undefined;
-      traffic.end();
+      activity.connectionClosed();
     }
   }
 
-  function pauseFor(error: DeviceError, attempt: number): number {
-    if (error.status === closeCodes.restarting) return pauseAfterRestart(chance);
-    const own = error.retryable
-      ? pauseAfter(attempt, chance, times)
-      : pauseAfterRefusal(chance, times);
-    return Math.max(own, error.retryAfterMs ?? 0);
+  function delayAfter(error: DeviceError, attempt: number): number {
+    if (error.status === closeCodes.restarting) return restartDelay(random);
+    const ownDelayMs = error.retryable
+      ? backoffDelay(attempt, random, delays)
+      : refusalDelay(random, delays);
+    return Math.max(ownDelayMs, error.retryAfterMs ?? 0);
   }
 
   async function run(signal: AbortSignal): Promise<DeviceState> {
@@ -205,26 +209,26 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
       try {
         const end = await connectOnce(signal);
         if (end.code === closeCodes.superseded) return 'Superseded';
-        if (end.livedMs >= goodMs) attempt = 0;
-        error = errorOf(end);
+        if (end.livedMs >= stableAfterMs) attempt = 0;
+        error = closeError(end);
       } catch (failure) {
-        error = asDeviceError(failure);
+        error = toDeviceError(failure);
       }
       if (signal.aborted) break;
-      log.warn({ tsn, ...faultFacts(error) }, 'not connected');
+      log.warn({ tsn, ...errorLogFields(error) }, 'not connected');
       events.emit('error', error);
-      const pauseMs = pauseFor(error, attempt);
-      become('Waiting', pauseMs);
-      await clock.wait(pauseMs, signal);
+      const delayMs = delayAfter(error, attempt);
+      setState('Waiting', delayMs);
+      await clock.wait(delayMs, signal);
     }
     return 'Stopped';
   }
 
   async function runOnce(signal: AbortSignal): Promise<void> {
-    const last = await run(signal);
+    const finalState = await run(signal);
     running = undefined;
-    become(last);
-    if (last === 'Superseded') events.emit('superseded');
+    setState(finalState);
+    if (finalState === 'Superseded') events.emit('superseded');
   }
 
   return {
@@ -234,10 +238,11 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
     start({ signal } = {}) {
       if (running !== undefined) return;
       const stop = new AbortController();
-      const either = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
+      const stopSignal =
+        signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
       // Starts in a microtask, so that a listener of the first state change can already call
       // `stop`.
-      running = { stop, over: Promise.resolve().then(() => runOnce(either)) };
+      running = { stop, over: Promise.resolve().then(() => runOnce(stopSignal)) };
     },
     async stop() {
       if (running === undefined) return;
@@ -250,7 +255,7 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
         await connection.send(data);
         const bytes = Buffer.byteLength(data);
         log.debug({ tsn, bytes, isBinary: typeof data !== 'string' }, 'said');
-        traffic.said(bytes);
+        activity.sent(bytes);
         return;
       }
       throw new DeviceError('NotSent', 'the terminal is not connected', {

@@ -1,8 +1,8 @@
 /** The events of a device client and the emitter that calls their listeners. */
 
 import type { DeviceError } from '../support/device-error.ts';
-import type { PeerMessage } from './data-connection.ts';
-import type { ClaimedTraffic } from './pos-activity.ts';
+import type { ReceivedMessage } from './data-connection.ts';
+import type { PosActivity } from './pos-activity.ts';
 
 /**
  * The state of a device client. `Waiting` is the pause before the next attempt. `Superseded` and
@@ -40,9 +40,9 @@ export type StateChange = {
  */
 export type DeviceEvents = {
   state(change: StateChange): void;
-  message(message: PeerMessage): void;
+  message(message: ReceivedMessage): void;
   /** A point of sale started to send data to the terminal, or stopped. */
-  claimedTraffic(traffic: ClaimedTraffic): void;
+  posActivity(traffic: PosActivity): void;
   error(error: DeviceError): void;
   /** Another process connected as the same terminal, so this client stopped. */
   superseded(): void;
@@ -50,25 +50,25 @@ export type DeviceEvents = {
 
 export type Emitter = {
   on<Name extends keyof DeviceEvents>(name: Name, listener: DeviceEvents[Name]): () => void;
-  emit<Name extends keyof DeviceEvents>(name: Name, ...told: Parameters<DeviceEvents[Name]>): void;
+  emit<Name extends keyof DeviceEvents>(name: Name, ...args: Parameters<DeviceEvents[Name]>): void;
 };
 
-type Listener = (...told: never[]) => void;
+type EventListener = (...args: never[]) => void;
 
 /** A listener's exception becomes an uncaught exception, and the other listeners still run. */
 export function createEmitter(): Emitter {
-  const listeners = new Map<keyof DeviceEvents, Set<Listener>>();
+  const listeners = new Map<keyof DeviceEvents, Set<EventListener>>();
   return {
     on(name, listener) {
-      const known = listeners.get(name) ?? new Set();
-      listeners.set(name, known);
-      known.add(listener);
-      return () => known.delete(listener);
+      const listenersOfEvent = listeners.get(name) ?? new Set();
+      listeners.set(name, listenersOfEvent);
+      listenersOfEvent.add(listener);
+      return () => listenersOfEvent.delete(listener);
     },
-    emit(name, ...told) {
+    emit(name, ...args) {
       for (const listener of [...(listeners.get(name) ?? [])]) {
         try {
-          listener(...(told as never[]));
+          listener(...(args as never[]));
         } catch (error) {
           queueMicrotask(() => {
             throw error;

@@ -30,7 +30,7 @@ describe('the configuration properties of the specification', () => {
     };
   });
 
-  test('give address, certificate, key and registration data', () => {
+  test('give the address, certificate, key and registration data', () => {
     const { ca, device } = certificates;
     const read = readDeviceProperties(properties, { readFile, ca });
     assert.equal(read.registerUrl, registerUrl);
@@ -40,7 +40,7 @@ describe('the configuration properties of the specification', () => {
     assert.equal(String(read.tls.key).trim(), device.key.trim());
   });
 
-  test('are read from lines, in which others may stand too', () => {
+  test('are read from lines and unknown names are ignored', () => {
     const text = `# of the terminal\r\nep_register_url = ${registerUrl}\nenable_ssl=1\n\nvolume=3\nssl_profile_name=a=b\n`;
     assert.deepEqual(parseDeviceProperties(text), {
       ep_register_url: registerUrl,
@@ -66,7 +66,7 @@ describe('the configuration properties of the specification', () => {
     ['data that is a list', { custom_registration_data: `["${secret}"]` }, /no JSON object/],
   ];
   for (const [what, wrong, says] of faults) {
-    test(`${what} is refused, without a value in the text`, () => {
+    test(`${what} is rejected without a value in the message`, () => {
       assert.throws(
         () => readDeviceProperties({ ...properties, ...wrong }, { readFile }),
         (error: Error) => {
@@ -78,7 +78,7 @@ describe('the configuration properties of the specification', () => {
     });
   }
 
-  test('all faults are told at once', () => {
+  test('all faults are reported together', () => {
     const wrong = { ...properties, ssl_profile_name: '', custom_registration_data: '1' };
     assert.throws(
       () => readDeviceProperties(wrong, { readFile: () => 'nothing' }),

@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs';
 import { defined } from '@switchyard/contract';
-import { demandWss } from '../network/secure-url.ts';
+import { requireWssUrl } from '../network/secure-url.ts';
 import type { DeviceTls } from '../network/tls-settings.ts';
-import { DeviceError, textOf } from '../support/device-error.ts';
+import { DeviceError, errorText } from '../support/device-error.ts';
 
 /**
  * The properties by their names. `ssl_profile_crt` is the path of a PEM file with the certificate
@@ -39,9 +39,9 @@ export type RegistrationData = Readonly<Record<string, unknown>>;
  * The settings from the properties, in the form of `createDeviceClient`.
  *
  * @example
- * const { registerUrl, tls }: PropertySettings = readDeviceProperties(properties);
+ * const { registerUrl, tls }: ReadDevicePropertiesResult = readDeviceProperties(properties);
  */
-export type PropertySettings = {
+export type ReadDevicePropertiesResult = {
   readonly registerUrl: string;
   readonly tls: DeviceTls;
   readonly registrationData?: RegistrationData;
@@ -51,9 +51,9 @@ export type PropertySettings = {
  * Settings that the properties do not contain.
  *
  * @example
- * const more: PropertyOptions = { ca: readFileSync('ca.pem', 'utf8') };
+ * const more: ReadDevicePropertiesOptions = { ca: readFileSync('ca.pem', 'utf8') };
  */
-export type PropertyOptions = {
+export type ReadDevicePropertiesOptions = {
   /** The certificate authority of the platform, if Node does not know it. */
   readonly ca?: string | Buffer;
   /** The private key, if the certificate file does not contain it. */
@@ -63,9 +63,9 @@ export type PropertyOptions = {
   readFile?(path: string): string;
 };
 
-const keyForm =
+const privateKeyPattern =
   /-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----[\s\S]+?-----END (?:[A-Z]+ )*PRIVATE KEY-----/;
-const certificateForm = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+const certificatePattern = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 const names: readonly (keyof DeviceProperties)[] = [
   'ep_register_url',
   'enable_ssl',
@@ -84,19 +84,19 @@ const names: readonly (keyof DeviceProperties)[] = [
  * const properties = parseDeviceProperties(readFileSync('terminal.properties', 'utf8'));
  */
 export function parseDeviceProperties(text: string): DeviceProperties {
-  const found = new Map<string, string>();
+  const values = new Map<string, string>();
   for (const line of text.split(/\r?\n/)) {
-    const at = line.indexOf('=');
-    if (at === -1 || line.trimStart().startsWith('#')) continue;
-    found.set(line.slice(0, at).trim(), line.slice(at + 1).trim());
+    const separatorIndex = line.indexOf('=');
+    if (separatorIndex === -1 || line.trimStart().startsWith('#')) continue;
+    values.set(line.slice(0, separatorIndex).trim(), line.slice(separatorIndex + 1).trim());
   }
   return Object.fromEntries(
-    names.flatMap((name) => (found.has(name) ? [[name, found.get(name)]] : [])),
+    names.flatMap((name) => (values.has(name) ? [[name, values.get(name)]] : [])),
   );
 }
 
 /** Reports a fault without the value, because the value can be a secret. */
-function readRegistrationData(text: string, faults: string[]): RegistrationData | undefined {
+function parseRegistrationData(text: string, faults: string[]): RegistrationData | undefined {
   try {
     const data: unknown = JSON.parse(text);
     if (typeof data === 'object' && data !== null && !Array.isArray(data)) {
@@ -109,18 +109,22 @@ function readRegistrationData(text: string, faults: string[]): RegistrationData 
   return undefined;
 }
 
-function readIdentity(path: string, options: PropertyOptions, faults: string[]): DeviceTls {
+function readCertificateAndKey(
+  path: string,
+  options: ReadDevicePropertiesOptions,
+  faults: string[],
+): DeviceTls {
   const readFile = options.readFile ?? ((file: string) => readFileSync(file, 'utf8'));
   let text: string;
   try {
     text = readFile(path);
   } catch (error) {
-    faults.push(`ssl_profile_crt cannot be read: ${textOf(error)}`);
+    faults.push(`ssl_profile_crt cannot be read: ${errorText(error)}`);
     return {};
   }
-  const certificates = text.match(certificateForm) ?? [];
+  const certificates = text.match(certificatePattern) ?? [];
   if (certificates.length === 0) faults.push('ssl_profile_crt holds no certificate in PEM');
-  const key = options.key ?? keyForm.exec(text)?.[0];
+  const key = options.key ?? privateKeyPattern.exec(text)?.[0];
   if (key === undefined) faults.push('ssl_profile_crt holds no private key, and none was given');
   const { passphrase } = options;
   return {
@@ -136,11 +140,11 @@ function checkAddress(properties: DeviceProperties, faults: string[]): string {
     return address;
   }
   try {
-    const { protocol } = demandWss(address, 'ep_register_url');
+    const { protocol } = requireWssUrl(address, 'ep_register_url');
     if (ssl !== '1' && protocol === 'wss:') faults.push('enable_ssl must be 1 for a wss address');
     if (ssl === '1' && protocol === 'ws:') faults.push('ep_register_url must be a wss address');
   } catch (error) {
-    faults.push(textOf(error));
+    faults.push(errorText(error));
   }
   return address;
 }
@@ -168,23 +172,25 @@ function checkProfile(properties: DeviceProperties, faults: string[]): void {
  */
 export function readDeviceProperties(
   properties: DeviceProperties,
-  options: PropertyOptions = {},
-): PropertySettings {
+  options: ReadDevicePropertiesOptions = {},
+): ReadDevicePropertiesResult {
   const faults: string[] = [];
   const { enable_ssl: ssl, ssl_profile_crt: path, custom_registration_data: data } = properties;
   if (ssl !== undefined && ssl !== '0' && ssl !== '1') faults.push('enable_ssl must be 0 or 1');
   const registerUrl = checkAddress(properties, faults);
   if (ssl === '1') checkProfile(properties, faults);
-  const identity =
-    ssl === '1' && path !== undefined && path !== '' ? readIdentity(path, options, faults) : {};
+  const certificateAndKey =
+    ssl === '1' && path !== undefined && path !== ''
+      ? readCertificateAndKey(path, options, faults)
+      : {};
   const registrationData =
-    data === undefined || data === '' ? undefined : readRegistrationData(data, faults);
+    data === undefined || data === '' ? undefined : parseRegistrationData(data, faults);
   if (faults.length > 0) {
     throw new DeviceError('Invalid', faults.join('; '), { code: 'properties_invalid' });
   }
   return {
     registerUrl,
-    tls: { ...identity, ...defined({ ca: options.ca }) },
+    tls: { ...certificateAndKey, ...defined({ ca: options.ca }) },
     ...defined({ registrationData }),
   };
 }

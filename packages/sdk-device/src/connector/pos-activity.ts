@@ -8,72 +8,81 @@ import type { Clock } from '../support/clock.ts';
  * A point of sale started to send messages to the terminal, or stopped.
  *
  * @example
- * client.on('claimedTraffic', ({ isFlowing }: ClaimedTraffic) => screen.setBusy(isFlowing));
+ * client.on('posActivity', ({ isActive }: PosActivity) => screen.setBusy(isActive));
  */
-export type ClaimedTraffic = {
+export type PosActivity = {
   /** True with the first message after a quiet time; false after the next quiet time or a break. */
-  readonly isFlowing: boolean;
+  readonly isActive: boolean;
   readonly at: number;
   /** Messages in both directions since the traffic started. */
   readonly messages: number;
   readonly bytes: number;
 };
 
-export type Traffic = {
-  heard(bytes: number): void;
+export type ActivityTracker = {
+  received(bytes: number): void;
   /** Counts a sent message in the current flow. It starts no flow, as it may have no receiver. */
-  said(bytes: number): void;
+  sent(bytes: number): void;
   /** The connection has ended. */
-  end(): void;
+  connectionClosed(): void;
 };
 
-type Deps = {
+type ActivityTrackerOptions = {
   readonly clock: Clock;
-  readonly quietMs: number;
-  tell(traffic: ClaimedTraffic): void;
+  readonly idleMs: number;
+  onChange(traffic: PosActivity): void;
 };
 
-type Flow = { messages: number; bytes: number; lastAt: number; readonly over: AbortController };
+type ActivePeriod = {
+  messages: number;
+  bytes: number;
+  lastAt: number;
+  readonly over: AbortController;
+};
 
-export function createTraffic({ clock, quietMs, tell }: Deps): Traffic {
-  let flow: Flow | undefined;
+export function createActivityTracker({
+  clock,
+  idleMs,
+  onChange,
+}: ActivityTrackerOptions): ActivityTracker {
+  let period: ActivePeriod | undefined;
 
-  function stop(which: Flow): void {
-    if (flow !== which) return;
-    flow = undefined;
-    which.over.abort();
-    const { messages, bytes } = which;
-    tell({ isFlowing: false, at: clock.now(), messages, bytes });
+  function endPeriod(endingPeriod: ActivePeriod): void {
+    if (period !== endingPeriod) return;
+    period = undefined;
+    endingPeriod.over.abort();
+    const { messages, bytes } = endingPeriod;
+    onChange({ isActive: false, at: clock.now(), messages, bytes });
   }
 
-  async function untilQuiet(which: Flow): Promise<void> {
+  async function waitUntilIdle(endingPeriod: ActivePeriod): Promise<void> {
     for (;;) {
-      const leftMs = which.lastAt + quietMs - clock.now();
-      if (leftMs <= 0) return stop(which);
-      await clock.wait(leftMs, which.over.signal);
-      if (which.over.signal.aborted) return;
+      const remainingMs = endingPeriod.lastAt + idleMs - clock.now();
+      if (remainingMs <= 0) return endPeriod(endingPeriod);
+      await clock.wait(remainingMs, endingPeriod.over.signal);
+      if (endingPeriod.over.signal.aborted) return;
     }
   }
 
   function count(bytes: number): boolean {
-    if (flow === undefined) return false;
-    flow.messages += 1;
-    flow.bytes += bytes;
-    flow.lastAt = clock.now();
+    if (period === undefined) return false;
+    period.messages += 1;
+    period.bytes += bytes;
+    period.lastAt = clock.now();
     return true;
   }
 
   return {
-    said: (bytes) => void count(bytes),
-    heard(bytes) {
+    sent: (bytes) => void count(bytes),
+    received(bytes) {
       if (count(bytes)) return;
       const at = clock.now();
-      flow = { messages: 1, bytes, lastAt: at, over: new AbortController() };
-      tell({ isFlowing: true, at, messages: 1, bytes });
-      void untilQuiet(flow);
+      period = { messages: 1, bytes, lastAt: at, over: new AbortController() };
+      onChange({ isActive: true, at, messages: 1, bytes });
+      void waitUntilIdle(period);
     },
-    end() {
-      if (flow !== undefined) stop(flow);
+    connectionClosed() {
+      if (period !== undefined) endPeriod(period);
     },
   };
 }

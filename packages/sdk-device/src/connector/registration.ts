@@ -1,11 +1,11 @@
 /** The first connection: registers the device and receives the address of the data connection. */
 import { connectorLimits, defined, type RegisteredMessage } from '@switchyard/contract';
-import { demandWss } from '../network/secure-url.ts';
+import { requireWssUrl } from '../network/secure-url.ts';
 import type { DeviceTls } from '../network/tls-settings.ts';
-import { openSocket } from '../network/websocket.ts';
-import type { SocketEnd } from '../network/websocket-close.ts';
-import { type Clock, within } from '../support/clock.ts';
-import { DeviceError, invalid } from '../support/device-error.ts';
+import { openWebsocket } from '../network/websocket.ts';
+import type { WebsocketClose } from '../network/websocket-close.ts';
+import { type Clock, withTimeLimit } from '../support/clock.ts';
+import { DeviceError, invalidError } from '../support/device-error.ts';
 import type { RegistrationData } from './device-properties.ts';
 
 export type RegistrationSettings = {
@@ -21,7 +21,12 @@ export type RegistrationSettings = {
 
 const secondMs = 1000;
 
-function registerText({ tsn, softwareVersion, claimCode, data }: RegistrationSettings): string {
+function registrationMessage({
+  tsn,
+  softwareVersion,
+  claimCode,
+  data,
+}: RegistrationSettings): string {
   const text = JSON.stringify({
     ...data,
     type: 'register',
@@ -29,27 +34,27 @@ function registerText({ tsn, softwareVersion, claimCode, data }: RegistrationSet
     ...defined({ softwareVersion, claimCode }),
   });
   if (Buffer.byteLength(text) <= connectorLimits.controlMessageMaxBytes) return text;
-  throw invalid('registration_too_large', 'the registration is longer than 4 KiB');
+  throw invalidError('registration_too_large', 'the registration is longer than 4 KiB');
 }
 
-const bad = (what: string): DeviceError =>
-  new DeviceError('Refused', what, { code: 'bad_answer', retryable: true });
+const badAnswerError = (message: string): DeviceError =>
+  new DeviceError('Refused', message, { code: 'bad_answer', retryable: true });
 
 type Members = Readonly<Record<string, unknown>>;
 
-const longest = 3_600;
+const expiresInSecondsMax = 3_600;
 const heartbeatSecondsMax = 300;
 /** Sixteen times the usual limit of a platform. */
 const messageBytesMax = 16_777_216;
 
 /** Limits a number from the platform, to protect the heartbeat and the memory. */
-const numberOf = (value: unknown, otherwise: number, most: number): number =>
+const limitedNumber = (value: unknown, fallback: number, limit: number): number =>
   typeof value === 'number' && Number.isInteger(value) && value > 0
-    ? Math.min(value, most)
-    : otherwise;
+    ? Math.min(value, limit)
+    : fallback;
 
 /** @throws DeviceError with the error code of the platform */
-function refusalOf(message: Members): DeviceError {
+function registrationError(message: Members): DeviceError {
   const error = (typeof message['error'] === 'object' ? message['error'] : null) as Members | null;
   const code = typeof error?.['code'] === 'string' ? error['code'] : 'unknown';
   const seconds = error?.['retryAfterSeconds'];
@@ -63,21 +68,21 @@ function refusalOf(message: Members): DeviceError {
 }
 
 /** Ignores unknown members and uses defaults for missing numbers. */
-function readAnswer(text: string, registerUrl: string): RegisteredMessage {
+function parseAnswer(text: string, registerUrl: string): RegisteredMessage {
   let message: Members;
   try {
     message = JSON.parse(text) as Members;
   } catch {
-    throw bad('the answer to the registration is no JSON');
+    throw badAnswerError('the answer to the registration is no JSON');
   }
-  if (message?.['type'] === 'error') throw refusalOf(message);
+  if (message?.['type'] === 'error') throw registrationError(message);
   const { type, connectionUrl, token, tsn } = message ?? {};
   if (type !== 'registered' || typeof connectionUrl !== 'string' || typeof token !== 'string') {
-    throw bad('the answer to the registration is none');
+    throw badAnswerError('the answer to the registration is none');
   }
-  const target = demandWss(connectionUrl, 'connectionUrl');
+  const target = requireWssUrl(connectionUrl, 'connectionUrl');
   if (target.protocol === 'ws:' && !registerUrl.startsWith('ws:')) {
-    throw bad('the connection address has no TLS');
+    throw badAnswerError('the connection address has no TLS');
   }
   return {
     type,
@@ -85,13 +90,17 @@ function readAnswer(text: string, registerUrl: string): RegisteredMessage {
     connectionUrl,
     token,
     tokenType: 'Bearer',
-    expiresIn: numberOf(message['expiresIn'], connectorLimits.connectionTokenSeconds, longest),
-    heartbeatSeconds: numberOf(
+    expiresIn: limitedNumber(
+      message['expiresIn'],
+      connectorLimits.connectionTokenSeconds,
+      expiresInSecondsMax,
+    ),
+    heartbeatSeconds: limitedNumber(
       message['heartbeatSeconds'],
       connectorLimits.heartbeatSeconds,
       heartbeatSecondsMax,
     ),
-    maxMessageBytes: numberOf(
+    maxMessageBytes: limitedNumber(
       message['maxMessageBytes'],
       connectorLimits.messageMaxBytes,
       messageBytesMax,
@@ -99,7 +108,7 @@ function readAnswer(text: string, registerUrl: string): RegisteredMessage {
   };
 }
 
-const closedEarly = ({ code, reason }: SocketEnd): DeviceError =>
+const closedBeforeAnswer = ({ code, reason }: WebsocketClose): DeviceError =>
   new DeviceError('Refused', `the connection was closed with ${code} before an answer`, {
     code: reason.split(':')[0] || `closed_${code}`,
     status: code,
@@ -112,21 +121,21 @@ export async function registerDevice(
   signal: AbortSignal,
 ): Promise<RegisteredMessage> {
   const { registerUrl, tls, timeoutMs, clock } = settings;
-  const text = registerText(settings);
-  const late = () =>
+  const text = registrationMessage(settings);
+  const timeoutError = () =>
     new DeviceError('Refused', 'no answer to the registration', {
       code: 'timeout',
       retryable: true,
     });
-  return within(
+  return withTimeLimit(
     timeoutMs,
     { clock, signal },
     async (limited) => {
-      let hear: (text: string) => void = () => {};
-      let miss: (end: SocketEnd) => void = () => {};
+      let resolveAnswer: (text: string) => void = () => {};
+      let rejectAnswer: (end: WebsocketClose) => void = () => {};
       const answer = new Promise<string>((resolve, reject) => {
-        hear = resolve;
-        miss = (end) => reject(closedEarly(end));
+        resolveAnswer = resolve;
+        rejectAnswer = (end) => reject(closedBeforeAnswer(end));
       });
       const target = {
         url: registerUrl,
@@ -135,18 +144,18 @@ export async function registerDevice(
         signal: limited,
         maxMessageBytes: connectorLimits.controlMessageMaxBytes,
       };
-      const socket = await openSocket(target, {
-        message: (data) => hear(data.toString('utf8')),
-        alive() {},
-        closed: (end) => miss(end),
+      const socket = await openWebsocket(target, {
+        onMessage: (data) => resolveAnswer(data.toString('utf8')),
+        onActivity() {},
+        onClose: (end) => rejectAnswer(end),
       });
       try {
         socket.send(text);
-        return readAnswer(await answer, registerUrl);
+        return parseAnswer(await answer, registerUrl);
       } finally {
         socket.close();
       }
     },
-    late,
+    timeoutError,
   );
 }

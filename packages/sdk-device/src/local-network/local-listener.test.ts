@@ -8,7 +8,7 @@ import { connect } from 'node:tls';
 import { WebSocket } from 'ws';
 import { type TestCertificates, testCertificates } from '../testing/certificates.fixture.ts';
 import { type LocalListener, openLocalListener } from './local-listener.ts';
-import type { LocalPeer } from './local-websockets.ts';
+import type { LocalPosConnection } from './local-websockets.ts';
 
 type Ask = { method?: string; path?: string; body?: string; headers?: Record<string, string> };
 
@@ -26,7 +26,7 @@ describe('the local listener', () => {
         if (message === 'fail') throw new Error('broken');
         return message === 'abort' ? undefined : `{"heard":${message.length}}`;
       },
-      onFault: (error) => faults.push(error),
+      onError: (error) => faults.push(error),
     });
   });
   after(() => listener.close());
@@ -48,13 +48,13 @@ describe('the local listener', () => {
     });
   }
 
-  test('answers at /nexo with and without a slash; an abort with nothing', async () => {
+  test('answers at /nexo with and without a slash and answers an abort with an empty body', async () => {
     assert.deepEqual(await ask({}), { status: 200, body: '{"heard":2}' });
     assert.equal((await ask({ path: '/nexo/' })).status, 200);
     assert.deepEqual(await ask({ body: 'abort' }), { status: 200, body: '' });
   });
 
-  test('refuses other addresses, methods, pages of browsers, and what is too long', async () => {
+  test('rejects other paths, other methods, web pages and long messages', async () => {
     assert.equal((await ask({ path: '/' })).status, 404);
     assert.equal((await ask({ method: 'GET' })).status, 405);
     assert.equal((await ask({ headers: { origin: 'https://x.example' } })).status, 403);
@@ -62,7 +62,7 @@ describe('the local listener', () => {
     assert.equal((await ask({ body: 'x'.repeat(1_048_576) })).status, 200);
   });
 
-  test('closes the connection after a refusal, and does not read the rest of the body', async () => {
+  test('closes the connection after a rejected request without reading the rest of the body', async () => {
     const acceptedBytesMax = 33_554_432;
     const part = Buffer.alloc(65_536, 'x');
     for (const [status, ...lines] of [
@@ -101,7 +101,7 @@ describe('the local listener', () => {
     }
   });
 
-  test('keeps the connection after a refusal where the whole body has come', async () => {
+  test('keeps the connection after a rejected request whose body is complete', async () => {
     const { hostname, port } = new URL(listener.url);
     const socket = connect({ host: hostname, port: Number(port), ca: certificates.ca });
     await once(socket, 'secureConnect');
@@ -112,12 +112,12 @@ describe('the local listener', () => {
     socket.destroy();
   });
 
-  test('a fault of the handler is a 500, and is told', async () => {
+  test('an error of the handler is answered 500 and reported', async () => {
     assert.equal((await ask({ body: 'fail' })).status, 500);
     assert.equal(faults.length, 1);
   });
 
-  test('is open without TLS on this machine alone', async () => {
+  test('accepts plain HTTP only on loopback addresses', async () => {
     const handle = async () => '';
     await assert.rejects(openLocalListener({ host: '0.0.0.0', port: 0, handle }), TypeError);
     const plain = await openLocalListener({ host: '127.0.0.1', port: 0, handle });
@@ -127,7 +127,7 @@ describe('the local listener', () => {
 
   describe('by a WebSocket', () => {
     let sockets: LocalListener;
-    const peers: LocalPeer[] = [];
+    const peers: LocalPosConnection[] = [];
     before(async () => {
       sockets = await openLocalListener({
         host: '127.0.0.1',
@@ -140,7 +140,7 @@ describe('the local listener', () => {
           await peer.send(`event beside ${message}`);
           return message === 'abort' ? undefined : `heard ${message}`;
         },
-        onFault: (error) => faults.push(error),
+        onError: (error) => faults.push(error),
       });
     });
     after(() => sockets.close());
@@ -159,7 +159,7 @@ describe('the local listener', () => {
       return { socket, next, closed };
     }
 
-    test('messages go both ways, and the terminal may speak by itself', async () => {
+    test('messages go both ways and the terminal can send at any time', async () => {
       const { socket, next, closed } = await dial();
       for (const word of ['one', 'abort', 'two']) socket.send(word);
       const told = [];
@@ -177,13 +177,13 @@ describe('the local listener', () => {
       assert.equal(await next(), 'later');
       await assert.rejects(peer.send('x'.repeat(1_048_577)), { code: 'message_too_large' });
       assert.deepEqual(await ask({}, sockets), { status: 200, body: 'by HTTPS' });
-      const gone = once(peer.gone, 'abort');
+      const gone = once(peer.disconnected, 'abort');
       socket.close();
       await Promise.all([gone, closed()]);
       await assert.rejects(peer.send('too late'), { kind: 'NotSent', code: 'not_connected' });
     });
 
-    test('what is no text, too long, or meets a fault ends it', async () => {
+    test('a binary message, a long message or a handler error closes the connection', async () => {
       for (const [message, code] of [
         [Buffer.of(1), 1003],
         ['x'.repeat(1_048_577), 1009],
@@ -197,13 +197,13 @@ describe('the local listener', () => {
       }
     });
 
-    test('refuses other addresses and pages of browsers', async () => {
+    test('rejects other paths and web pages', async () => {
       await assert.rejects(dial('/'), /404/);
       await assert.rejects(dial('/nexo', { origin: 'https://x.example' }), /403/);
       (await dial('/nexo/')).socket.close();
     });
 
-    test('a closed listener closes them', async () => {
+    test('closing the listener closes its WebSockets', async () => {
       const handle = async () => undefined;
       const certificate = certificates.server;
       const own = await openLocalListener({ host: '127.0.0.1', port: 0, ...certificate, handle });
@@ -215,13 +215,13 @@ describe('the local listener', () => {
     });
   });
 
-  test('a client that sends too slowly is cut off, and keeps nobody else out', async (t) => {
+  test('a slow client is disconnected and does not block other clients', async (t) => {
     const quick = await openLocalListener({
       host: '127.0.0.1',
       port: 0,
       ...certificates.server,
       handle: async () => '{}',
-      patience: { headMs: 4000, allMs: 5000 },
+      timeouts: { headersMs: 4000, requestMs: 5000 },
     });
     t.after(() => quick.close());
     const { hostname, port } = new URL(quick.url);

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { connectorLimits } from '@switchyard/contract';
-import { textOf } from '../support/device-error.ts';
-import { type LocalPeer, serveSockets } from './local-websockets.ts';
+import { errorText } from '../support/device-error.ts';
+import { type LocalPosConnection, serveWebsockets } from './local-websockets.ts';
 import { leaveBodyUnread } from './unread-body.ts';
 
 /**
@@ -23,15 +23,19 @@ export type LocalListenerOptions = {
   /** Clients must have a certificate from this authority. */
   readonly clientCa?: string | Buffer;
   /** The time limit of a request in ms; default 10 s for its head and 30 s in total. */
-  readonly patience?: { readonly headMs: number; readonly allMs: number };
+  readonly timeouts?: { readonly headersMs: number; readonly requestMs: number };
   /**
    * Returns the answer to a message. An abort has no answer: an empty 200, or nothing on a
    * WebSocket. The signal aborts when the client has disconnected. `peer` is a WebSocket client,
    * which can also receive events and requests for its display and printer.
    */
-  handle(message: string, signal: AbortSignal, peer?: LocalPeer): Promise<string | undefined>;
+  handle(
+    message: string,
+    signal: AbortSignal,
+    connection?: LocalPosConnection,
+  ): Promise<string | undefined>;
   /** Receives an error that `handle` throws; the client receives a 500. */
-  onFault?(error: unknown): void;
+  onError?(error: unknown): void;
 };
 
 /**
@@ -50,11 +54,11 @@ export type LocalListener = {
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/;
 const paths = new Set(['/nexo', '/nexo/']);
 const connectionsMax = 64;
-const usualPatience = { headMs: 10_000, allMs: 30_000 };
+const defaultTimeouts = { headersMs: 10_000, requestMs: 30_000 };
 /** How often the server checks the time limits. */
-const lookEveryMs = 500;
+const timeoutCheckMs = 500;
 
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
   // A response to a body that is too long needs the open connection.
@@ -67,7 +71,7 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function end(response: ServerResponse, status: number, body = ''): void {
+function sendResponse(response: ServerResponse, status: number, body = ''): void {
   const type = body === '' ? {} : { 'content-type': 'application/json; charset=utf-8' };
   response.writeHead(status, { ...type, 'content-length': Buffer.byteLength(body) }).end(body);
 }
@@ -94,56 +98,64 @@ export async function openLocalListener(options: LocalListenerOptions): Promise<
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').split('?')[0] ?? '';
-    const refuse = (status: number) => {
+    const sendStatus = (status: number) => {
       leaveBodyUnread(request, response);
-      end(response, status);
+      sendResponse(response, status);
     };
-    if (!paths.has(path)) return refuse(404);
+    if (!paths.has(path)) return sendStatus(404);
     if (request.method !== 'POST') {
       response.setHeader('allow', 'POST');
-      return refuse(405);
+      return sendStatus(405);
     }
     // Refuses web pages: a browser sends the Origin header of the page with the request.
-    if (request.headers.origin !== undefined) return refuse(403);
-    const message = await bodyOf(request);
-    if (message === undefined) return refuse(413);
-    const gone = new AbortController();
-    response.on('close', () => gone.abort());
-    return end(response, 200, (await handle(message, gone.signal)) ?? '');
+    if (request.headers.origin !== undefined) return sendStatus(403);
+    const message = await readBody(request);
+    if (message === undefined) return sendStatus(413);
+    const disconnected = new AbortController();
+    response.on('close', () => disconnected.abort());
+    return sendResponse(response, 200, (await handle(message, disconnected.signal)) ?? '');
   }
 
-  const listen = (request: IncomingMessage, response: ServerResponse): void => {
+  const handleRequest = (request: IncomingMessage, response: ServerResponse): void => {
     serve(request, response).catch((error: unknown) => {
-      options.onFault?.(error);
-      if (response.headersSent) response.destroy(new Error(textOf(error)));
-      else end(response, 500);
+      options.onError?.(error);
+      if (response.headersSent) response.destroy(new Error(errorText(error)));
+      else sendResponse(response, 500);
     });
   };
-  const { headMs, allMs } = options.patience ?? usualPatience;
+  const { headersMs, requestMs } = options.timeouts ?? defaultTimeouts;
   const times = {
-    headersTimeout: headMs,
-    requestTimeout: allMs,
-    connectionsCheckingInterval: lookEveryMs,
+    headersTimeout: headersMs,
+    requestTimeout: requestMs,
+    connectionsCheckingInterval: timeoutCheckMs,
   };
-  const asked = clientCa === undefined ? {} : { ca: clientCa, requestCert: true };
+  const clientCertificateOptions =
+    clientCa === undefined ? {} : { ca: clientCa, requestCert: true };
   const server = isPlain
-    ? createServer(times, listen)
+    ? createServer(times, handleRequest)
     : createTlsServer(
-        { ...times, handshakeTimeout: headMs, cert, key, ...asked, minVersion: 'TLSv1.2' },
-        listen,
+        {
+          ...times,
+          handshakeTimeout: headersMs,
+          cert,
+          key,
+          ...clientCertificateOptions,
+          minVersion: 'TLSv1.2',
+        },
+        handleRequest,
       );
   server.maxConnections = connectionsMax;
-  const sockets = serveSockets(server, {
+  const sockets = serveWebsockets(server, {
     isPath: (path) => paths.has(path),
     handle,
-    onFault: (error) => options.onFault?.(error),
+    onError: (error) => options.onError?.(error),
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve());
   });
-  const { port: open } = server.address() as AddressInfo;
-  const address = `${host.includes(':') ? `[${host}]` : host}:${open}/nexo`;
+  const { port: openPort } = server.address() as AddressInfo;
+  const address = `${host.includes(':') ? `[${host}]` : host}:${openPort}/nexo`;
   return {
     url: `${isPlain ? 'http' : 'https'}://${address}`,
     socketUrl: `${isPlain ? 'ws' : 'wss'}://${address}`,

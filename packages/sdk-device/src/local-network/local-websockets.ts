@@ -3,27 +3,31 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { connectorLimits } from '@switchyard/contract';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { DeviceError, invalid, textOf } from '../support/device-error.ts';
+import { DeviceError, errorText, invalidError } from '../support/device-error.ts';
 
 /**
  * A point of sale that connected over a WebSocket.
  *
  * @example
- * const shown = async (peer: LocalPeer) => peer.send(displayRequest);
+ * const shown = async (peer: LocalPosConnection) => peer.send(displayRequest);
  */
-export type LocalPeer = {
+export type LocalPosConnection = {
   /**
    * @throws DeviceError `not_connected`, `message_too_large`, `slow_connection`, `connection_lost`
    */
   send(message: string): Promise<void>;
   /** Aborted when the point of sale has disconnected. */
-  readonly gone: AbortSignal;
+  readonly disconnected: AbortSignal;
 };
 
-type Deps = {
+type WebsocketServerOptions = {
   isPath(path: string): boolean;
-  handle(message: string, signal: AbortSignal, peer: LocalPeer): Promise<string | undefined>;
-  onFault(error: unknown): void;
+  handle(
+    message: string,
+    signal: AbortSignal,
+    connection: LocalPosConnection,
+  ): Promise<string | undefined>;
+  onError(error: unknown): void;
 };
 
 const secondMs = 1000;
@@ -35,9 +39,9 @@ const queuedBytesMax = 4_194_304;
 const fragmentsMax = 1024;
 /** How long a peer may take to answer a close frame. */
 const closeMs = 1000;
-const closes = { notText: 1003, fault: 1011, away: 1001 } as const;
+const closeCodes = { notText: 1003, fault: 1011, away: 1001 } as const;
 
-function refuse(socket: Duplex, status: number): void {
+function rejectUpgrade(socket: Duplex, status: number): void {
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`;
   const lines = [head, 'Content-Length: 0', 'Connection: close', '', ''];
   socket.end(lines.join('\r\n'), () => socket.destroy());
@@ -46,7 +50,7 @@ function refuse(socket: Duplex, status: number): void {
 /**
  * Closes the socket if the peer answers no pings, even if the operating system reports it as open.
  */
-function beat(socket: WebSocket): void {
+function sendHeartbeats(socket: WebSocket): void {
   let missed = 0;
   const alive = () => {
     missed = 0;
@@ -61,13 +65,13 @@ function beat(socket: WebSocket): void {
   socket.on('close', () => clearInterval(timer));
 }
 
-function peerOf(socket: WebSocket, gone: AbortSignal): LocalPeer {
+function toPosConnection(socket: WebSocket, disconnected: AbortSignal): LocalPosConnection {
   return {
-    gone,
+    disconnected,
     async send(message) {
       const length = Buffer.byteLength(message);
       if (length > connectorLimits.messageMaxBytes) {
-        throw invalid('message_too_large', `a message of ${length} bytes`);
+        throw invalidError('message_too_large', `a message of ${length} bytes`);
       }
       if (socket.readyState !== socket.OPEN) {
         throw new DeviceError('NotSent', 'the point of sale is gone', { code: 'not_connected' });
@@ -79,7 +83,7 @@ function peerOf(socket: WebSocket, gone: AbortSignal): LocalPeer {
       await new Promise<void>((resolve, reject) => {
         socket.send(message, (error) => {
           if (!(error instanceof Error)) resolve();
-          else reject(new DeviceError('Unknown', textOf(error), { code: 'connection_lost' }));
+          else reject(new DeviceError('Unknown', errorText(error), { code: 'connection_lost' }));
         });
       });
     },
@@ -87,9 +91,12 @@ function peerOf(socket: WebSocket, gone: AbortSignal): LocalPeer {
 }
 
 /** Accepts WebSockets on a server that also handles requests. */
-export function serveSockets(server: Server, deps: Deps): { close(): void } {
-  const open = new Set<WebSocket>();
-  const options = {
+export function serveWebsockets(
+  server: Server,
+  options: WebsocketServerOptions,
+): { close(): void } {
+  const openSockets = new Set<WebSocket>();
+  const serverOptions = {
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
@@ -98,30 +105,30 @@ export function serveSockets(server: Server, deps: Deps): { close(): void } {
     // `ws` supports it from 8.19 on, but its types do not include it yet.
     closeTimeout: closeMs,
   };
-  const sockets = new WebSocketServer(options);
+  const sockets = new WebSocketServer(serverOptions);
 
   function serve(socket: WebSocket): void {
-    const gone = new AbortController();
-    const peer = peerOf(socket, gone.signal);
+    const disconnected = new AbortController();
+    const connection = toPosConnection(socket, disconnected.signal);
     let running = 0;
-    open.add(socket);
-    beat(socket);
+    openSockets.add(socket);
+    sendHeartbeats(socket);
     // `ws` reports a bad frame to the peer with a close code and ends the connection.
-    socket.on('error', () => gone.abort());
+    socket.on('error', () => disconnected.abort());
     socket.on('close', () => {
-      open.delete(socket);
-      gone.abort();
+      openSockets.delete(socket);
+      disconnected.abort();
     });
 
     async function answer(message: string): Promise<void> {
       running += 1;
       if (running === runningMax) socket.pause();
       try {
-        const text = await deps.handle(message, gone.signal, peer);
-        if (text !== undefined && !gone.signal.aborted) await peer.send(text);
+        const text = await options.handle(message, disconnected.signal, connection);
+        if (text !== undefined && !disconnected.signal.aborted) await connection.send(text);
       } catch (error) {
-        deps.onFault(error);
-        socket.close(closes.fault);
+        options.onError(error);
+        socket.close(closeCodes.fault);
       } finally {
         if (running === runningMax) socket.resume();
         running -= 1;
@@ -129,7 +136,7 @@ export function serveSockets(server: Server, deps: Deps): { close(): void } {
     }
 
     socket.on('message', (data, isBinary) => {
-      if (isBinary) socket.close(closes.notText);
+      if (isBinary) socket.close(closeCodes.notText);
       else void answer(data.toString());
     });
   }
@@ -138,15 +145,15 @@ export function serveSockets(server: Server, deps: Deps): { close(): void } {
     const path = (request.url ?? '').split('?')[0] ?? '';
     // A peer that disconnects during the upgrade is not a fault.
     socket.on('error', () => socket.destroy());
-    if (!deps.isPath(path)) return refuse(socket, 404);
+    if (!options.isPath(path)) return rejectUpgrade(socket, 404);
     // Refuses web pages: a browser sends the Origin header of the page with the request.
-    if (request.headers.origin !== undefined) return refuse(socket, 403);
+    if (request.headers.origin !== undefined) return rejectUpgrade(socket, 403);
     sockets.handleUpgrade(request, socket, head, serve);
   });
 
   return {
     close() {
-      for (const socket of open) socket.close(closes.away);
+      for (const socket of openSockets) socket.close(closeCodes.away);
     },
   };
 }

@@ -5,20 +5,20 @@ import { createServer, type Server } from 'node:net';
 import { afterEach, before, beforeEach, describe, test } from 'node:test';
 import { DeviceError } from '../support/device-error.ts';
 import { type TestCertificates, testCertificates } from '../testing/certificates.fixture.ts';
-import { type TestPlatform, testPlatform } from '../testing/fake-platform.fixture.ts';
-import { createHttp, type Http } from './http-client.ts';
+import { type FakePlatform, startFakePlatform } from '../testing/fake-platform.fixture.ts';
+import { createHttpClient, type HttpClient } from './http-client.ts';
 
 const connectionsMax = 16;
 let certificates: TestCertificates;
-let platform: TestPlatform;
-let http: Http;
+let platform: FakePlatform;
+let http: HttpClient;
 
 before(async () => {
   certificates = await testCertificates();
 });
 beforeEach(async () => {
-  platform = await testPlatform(certificates);
-  http = createHttp({ ca: certificates.ca, ...certificates.device });
+  platform = await startFakePlatform(certificates);
+  http = createHttpClient({ ca: certificates.ca, ...certificates.device });
 });
 afterEach(async () => {
   http.close();
@@ -28,20 +28,20 @@ afterEach(async () => {
 const isFault = (kind: string, code: string) => (error: unknown) =>
   error instanceof DeviceError && error.kind === kind && error.code === code;
 const ask = (name: string, more = {}) =>
-  http.ask({ method: 'POST', url: `${platform.url}/${name}`, body: name, ...more });
+  http.request({ method: 'POST', url: `${platform.url}/${name}`, body: name, ...more });
 
 describe('calls over kept connections', () => {
-  test('one that waited for a connection may have arrived where its answer is lost', async () => {
+  test('a queued request that was sent is Unknown if its response is lost', async () => {
     platform.answer = ({ path }) =>
       path === '/last' ? (raw) => raw.destroy() : { status: 200, body: {} };
     const first = Array.from({ length: connectionsMax }, (_, at) => ask(`${at}`));
     const lost = ask('last');
     await assert.rejects(lost, isFault('Unknown', 'no_answer'));
     for (const { status } of await Promise.all(first)) assert.equal(status, 200);
-    assert.equal(platform.asked.filter(({ path }) => path === '/last').length, 1);
+    assert.equal(platform.requests.filter(({ path }) => path === '/last').length, 1);
   });
 
-  test('one that waited behind others that wait has left too', async () => {
+  test('a request queued behind other requests is sent as well', async () => {
     let open = 0;
     platform.answer = ({ path }) => {
       open += 1;
@@ -53,7 +53,7 @@ describe('calls over kept connections', () => {
     assert.equal(open, 3 * connectionsMax + 1);
   });
 
-  test('one that is given up while it waits for a connection has not left', async () => {
+  test('a request aborted while it waits for a connection was not sent', async () => {
     const held: (() => void)[] = [];
     platform.answer = () => (raw) => void held.push(() => raw.end());
     const first = Array.from({ length: connectionsMax }, (_, at) => ask(`${at}`));
@@ -64,10 +64,10 @@ describe('calls over kept connections', () => {
     stop.abort();
     for (const answer of held) answer();
     await Promise.all([ended, ...first]);
-    assert.ok(!platform.asked.some(({ path }) => path === '/waiting'));
+    assert.ok(!platform.requests.some(({ path }) => path === '/waiting'));
   });
 
-  test('one whose handshake is never done has not left', async (t) => {
+  test('a request without a completed handshake was not sent', async (t) => {
     const server: Server = createServer((socket) => {
       t.after(() => socket.destroy());
     });
@@ -76,7 +76,7 @@ describe('calls over kept connections', () => {
     t.after(() => server.close());
     const { port } = server.address() as { port: number };
     const url = `https://localhost:${port}/`;
-    const asked = http.ask({ method: 'GET', url, timeoutMs: 300 });
+    const asked = http.request({ method: 'GET', url, timeoutMs: 300 });
     await assert.rejects(asked, isFault('NotSent', 'unreachable'));
   });
 });

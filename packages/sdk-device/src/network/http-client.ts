@@ -2,7 +2,7 @@
 import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import type { Duplex } from 'node:stream';
-import { aborted, DeviceError, textOf } from '../support/device-error.ts';
+import { abortedError, DeviceError, errorText } from '../support/device-error.ts';
 import { type DeviceTls, tlsOptions } from './tls-settings.ts';
 
 export type HttpRequest = {
@@ -14,19 +14,19 @@ export type HttpRequest = {
   readonly timeoutMs?: number;
 };
 
-export type HttpAnswer = {
+export type HttpResponse = {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 };
 
-export type Http = {
+export type HttpClient = {
   /**
    * @throws DeviceError `NotSent` if the server cannot have received the request, else `Unknown`
    */
-  ask(request: HttpRequest): Promise<HttpAnswer>;
+  request(request: HttpRequest): Promise<HttpResponse>;
   /** Returns the response as a stream; the caller destroys it. */
-  open(request: HttpRequest): Promise<IncomingMessage>;
+  openStream(request: HttpRequest): Promise<IncomingMessage>;
   close(): void;
 };
 
@@ -35,7 +35,10 @@ const connectionsMax = 16;
 const defaultTimeoutMs = 30_000;
 
 /** @throws Error for a body that is incomplete or longer than the limit */
-export async function textIn(answer: IncomingMessage, bytesMax = answerBytesMax): Promise<string> {
+export async function readText(
+  answer: IncomingMessage,
+  bytesMax = answerBytesMax,
+): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of answer as AsyncIterable<Buffer>) {
@@ -47,24 +50,28 @@ export async function textIn(answer: IncomingMessage, bytesMax = answerBytesMax)
 }
 
 /** A request on an open connection may have arrived; a request without a connection has not. */
-function faultOf(error: unknown, wasSent: boolean, signal: AbortSignal | undefined): DeviceError {
+function toDeviceError(
+  error: unknown,
+  wasSent: boolean,
+  signal: AbortSignal | undefined,
+): DeviceError {
   if (error instanceof DeviceError) return error;
-  const facts = { code: wasSent ? 'no_answer' : 'unreachable', retryable: true, cause: error };
-  if (signal?.aborted === true && !wasSent) return aborted();
-  return new DeviceError(wasSent ? 'Unknown' : 'NotSent', textOf(error), facts);
+  const details = { code: wasSent ? 'no_answer' : 'unreachable', retryable: true, cause: error };
+  if (signal?.aborted === true && !wasSent) return abortedError();
+  return new DeviceError(wasSent ? 'Unknown' : 'NotSent', errorText(error), details);
 }
 
-export function createHttp(tls: DeviceTls = {}): Http {
-  const kept = { keepAlive: true, maxSockets: connectionsMax };
-  const plainAgent = new PlainAgent(kept);
-  const tlsAgent = new TlsAgent({ ...kept, ...tlsOptions(tls) });
+export function createHttpClient(tls: DeviceTls = {}): HttpClient {
+  const agentOptions = { keepAlive: true, maxSockets: connectionsMax };
+  const plainAgent = new PlainAgent(agentOptions);
+  const tlsAgent = new TlsAgent({ ...agentOptions, ...tlsOptions(tls) });
   /** Sockets with a completed handshake. */
-  const standing = new WeakSet<Duplex>();
+  const connectedSockets = new WeakSet<Duplex>();
 
-  function begin(
+  function sendRequest(
     { method, url, headers = {}, body }: HttpRequest,
     limit: AbortSignal,
-    sent: () => void,
+    onSent: () => void,
   ): Promise<IncomingMessage> {
     const isPlain = url.startsWith('http:');
     const send = isPlain ? plainRequest : tlsRequest;
@@ -75,51 +82,52 @@ export function createHttp(tls: DeviceTls = {}): Http {
       const request = send(url, options, resolve);
       request.on('error', reject);
       request.on('socket', (socket) => {
-        const stands = () => {
-          standing.add(socket);
-          sent();
+        const markConnected = () => {
+          connectedSockets.add(socket);
+          onSent();
         };
         // A reused connection is ready at once; a new one is ready after its handshake.
         // `reusedSocket` is false for a request that waited for a connection, so the set of sockets
         // decides too.
-        if (request.reusedSocket || standing.has(socket)) stands();
-        else socket.once(isPlain ? 'connect' : 'secureConnect', stands);
+        if (request.reusedSocket || connectedSockets.has(socket)) markConnected();
+        else socket.once(isPlain ? 'connect' : 'secureConnect', markConnected);
       });
       request.end(body);
     });
   }
 
-  async function run<Result>(
+  async function requestWith<Result>(
     request: HttpRequest,
     read: (answer: IncomingMessage) => Promise<Result>,
     limit: AbortSignal,
   ): Promise<Result> {
     let wasSent = false;
     try {
-      const answer = await begin(request, limit, () => {
+      const answer = await sendRequest(request, limit, () => {
         wasSent = true;
       });
       return await read(answer);
     } catch (error) {
-      throw faultOf(error, wasSent, request.signal);
+      throw toDeviceError(error, wasSent, request.signal);
     }
   }
 
   return {
-    ask(request) {
+    request(request) {
       const { signal, timeoutMs = defaultTimeoutMs } = request;
-      const limit = AbortSignal.timeout(timeoutMs);
-      const both = signal === undefined ? limit : AbortSignal.any([limit, signal]);
-      const read = async (answer: IncomingMessage): Promise<HttpAnswer> => ({
+      const timeoutSignal = AbortSignal.timeout(timeoutMs);
+      const limitedSignal =
+        signal === undefined ? timeoutSignal : AbortSignal.any([timeoutSignal, signal]);
+      const read = async (answer: IncomingMessage): Promise<HttpResponse> => ({
         status: answer.statusCode ?? 0,
         headers: answer.headers,
-        body: await textIn(answer),
+        body: await readText(answer),
       });
-      return run(request, read, both);
+      return requestWith(request, read, limitedSignal);
     },
-    open(request) {
+    openStream(request) {
       const never = new AbortController().signal;
-      return run(request, async (answer) => answer, request.signal ?? never);
+      return requestWith(request, async (answer) => answer, request.signal ?? never);
     },
     close() {
       plainAgent.destroy();

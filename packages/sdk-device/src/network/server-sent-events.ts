@@ -1,19 +1,19 @@
 /** Reads Server-Sent Events (WHATWG HTML, 9.2.6) from bytes as they arrive. */
 
-export type StreamEvent = { readonly type: string; readonly data: string };
+export type ServerSentEvent = { readonly type: string; readonly data: string };
 
-const bufferedMax = 1_048_576;
+const bufferedCharactersMax = 1_048_576;
 
-export function createEventReader(): { read(piece: Uint8Array): StreamEvent[] } {
+export function createEventParser(): { parse(chunk: Uint8Array): ServerSentEvent[] } {
   const decoder = new TextDecoder('utf-8');
-  let rest = '';
+  let incompleteLine = '';
   let type = '';
   let data: string[] = [];
   let dataLength = 0;
 
-  function take(line: string, found: StreamEvent[]): void {
+  function parseLine(line: string, events: ServerSentEvent[]): void {
     if (line === '') {
-      if (data.length > 0) found.push({ type: type || 'message', data: data.join('\n') });
+      if (data.length > 0) events.push({ type: type || 'message', data: data.join('\n') });
       type = '';
       data = [];
       dataLength = 0;
@@ -27,19 +27,19 @@ export function createEventReader(): { read(piece: Uint8Array): StreamEvent[] } 
     data.push(value);
     dataLength += value.length + 1;
     // The limit also covers an event of many short lines that never ends.
-    if (dataLength > bufferedMax) throw new Error('an event is too long');
+    if (dataLength > bufferedCharactersMax) throw new Error('an event is too long');
   }
 
   return {
-    read(piece) {
-      const found: StreamEvent[] = [];
-      rest += decoder.decode(piece, { stream: true });
+    parse(chunk) {
+      const events: ServerSentEvent[] = [];
+      incompleteLine += decoder.decode(chunk, { stream: true });
       // A carriage return at the end may be the first half of a line end.
-      const lines = rest.split(/\r\n|\n|\r(?!$)/);
-      rest = lines.pop() ?? '';
-      if (rest.length > bufferedMax) throw new Error('an event is too long');
-      for (const line of lines) take(line, found);
-      return found;
+      const lines = incompleteLine.split(/\r\n|\n|\r(?!$)/);
+      incompleteLine = lines.pop() ?? '';
+      if (incompleteLine.length > bufferedCharactersMax) throw new Error('an event is too long');
+      for (const line of lines) parseLine(line, events);
+      return events;
     },
   };
 }

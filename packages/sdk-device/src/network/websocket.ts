@@ -2,20 +2,20 @@
 import type { IncomingMessage } from 'node:http';
 import { problemText, readProblemBody } from '@switchyard/contract';
 import { WebSocket } from 'ws';
-import { aborted, DeviceError, textOf } from '../support/device-error.ts';
-import { textIn } from './http-client.ts';
+import { abortedError, DeviceError, errorText } from '../support/device-error.ts';
+import { readText } from './http-client.ts';
 import { type DeviceTls, tlsOptions } from './tls-settings.ts';
-import type { SocketEnd } from './websocket-close.ts';
+import type { WebsocketClose } from './websocket-close.ts';
 
-export type SocketEvents = {
-  message(data: Buffer, isBinary: boolean): void;
+export type WebsocketHandlers = {
+  onMessage(data: Buffer, isBinary: boolean): void;
   /** Called for every message, ping and pong. */
-  alive(): void;
+  onActivity(): void;
   /** Called once, after the socket was open. */
-  closed(end: SocketEnd): void;
+  onClose(end: WebsocketClose): void;
 };
 
-export type SocketTarget = {
+export type WebsocketOptions = {
   readonly url: string;
   readonly tls: DeviceTls;
   readonly headers?: Readonly<Record<string, string>>;
@@ -26,39 +26,42 @@ export type SocketTarget = {
 
 const secondsForm = /^\d{1,6}$/;
 const secondMs = 1000;
-const orderly = 1000;
+const normalClosure = 1000;
 const lastStatusOfClient = 499;
-const refusalBytesMax = 16_384;
+const errorBodyBytesMax = 16_384;
 /** Temporary statuses: a new registration can succeed, although the same request would not. */
-const passing = new Set([404, 408, 410, 421, 425, 429]);
+const temporaryStatuses = new Set([404, 408, 410, 421, 425, 429]);
 
 /**
  * Reads an HTTP response to a handshake. A 4xx is permanent, except for temporary statuses. If the
  * body is incomplete, too long or late, it uses only the status.
  */
-async function refusalOf(response: IncomingMessage, timeoutMs: number): Promise<DeviceError> {
+async function handshakeError(response: IncomingMessage, timeoutMs: number): Promise<DeviceError> {
   const { statusCode: status = 0, headers } = response;
   const limit = setTimeout(() => response.destroy(), timeoutMs);
-  const refusal = readProblemBody(await textIn(response, refusalBytesMax).catch(() => ''));
+  const problem = readProblemBody(await readText(response, errorBodyBytesMax).catch(() => ''));
   clearTimeout(limit);
-  const after = headers['retry-after'];
-  const message = `the handshake was answered with ${problemText(status, refusal)}`;
+  const retryAfter = headers['retry-after'];
+  const message = `the handshake was answered with ${problemText(status, problem)}`;
   return new DeviceError('Refused', message, {
-    code: refusal.code ?? `http_${status}`,
+    code: problem.code ?? `http_${status}`,
     status,
-    retryable: status > lastStatusOfClient || passing.has(status),
-    ...(after !== undefined && secondsForm.test(after)
-      ? { retryAfterMs: Number(after) * secondMs }
+    retryable: status > lastStatusOfClient || temporaryStatuses.has(status),
+    ...(retryAfter !== undefined && secondsForm.test(retryAfter)
+      ? { retryAfterMs: Number(retryAfter) * secondMs }
       : {}),
   });
 }
 
 /** @throws DeviceError */
-export function openSocket(target: SocketTarget, events: SocketEvents): Promise<WebSocket> {
+export function openWebsocket(
+  target: WebsocketOptions,
+  handlers: WebsocketHandlers,
+): Promise<WebSocket> {
   const { url, tls, headers = {}, signal } = target;
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
-      reject(aborted());
+      reject(abortedError());
       return;
     }
     let isOpen = false;
@@ -76,22 +79,22 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
     const socket = new WebSocket(url, options);
     // An open socket closes with a close frame; `closeTimeout` ends the wait for a peer that is
     // gone.
-    const onAbort = () => (isOpen ? socket.close(orderly) : socket.terminate());
+    const onAbort = () => (isOpen ? socket.close(normalClosure) : socket.terminate());
     signal.addEventListener('abort', onAbort);
     socket.on('message', (data, isBinary) => {
-      events.alive();
-      events.message(data as Buffer, isBinary);
+      handlers.onActivity();
+      handlers.onMessage(data as Buffer, isBinary);
     });
-    socket.on('ping', () => events.alive());
-    socket.on('pong', () => events.alive());
+    socket.on('ping', () => handlers.onActivity());
+    socket.on('pong', () => handlers.onActivity());
     socket.on('open', () => {
       isOpen = true;
       resolve(socket);
     });
     socket.on('unexpected-response', (_request, response) => {
       isRefused = true;
-      void refusalOf(response, target.timeoutMs).then((refusal) => {
-        reject(signal.aborted ? aborted() : refusal);
+      void handshakeError(response, target.timeoutMs).then((error) => {
+        reject(signal.aborted ? abortedError() : error);
         socket.terminate();
       });
     });
@@ -100,8 +103,8 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
       if (isOpen || isRefused) return;
       reject(
         signal.aborted
-          ? aborted()
-          : new DeviceError('NotSent', textOf(error), {
+          ? abortedError()
+          : new DeviceError('NotSent', errorText(error), {
               code: 'unreachable',
               retryable: true,
               cause: error,
@@ -110,8 +113,8 @@ export function openSocket(target: SocketTarget, events: SocketEvents): Promise<
     });
     socket.on('close', (code, reason) => {
       signal.removeEventListener('abort', onAbort);
-      if (isOpen) events.closed({ code, reason: reason.toString('utf8') });
-      else if (!isRefused) reject(aborted());
+      if (isOpen) handlers.onClose({ code, reason: reason.toString('utf8') });
+      else if (!isRefused) reject(abortedError());
     });
   });
 }

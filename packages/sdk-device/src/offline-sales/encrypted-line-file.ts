@@ -15,9 +15,9 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { invalid } from '../support/device-error.ts';
+import { invalidError } from '../support/device-error.ts';
 
-export type SealedFile = {
+export type EncryptedLineFile = {
   /** The lines of the file when it was opened. */
   readonly lines: readonly unknown[];
   /** Durable when it returns. */
@@ -33,31 +33,34 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const ownerOnly = 0o600;
 const ownerOnlyDirectory = 0o700;
-const head = 'switchyard-offline-1 ';
+const fileHeader = 'switchyard-offline-1 ';
 
 /** Each file has its own key, so that a copied file never reuses a nonce with the same key. */
-function keyOf(key: Buffer, salt: Buffer): Buffer {
+function deriveFileKey(key: Buffer, salt: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', key, salt, 'switchyard offline queue', keyBytes));
 }
 
-function seal(key: Buffer, place: number, line: unknown): string {
+function encryptLine(key: Buffer, lineNumber: number, line: unknown): string {
   const nonce = randomBytes(nonceBytes);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  cipher.setAAD(Buffer.from(String(place)));
-  const sealed = Buffer.concat([cipher.update(JSON.stringify(line), 'utf8'), cipher.final()]);
-  return Buffer.concat([nonce, sealed, cipher.getAuthTag()]).toString('base64');
+  cipher.setAAD(Buffer.from(String(lineNumber)));
+  const ciphertext = Buffer.concat([cipher.update(JSON.stringify(line), 'utf8'), cipher.final()]);
+  return Buffer.concat([nonce, ciphertext, cipher.getAuthTag()]).toString('base64');
 }
 
-function unseal(key: Buffer, place: number, text: string): unknown {
+function decryptLine(key: Buffer, lineNumber: number, text: string): unknown {
   const bytes = Buffer.from(text, 'base64');
   try {
     const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes));
-    decipher.setAAD(Buffer.from(String(place)));
+    decipher.setAAD(Buffer.from(String(lineNumber)));
     decipher.setAuthTag(bytes.subarray(-tagBytes));
-    const plain = [decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()];
-    return JSON.parse(Buffer.concat(plain).toString('utf8'));
+    const plaintext = [decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()];
+    return JSON.parse(Buffer.concat(plaintext).toString('utf8'));
   } catch {
-    throw invalid('queue_damaged', `line ${place} of the queue was changed, or the key is another`);
+    throw invalidError(
+      'queue_damaged',
+      `line ${lineNumber} of the queue was changed, or the key is another`,
+    );
   }
 }
 
@@ -68,30 +71,30 @@ function syncDirectory(path: string): void {
   closeSync(directory);
 }
 
-type Tail = { add(text: string): void; close(): void };
+type AppendFile = { add(text: string): void; close(): void };
 
 /** The end of a file of complete lines. It removes a line whose append failed, complete or not. */
-function openTail(path: string, wholeBytes: number): Tail {
+function openAppendFile(path: string, wholeBytes: number): AppendFile {
   const file = openSync(path, 'a', ownerOnly);
   let size = wholeBytes;
-  let isTorn = true;
+  let isIncomplete = true;
 
-  function cutBack(): void {
+  function truncate(): void {
     ftruncateSync(file, size);
-    isTorn = false;
+    isIncomplete = false;
   }
 
   return {
     add(text) {
-      if (isTorn) cutBack();
+      if (isIncomplete) truncate();
       const bytes = Buffer.from(text);
-      isTorn = true;
+      isIncomplete = true;
       try {
         for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at);
         fdatasyncSync(file);
-        isTorn = false;
+        isIncomplete = false;
       } finally {
-        if (isTorn) cutBack();
+        if (isIncomplete) truncate();
       }
       size += bytes.length;
     },
@@ -105,27 +108,29 @@ function openTail(path: string, wholeBytes: number): Tail {
  *
  * @throws DeviceError queue_damaged, key_invalid
  */
-export function openSealedFile(path: string, masterKey: Uint8Array): SealedFile {
-  if (masterKey.length !== keyBytes) throw invalid('key_invalid', 'a key has 32 bytes');
+export function openEncryptedLineFile(path: string, masterKey: Uint8Array): EncryptedLineFile {
+  if (masterKey.length !== keyBytes) throw invalidError('key_invalid', 'a key has 32 bytes');
   const master = Buffer.from(masterKey);
   mkdirSync(dirname(path), { recursive: true, mode: ownerOnlyDirectory });
   let key: Buffer = master;
-  let places = 0;
-  let tail: Tail | undefined;
+  let lineCount = 0;
+  let appendFile: AppendFile | undefined;
 
   function rewrite(lines: readonly unknown[]): void {
     const salt = randomBytes(saltBytes);
-    const next = keyOf(master, salt);
-    const sealed = lines.map((line, place) => `${seal(next, place, line)}\n`).join('');
-    const text = `${head}${salt.toString('base64')}\n${sealed}`;
+    const nextKey = deriveFileKey(master, salt);
+    const encryptedLines = lines
+      .map((line, lineNumber) => `${encryptLine(nextKey, lineNumber, line)}\n`)
+      .join('');
+    const text = `${fileHeader}${salt.toString('base64')}\n${encryptedLines}`;
     writeFileSync(`${path}.new`, text, { mode: ownerOnly, flush: true });
     renameSync(`${path}.new`, path);
-    const former = tail;
-    tail = undefined;
-    key = next;
-    places = lines.length;
-    former?.close();
-    tail = openTail(path, Buffer.byteLength(text));
+    const previousFile = appendFile;
+    appendFile = undefined;
+    key = nextKey;
+    lineCount = lines.length;
+    previousFile?.close();
+    appendFile = openAppendFile(path, Buffer.byteLength(text));
     syncDirectory(dirname(path));
   }
 
@@ -133,26 +138,26 @@ export function openSealedFile(path: string, masterKey: Uint8Array): SealedFile 
     const text = readFileSync(path, 'utf8');
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
     const [first = '', ...rest] = whole.split('\n').slice(0, -1);
-    if (!first.startsWith(head)) throw invalid('queue_damaged', 'the file is no queue');
-    key = keyOf(master, Buffer.from(first.slice(head.length), 'base64'));
-    const lines = rest.map((line, place) => unseal(key, place, line));
-    tail = openTail(path, Buffer.byteLength(whole));
-    places = lines.length;
+    if (!first.startsWith(fileHeader)) throw invalidError('queue_damaged', 'the file is no queue');
+    key = deriveFileKey(master, Buffer.from(first.slice(fileHeader.length), 'base64'));
+    const lines = rest.map((line, lineNumber) => decryptLine(key, lineNumber, line));
+    appendFile = openAppendFile(path, Buffer.byteLength(whole));
+    lineCount = lines.length;
     return lines;
   }
 
   const lines = existsSync(path) ? read() : [];
-  if (tail === undefined) rewrite([]);
+  if (appendFile === undefined) rewrite([]);
   return {
     lines,
     append(line) {
-      tail ??= openTail(path, statSync(path).size);
-      tail.add(`${seal(key, places, line)}\n`);
-      places += 1;
+      appendFile ??= openAppendFile(path, statSync(path).size);
+      appendFile.add(`${encryptLine(key, lineCount, line)}\n`);
+      lineCount += 1;
     },
     rewrite,
     close() {
-      tail?.close();
+      appendFile?.close();
     },
   };
 }

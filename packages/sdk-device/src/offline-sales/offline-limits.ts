@@ -33,7 +33,7 @@ export type OfflineLimits = {
  * @example
  * if (error.code === 'offline_amount') askForAnotherWay();
  */
-export type OfflineRefusal =
+export type OfflineRefusalReason =
   | 'offline_count'
   | 'offline_sum'
   | 'offline_amount'
@@ -43,7 +43,7 @@ export type OfflineRefusal =
   | 'offline_card_unknown'
   | 'offline_kind';
 
-export type Waiting = {
+export type QueuedSale = {
   readonly amount: number;
   readonly currency: string;
   readonly authorizedAt: number;
@@ -52,38 +52,40 @@ export type Waiting = {
 
 const defaultCount = 1_000;
 const hourMs = 3_600_000;
-const above = (
+const exceedsLimit = (
   limits: Readonly<Record<string, number>> | undefined,
   currency: string,
   sum: number,
 ) => limits !== undefined && sum > (limits[currency] ?? 0);
 
 /** @returns the reason of the refusal, or undefined */
-export function refusalOf(
-  sale: Omit<Waiting, 'authorizedAt'>,
-  waiting: readonly Waiting[],
+export function findOfflineRefusal(
+  sale: Omit<QueuedSale, 'authorizedAt'>,
+  queued: readonly QueuedSale[],
   limits: OfflineLimits,
   now: number,
-): OfflineRefusal | undefined {
+): OfflineRefusalReason | undefined {
   const { amount, currency, card } = sale;
-  const sumOf = (sales: readonly Waiting[]) =>
+  const sumOf = (sales: readonly QueuedSale[]) =>
     sales.reduce((sum, each) => (each.currency === currency ? sum + each.amount : sum), amount);
-  if (waiting.length >= (limits.count ?? defaultCount)) return 'offline_count';
-  if (above(limits.amounts, currency, amount)) return 'offline_amount';
-  if (above(limits.sums, currency, sumOf(waiting))) return 'offline_sum';
-  const oldest = Math.min(...waiting.map(({ authorizedAt }) => authorizedAt), now);
+  if (queued.length >= (limits.count ?? defaultCount)) return 'offline_count';
+  if (exceedsLimit(limits.amounts, currency, amount)) return 'offline_amount';
+  if (exceedsLimit(limits.sums, currency, sumOf(queued))) return 'offline_sum';
+  const oldest = Math.min(...queued.map(({ authorizedAt }) => authorizedAt), now);
   if (limits.ageHours !== undefined && now - oldest >= limits.ageHours * hourMs)
     return 'offline_age';
   if (limits.perCard === undefined) return undefined;
   if (card === undefined) return 'offline_card_unknown';
-  const ofCard = waiting.filter((each) => each.card === card);
-  if (ofCard.length >= (limits.perCard.count ?? Number.POSITIVE_INFINITY))
+  const salesOfCard = queued.filter((each) => each.card === card);
+  if (salesOfCard.length >= (limits.perCard.count ?? Number.POSITIVE_INFINITY))
     return 'offline_card_count';
-  return above(limits.perCard.sums, currency, sumOf(ofCard)) ? 'offline_card_sum' : undefined;
+  return exceedsLimit(limits.perCard.sums, currency, sumOf(salesOfCard))
+    ? 'offline_card_sum'
+    : undefined;
 }
 
 /** False for sales that need the platform: for example with a PIN or a partial approval. */
-export function isSellable(sale: ProcessRequest): boolean {
+export function canSellOffline(sale: ProcessRequest): boolean {
   const { pinblock, confirmWithinSeconds, partialApproval, orderChannel, purpose, captureMode } =
     sale;
   return (
@@ -97,23 +99,23 @@ export function isSellable(sale: ProcessRequest): boolean {
   );
 }
 
-const trackForm = /^;?(\d{12,19})[=D]/i;
-const chipNumberForm = /5A([0-9A-F]{2})/gi;
-const chipTrackForm = /57[0-9A-F]{2}(\d{12,19})D/i;
+const trackPattern = /^;?(\d{12,19})[=D]/i;
+const chipPanPattern = /5A([0-9A-F]{2})/gi;
+const chipTrackPattern = /57[0-9A-F]{2}(\d{12,19})D/i;
 
 /** The card number, if the terminal can read it; undefined for encrypted card data. */
-function numberIn({ instrument }: ProcessRequest): string | undefined {
+function readCardNumber({ instrument }: ProcessRequest): string | undefined {
   const { card, track2, emvData } = instrument as {
     card?: { number?: string };
     track2?: string;
     emvData?: string;
   };
   if (card?.number !== undefined) return card.number;
-  if (track2 !== undefined) return trackForm.exec(track2)?.[1];
+  if (track2 !== undefined) return trackPattern.exec(track2)?.[1];
   if (emvData === undefined) return undefined;
-  const track = chipTrackForm.exec(emvData)?.[1];
+  const track = chipTrackPattern.exec(emvData)?.[1];
   if (track !== undefined) return track;
-  for (const { index, 1: length = '' } of emvData.matchAll(chipNumberForm)) {
+  for (const { index, 1: length = '' } of emvData.matchAll(chipPanPattern)) {
     const digits = emvData.slice(index + 4, index + 4 + Number.parseInt(length, 16) * 2);
     if (/^\d{12,19}F?$/i.test(digits)) return digits.replace(/F$/i, '');
   }
@@ -121,8 +123,8 @@ function numberIn({ instrument }: ProcessRequest): string | undefined {
 }
 
 /** Identifies a card among offline sales by a keyed hash, of which only half is stored. */
-export function cardOf(sale: ProcessRequest, key: Buffer): string | undefined {
-  const number = numberIn(sale);
+export function hashCardNumber(sale: ProcessRequest, key: Buffer): string | undefined {
+  const number = readCardNumber(sale);
   if (number === undefined) return undefined;
   return createHmac('sha256', key).update(number).digest('hex').slice(0, 32);
 }

@@ -54,7 +54,7 @@ const stored = (request: ProcessRequest) =>
   ({ clientTransactionId: request.clientTransactionId, state: 'Stored' }) as Transaction;
 
 describe('a queue of offline sales', () => {
-  test('counts without a gap, over a restart, and nobody reads what it keeps', () => {
+  test('numbers sales without gaps across a restart and encrypts the file', () => {
     const { queue, options } = open();
     const other = open();
     other.queue.add(sale('a'), approval);
@@ -119,7 +119,7 @@ describe('a queue of offline sales', () => {
     });
   }
 
-  test('is limited by the age of its oldest sale, and knows a card by stripe and chip as well', () => {
+  test('limits the age of the oldest sale and recognises a card by track 2 and chip data', () => {
     const { queue, clock } = open({ ageHours: 1, perCard: { count: 2 } });
     queue.add(sale('a', { instrument: { track2: `;${number}=30031010000` } }), approval);
     queue.add(sale('b', { instrument: { emvData: `5710${number}D3003101000000F` } }), approval);
@@ -129,7 +129,7 @@ describe('a queue of offline sales', () => {
     queue.close();
   });
 
-  test('a line that was torn is cut off; one that was changed, moved or is under another key is told', () => {
+  test('an incomplete line is removed; a changed, moved or foreign line is an error', () => {
     const { queue, options } = open();
     queue.add(sale('a'), approval);
     queue.add(sale('b'), approval);
@@ -160,7 +160,7 @@ describe('a queue of offline sales', () => {
     }
   });
 
-  test('uploads in order, stops where nothing gets through, and keeps what was refused to be looked at', async () => {
+  test('uploads in order, stops at a failed upload and keeps refused sales for the operator', async () => {
     const { queue, options } = open();
     for (const id of ['a', 'b', 'c', 'd'])
       queue.add(sale(id, { notAfter: '2020-01-01T00:00:00Z' }), approval);
@@ -196,7 +196,7 @@ describe('a queue of offline sales', () => {
     queue.close();
     const again = openOfflineQueue(options);
     assert.deepEqual(
-      again.sales.map((each) => [each.clientTransactionId, each.refused]),
+      again.sales.map((each) => [each.clientTransactionId, each.refusalCode]),
       [
         ['b', 'offline_too_old'],
         ['c', undefined],
@@ -215,7 +215,7 @@ describe('a queue of offline sales', () => {
     again.close();
   });
 
-  test('what was sold for another merchant waits until the terminal is back, and holds up nobody', async () => {
+  test('a sale for another merchant waits until the terminal returns and does not block others', async () => {
     const { queue, options } = open();
     queue.add(sale('a', { merchantId: 'mine' }), approval);
     queue.add(sale('b'), approval);
@@ -232,7 +232,7 @@ describe('a queue of offline sales', () => {
     queue.close();
     const again = openOfflineQueue(options);
     assert.deepEqual(
-      again.sales.map((each) => [each.clientTransactionId, each.refused]),
+      again.sales.map((each) => [each.clientTransactionId, each.refusalCode]),
       [
         ['a', 'entity_out_of_scope'],
         ['b', undefined],
@@ -244,7 +244,7 @@ describe('a queue of offline sales', () => {
     again.close();
   });
 
-  test('a long life leaves a short file, the count goes on, and no sale is lost in between', async () => {
+  test('the file is compacted, the sequence continues and no sale is lost', async () => {
     const { queue, options } = open();
     let shorter = 0;
     for (let made = 1; made <= 1100; made += 1) {
@@ -268,7 +268,7 @@ describe('a queue of offline sales', () => {
     again.close();
   });
 
-  test('a full disk takes no sale and spoils none, before it has room and after', () => {
+  test('a full disk stores no sale and damages none', () => {
     const { queue, options } = open();
     queue.add(sale('a'), approval);
     for (const room of [0, 7, 50]) {
@@ -292,7 +292,7 @@ describe('a queue of offline sales', () => {
     again.close();
   });
 
-  test('a process that is killed loses nothing that it was promised', async () => {
+  test('a killed process loses no stored sale', async () => {
     const file = join(folder, 'killed', 'queue');
     // Writes synchronously: a stream would wait for the event loop, which this program blocks.
     const program = `

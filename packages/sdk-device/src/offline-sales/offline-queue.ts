@@ -10,14 +10,14 @@ import {
 } from '@switchyard/contract';
 import type { PaymentClient } from '../payments/payment-client.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
-import { DeviceError, invalid } from '../support/device-error.ts';
-import { openSealedFile } from './encrypted-line-file.ts';
+import { DeviceError, invalidError } from '../support/device-error.ts';
+import { openEncryptedLineFile } from './encrypted-line-file.ts';
 import {
-  cardOf,
-  isSellable,
+  canSellOffline,
+  findOfflineRefusal,
+  hashCardNumber,
   type OfflineLimits,
-  refusalOf,
-  type Waiting,
+  type QueuedSale,
 } from './offline-limits.ts';
 
 /**
@@ -64,7 +64,7 @@ export type OfflineSale = {
    * The code with which the platform refused the sale. It waits until the operator discards it.
    * With `entity_out_of_scope` it waits until the terminal is back at the merchant of the sale.
    */
-  readonly refused?: string;
+  readonly refusalCode?: string;
 };
 
 /**
@@ -87,7 +87,7 @@ export type UploadResult =
 export type OfflineQueue = {
   /** Waiting and refused sales, in the order in which they were made. */
   readonly sales: readonly OfflineSale[];
-  /** Durable when it returns. @throws DeviceError with an {@link OfflineRefusal} as its code */
+  /** Durable when it returns. @throws DeviceError with an {@link OfflineRefusalReason} as its code */
   add(sale: ProcessRequest, approval: OfflineApproval): OfflineSale;
   /** Uploads the waiting sales one after the other. A call during an upload joins that upload. */
   upload(
@@ -99,48 +99,52 @@ export type OfflineQueue = {
   close(): void;
 };
 
-type Entry = {
+type QueueEntry = {
   readonly sale: ProcessRequest;
   readonly data: OfflineData;
   readonly card?: string;
   readonly refused?: string;
 };
-type Line =
-  | { readonly put: Entry }
+type QueueLine =
+  | { readonly put: QueueEntry }
   | { readonly done: string }
   | { readonly refused: string; readonly code: string }
   | { readonly count: number };
 
 const cardKeyBytes = 32;
-const linesMax = 2_000;
+const compactAfterLines = 2_000;
 const codeForm = /^[A-Za-z0-9]{1,6}$/;
-const passingStatus = new Set([401, 403, 408, 429]);
+const temporaryStatuses = new Set([401, 403, 408, 429]);
 /**
  * The sale names a merchant, a store or a device that the terminal no longer belongs to. It does
  * not block other sales, and each run tries it again because the terminal may return.
  */
-const elsewhere = 'entity_out_of_scope';
+const otherMerchantCode = 'entity_out_of_scope';
 
-const isToSend = ({ refused }: Entry): boolean => refused === undefined || refused === elsewhere;
+const shouldSend = ({ refused }: QueueEntry): boolean =>
+  refused === undefined || refused === otherMerchantCode;
 
-const viewOf = ({ sale, data, refused }: Entry): OfflineSale => ({
+const toOfflineSale = ({ sale, data, refused }: QueueEntry): OfflineSale => ({
   clientTransactionId: sale.clientTransactionId,
   amount: sale.amount,
   currency: sale.currency,
   terminalSequence: data.terminalSequence,
   authorizedAt: data.authorizedAt,
-  ...defined({ refused }),
+  ...defined({ refusalCode: refused }),
 });
 
-const waitingOf = ({ sale, data, card }: Entry): Waiting => ({
+const toQueuedSale = ({ sale, data, card }: QueueEntry): QueuedSale => ({
   amount: sale.amount,
   currency: sale.currency,
   card,
   authorizedAt: Date.parse(data.authorizedAt),
 });
 
-function readLines(lines: readonly Line[]): { entries: Map<string, Entry>; count: number } {
-  const entries = new Map<string, Entry>();
+function readLines(lines: readonly QueueLine[]): {
+  entries: Map<string, QueueEntry>;
+  count: number;
+} {
+  const entries = new Map<string, QueueEntry>();
   let count = 0;
   for (const line of lines) {
     if ('put' in line) {
@@ -160,9 +164,9 @@ function readLines(lines: readonly Line[]): { entries: Map<string, Entry>; count
  * False for faults that pass by themselves or that the operator can correct: the sale stays in the
  * queue.
  */
-function isFinal({ kind, retryable, status, problem }: DeviceError): boolean {
+function isFinalRefusal({ kind, retryable, status, problem }: DeviceError): boolean {
   return (
-    kind === 'Refused' && problem !== undefined && !retryable && !passingStatus.has(status ?? 0)
+    kind === 'Refused' && problem !== undefined && !retryable && !temporaryStatuses.has(status ?? 0)
   );
 }
 
@@ -184,37 +188,38 @@ function isFinal({ kind, retryable, status, problem }: DeviceError): boolean {
  */
 export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
   const { limits = {}, serialNumber, clock = systemClock } = options;
-  const file = openSealedFile(options.file, options.key);
+  const file = openEncryptedLineFile(options.file, options.key);
   const hashKey = Buffer.from(
     hkdfSync('sha256', options.key, '', 'switchyard cards', cardKeyBytes),
   );
-  const read = readLines(file.lines as readonly Line[]);
-  const { entries } = read;
-  let { count } = read;
-  let written = file.lines.length;
+  const stored = readLines(file.lines as readonly QueueLine[]);
+  const { entries } = stored;
+  let { count } = stored;
+  let lineCount = file.lines.length;
   let uploading: Promise<UploadResult[]> | undefined;
 
   /** Compacts the file before it appends, so that the file and the memory stay the same. */
-  function write(line: Line): void {
-    if (written >= linesMax + entries.size) {
-      const puts = [...entries.values()].map((put): Line => ({ put }));
-      file.rewrite([...puts, { count } satisfies Line]);
-      written = puts.length + 1;
+  function write(line: QueueLine): void {
+    if (lineCount >= compactAfterLines + entries.size) {
+      const puts = [...entries.values()].map((put): QueueLine => ({ put }));
+      file.rewrite([...puts, { count } satisfies QueueLine]);
+      lineCount = puts.length + 1;
     }
     file.append(line);
-    written += 1;
+    lineCount += 1;
   }
 
   function add(sale: ProcessRequest, { authorizationCode, reason }: OfflineApproval): OfflineSale {
     const { clientTransactionId: id, amount, currency } = sale;
-    if (entries.has(id)) throw invalid('offline_known', 'the sale waits already');
-    if (!codeForm.test(authorizationCode)) throw invalid('field_invalid', 'authorizationCode');
-    if (!isSellable(sale)) throw invalid('offline_kind', 'such a sale cannot be made offline');
-    const card = cardOf(sale, hashKey);
+    if (entries.has(id)) throw invalidError('offline_known', 'the sale waits already');
+    if (!codeForm.test(authorizationCode)) throw invalidError('field_invalid', 'authorizationCode');
+    if (!canSellOffline(sale))
+      throw invalidError('offline_kind', 'such a sale cannot be made offline');
+    const card = hashCardNumber(sale, hashKey);
     const now = clock.now();
-    const waiting = [...entries.values()].map(waitingOf);
-    const refusal = refusalOf({ amount, currency, card }, waiting, limits, now);
-    if (refusal !== undefined) throw invalid(refusal, 'above the limits of offline sales');
+    const queued = [...entries.values()].map(toQueuedSale);
+    const refusal = findOfflineRefusal({ amount, currency, card }, queued, limits, now);
+    if (refusal !== undefined) throw invalidError(refusal, 'above the limits of offline sales');
     const terminalSequence = count >= terminalSequenceMax ? 1 : count + 1;
     const data: OfflineData = {
       authorizedAt: new Date(now).toISOString(),
@@ -223,16 +228,16 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
       reason,
       ...defined({ serialNumber }),
     };
-    const entry: Entry = { sale, data, ...defined({ card }) };
+    const entry: QueueEntry = { sale, data, ...defined({ card }) };
     write({ put: entry });
     entries.set(id, entry);
     count = terminalSequence;
-    return viewOf(entry);
+    return toOfflineSale(entry);
   }
 
   async function send(
     payments: Pick<PaymentClient, 'sell'>,
-    entry: Entry,
+    entry: QueueEntry,
     signal?: AbortSignal,
   ): Promise<UploadResult> {
     const { sale, data } = entry;
@@ -243,45 +248,49 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
       const transaction = await payments.sell(upload, signal);
       write({ done: id });
       entries.delete(id);
-      return { outcome: 'Stored', sale: viewOf(entry), transaction };
+      return { outcome: 'Stored', sale: toOfflineSale(entry), transaction };
     } catch (error) {
       if (!(error instanceof DeviceError)) throw error;
-      const isElsewhere = error.kind === 'Refused' && error.code === elsewhere;
-      if (!isElsewhere && !isFinal(error)) {
-        return { outcome: 'Unsent', sale: viewOf(entry), error };
+      const isOtherMerchant = error.kind === 'Refused' && error.code === otherMerchantCode;
+      if (!isOtherMerchant && !isFinalRefusal(error)) {
+        return { outcome: 'Unsent', sale: toOfflineSale(entry), error };
       }
       if (entry.refused !== error.code) write({ refused: id, code: error.code });
       entries.set(id, { ...entry, refused: error.code });
-      return { outcome: 'Refused', sale: viewOf(entry), code: error.code };
+      return { outcome: 'Refused', sale: toOfflineSale(entry), code: error.code };
     }
   }
 
-  function heldBack(entry: Entry): UploadResult {
-    const error = invalid(elsewhere, 'it names no merchant, and the terminal is at another one');
-    return { outcome: 'Unsent', sale: viewOf(entry), error };
+  function deferForMerchant(entry: QueueEntry): UploadResult {
+    const error = invalidError(
+      otherMerchantCode,
+      'it names no merchant, and the terminal is at another one',
+    );
+    return { outcome: 'Unsent', sale: toOfflineSale(entry), error };
   }
 
   async function uploadAll(
     ...[payments, { signal, onResult } = {}]: Parameters<OfflineQueue['upload']>
   ): Promise<UploadResult[]> {
     const results: UploadResult[] = [];
-    let isMoved = false;
-    for (const entry of [...entries.values()].filter(isToSend)) {
+    let hasMerchantChanged = false;
+    for (const entry of [...entries.values()].filter(shouldSend)) {
       if (signal?.aborted === true) break;
       // The platform would book a sale without a merchant for the terminal's current merchant.
-      const isHeld = isMoved && entry.sale.merchantId === undefined;
-      const result = isHeld ? heldBack(entry) : await send(payments, entry, signal);
+      const isDeferred = hasMerchantChanged && entry.sale.merchantId === undefined;
+      const result = isDeferred ? deferForMerchant(entry) : await send(payments, entry, signal);
       results.push(result);
       onResult?.(result);
-      if (result.outcome === 'Refused' && result.code === elsewhere) isMoved = true;
-      if (result.outcome === 'Unsent' && !isHeld) break;
+      if (result.outcome === 'Refused' && result.code === otherMerchantCode)
+        hasMerchantChanged = true;
+      if (result.outcome === 'Unsent' && !isDeferred) break;
     }
     return results;
   }
 
   return {
     get sales() {
-      return [...entries.values()].map(viewOf);
+      return [...entries.values()].map(toOfflineSale);
     },
     add,
     upload(...given) {
@@ -292,7 +301,7 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
     },
     discard(id) {
       if (entries.get(id)?.refused === undefined) {
-        throw invalid('offline_waits', 'only a sale that was refused is discarded');
+        throw invalidError('offline_waits', 'only a sale that was refused is discarded');
       }
       write({ done: id });
       entries.delete(id);

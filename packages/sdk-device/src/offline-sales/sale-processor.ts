@@ -2,7 +2,7 @@
 import type { OfflineReason, ProcessRequest, Transaction } from '@switchyard/contract';
 import type { PaymentClient } from '../payments/payment-client.ts';
 import { DeviceError } from '../support/device-error.ts';
-import { type DeviceLog, faultFacts, guardedLog } from '../support/device-log.ts';
+import { type DeviceLog, errorLogFields, safeLog } from '../support/device-log.ts';
 import type { OfflineApproval, OfflineQueue, OfflineSale, UploadResult } from './offline-queue.ts';
 
 /**
@@ -10,9 +10,9 @@ import type { OfflineApproval, OfflineQueue, OfflineSale, UploadResult } from '.
  * returns no code, the sale is not made.
  *
  * @example
- * const options: TillOptions = { payments, queue, approve: async (sale) => chip.approveOffline(sale) };
+ * const options: SaleProcessorOptions = { payments, queue, approve: async (sale) => chip.approveOffline(sale) };
  */
-export type TillOptions = {
+export type SaleProcessorOptions = {
   readonly payments: PaymentClient;
   readonly queue: OfflineQueue;
   approve(sale: ProcessRequest, reason: OfflineReason): Promise<string | undefined>;
@@ -27,7 +27,7 @@ export type TillOptions = {
  * @example
  * if (made.mode === 'Online' && made.transaction.approved) print(made.transaction.receipt?.cardholder);
  */
-export type Sold =
+export type SaleResult =
   | { readonly mode: 'Online'; readonly transaction: Transaction }
   | { readonly mode: 'Offline'; readonly sale: OfflineSale; readonly reason: OfflineReason };
 
@@ -35,34 +35,34 @@ export type Sold =
  * Sells online and offline.
  *
  * @example
- * const till: Till = createTill(options);
+ * const till: Till = createSaleProcessor(options);
  */
-export type Till = {
+export type SaleProcessor = {
   /** Why sales are made offline; undefined if they are made online. */
   readonly offlineReason: OfflineReason | undefined;
   /**
    * Checks the platform. If it is available, the till uploads the waiting sales and sells online
    * again.
    */
-  probe(signal?: AbortSignal): Promise<OfflineReason | undefined>;
+  checkPlatform(signal?: AbortSignal): Promise<OfflineReason | undefined>;
   /** In standalone mode all sales are offline and the till sends no requests. */
   setStandalone(isStandalone: boolean): void;
-  sell(sale: ProcessRequest, signal?: AbortSignal): Promise<Sold>;
+  sell(sale: ProcessRequest, signal?: AbortSignal): Promise<SaleResult>;
 };
 
 const unavailable = 503;
 
 /** A fault with a status means that the platform was reached, even if it gave no token. */
-const unsentReason = ({ status }: DeviceError): OfflineReason =>
+const notSentReason = ({ status }: DeviceError): OfflineReason =>
   status === undefined ? 'NoConnection' : 'ServerUnavailable';
 
 /**
  * Returns a reason only if the sale was certainly not processed. A sale without an answer may have
  * been paid, and an offline sale would charge the customer twice.
  */
-function reasonOf(error: unknown): OfflineReason | undefined {
+function offlineReasonFor(error: unknown): OfflineReason | undefined {
   if (!(error instanceof DeviceError)) return undefined;
-  if (error.kind === 'NotSent') return unsentReason(error);
+  if (error.kind === 'NotSent') return notSentReason(error);
   const { status, problem } = error;
   if (status !== unavailable || problem?.outcome !== 'NotProcessed') return undefined;
   return problem.code.startsWith('acquirer') ? 'AcquirerUnavailable' : 'ServerUnavailable';
@@ -77,27 +77,27 @@ function reasonOf(error: unknown): OfflineReason | undefined {
  * @returns the till, in online mode
  * @example
  * ```ts
- * const till = createTill({ payments, queue, approve: (sale) => chip.approveOffline(sale) });
+ * const till = createSaleProcessor({ payments, queue, approve: (sale) => chip.approveOffline(sale) });
  * const made = await till.sell(sale);
  * setInterval(() => till.probe(), 30_000);
  * ```
  */
-export function createTill(options: TillOptions): Till {
+export function createSaleProcessor(options: SaleProcessorOptions): SaleProcessor {
   const { payments, queue, approve } = options;
-  const log = guardedLog(options.log);
+  const log = safeLog(options.log);
   let isStandalone = false;
-  let reason: OfflineReason | undefined;
+  let offlineReason: OfflineReason | undefined;
 
-  async function sellOffline(sale: ProcessRequest, because: OfflineReason): Promise<Sold> {
-    const authorizationCode = await approve(sale, because);
+  async function sellOffline(sale: ProcessRequest, reason: OfflineReason): Promise<SaleResult> {
+    const authorizationCode = await approve(sale, reason);
     if (authorizationCode === undefined) {
       throw new DeviceError('Refused', 'the sale was not approved offline', {
         code: 'offline_declined',
       });
     }
-    const approval: OfflineApproval = { authorizationCode, reason: because };
-    log.info({ reason: because }, 'sold offline');
-    return { mode: 'Offline', sale: queue.add(sale, approval), reason: because };
+    const approval: OfflineApproval = { authorizationCode, reason: reason };
+    log.info({ reason: reason }, 'sold offline');
+    return { mode: 'Offline', sale: queue.add(sale, approval), reason: reason };
   }
 
   function onResult(result: UploadResult): void {
@@ -106,41 +106,41 @@ export function createTill(options: TillOptions): Till {
     options.onUploaded?.(result);
   }
 
-  async function ask(signal?: AbortSignal): Promise<OfflineReason | undefined> {
+  async function findOfflineReason(signal?: AbortSignal): Promise<OfflineReason | undefined> {
     try {
-      const { offlineAdvised } = await payments.isAvailable(signal);
+      const { offlineAdvised } = await payments.getAvailability(signal);
       return offlineAdvised ? 'AcquirerUnavailable' : undefined;
     } catch (error) {
       if (!(error instanceof DeviceError) || error.kind === 'Aborted') throw error;
-      return error.kind === 'NotSent' ? unsentReason(error) : 'ServerUnavailable';
+      return error.kind === 'NotSent' ? notSentReason(error) : 'ServerUnavailable';
     }
   }
 
   return {
     get offlineReason() {
-      return isStandalone ? 'DeviceStandalone' : reason;
+      return isStandalone ? 'DeviceStandalone' : offlineReason;
     },
-    async probe(signal) {
+    async checkPlatform(signal) {
       if (isStandalone) return 'DeviceStandalone';
-      reason = await ask(signal);
-      const more = signal === undefined ? { onResult } : { onResult, signal };
-      if (reason === undefined) await queue.upload(payments, more);
-      return reason;
+      offlineReason = await findOfflineReason(signal);
+      const uploadOptions = signal === undefined ? { onResult } : { onResult, signal };
+      if (offlineReason === undefined) await queue.upload(payments, uploadOptions);
+      return offlineReason;
     },
-    setStandalone(is) {
-      isStandalone = is;
+    setStandalone(standalone) {
+      isStandalone = standalone;
     },
     async sell(sale, signal) {
       if (isStandalone) return sellOffline(sale, 'DeviceStandalone');
-      if (reason !== undefined) return sellOffline(sale, reason);
+      if (offlineReason !== undefined) return sellOffline(sale, offlineReason);
       try {
         return { mode: 'Online', transaction: await payments.sell(sale, signal) };
       } catch (error) {
-        const because = reasonOf(error);
-        if (because === undefined) throw error;
-        log.warn({ reason: because, ...faultFacts(error) }, 'sales are made offline');
-        reason = because;
-        return sellOffline(sale, because);
+        const reason = offlineReasonFor(error);
+        if (reason === undefined) throw error;
+        log.warn({ reason: reason, ...errorLogFields(error) }, 'sales are made offline');
+        offlineReason = reason;
+        return sellOffline(sale, reason);
       }
     },
   };

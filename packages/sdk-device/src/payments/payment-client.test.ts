@@ -12,25 +12,25 @@ import {
   passwordTokens,
 } from '../authentication/device-tokens.ts';
 import { openOfflineQueue } from '../offline-sales/offline-queue.ts';
-import { createTill } from '../offline-sales/sale-processor.ts';
+import { createSaleProcessor } from '../offline-sales/sale-processor.ts';
 import type { Clock } from '../support/clock.ts';
 import { type TestCertificates, testCertificates } from '../testing/certificates.fixture.ts';
 import {
+  type FakeAnswer,
+  type FakePlatform,
   problem,
-  type TestPlatform,
-  type Told,
-  testPlatform,
+  startFakePlatform,
 } from '../testing/fake-platform.fixture.ts';
 import { createPaymentClient, type PaymentClient } from './payment-client.ts';
 import { createQrClient } from './qr-client.ts';
 
 let certificates: TestCertificates;
-let platform: TestPlatform;
+let platform: FakePlatform;
 const open: { close(): void }[] = [];
 const clock: Clock = { now: () => 1_800_000_000_000, wait: async () => {} };
-const tokens = { get: async () => 'known', forget() {} };
+const tokens = { get: async () => 'known', invalidate() {} };
 const transaction = { transactionId: 't', approved: true, state: 'Captured' };
-const cut: Told = (raw) => raw.destroy();
+const cut: FakeAnswer = (raw) => raw.destroy();
 const sale: ProcessRequest = {
   clientTransactionId: 'c-1',
   amount: 1250,
@@ -43,7 +43,7 @@ before(async () => {
   certificates = await testCertificates();
 });
 beforeEach(async () => {
-  platform = await testPlatform(certificates);
+  platform = await startFakePlatform(certificates);
 });
 afterEach(async () => {
   for (const each of open.splice(0)) each.close();
@@ -57,13 +57,13 @@ const tls = () => ({ ca: certificates.ca, ...certificates.device });
 const client = (more = {}): PaymentClient =>
   closing(createPaymentClient({ baseUrl: platform.url, tokens, tls: tls(), clock, ...more }));
 /** Sets the answers in order; the last one repeats. */
-function script(...told: Told[]): void {
+function script(...told: FakeAnswer[]): void {
   let next = 0;
-  platform.answer = () => told[Math.min(next++, told.length - 1)] as Told;
+  platform.answer = () => told[Math.min(next++, told.length - 1)] as FakeAnswer;
 }
 
 describe('payments of a terminal', () => {
-  test('are logged by what was called, with no card, identifier or token', async () => {
+  test('are logged by method and path without card, identifier or token', async () => {
     const lines: string[] = [];
     const line = (level: string) => (facts: object, text: string) =>
       void lines.push(JSON.stringify({ level, text, ...facts }));
@@ -91,24 +91,28 @@ describe('payments of a terminal', () => {
     );
   });
 
-  test('a sale whose answer is lost is asked again under the same identifier', async () => {
+  test('a sale whose response is lost is sent again with the same identifier', async () => {
     script(cut, { status: 502 }, { status: 200, body: transaction });
     const made = await client().sell(sale);
     assert.equal(made.transactionId, 't');
-    const ids = platform.asked.map(({ body }) => JSON.parse(body).clientTransactionId);
+    const ids = platform.requests.map(({ body }) => JSON.parse(body).clientTransactionId);
     assert.deepEqual(ids, ['c-1', 'c-1', 'c-1']);
-    assert.ok(platform.asked.every(({ token, shown }) => token === 'known' && shown === 'device'));
+    assert.ok(
+      platform.requests.every(
+        ({ token, certificateName: shown }) => token === 'known' && shown === 'device',
+      ),
+    );
   });
 
-  test('it stays unknown where no answer comes, whatever fails after that', async () => {
+  test('a sale without a response stays unknown after later failures', async () => {
     script(cut);
     await assert.rejects(client().sell(sale), { kind: 'Unknown', code: 'no_answer' });
-    assert.equal(platform.asked.length, 3);
+    assert.equal(platform.requests.length, 3);
     script(cut, problem(503, 'overloaded', { retryable: true }));
     await assert.rejects(client({ saleTries: 2 }).sell(sale), { kind: 'Unknown' });
   });
 
-  test('after a lost answer only a refusal that speaks of the sale ends it', async () => {
+  test('after a lost response only a refusal of the sale itself ends the attempts', async () => {
     for (const [status, code] of [
       [401, 'token_invalid'],
       [403, 'permission_missing'],
@@ -128,23 +132,23 @@ describe('payments of a terminal', () => {
     assert.equal((await client().sell(sale)).transactionId, 't');
   });
 
-  test('a refusal is thrown at once with its code; an unreachable platform has heard nothing', async () => {
+  test('a refusal is thrown at once with its code; an unreachable platform received nothing', async () => {
     script(problem(422, 'amount_zero'));
     await assert.rejects(client().sell(sale), {
       kind: 'Refused',
       code: 'amount_zero',
       status: 422,
     });
-    assert.equal(platform.asked.length, 1);
+    assert.equal(platform.requests.length, 1);
     const nobody = client({ baseUrl: 'https://localhost:1' });
     await assert.rejects(nobody.sell(sale), { kind: 'NotSent', code: 'unreachable' });
     const stranger = client({ tls: {} });
     await assert.rejects(stranger.sell(sale), { kind: 'NotSent' });
-    assert.equal(platform.asked.length, 1);
+    assert.equal(platform.requests.length, 1);
     assert.throws(() => client({ baseUrl: 'http://pay.example' }), { code: 'address_invalid' });
   });
 
-  test('a token that was revoked is replaced once; each call has its address', async () => {
+  test('a revoked token is replaced once; each call uses its path', async () => {
     const forgotten: string[] = [];
     const known = {
       get: async () => `k${forgotten.length}`,
@@ -160,8 +164,8 @@ describe('payments of a terminal', () => {
     await payments.cancel('t', { cancelReason: 'Technical' });
     await payments.refundByWeb('t');
     await payments.allowedOperations('t');
-    await payments.isAvailable();
-    const paths = platform.asked.map(
+    await payments.getAvailability();
+    const paths = platform.requests.map(
       ({ method, path }) => `${method} ${path.replace('/payment/v1/transactions', '')}`,
     );
     assert.deepEqual(paths.slice(1), [
@@ -178,10 +182,10 @@ describe('payments of a terminal', () => {
 });
 
 describe('tokens of a terminal', () => {
-  const given = (members = {}): Told => ({
+  const given = (members = {}): FakeAnswer => ({
     status: 200,
     body: {
-      access_token: `a${platform.asked.length}`,
+      access_token: `a${platform.requests.length}`,
       expires_in: 300,
       refresh_expires_in: 0,
       ...members,
@@ -198,14 +202,14 @@ describe('tokens of a terminal', () => {
     };
   };
   const grants = () =>
-    platform.asked.map(({ path, body }) => new URLSearchParams(body).get('grant_type') ?? path);
+    platform.requests.map(({ path, body }) => new URLSearchParams(body).get('grant_type') ?? path);
 
-  test('of a machine: looked up by certificate, kept, renewed, and looked up again when dead', async () => {
+  test('machine tokens: credentials by certificate, cached, renewed, looked up again if invalid', async () => {
     const time = movable();
     let isDead = false;
     platform.answer = ({ path, body }) => {
       if (path.includes('merchants-credentials')) {
-        const n = platform.asked.length;
+        const n = platform.requests.length;
         return {
           status: 200,
           body: [{ merchantName: 'm', userDomain: 'd', clientId: 'c', clientSecret: `s${n}` }],
@@ -230,17 +234,17 @@ describe('tokens of a terminal', () => {
     time.advance(2000);
     assert.equal(await source.get(), 'a3');
     isDead = true;
-    source.forget('another');
+    source.invalidate('another');
     assert.equal(await source.get(), 'a3');
-    source.forget('a3');
+    source.invalidate('a3');
     assert.equal(await source.get(), 'a6');
     const lookUp = '/oauth2-mtls/v1/merchants-credentials?serial_number=1';
     const own = 'client_credentials';
     assert.deepEqual(grants(), [lookUp, own, own, own, lookUp, own]);
-    assert.ok(platform.asked.every(({ shown }) => shown === 'device'));
+    assert.ok(platform.requests.every(({ certificateName: shown }) => shown === 'device'));
   });
 
-  test('of a person: the password once, then refreshes, and the password when that is refused', async () => {
+  test('password tokens: the password once, then refreshes, the password again after a refusal', async () => {
     const time = movable();
     let asked = 0;
     let isOver = false;
@@ -270,11 +274,11 @@ describe('tokens of a terminal', () => {
     assert.equal(asked, 2);
     assert.deepEqual(grants(), ['password', 'refresh_token', 'refresh_token', 'password']);
     script({ status: 400, body: { error: 'invalid_grant' } });
-    source.forget(await source.get());
+    source.invalidate(await source.get());
     await assert.rejects(source.get(), (error: Error) => !/123456|password|=p/.test(error.message));
   });
 
-  test('whoever gives up ends his own waiting, and nobody else’s', async () => {
+  test('an aborted caller stops waiting and does not affect the others', async () => {
     platform.answer = () => given();
     let signedIn: () => void = () => {};
     const atTheScreen = new Promise<void>((resolve) => {
@@ -306,7 +310,7 @@ describe('tokens of a terminal', () => {
     assert.equal(asked, 1);
   });
 
-  test('of the demo: by the token of a user, and carried on', async () => {
+  test('demo tokens: created with the token of a user and refreshed', async () => {
     const time = movable();
     platform.answer = () => given({ refresh_token: 'r' });
     const source = closing(
@@ -323,7 +327,7 @@ describe('tokens of a terminal', () => {
     await source.get();
     time.advance(300_000);
     await source.get();
-    const [first, second] = platform.asked;
+    const [first, second] = platform.requests;
     assert.equal(first?.path, '/auth/realms/demo/custom-token');
     assert.equal(first?.token, 'merchant');
     assert.equal(second?.path, '/oauth2/v1/demo/token');
@@ -340,11 +344,15 @@ describe('a till', () => {
     const queue = closing(
       openOfflineQueue({ file: join(folder, 'q'), key: Buffer.alloc(32), clock }),
     );
-    const made = createTill({ payments: client(more), queue, approve: async () => approved });
+    const made = createSaleProcessor({
+      payments: client(more),
+      queue,
+      approve: async () => approved,
+    });
     return { till: made, queue };
   }
 
-  test('sells offline only where nothing can have been processed, and uploads when the platform is back', async () => {
+  test('sells offline only if nothing was processed and uploads when the platform is available', async () => {
     const one = till();
     script({ status: 200, body: transaction });
     assert.equal((await one.till.sell(sale)).mode, 'Online');
@@ -357,28 +365,28 @@ describe('a till', () => {
     script(problem(503, 'acquirer_unavailable', { retryable: true }));
     const made = await one.till.sell({ ...sale, clientTransactionId: 'c-3' });
     assert.deepEqual([made.mode, one.till.offlineReason], ['Offline', 'AcquirerUnavailable']);
-    const before = platform.asked.length;
+    const before = platform.requests.length;
     await one.till.sell({ ...sale, clientTransactionId: 'c-4' });
-    assert.equal(platform.asked.length, before);
+    assert.equal(platform.requests.length, before);
     script({ status: 200, body: { available: false, offlineAdvised: true, links: [] } });
-    assert.equal(await one.till.probe(), 'AcquirerUnavailable');
+    assert.equal(await one.till.checkPlatform(), 'AcquirerUnavailable');
     platform.answer = ({ path }) =>
       path.endsWith('isAvailable')
         ? { status: 200, body: { available: true, offlineAdvised: false, links: [] } }
         : { status: 200, body: transaction };
-    assert.equal(await one.till.probe(), undefined);
+    assert.equal(await one.till.checkPlatform(), undefined);
     assert.deepEqual(one.queue.sales, []);
-    assert.ok(platform.asked.at(-1)?.body.includes('"offlineTransaction":true'));
+    assert.ok(platform.requests.at(-1)?.body.includes('"offlineTransaction":true'));
   });
 
-  test('sells offline where no token is given for now, and not where its credentials are refused', async () => {
+  test('sells offline if no token is available for now, but not if the credentials are refused', async () => {
     const signIn = async () => ({ username: 'u', password: 'p' });
     const of = { deviceAuthUrl: platform.url, clientId: 'c', tls: tls(), signIn };
     const one = till('1A', { tokens: closing(passwordTokens(of)) });
     // The token expires at once, so each call requests a new one.
-    const given: Told = { status: 200, body: { access_token: 'a', expires_in: 0 } };
+    const given: FakeAnswer = { status: 200, body: { access_token: 'a', expires_in: 0 } };
     const paid = { status: 200, body: transaction };
-    let token: Told = { status: 401, body: { error: 'invalid_client' } };
+    let token: FakeAnswer = { status: 401, body: { error: 'invalid_client' } };
     platform.answer = ({ path }) => {
       if (path.endsWith('/token')) return token;
       const links = { available: true, offlineAdvised: false, links: [] };
@@ -391,21 +399,21 @@ describe('a till', () => {
       token = told;
       const made = await one.till.sell({ ...sale, clientTransactionId: `m-${turn}` });
       assert.deepEqual([made.mode, one.till.offlineReason], ['Offline', 'ServerUnavailable']);
-      assert.equal(await one.till.probe(), 'ServerUnavailable');
+      assert.equal(await one.till.checkPlatform(), 'ServerUnavailable');
       token = given;
-      assert.equal(await one.till.probe(), undefined);
+      assert.equal(await one.till.checkPlatform(), undefined);
       assert.deepEqual(one.queue.sales, []);
     }
   });
 
-  test('standalone asks nobody; what chip or terminal declines is not sold', async () => {
+  test('standalone mode sends no requests, and a sale declined by the chip is not made', async () => {
     const one = till();
     one.till.setStandalone(true);
     const made = await one.till.sell(sale);
     assert.equal(made.mode === 'Offline' && made.reason, 'DeviceStandalone');
-    assert.equal(await one.till.probe(), 'DeviceStandalone');
-    assert.equal(platform.asked.length, 0);
-    const declining = createTill({
+    assert.equal(await one.till.checkPlatform(), 'DeviceStandalone');
+    assert.equal(platform.requests.length, 0);
+    const declining = createSaleProcessor({
       payments: client(),
       queue: one.queue,
       approve: async () => undefined,
@@ -421,14 +429,14 @@ describe('QR payments of a terminal', () => {
   const event = (sequence: number, type: string) =>
     `id: ${sequence}\nevent: ${type}\ndata: ${JSON.stringify({ sequence, type })}\n\n`;
   const stream =
-    (...pieces: string[]): Told =>
+    (...pieces: string[]): FakeAnswer =>
     (raw) => {
       raw.writeHead(200, { 'content-type': 'text/event-stream' });
       for (const piece of pieces) raw.write(piece);
       raw.end();
     };
 
-  test('are followed over breaks: each event once, in order, until the end', async () => {
+  test('are followed across breaks: each event once, in order, until the end', async () => {
     script(
       stream('id: 0\nretry: 4000\n\n', event(1, 'qr.created'), event(2, 'qr.pending').slice(0, 20)),
       cut,
@@ -449,7 +457,7 @@ describe('QR payments of a terminal', () => {
     const heard: number[] = [];
     for await (const { sequence } of qr.follow('q')) heard.push(sequence);
     assert.deepEqual(heard, [1, 2, 3]);
-    const ids = platform.asked.map(({ headers }) => headers['last-event-id']);
+    const ids = platform.requests.map(({ headers }) => headers['last-event-id']);
     assert.deepEqual(ids, ['0', '1', '1', '1', '2']);
     script((raw) => raw.writeHead(204).end());
     for await (const _ of qr.follow('q', { after: 3 })) assert.fail('nothing is left');
@@ -457,9 +465,9 @@ describe('QR payments of a terminal', () => {
     await assert.rejects(qr.follow('q').next(), { kind: 'Refused', code: 'transaction_not_found' });
   });
 
-  test('a signal ends the wait, and calls have their addresses', async () => {
+  test('a signal ends the wait, and each call uses its path', async () => {
     const stop = new AbortController();
-    const hanging: Told = (raw) => {
+    const hanging: FakeAnswer = (raw) => {
       raw.writeHead(200, { 'content-type': 'text/event-stream' });
       raw.write(event(1, 'qr.created'));
     };
@@ -483,7 +491,7 @@ describe('QR payments of a terminal', () => {
     await qr.find('q');
     await qr.cancel('q');
     await qr.refund('q', { amount: 1 });
-    const paths = platform.asked
+    const paths = platform.requests
       .slice(1)
       .map(({ path }) => path.replace('/qrcode-payment/v1/transactions', ''));
     assert.deepEqual(paths, ['', '/q', '/q/cancel', '/q/refund']);

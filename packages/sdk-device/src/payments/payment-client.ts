@@ -16,7 +16,7 @@ import type { DeviceTls } from '../network/tls-settings.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { DeviceError } from '../support/device-error.ts';
 import type { DeviceLog } from '../support/device-log.ts';
-import { type CallOptions, createPlatformCalls } from './platform-api.ts';
+import { type CallOptions, createPlatformApi } from './platform-api.ts';
 
 /**
  * The options of a payment client.
@@ -31,7 +31,7 @@ export type PaymentClientOptions = {
   /** The time limit of one attempt; default 30,000. */
   readonly timeoutMs?: number;
   /** How often a sale without an answer is sent, with the same identifier; default 3. */
-  readonly saleTries?: number;
+  readonly saleAttempts?: number;
   readonly log?: DeviceLog;
   readonly clock?: Clock;
 };
@@ -58,29 +58,29 @@ export type PaymentClient = {
   cancel(id: string, request: CancelRequest, signal?: AbortSignal): Promise<Transaction>;
   refundByWeb(id: string, request?: RefundByWebRequest, signal?: AbortSignal): Promise<Transaction>;
   allowedOperations(id: string, signal?: AbortSignal): Promise<AllowedOperations>;
-  isAvailable(signal?: AbortSignal): Promise<Availability>;
+  getAvailability(signal?: AbortSignal): Promise<Availability>;
   close(): void;
 };
 
-const base = '/payment/v1/transactions';
-const defaultTries = 3;
+const transactionsPath = '/payment/v1/transactions';
+const defaultSaleAttempts = 3;
 const retryMs = 1_000;
-const probeMs = 5_000;
+const availabilityTimeoutMs = 5_000;
 const extraWaitMs = 10_000;
 /**
  * Statuses about the caller, the address or a temporary state; they do not prove the outcome of a
  * sale.
  */
-const statusesOfTheCall: readonly number[] = [401, 403, 404, 408, 429];
+const inconclusiveStatuses: readonly number[] = [401, 403, 404, 408, 429];
 const statusFirstOfServer = 500;
 
 /**
  * True if the platform refused this sale. Earlier attempts with its identifier were not processed
  * either.
  */
-function isOfTheSale({ kind, retryable, problem, status = 0 }: DeviceError): boolean {
+function provesSaleRefused({ kind, retryable, problem, status = 0 }: DeviceError): boolean {
   if (kind !== 'Refused' || retryable || problem === undefined) return false;
-  return status < statusFirstOfServer && !statusesOfTheCall.includes(status);
+  return status < statusFirstOfServer && !inconclusiveStatuses.includes(status);
 }
 
 /**
@@ -100,29 +100,30 @@ function isOfTheSale({ kind, retryable, problem, status = 0 }: DeviceError): boo
  * ```
  */
 export function createPaymentClient(options: PaymentClientOptions): PaymentClient {
-  const { saleTries = defaultTries, clock = systemClock, timeoutMs } = options;
-  const calls = createPlatformCalls(options);
+  const { saleAttempts = defaultSaleAttempts, clock = systemClock, timeoutMs } = options;
+  const api = createPlatformApi(options);
   const limits = defined({ timeoutMs });
-  const at = (id: string, verb = '') => `${base}/${encodeURIComponent(id)}${verb}`;
+  const transactionPath = (id: string, verb = '') =>
+    `${transactionsPath}/${encodeURIComponent(id)}${verb}`;
   const post = <Body>(path: string, body: Body, signal?: AbortSignal): Promise<Transaction> =>
-    calls.post(path, body, { ...limits, signal });
+    api.post(path, body, { ...limits, signal });
 
   /**
    * If an attempt had an unknown outcome, a later attempt that was not sent does not change that.
    */
   async function sell(sale: ProcessRequest, signal?: AbortSignal): Promise<Transaction> {
-    let unknown: DeviceError | undefined;
-    for (let tried = 1; ; tried += 1) {
+    let unknownError: DeviceError | undefined;
+    for (let attempt = 1; ; attempt += 1) {
       try {
-        return await post(`${base}/process`, sale, signal);
+        return await post(`${transactionsPath}/process`, sale, signal);
       } catch (error) {
         if (!(error instanceof DeviceError)) throw error;
-        if (error.kind === 'Unknown') unknown = error;
-        const mayPass = error.kind === 'Unknown' || (unknown !== undefined && error.retryable);
-        if (!mayPass || tried >= saleTries || signal?.aborted === true) {
-          throw unknown === undefined || isOfTheSale(error) ? error : unknown;
+        if (error.kind === 'Unknown') unknownError = error;
+        const mayPass = error.kind === 'Unknown' || (unknownError !== undefined && error.retryable);
+        if (!mayPass || attempt >= saleAttempts || signal?.aborted === true) {
+          throw unknownError === undefined || provesSaleRefused(error) ? error : unknownError;
         }
-        await clock.wait(error.retryAfterMs ?? retryMs * tried, signal);
+        await clock.wait(error.retryAfterMs ?? retryMs * attempt, signal);
       }
     }
   }
@@ -130,19 +131,23 @@ export function createPaymentClient(options: PaymentClientOptions): PaymentClien
   return {
     sell,
     find(id, { waitSeconds, signal } = {}) {
-      if (waitSeconds === undefined) return calls.get(at(id), { ...limits, signal });
+      if (waitSeconds === undefined) return api.get(transactionPath(id), { ...limits, signal });
       const wait: CallOptions = { signal, timeoutMs: waitSeconds * 1000 + extraWaitMs };
-      return calls.get(at(id, `?wait=${waitSeconds}`), wait);
+      return api.get(transactionPath(id, `?wait=${waitSeconds}`), wait);
     },
-    confirm: (id, signal) => post(at(id, '/confirm'), {}, signal),
-    capture: (id, request = {}, signal) => post(at(id, '/capture'), request, signal),
-    refund: (id, request = {}, signal) => post(at(id, '/refund'), request, signal),
-    cancel: (id, request, signal) => post(at(id, '/cancel'), request, signal),
-    refundByWeb: (id, request = {}, signal) => post(at(id, '/refundbyweb'), request, signal),
+    confirm: (id, signal) => post(transactionPath(id, '/confirm'), {}, signal),
+    capture: (id, request = {}, signal) => post(transactionPath(id, '/capture'), request, signal),
+    refund: (id, request = {}, signal) => post(transactionPath(id, '/refund'), request, signal),
+    cancel: (id, request, signal) => post(transactionPath(id, '/cancel'), request, signal),
+    refundByWeb: (id, request = {}, signal) =>
+      post(transactionPath(id, '/refundbyweb'), request, signal),
     allowedOperations: (id, signal) =>
-      calls.get(at(id, '/allowedoperations'), { ...limits, signal }),
-    isAvailable: (signal) =>
-      calls.get(`${base}/technical/isAvailable`, { timeoutMs: probeMs, signal }),
-    close: () => calls.http.close(),
+      api.get(transactionPath(id, '/allowedoperations'), { ...limits, signal }),
+    getAvailability: (signal) =>
+      api.get(`${transactionsPath}/technical/isAvailable`, {
+        timeoutMs: availabilityTimeoutMs,
+        signal,
+      }),
+    close: () => api.http.close(),
   };
 }

@@ -4,42 +4,42 @@
 
 import { defined, type Problem } from '@switchyard/contract';
 import type { TokenSource } from '../authentication/device-tokens.ts';
-import { createHttp, type Http, type HttpAnswer } from '../network/http-client.ts';
-import { demandHttps } from '../network/secure-url.ts';
+import { createHttpClient, type HttpClient, type HttpResponse } from '../network/http-client.ts';
+import { requireHttpsUrl } from '../network/secure-url.ts';
 import type { DeviceTls } from '../network/tls-settings.ts';
 import { type Clock, systemClock } from '../support/clock.ts';
 import { DeviceError } from '../support/device-error.ts';
-import { type DeviceLog, faultFacts, guardedLog } from '../support/device-log.ts';
+import { type DeviceLog, errorLogFields, safeLog } from '../support/device-log.ts';
 
 export type CallOptions = {
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
 };
 
-export type PlatformCalls = {
+export type PlatformApi = {
   get<Answer>(path: string, options?: CallOptions): Promise<Answer>;
   post<Answer>(path: string, body: unknown, options?: CallOptions): Promise<Answer>;
-  readonly http: Http;
+  readonly http: HttpClient;
   readonly baseUrl: string;
   token(signal?: AbortSignal): Promise<string>;
-  forget(token: string): void;
+  invalidateToken(token: string): void;
 };
 
 const outcomes = new Set(['NotProcessed', 'Processed', 'Unknown']);
 const statusFirstOfServer = 500;
 const unauthorized = 401;
 /** The position of identifiers in payment paths, and the other words at this position. */
-const idAt = 4;
-const noIds = new Set(['process', 'technical']);
+const idPosition = 4;
+const fixedPathParts = new Set(['process', 'technical']);
 
 /** Removes identifiers from a path, because the log must not contain them. */
-const shapeOf = (path: string): string =>
+const pathWithoutIds = (path: string): string =>
   (path.split('?')[0] ?? '')
     .split('/')
-    .map((part, at) => (at === idAt && !noIds.has(part) ? ':id' : part))
+    .map((part, at) => (at === idPosition && !fixedPathParts.has(part) ? ':id' : part))
     .join('/');
 
-function problemIn(body: string): Problem | undefined {
+function parseProblem(body: string): Problem | undefined {
   try {
     const read = JSON.parse(body) as Problem;
     return typeof read?.code === 'string' && outcomes.has(read.outcome) ? read : undefined;
@@ -51,8 +51,8 @@ function problemIn(body: string): Problem | undefined {
 /**
  * Without a problem body, as from a proxy, a 5xx does not say whether the request was processed.
  */
-export function errorOf({ status, headers, body }: HttpAnswer): DeviceError {
-  const problem = problemIn(body);
+export function responseError({ status, headers, body }: HttpResponse): DeviceError {
+  const problem = parseProblem(body);
   const seconds = Number(headers['retry-after']);
   const retryAfterMs =
     problem?.retryAfterMs ??
@@ -70,22 +70,22 @@ export function errorOf({ status, headers, body }: HttpAnswer): DeviceError {
 }
 
 /** Gets a token. Without one, the call itself was never sent. */
-async function tokenFrom(tokens: TokenSource, signal?: AbortSignal): Promise<string> {
+async function getToken(tokens: TokenSource, signal?: AbortSignal): Promise<string> {
   try {
     return await tokens.get(signal);
   } catch (error) {
     if (!(error instanceof DeviceError)) throw error;
     const { kind, code, retryable, retryAfterMs, status } = error;
     // Credentials that were refused stay refused; a temporary failure becomes `NotSent`.
-    const isOfTheMoment = kind === 'Unknown' || (kind === 'Refused' && retryable);
-    if (!isOfTheMoment) throw error;
-    const facts = { code, retryable, retryAfterMs, status, cause: error };
-    throw new DeviceError('NotSent', error.message, facts);
+    const isTemporary = kind === 'Unknown' || (kind === 'Refused' && retryable);
+    if (!isTemporary) throw error;
+    const details = { code, retryable, retryAfterMs, status, cause: error };
+    throw new DeviceError('NotSent', error.message, details);
   }
 }
 
-function bodyOf<Answer>(answer: HttpAnswer): Answer {
-  if (answer.status < 200 || answer.status > 299) throw errorOf(answer);
+function parseBody<Answer>(answer: HttpResponse): Answer {
+  if (answer.status < 200 || answer.status > 299) throw responseError(answer);
   try {
     return JSON.parse(answer.body) as Answer;
   } catch (error) {
@@ -97,27 +97,27 @@ function bodyOf<Answer>(answer: HttpAnswer): Answer {
   }
 }
 
-export function createPlatformCalls(options: {
+export function createPlatformApi(options: {
   readonly baseUrl: string;
   readonly tokens: TokenSource;
   readonly tls?: DeviceTls | undefined;
   readonly log?: DeviceLog | undefined;
   readonly clock?: Clock | undefined;
-}): PlatformCalls {
+}): PlatformApi {
   const { tokens, clock = systemClock } = options;
-  const log = guardedLog(options.log);
-  demandHttps(options.baseUrl, 'baseUrl');
+  const log = safeLog(options.log);
+  requireHttpsUrl(options.baseUrl, 'baseUrl');
   const baseUrl = options.baseUrl.replace(/\/+$/, '');
-  const http = createHttp(options.tls);
+  const http = createHttpClient(options.tls);
 
-  async function once(
+  async function requestOnce(
     method: 'GET' | 'POST',
     path: string,
     body: string | undefined,
     { signal, timeoutMs }: CallOptions,
-  ): Promise<HttpAnswer & { token: string }> {
-    const token = await tokenFrom(tokens, signal);
-    const answer = await http.ask({
+  ): Promise<HttpResponse & { token: string }> {
+    const token = await getToken(tokens, signal);
+    const answer = await http.request({
       method,
       url: baseUrl + path,
       signal,
@@ -132,38 +132,43 @@ export function createPlatformCalls(options: {
   }
 
   /** Retries once with a new token, because the platform can revoke a token before it expires. */
-  async function answered<Answer>(
+  async function requestWithRetry<Answer>(
     method: 'GET' | 'POST',
     path: string,
     body: string | undefined,
-    call: CallOptions,
+    loggedRequest: CallOptions,
   ): Promise<Answer> {
-    const first = await once(method, path, body, call);
-    if (first.status !== unauthorized) return bodyOf(first);
-    tokens.forget(first.token);
-    return bodyOf(await once(method, path, body, call));
+    const first = await requestOnce(method, path, body, loggedRequest);
+    if (first.status !== unauthorized) return parseBody(first);
+    tokens.invalidate(first.token);
+    return parseBody(await requestOnce(method, path, body, loggedRequest));
   }
 
-  async function call<Answer>(...asked: Parameters<typeof answered>): Promise<Answer> {
-    const [method, path] = asked;
-    const facts = { method, path: shapeOf(path) };
-    const from = clock.now();
+  async function loggedRequest<Answer>(
+    ...args: Parameters<typeof requestWithRetry>
+  ): Promise<Answer> {
+    const [method, path] = args;
+    const logFields = { method, path: pathWithoutIds(path) };
+    const startedAt = clock.now();
     try {
-      const answer = await answered<Answer>(...asked);
-      log.debug({ ...facts, ms: clock.now() - from }, 'called');
+      const answer = await requestWithRetry<Answer>(...args);
+      log.debug({ ...logFields, ms: clock.now() - startedAt }, 'called');
       return answer;
     } catch (error) {
-      log.warn({ ...facts, ms: clock.now() - from, ...faultFacts(error) }, 'a call failed');
+      log.warn(
+        { ...logFields, ms: clock.now() - startedAt, ...errorLogFields(error) },
+        'a call failed',
+      );
       throw error;
     }
   }
 
   return {
-    get: (path, given = {}) => call('GET', path, undefined, given),
-    post: (path, body, given = {}) => call('POST', path, JSON.stringify(body), given),
+    get: (path, options = {}) => loggedRequest('GET', path, undefined, options),
+    post: (path, body, options = {}) => loggedRequest('POST', path, JSON.stringify(body), options),
     http,
     baseUrl,
-    token: (signal) => tokenFrom(tokens, signal),
-    forget: (token) => tokens.forget(token),
+    token: (signal) => getToken(tokens, signal),
+    invalidateToken: (token) => tokens.invalidate(token),
   };
 }

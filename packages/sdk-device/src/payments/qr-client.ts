@@ -10,13 +10,13 @@ import type {
   QrTransactionWithEvents,
 } from '@switchyard/contract';
 import type { TokenSource } from '../authentication/device-tokens.ts';
-import { createEventReader } from '../network/server-sent-events.ts';
+import { createEventParser } from '../network/server-sent-events.ts';
 import type { DeviceTls } from '../network/tls-settings.ts';
-import { defaultPauses, pauseAfter } from '../support/backoff.ts';
-import { type Chance, type Clock, systemChance, systemClock } from '../support/clock.ts';
-import { aborted, DeviceError, textOf } from '../support/device-error.ts';
+import { backoffDelay, defaultRetryDelays } from '../support/backoff.ts';
+import { type Clock, type RandomSource, systemClock, systemRandom } from '../support/clock.ts';
+import { abortedError, DeviceError, errorText } from '../support/device-error.ts';
 import type { DeviceLog } from '../support/device-log.ts';
-import { createPlatformCalls, errorOf } from './platform-api.ts';
+import { createPlatformApi, responseError } from './platform-api.ts';
 
 /**
  * The options of a QR client; the token must belong to a device.
@@ -30,7 +30,7 @@ export type QrClientOptions = {
   readonly tls?: DeviceTls;
   readonly log?: DeviceLog;
   readonly clock?: Clock;
-  readonly chance?: Chance;
+  readonly random?: RandomSource;
 };
 
 /**
@@ -57,17 +57,17 @@ export type QrClient = {
   close(): void;
 };
 
-const base = '/qrcode-payment/v1/transactions';
-const nothingLeft = 204;
+const transactionsPath = '/qrcode-payment/v1/transactions';
+const noContent = 204;
 const ok = 200;
 const unauthorized = 401;
 /** The platform sends at least one line every 20 s. */
-const silenceMs = 60_000;
+const silenceLimitMs = 60_000;
 const failuresMax = 60;
 
-type OneStream = AsyncGenerator<QrEvent, boolean, undefined>;
+type EventStream = AsyncGenerator<QrEvent, boolean, undefined>;
 
-async function bodyOf(answer: IncomingMessage): Promise<string> {
+async function readText(answer: IncomingMessage): Promise<string> {
   answer.setEncoding('utf8');
   let text = '';
   for await (const piece of answer as AsyncIterable<string>) text += piece.slice(0, 65_536);
@@ -94,16 +94,17 @@ async function bodyOf(answer: IncomingMessage): Promise<string> {
  * ```
  */
 export function createQrClient(options: QrClientOptions): QrClient {
-  const { clock = systemClock, chance = systemChance } = options;
-  const calls = createPlatformCalls(options);
-  const at = (id: string, verb = '') => `${base}/${encodeURIComponent(id)}${verb}`;
+  const { clock = systemClock, random = systemRandom } = options;
+  const api = createPlatformApi(options);
+  const transactionPath = (id: string, verb = '') =>
+    `${transactionsPath}/${encodeURIComponent(id)}${verb}`;
 
   /** @throws DeviceError for a refusal; returns undefined if there are no events left */
-  async function open(id: string, after: number, signal: AbortSignal) {
-    const token = await calls.token(signal);
-    const answer = await calls.http.open({
+  async function openStream(id: string, after: number, signal: AbortSignal) {
+    const token = await api.token(signal);
+    const answer = await api.http.openStream({
       method: 'GET',
-      url: `${calls.baseUrl}${at(id, '/events')}`,
+      url: `${api.baseUrl}${transactionPath(id, '/events')}`,
       signal,
       headers: {
         authorization: `Bearer ${token}`,
@@ -113,14 +114,14 @@ export function createQrClient(options: QrClientOptions): QrClient {
     });
     const { statusCode: status = 0, headers } = answer;
     if (status === ok) return answer;
-    const error = errorOf({ status, headers, body: await bodyOf(answer) });
-    if (status === nothingLeft) return undefined;
-    if (status === unauthorized) calls.forget(token);
+    const error = responseError({ status, headers, body: await readText(answer) });
+    if (status === noContent) return undefined;
+    if (status === unauthorized) api.invalidateToken(token);
     throw error;
   }
 
   /** True for faults after which the client reconnects; false for a permanent refusal. */
-  const mayPass = (error: unknown): boolean =>
+  const canReconnect = (error: unknown): boolean =>
     !(error instanceof DeviceError) ||
     // The caller's signal was checked before, so the silence limit aborted the stream.
     error.kind === 'Aborted' ||
@@ -130,81 +131,87 @@ export function createQrClient(options: QrClientOptions): QrClient {
     error.status === unauthorized;
 
   /** Yields the events of one stream and returns whether the payment has ended. */
-  async function* once(id: string, after: number, signal: AbortSignal | undefined): OneStream {
+  async function* readStream(
+    id: string,
+    after: number,
+    signal: AbortSignal | undefined,
+  ): EventStream {
     const silence = new AbortController();
     const limit = signal === undefined ? silence.signal : AbortSignal.any([silence.signal, signal]);
-    let alive = watchSilence(silence, limit);
+    let silenceTimer = watchSilence(silence, limit);
     try {
-      const answer = await open(id, after, limit);
+      const answer = await openStream(id, after, limit);
       if (answer === undefined) return true;
-      const reader = createEventReader();
+      const reader = createEventParser();
       for await (const piece of answer as AsyncIterable<Buffer>) {
-        alive.abort();
-        alive = watchSilence(silence, limit);
-        for (const { type, data } of reader.read(piece)) {
-          if (type !== 'end') yield eventIn(data);
+        silenceTimer.abort();
+        silenceTimer = watchSilence(silence, limit);
+        for (const { type, data } of reader.parse(piece)) {
+          if (type !== 'end') yield parseEvent(data);
           else return (JSON.parse(data) as { reason?: string }).reason === 'completed';
         }
       }
       return false;
     } finally {
-      alive.abort();
+      silenceTimer.abort();
     }
   }
 
   async function* follow(id: string, { after = 0, signal }: FollowOptions = {}) {
-    let heard = after;
+    let lastSequence = after;
     for (let failures = 0; ; failures += 1) {
-      const stream = once(id, heard, signal);
+      const stream = readStream(id, lastSequence, signal);
       try {
         for (let next = await stream.next(); ; next = await stream.next()) {
           if (next.done === true && next.value) return;
           if (next.done === true) break;
-          if (next.value.sequence <= heard) continue;
-          heard = next.value.sequence;
+          if (next.value.sequence <= lastSequence) continue;
+          lastSequence = next.value.sequence;
           failures = 0;
           yield next.value;
         }
       } catch (error) {
-        if (signal?.aborted === true) throw aborted();
-        if (!mayPass(error) || failures >= failuresMax) throw lost(error);
+        if (signal?.aborted === true) throw abortedError();
+        if (!canReconnect(error) || failures >= failuresMax) throw unreachableError(error);
       } finally {
         await stream.return(false);
       }
-      await clock.wait(pauseAfter(failures, chance, defaultPauses), signal);
-      if (signal?.aborted === true) throw aborted();
+      await clock.wait(backoffDelay(failures, random, defaultRetryDelays), signal);
+      if (signal?.aborted === true) throw abortedError();
     }
   }
 
   function watchSilence(silence: AbortController, limit: AbortSignal): AbortController {
-    const heard = new AbortController();
-    void clock.wait(silenceMs, AbortSignal.any([heard.signal, limit])).then(() => {
-      if (!heard.signal.aborted) silence.abort();
+    const received = new AbortController();
+    void clock.wait(silenceLimitMs, AbortSignal.any([received.signal, limit])).then(() => {
+      if (!received.signal.aborted) silence.abort();
     });
-    return heard;
+    return received;
   }
 
   return {
-    create: (request, signal) => calls.post(base, request, { signal }),
-    find: (id, signal) => calls.get(at(id), { signal }),
-    cancel: (id, request = {}, signal) => calls.post(at(id, '/cancel'), request, { signal }),
-    refund: (id, request = {}, signal) => calls.post(at(id, '/refund'), request, { signal }),
+    create: (request, signal) => api.post(transactionsPath, request, { signal }),
+    find: (id, signal) => api.get(transactionPath(id), { signal }),
+    cancel: (id, request = {}, signal) =>
+      api.post(transactionPath(id, '/cancel'), request, { signal }),
+    refund: (id, request = {}, signal) =>
+      api.post(transactionPath(id, '/refund'), request, { signal }),
     follow,
-    close: () => calls.http.close(),
+    close: () => api.http.close(),
   };
 }
 
 /** @throws Error for data without a sequence number */
-function eventIn(data: string): QrEvent {
+function parseEvent(data: string): QrEvent {
   const event = JSON.parse(data) as QrEvent | null;
   if (Number.isSafeInteger(event?.sequence)) return event as QrEvent;
   throw new Error('an event has no sequence');
 }
 
-const lost = (error: unknown): DeviceError =>
+const unreachableError = (error: unknown): DeviceError =>
   error instanceof DeviceError
     ? error
-    : new DeviceError('NotSent', textOf(error), {
+    : new DeviceError('NotSent', errorText(error), {
         code: 'unreachable',
         retryable: true,
         cause: error,

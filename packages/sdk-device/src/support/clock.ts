@@ -1,6 +1,6 @@
 /** Provides time and random numbers; no other file of this package reads the clock. */
 import { randomInt } from 'node:crypto';
-import { aborted } from './device-error.ts';
+import { abortedError } from './device-error.ts';
 
 /**
  * Returns the time and waits. A test can pass its own clock.
@@ -21,9 +21,9 @@ export type Clock = {
  * @example
  * const chance: Chance = () => 0.5;
  */
-export type Chance = () => number;
+export type RandomSource = () => number;
 
-const steps = 2 ** 32;
+const randomSteps = 2 ** 32;
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
@@ -50,30 +50,33 @@ export const systemClock: Clock = {
     }),
 };
 
-export const systemChance: Chance = () => randomInt(steps) / steps;
+export const systemRandom: RandomSource = () => randomInt(randomSteps) / randomSteps;
 
-type Within = { readonly clock: Clock; readonly signal?: AbortSignal | undefined };
+type TimeLimitOptions = { readonly clock: Clock; readonly signal?: AbortSignal | undefined };
 
 /**
  * Runs work with a time limit. The signal of the work aborts at the limit or when the caller
  * aborts.
  */
-export async function within<Result>(
+export async function withTimeLimit<Result>(
   ms: number,
-  { clock, signal }: Within,
+  { clock, signal }: TimeLimitOptions,
   work: (signal: AbortSignal) => Promise<Result>,
-  tooLate: () => Error,
+  makeTimeoutError: () => Error,
 ): Promise<Result> {
-  if (signal?.aborted === true) throw aborted();
-  const own = new AbortController();
-  const both = signal === undefined ? own.signal : AbortSignal.any([own.signal, signal]);
+  if (signal?.aborted === true) throw abortedError();
+  const limitController = new AbortController();
+  const combinedSignal =
+    signal === undefined
+      ? limitController.signal
+      : AbortSignal.any([limitController.signal, signal]);
   try {
-    const timeout = clock.wait(ms, both).then(() => {
-      throw signal?.aborted === true ? aborted() : tooLate();
+    const timeout = clock.wait(ms, combinedSignal).then(() => {
+      throw signal?.aborted === true ? abortedError() : makeTimeoutError();
     });
-    return await Promise.race([work(both), timeout]);
+    return await Promise.race([work(combinedSignal), timeout]);
   } finally {
-    own.abort();
+    limitController.abort();
   }
 }
 
@@ -85,15 +88,15 @@ export async function unlessAborted<Result>(
   signal: AbortSignal | undefined,
 ): Promise<Result> {
   if (signal === undefined) return work;
-  if (signal.aborted) throw aborted();
-  let stop: () => void = () => {};
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => reject(aborted());
-    signal.addEventListener('abort', stop);
+  if (signal.aborted) throw abortedError();
+  let rejectAborted: () => void = () => {};
+  const abortedPromise = new Promise<never>((_, reject) => {
+    rejectAborted = () => reject(abortedError());
+    signal.addEventListener('abort', rejectAborted);
   });
   try {
-    return await Promise.race([work, stopped]);
+    return await Promise.race([work, abortedPromise]);
   } finally {
-    signal.removeEventListener('abort', stop);
+    signal.removeEventListener('abort', rejectAborted);
   }
 }

@@ -21,9 +21,9 @@ export type DeviceErrorKind = 'Refused' | 'NotSent' | 'Unknown' | 'Invalid' | 'A
  * More facts about a fault.
  *
  * @example
- * const facts: DeviceErrorFacts = { code: 'device_unknown', retryable: false };
+ * const facts: DeviceErrorDetails = { code: 'device_unknown', retryable: false };
  */
-export type DeviceErrorFacts = {
+export type DeviceErrorDetails = {
   /** A code of the platform, of the connector, or of this package. */
   readonly code: string;
   /** Whether the same request may succeed later. */
@@ -43,7 +43,7 @@ export type DeviceErrorFacts = {
  */
 const retryAfterMaxMs = 600_000;
 
-const believed = (ms: number | undefined): number | undefined =>
+const limitRetryAfter = (ms: number | undefined): number | undefined =>
   ms === undefined || !(ms >= 0) ? undefined : Math.min(ms, retryAfterMaxMs);
 
 /**
@@ -66,23 +66,23 @@ export class DeviceError extends Error {
   readonly problem: Problem | undefined;
   readonly correlationId: string | undefined;
 
-  constructor(kind: DeviceErrorKind, message: string, facts: DeviceErrorFacts) {
-    super(message, defined({ cause: facts.cause }));
+  constructor(kind: DeviceErrorKind, message: string, details: DeviceErrorDetails) {
+    super(message, defined({ cause: details.cause }));
     this.kind = kind;
-    this.code = facts.code;
-    this.retryable = facts.retryable ?? false;
-    this.retryAfterMs = believed(facts.retryAfterMs);
-    this.status = facts.status;
-    this.problem = facts.problem;
-    this.correlationId = facts.correlationId;
+    this.code = details.code;
+    this.retryable = details.retryable ?? false;
+    this.retryAfterMs = limitRetryAfter(details.retryAfterMs);
+    this.status = details.status;
+    this.problem = details.problem;
+    this.correlationId = details.correlationId;
   }
 }
 
-export const invalid = (code: string, message: string): DeviceError =>
+export const invalidError = (code: string, message: string): DeviceError =>
   new DeviceError('Invalid', message, { code });
 
-export const aborted = (): DeviceError =>
+export const abortedError = (): DeviceError =>
   new DeviceError('Aborted', 'it was aborted', { code: 'aborted' });
 
-export const textOf = (error: unknown): string =>
+export const errorText = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

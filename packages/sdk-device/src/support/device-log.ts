@@ -11,16 +11,16 @@ import { DeviceError } from './device-error.ts';
  * const client = createDeviceClient({ ...settings, log: pino() });
  */
 export type DeviceLog = {
-  debug(facts: Readonly<Record<string, unknown>>, text: string): void;
-  info(facts: Readonly<Record<string, unknown>>, text: string): void;
-  warn(facts: Readonly<Record<string, unknown>>, text: string): void;
+  debug(fields: Readonly<Record<string, unknown>>, text: string): void;
+  info(fields: Readonly<Record<string, unknown>>, text: string): void;
+  warn(fields: Readonly<Record<string, unknown>>, text: string): void;
 };
 
-type Write = (facts: Readonly<Record<string, unknown>>, text: string) => void;
+type LogFunction = (facts: Readonly<Record<string, unknown>>, text: string) => void;
 
 /** An exception of the log becomes an uncaught exception and does not stop a payment. */
-const guarded =
-  (write: Write): Write =>
+const catchLogErrors =
+  (write: LogFunction): LogFunction =>
   (facts, text) => {
     try {
       write(facts, text);
@@ -31,19 +31,19 @@ const guarded =
     }
   };
 
-export function guardedLog(log: DeviceLog | undefined): DeviceLog {
+export function safeLog(log: DeviceLog | undefined): DeviceLog {
   if (log === undefined) return { debug() {}, info() {}, warn() {} };
   return {
-    debug: guarded((facts, text) => log.debug(facts, text)),
-    info: guarded((facts, text) => log.info(facts, text)),
-    warn: guarded((facts, text) => log.warn(facts, text)),
+    debug: catchLogErrors((facts, text) => log.debug(facts, text)),
+    info: catchLogErrors((facts, text) => log.info(facts, text)),
+    warn: catchLogErrors((facts, text) => log.warn(facts, text)),
   };
 }
 
 /**
  * The facts of a fault that may be logged. Its text is left out, as it can contain external data.
  */
-export function faultFacts(error: unknown): Readonly<Record<string, unknown>> {
+export function errorLogFields(error: unknown): Readonly<Record<string, unknown>> {
   if (!(error instanceof DeviceError)) return { code: 'failed' };
   const { kind, code, status, retryable, correlationId } = error;
   return {

@@ -10,12 +10,12 @@ import type { TestCertificates } from './certificates.fixture.ts';
 
 type Members = Record<string, unknown>;
 
-export type TestConnector = {
+export type FakeConnector = {
   readonly registerUrl: string;
   /** The registration messages of the devices, in order. */
   readonly registrations: Members[];
   /** The common names of the client certificates. */
-  readonly shown: string[];
+  readonly certificateNames: string[];
   /** The data sockets in order; the last one is the newest. */
   readonly connections: WebSocket[];
   readonly headers: (string | undefined)[];
@@ -28,21 +28,26 @@ export type TestConnector = {
   stop(): Promise<void>;
 };
 
-const defaultFacts = { tokenType: 'Bearer', expiresIn: 120, heartbeatSeconds: 25 };
+const registeredDefaults = { tokenType: 'Bearer', expiresIn: 120, heartbeatSeconds: 25 };
 
-export async function testConnector(certificates: TestCertificates): Promise<TestConnector> {
-  const { ca, server: own } = certificates;
-  const server = createServer({ ...own, ca, requestCert: true, rejectUnauthorized: true });
+export async function startFakeConnector(certificates: TestCertificates): Promise<FakeConnector> {
+  const { ca, server: serverIdentity } = certificates;
+  const server = createServer({
+    ...serverIdentity,
+    ca,
+    requestCert: true,
+    rejectUnauthorized: true,
+  });
   const sockets = new WebSocketServer({ noServer: true, maxPayload: 1_048_576 });
-  let made = 0;
+  let connectionCount = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const base = `wss://localhost:${port}`;
-  const connector: TestConnector = {
+  const connector: FakeConnector = {
     registerUrl: base + connectorPaths.deviceListener,
     registrations: [],
-    shown: [],
+    certificateNames: [],
     connections: [],
     headers: [],
     answer: undefined,
@@ -55,44 +60,44 @@ export async function testConnector(certificates: TestCertificates): Promise<Tes
     },
   };
 
-  function hearRegistration(socket: WebSocket): void {
+  function answerRegistration(socket: WebSocket): void {
     socket.once('message', (data) => {
       const message = JSON.parse(String(data)) as Members;
       connector.registrations.push(message);
-      const told = connector.answer?.(message);
-      if (told === 'silence') return;
-      if (typeof told === 'number') {
-        socket.close(told);
+      const answer = connector.answer?.(message);
+      if (answer === 'silence') return;
+      if (typeof answer === 'number') {
+        socket.close(answer);
         return;
       }
-      made += 1;
+      connectionCount += 1;
       const registered = {
         type: 'registered',
         tsn: message['tsn'],
-        token: `token-${made}`,
-        ...defaultFacts,
-        connectionUrl: `${base}${connectorPaths.deviceConnections}/${made}`,
+        token: `token-${connectionCount}`,
+        ...registeredDefaults,
+        connectionUrl: `${base}${connectorPaths.deviceConnections}/${connectionCount}`,
         maxMessageBytes: 65_536,
       };
-      socket.send(JSON.stringify(told ?? registered));
+      socket.send(JSON.stringify(answer ?? registered));
       socket.close(1000, 'registered');
     });
   }
 
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     const path = request.url ?? '';
-    const refused = connector.refuse?.(path);
-    if (refused !== undefined) {
+    const refusal = connector.refuse?.(path);
+    if (refusal !== undefined) {
       const after =
-        refused.retryAfter === undefined ? '' : `Retry-After: ${refused.retryAfter}\r\n`;
-      const { status, body = '' } = refused;
+        refusal.retryAfter === undefined ? '' : `Retry-After: ${refusal.retryAfter}\r\n`;
+      const { status, body = '' } = refusal;
       const length = Buffer.byteLength(body);
       socket.end(`HTTP/1.1 ${status} No\r\n${after}Content-Length: ${length}\r\n\r\n${body}`);
       return;
     }
-    connector.shown.push(String((socket as TLSSocket).getPeerCertificate().subject?.CN));
+    connector.certificateNames.push(String((socket as TLSSocket).getPeerCertificate().subject?.CN));
     sockets.handleUpgrade(request, socket, head, (opened) => {
-      if (path === connectorPaths.deviceListener) hearRegistration(opened);
+      if (path === connectorPaths.deviceListener) answerRegistration(opened);
       else {
         connector.headers.push(request.headers.authorization);
         connector.connections.push(opened);

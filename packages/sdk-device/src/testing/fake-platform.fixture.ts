@@ -7,38 +7,38 @@ import { text as textIn } from 'node:stream/consumers';
 import type { TLSSocket } from 'node:tls';
 import type { TestCertificates } from './certificates.fixture.ts';
 
-export type Asked = {
+export type ReceivedRequest = {
   readonly method: string;
   readonly path: string;
   readonly body: string;
   readonly token: string | undefined;
-  readonly shown: string | undefined;
+  readonly certificateName: string | undefined;
   readonly headers: IncomingMessage['headers'];
 };
 
 /** A status with JSON, or a function that handles the connection. */
-export type Told =
+export type FakeAnswer =
   | { readonly status: number; readonly body?: unknown }
   | ((raw: ServerResponse) => void);
 
-export type TestPlatform = {
+export type FakePlatform = {
   readonly url: string;
-  readonly asked: Asked[];
-  answer: (asked: Asked) => Told;
+  readonly requests: ReceivedRequest[];
+  answer: (request: ReceivedRequest) => FakeAnswer;
   stop(): Promise<void>;
 };
 
-export const problem = (status: number, code: string, more: object = {}): Told => ({
+export const problem = (status: number, code: string, more: object = {}): FakeAnswer => ({
   status,
   body: { code, status, detail: code, outcome: 'NotProcessed', retryable: false, ...more },
 });
 
-export async function testPlatform(certificates: TestCertificates): Promise<TestPlatform> {
-  const { ca, server: own } = certificates;
-  const options = { ...own, ca, requestCert: true, rejectUnauthorized: false };
-  const platform: TestPlatform = {
+export async function startFakePlatform(certificates: TestCertificates): Promise<FakePlatform> {
+  const { ca, server: serverIdentity } = certificates;
+  const options = { ...serverIdentity, ca, requestCert: true, rejectUnauthorized: false };
+  const platform: FakePlatform = {
     url: '',
-    asked: [],
+    requests: [],
     answer: () => ({ status: 404 }),
     async stop() {
       server.close();
@@ -48,19 +48,19 @@ export async function testPlatform(certificates: TestCertificates): Promise<Test
   };
   const server = createServer(options, (request, response) => {
     void textIn(request).then((body) => {
-      const asked: Asked = {
+      const received: ReceivedRequest = {
         method: request.method ?? '',
         path: request.url ?? '',
         body,
         token: request.headers.authorization?.replace('Bearer ', ''),
-        shown: (request.socket as TLSSocket).getPeerCertificate().subject?.CN?.toString(),
+        certificateName: (request.socket as TLSSocket).getPeerCertificate().subject?.CN?.toString(),
         headers: request.headers,
       };
-      platform.asked.push(asked);
-      const told = platform.answer(asked);
-      if (typeof told === 'function') return told(response);
-      response.writeHead(told.status, { 'content-type': 'application/json' });
-      response.end(told.body === undefined ? '' : JSON.stringify(told.body));
+      platform.requests.push(received);
+      const answer = platform.answer(received);
+      if (typeof answer === 'function') return answer(response);
+      response.writeHead(answer.status, { 'content-type': 'application/json' });
+      response.end(answer.body === undefined ? '' : JSON.stringify(answer.body));
     });
   });
   server.listen(0, '127.0.0.1');

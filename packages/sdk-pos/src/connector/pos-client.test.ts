@@ -54,13 +54,18 @@ async function scene(t: TestContext, settings: Partial<PosClientSettings> = {}):
   return { connector, client, clock, statuses, messages, breaks, claim };
 }
 
-const isFault =
+const isPosError =
   (kind: string, code: string) =>
   (error: unknown): boolean =>
     error instanceof PosError && error.kind === kind && error.code === code;
 
 test('a claim opens a session that carries text and bytes, and a release ends it', async (t) => {
-  const { connector, messages, breaks, claim } = await scene(t, { posId: 'till-3' });
+  const {
+    connector,
+    messages,
+    breaks: connectionErrors,
+    claim,
+  } = await scene(t, { posId: 'till-3' });
   connector.terminal = (text, say) => say(`heard ${text}`);
   const session = await claim({ waitSeconds: 10, takeOver: true });
   await session.send('hello');
@@ -68,7 +73,7 @@ test('a claim opens a session that carries text and bytes, and a release ends it
   await waitUntil(() => messages.length === 2, 'both answers');
   assert.deepEqual(messages, ['heard hello', Buffer.from([1, 2, 3])]);
   await session.release();
-  await assert.rejects(session.send('more'), isFault('Transport', 'not_connected'));
+  await assert.rejects(session.send('more'), isPosError('Transport', 'not_connected'));
   const [claim1, release] = connector.receivedMessages;
   assert.deepEqual(claim1, {
     type: 'claim',
@@ -79,11 +84,11 @@ test('a claim opens a session that carries text and bytes, and a release ends it
     requestId: '1',
   });
   assert.equal(release?.['sessionId'], 'session-1');
-  assert.deepEqual(breaks, []);
+  assert.deepEqual(connectionErrors, []);
   assert.deepEqual(connector.authorizations, ['Bearer token-1']);
 });
 
-test('what the connector refuses is told in its own word, with when to come again', async (t) => {
+test('a refusal of the connector has its code and retry time', async (t) => {
   const { connector, claim } = await scene(t);
   connector.isOnline = false;
   await assert.rejects(claim(), (error: unknown) => {
@@ -104,7 +109,7 @@ test('what the connector refuses is told in its own word, with when to come agai
   });
 });
 
-test('times that nobody can mean, and addresses that are not safe, are not believed', async (t) => {
+test('invalid retry times and unsafe addresses are rejected', async (t) => {
   const { connector, claim } = await scene(t);
   for (const [seconds, ms] of [
     [1e9, 600_000],
@@ -128,7 +133,7 @@ test('times that nobody can mean, and addresses that are not safe, are not belie
       type === 'claim'
         ? { type: 'claimed', requestId, tsn, sessionId: 's', sessionUrl }
         : undefined;
-    await assert.rejects(claim(), isFault('Invalid', 'address_invalid'), String(sessionUrl));
+    await assert.rejects(claim(), isPosError('Invalid', 'address_invalid'), String(sessionUrl));
     assert.equal(
       connector.receivedMessages.at(-1)?.['type'],
       'release',
@@ -137,7 +142,7 @@ test('times that nobody can mean, and addresses that are not safe, are not belie
   }
 });
 
-test('two at once share one token and one connection', async (t) => {
+test('concurrent calls share one token and one connection', async (t) => {
   const { connector, client } = await scene(t);
   const [first, second] = await Promise.all([client.status(tsn), client.status('10000002')]);
   assert.equal(first.online, true);
@@ -146,39 +151,39 @@ test('two at once share one token and one connection', async (t) => {
   assert.equal(connector.controls.length, 1);
 });
 
-test('a session that broke with its terminal is resumed, and what was held comes first', async (t) => {
-  const { connector, messages, breaks, claim } = await scene(t);
+test('a session whose terminal disconnected is resumed and held messages come first', async (t) => {
+  const { connector, messages, breaks: connectionErrors, claim } = await scene(t);
   const session = await claim();
   connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected:c-7');
-  await waitUntil(() => breaks.length === 1, 'the break');
-  assert.ok(isFault('Connector', 'device_disconnected')(breaks[0]));
-  assert.equal(breaks[0]?.correlationId, 'c-7');
-  assert.equal(breaks[0]?.retryable, true);
-  connector.heldMessages = ['said meanwhile'];
+  await waitUntil(() => connectionErrors.length === 1, 'the break');
+  assert.ok(isPosError('Connector', 'device_disconnected')(connectionErrors[0]));
+  assert.equal(connectionErrors[0]?.correlationId, 'c-7');
+  assert.equal(connectionErrors[0]?.retryable, true);
+  connector.heldMessages = ['sent during the break'];
   assert.equal(await session.resume({ waitSeconds: 30 }), true);
   assert.equal(connector.receivedMessages[1]?.['resumeToken'], 'resume-1');
   assert.equal(session.sessionId(), 'session-2');
   await waitUntil(() => messages.length === 1, 'what was held');
-  assert.deepEqual(messages, ['said meanwhile']);
+  assert.deepEqual(messages, ['sent during the break']);
 });
 
-test('a session that was cut without a word is broken and resumed too', async (t) => {
-  const { connector, breaks, claim } = await scene(t);
+test('a session that breaks without a close frame is reported and resumed', async (t) => {
+  const { connector, breaks: connectionErrors, claim } = await scene(t);
   const session = await claim();
   connector.sessions[0]?.terminate();
-  await waitUntil(() => breaks.length === 1, 'the break');
-  assert.ok(isFault('Transport', 'connection_lost')(breaks[0]));
+  await waitUntil(() => connectionErrors.length === 1, 'the break');
+  assert.ok(isPosError('Transport', 'connection_lost')(connectionErrors[0]));
   assert.equal(await session.resume(), true);
 });
 
-test('the control connection comes back by itself while a session is held, and not after', async (t) => {
+test('the control connection reconnects while a session exists and not after', async (t) => {
   const { connector, clock, statuses, claim } = await scene(t);
   const session = await claim();
   connector.controls[0]?.close(closeCodes.restarting);
   await waitUntil(() => clock.waits().includes(15_000), 'a pause of half of thirty seconds');
   assert.equal(session.isOpen(), true);
   clock.advance(15_000);
-  await waitUntil(() => statuses.length === 1, 'the terminal was asked about');
+  await waitUntil(() => statuses.length === 1, 'the status request arrived');
   assert.equal(connector.controls.length, 2);
   connector.push({ type: 'deviceStatus', tsn, online: false, claimed: true });
   await waitUntil(() => statuses.length === 2, 'what was pushed');
@@ -191,7 +196,7 @@ test('the control connection comes back by itself while a session is held, and n
   assert.equal(connector.controls.length, 2);
 });
 
-test('a control connection that was ended since nothing was claimed over it comes back at the next need', async (t) => {
+test('a control connection closed for lack of claims reopens at the next call', async (t) => {
   const states: boolean[] = [];
   const { connector, clock, statuses, claim } = await scene(t, {
     onConnection: (isOpen) => void states.push(isOpen),
@@ -202,7 +207,7 @@ test('a control connection that was ended since nothing was claimed over it come
   }
   await waitUntil(() => clock.waits().includes(15_000), 'a pause of half of thirty seconds');
   clock.advance(15_000);
-  await waitUntil(() => statuses.length === 1, 'the terminal was asked about');
+  await waitUntil(() => statuses.length === 1, 'the status request arrived');
   assert.deepEqual(states, [true, false, true]);
   connector.controls[1]?.close(closeCodes.timeout, 'timeout:c-3');
   await waitUntil(() => states.length === 4, 'the end');
@@ -215,7 +220,7 @@ test('a control connection that was ended since nothing was claimed over it come
   await waitUntil(() => clock.waits().includes(500), 'a pause before it comes back');
 });
 
-test('a new token is handed over before the old one ends', async (t) => {
+test('a new token is sent before the old one expires', async (t) => {
   const { connector, clock, claim } = await scene(t);
   connector.tokenSeconds = 300;
   await claim();
@@ -229,22 +234,22 @@ test('a new token is handed over before the old one ends', async (t) => {
   assert.equal(connector.controls.length, 1);
 });
 
-test('a session shows its token, and one that was revoked meanwhile is replaced once', async (t) => {
+test('a session sends its token and replaces a revoked one once', async (t) => {
   const { claim, connector } = await scene(t);
-  const shown: (string | undefined)[] = [];
+  const authorizations: (string | undefined)[] = [];
   let revoked = '';
   connector.refuse = (path, authorization) => {
     if (!path.startsWith(connectorPaths.sessions)) return undefined;
-    shown.push(authorization);
+    authorizations.push(authorization);
     return authorization === undefined || authorization === revoked ? { status: 401 } : undefined;
   };
   await (await claim()).release();
   revoked = 'Bearer token-1';
   await (await claim()).release();
-  assert.deepEqual(shown, ['Bearer token-1', 'Bearer token-1', 'Bearer token-2']);
+  assert.deepEqual(authorizations, ['Bearer token-1', 'Bearer token-1', 'Bearer token-2']);
   connector.refuse = (path) =>
     path.startsWith(connectorPaths.sessions) ? { status: 401 } : undefined;
-  await assert.rejects(claim(), isFault('Transport', 'unauthorized'));
+  await assert.rejects(claim(), isPosError('Transport', 'unauthorized'));
   assert.equal(
     connector.receivedMessages.at(-1)?.['type'],
     'release',
@@ -252,7 +257,7 @@ test('a session shows its token, and one that was revoked meanwhile is replaced 
   );
 });
 
-test('a token that is refused before its end is replaced, once', async (t) => {
+test('a token refused before its expiry is replaced once', async (t) => {
   let isOpen = false;
   const onConnection = (now: boolean) => {
     isOpen = now;
@@ -268,11 +273,11 @@ test('a token that is refused before its end is replaced, once', async (t) => {
   connector.refuse = () => ({ status: 401 });
   connector.controls[0]?.terminate();
   await waitUntil(() => !isOpen, 'the cut');
-  await assert.rejects(client.status(tsn), isFault('Transport', 'unauthorized'));
+  await assert.rejects(client.status(tsn), isPosError('Transport', 'unauthorized'));
   assert.equal(connector.tokens.length, 3);
 });
 
-test('a refused handshake has the code and the sentence of the platform', async (t) => {
+test('a rejected handshake has the error code and detail of the platform', async (t) => {
   const { connector, client } = await scene(t);
   const detail = 'The application has not the role Point-of-sale Terminal.';
   const body = JSON.stringify({ code: 'role_missing', detail });
@@ -292,7 +297,7 @@ test('a refused handshake has the code and the sentence of the platform', async 
   }
 });
 
-test('a refused token has the code and the sentence of the token endpoint', async (t) => {
+test('a refused token request has the code and detail of the token endpoint', async (t) => {
   const body = { error: 'invalid_client', error_description: 'client authentication failed' };
   const server = createServer((request, response) => {
     request.resume();
@@ -312,21 +317,21 @@ test('a refused token has the code and the sentence of the token endpoint', asyn
   client.close();
 });
 
-test('an address of a session that cannot be used is given back', async (t) => {
+test('a claim whose session address is unusable is released', async (t) => {
   const { connector, claim } = await scene(t);
   connector.refuse = (path) => (path.includes('/sessions/') ? { status: 410 } : undefined);
-  await assert.rejects(claim(), isFault('Transport', 'session_gone'));
+  await assert.rejects(claim(), isPosError('Transport', 'session_gone'));
   assert.equal(connector.receivedMessages[1]?.['type'], 'release');
 });
 
-test('a claim that nobody waits for any more is given back when it is granted', async (t) => {
+test('an aborted claim is released when the connector grants it', async (t) => {
   const { connector, claim } = await scene(t);
   connector.answer = () => 'silence';
   const stop = new AbortController();
-  const asked = claim({ waitSeconds: 30, signal: stop.signal });
+  const pending = claim({ waitSeconds: 30, signal: stop.signal });
   await waitUntil(() => connector.receivedMessages.length === 1, 'the claim');
   stop.abort();
-  await assert.rejects(asked, isFault('Aborted', 'aborted'));
+  await assert.rejects(pending, isPosError('Aborted', 'aborted'));
   connector.answer = undefined;
   connector.push({ type: 'claimed', requestId: '1', tsn, sessionId: 'session-9' });
   await waitUntil(() => connector.receivedMessages.length === 2, 'the release');
@@ -337,7 +342,7 @@ test('a session is released over another control connection than the one that cl
   for (const posId of ['till-3', undefined]) {
     const connections: boolean[] = [];
     const onConnection = (isOpen: boolean) => void connections.push(isOpen);
-    const { connector, breaks, claim } = await scene(t, { posId, onConnection });
+    const { connector, breaks: connectionErrors, claim } = await scene(t, { posId, onConnection });
     const session = await claim();
     let isClaimed = true;
     // As on the platform: over another connection, terminal and point of sale identify the session.
@@ -348,14 +353,14 @@ test('a session is released over another control connection than the one that cl
       return isClaimed ? { type: 'error', requestId, correlationId: 'c-1', error } : undefined;
     };
     for (const each of [...connector.controls, ...connector.sessions]) each.terminate();
-    await waitUntil(() => breaks.length === 1 && connections.length === 2, 'both breaks');
+    await waitUntil(() => connectionErrors.length === 1 && connections.length === 2, 'both breaks');
     await session.release();
     assert.deepEqual(connections, [true, false, true]);
     assert.equal(isClaimed, false, String(posId));
   }
 });
 
-test('a session of a terminal that has gone elsewhere is released already; another refusal is told', async (t) => {
+test('a session of a moved terminal counts as released; another refusal is an error', async (t) => {
   for (const code of ['session_unknown', 'device_unknown', 'wrong_store', 'rate_limited']) {
     const { connector, claim } = await scene(t);
     const session = await claim();
@@ -368,9 +373,9 @@ test('a session of a terminal that has gone elsewhere is released already; anoth
   }
 });
 
-test('a session that is released while it is got back is held by nobody', async (t) => {
+test('a session released during its resume stays released', async (t) => {
   for (const moment of ['claim', 'connection'] as const) {
-    const { connector, claim, breaks } = await scene(t);
+    const { connector, claim, breaks: connectionErrors } = await scene(t);
     const session = await claim();
     connector.sessions.at(-1)?.terminate();
     await waitUntil(() => !session.isOpen(), 'the break');
@@ -386,33 +391,33 @@ test('a session that is released while it is got back is held by nobody', async 
         return undefined;
       };
     }
-    await assert.rejects(session.resume(), isFault('Invalid', 'closed'));
+    await assert.rejects(session.resume(), isPosError('Invalid', 'closed'));
     await Promise.all(releasing);
     assert.equal(releasing.length, 1, moment);
     const released = connector.receivedMessages.filter(({ type }) => type === 'release');
     assert.ok(released.some(({ sessionId }) => sessionId === 'session-2'));
     assert.equal(session.isOpen(), false);
     await waitUntil(() => connector.sessions.every((each) => each.readyState === 3), 'the ends');
-    assert.equal(breaks.length, 1);
+    assert.equal(connectionErrors.length, 1);
   }
 });
 
-test('an answer that does not come ends in time', async (t) => {
+test('a missing response ends with a timeout', async (t) => {
   const { connector, client, clock } = await scene(t);
   connector.answer = () => 'silence';
-  const asked = client.status(tsn);
+  const pending = client.status(tsn);
   await waitUntil(() => connector.receivedMessages.length === 1, 'the question');
   clock.advance(10_000);
-  await assert.rejects(asked, isFault('Transport', 'timeout'));
+  await assert.rejects(pending, isPosError('Transport', 'timeout'));
 });
 
-test('secrets go to TLS or to this machine alone, and stand in no error', async () => {
+test('secrets are sent only with TLS or to loopback, and never appear in errors', async () => {
   const credentials = {
     tokenUrl: 'http://pay.example/token',
     clientId: 'a',
     clientSecret: 's3cr3t',
   };
-  const isInvalid = isFault('Invalid', 'address_invalid');
+  const isInvalid = isPosError('Invalid', 'address_invalid');
   assert.throws(() => createPosClient({ baseUrl: 'https://pay.example', credentials }), isInvalid);
   const fetchToken = async () => {
     throw new Error('s3cr3t');
@@ -421,7 +426,7 @@ test('secrets go to TLS or to this machine alone, and stand in no error', async 
   assert.throws(() => createPosClient(plain), isInvalid);
   const client = createPosClient({ baseUrl: 'http://127.0.0.1:1', credentials: { fetchToken } });
   await assert.rejects(client.status(tsn), (error: unknown) => {
-    assert.ok(isFault('Transport', 'token_refused')(error));
+    assert.ok(isPosError('Transport', 'token_refused')(error));
     assert.doesNotMatch((error as Error).message, /s3cr3t/);
     return true;
   });

@@ -10,10 +10,10 @@ const tsn = 'AXIUM_DX8000-10000001';
 const hourMs = 3_600_000;
 
 /** A broken session with an open control connection and a token server that gives no tokens. */
-async function broken(t: TestContext) {
+async function createBrokenSession(t: TestContext) {
   const connector = await startFakeConnector();
   const clock = steppedClock();
-  let given = 0;
+  let tokenCount = 0;
   let isOver = false;
   const client = createPosClient({
     baseUrl: connector.baseUrl,
@@ -21,8 +21,8 @@ async function broken(t: TestContext) {
     random: () => 0.5,
     credentials: {
       fetchToken() {
-        given += 1;
-        if (given > 1) throw new Error('nobody is there');
+        tokenCount += 1;
+        if (tokenCount > 1) throw new Error('the token server is offline');
         return Promise.resolve({ token: 'token-1', expiresAt: clock.now() + hourMs });
       },
     },
@@ -49,22 +49,22 @@ async function broken(t: TestContext) {
   return { connector, session, messages };
 }
 
-test('a session is resumed without a token where the platform asks for none', async (t) => {
-  const { connector, session, messages } = await broken(t);
-  const shown: (string | undefined)[] = [];
+test('a session is resumed without a token if the platform does not require one', async (t) => {
+  const { connector, session, messages } = await createBrokenSession(t);
+  const authorizations: (string | undefined)[] = [];
   connector.refuse = (path, authorization) => {
-    if (path.startsWith(connectorPaths.sessions)) shown.push(authorization);
+    if (path.startsWith(connectorPaths.sessions)) authorizations.push(authorization);
     return undefined;
   };
-  connector.heldMessages = ['said meanwhile'];
+  connector.heldMessages = ['sent during the break'];
   assert.equal(await session.resume(), true);
   await waitUntil(() => messages.length === 1, 'what was held');
-  assert.deepEqual(shown, [undefined]);
+  assert.deepEqual(authorizations, [undefined]);
   await session.release();
 });
 
-test('where the platform asks for the token, it is told that there is none', async (t) => {
-  const { connector, session } = await broken(t);
+test('a missing token is an error if the platform requires one', async (t) => {
+  const { connector, session } = await createBrokenSession(t);
   connector.refuse = (path, authorization) =>
     path.startsWith(connectorPaths.sessions) && authorization === undefined
       ? { status: 401 }

@@ -44,7 +44,7 @@ export type ClaimOptions = {
  * The events of a session.
  *
  * @example
- * const events: SessionEvents = { message: (data) => read(data), broken: (error) => warn(error.code) };
+ * const events: SessionHandlers = { message: (data) => read(data), broken: (error) => warn(error.code) };
  */
 export type SessionHandlers = {
   /** A text message is a string; a binary message is a Buffer. */

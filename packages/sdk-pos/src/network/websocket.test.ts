@@ -16,7 +16,7 @@ import type { WebsocketClose } from './websocket-close.ts';
 /** RFC 6455: the server computes the handshake response with this value. */
 const guid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
-test('a peer that does not answer a closing is waited for as long as for a handshake', async (t) => {
+test('a peer that does not answer a close frame is disconnected after the handshake time', async (t) => {
   const sockets: Socket[] = [];
   const server = createServer();
   server.on('upgrade', ({ headers }, socket: Socket) => {
@@ -68,13 +68,13 @@ async function refusingServer(t: TestContext, afterwards: (socket: Socket) => vo
 const refused = { code: 'http_403', message: 'the handshake was answered with 403' };
 const listeners = { onMessage: () => {}, onClose: () => {} };
 
-test('a refusal whose body is cut short keeps its status', async (t) => {
+test('a rejected handshake with an incomplete body keeps its status', async (t) => {
   const url = await refusingServer(t, (socket) => socket.end());
   const target = { url, tls: {}, timeoutMs: 5_000, maxMessageBytes: 1_000, clock: systemClock };
   await assert.rejects(openWebsocket(target, listeners), refused);
 });
 
-test('a refusal whose body never ends keeps its status, after the time of a handshake', async (t) => {
+test('a rejected handshake with an endless body keeps its status after the handshake time', async (t) => {
   const url = await refusingServer(t, () => {});
   const clock = steppedClock();
   let responses = 0;
@@ -90,7 +90,7 @@ test('a refusal whose body never ends keeps its status, after the time of a hand
   await ended;
 });
 
-test('a refusal during an abort is an abort', async (t) => {
+test('a rejected handshake during an abort is an abort', async (t) => {
   const stop = new AbortController();
   const url = await refusingServer(t, () => stop.abort());
   const target = { url, tls: {}, timeoutMs: 5_000, maxMessageBytes: 1_000, clock: systemClock };

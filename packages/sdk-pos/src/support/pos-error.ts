@@ -19,7 +19,7 @@ export type PosErrorKind = 'Transport' | 'Connector' | 'Terminal' | 'Invalid' | 
  * More facts about a fault.
  *
  * @example
- * const facts: PosErrorFacts = { code: 'device_offline', outcome: 'NotProcessed', retryable: true };
+ * const facts: PosErrorDetails = { code: 'device_offline', outcome: 'NotProcessed', retryable: true };
  */
 export type PosErrorDetails = {
   /** An error code of the connector or of this package. */

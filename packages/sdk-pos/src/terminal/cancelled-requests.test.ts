@@ -12,38 +12,38 @@ import { waitUntil } from '../testing/wait-until.fixture.ts';
 
 const isAborted = isPosError('Aborted', 'aborted', 'NotProcessed');
 
-test('a question that is given up leaves the payment beside it alone', async (t) => {
+test('an aborted parallel request does not affect the payment', async (t) => {
   const {
-    createTerminal: till,
-    fakeTerminal: poi,
+    createTerminal,
+    fakeTerminal,
     connector,
     errors: faults,
   } = await createPosWithTerminal(t);
-  poi.holdsAnswers = true;
-  const terminal = till();
+  fakeTerminal.holdsAnswers = true;
+  const terminal = createTerminal();
   await terminal.open();
-  const asked = terminal.sale(order);
-  await waitUntil(() => poi.services.length === 1, 'the sale');
+  const pending = terminal.sale(order);
+  await waitUntil(() => fakeTerminal.services.length === 1, 'the sale');
   const unanswered: (() => void)[] = [];
-  connector.terminal = (text, say) => void unanswered.push(() => poi.receive(text, say));
+  connector.terminal = (text, say) => void unanswered.push(() => fakeTerminal.receive(text, say));
   const MessageReference = {
     ...({ MessageCategory: 'Payment', SaleID: saleId, POIID: poiId } as const),
-    ServiceID: poi.services[0]?.header.ServiceID ?? '',
+    ServiceID: fakeTerminal.services[0]?.header.ServiceID ?? '',
   };
   const stop = new AbortController();
-  const questions = [
+  const requests = [
     terminal.request('Diagnosis', {}, { signal: stop.signal }),
     terminal.request('TransactionStatus', { MessageReference }, { signal: stop.signal }),
   ].map((question) => assert.rejects(question, isAborted));
   await waitUntil(() => unanswered.length === 2, 'both questions');
   stop.abort();
-  await Promise.all(questions);
+  await Promise.all(requests);
   // These answers arrive after their callers have aborted.
   for (const answer of unanswered) answer();
-  connector.terminal = (text, say) => poi.receive(text, say);
+  connector.terminal = (text, say) => fakeTerminal.receive(text, say);
   // Messages arrive in order, so all earlier ones have arrived before this one.
   assert.equal((await terminal.request('Diagnosis', {})).result, 'Success');
-  assert.deepEqual(poi.receivedCategories, [
+  assert.deepEqual(fakeTerminal.receivedCategories, [
     'Payment',
     'Diagnosis',
     'TransactionStatus',
@@ -53,30 +53,30 @@ test('a question that is given up leaves the payment beside it alone', async (t)
     faults.map(({ code }) => code),
     ['ignored', 'ignored'],
   );
-  poi.send(poi.finish());
-  assert.equal((await asked).result, 'Success', 'the payment went on');
+  fakeTerminal.send(fakeTerminal.finish());
+  assert.equal((await pending).result, 'Success', 'the payment went on');
 });
 
-test('a question with no service beside it is given up at once', async (t) => {
-  const { createTerminal: till, connector } = await createPosWithTerminal(t);
-  const terminal = till();
+test('an aborted request without a running service ends at once', async (t) => {
+  const { createTerminal, connector } = await createPosWithTerminal(t);
+  const terminal = createTerminal();
   await terminal.open();
   let heard = 0;
   connector.terminal = () => {
     heard += 1;
   };
   const stop = new AbortController();
-  const asked = assert.rejects(
+  const pending = assert.rejects(
     terminal.request('Diagnosis', {}, { signal: stop.signal }),
     isAborted,
   );
   await waitUntil(() => heard === 1, 'the question');
   stop.abort();
-  await asked;
+  await pending;
 });
 
-test('what is cancelled before anything was sent is not sent', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi, store } = await createPosWithTerminal(t);
+test('a service cancelled before sending is not sent', async (t) => {
+  const { createTerminal, fakeTerminal, store } = await createPosWithTerminal(t);
   const stop = new AbortController();
   const slow: ServiceStore = {
     ...store,
@@ -85,21 +85,29 @@ test('what is cancelled before anything was sent is not sent', async (t) => {
       stop.abort();
     },
   };
-  const terminal = till({ store: slow });
+  const terminal = createTerminal({ store: slow });
   await terminal.open();
   await assert.rejects(terminal.sale(order, { signal: stop.signal }), isAborted);
-  const [kept] = await store.load();
-  assert.equal(kept?.outcome, 'NotProcessed');
+  const [service] = await store.load();
+  assert.equal(service?.outcome, 'NotProcessed');
   assert.equal((await terminal.request('Diagnosis', {})).result, 'Success');
-  assert.deepEqual(poi.receivedCategories, ['Diagnosis'], 'neither the payment nor an abort of it');
+  assert.deepEqual(
+    fakeTerminal.receivedCategories,
+    ['Diagnosis'],
+    'neither the payment nor an abort of it',
+  );
 });
 
-test('questions that could not be delivered take nobody’s place', async (t) => {
-  const { createTerminal: till } = await createPosWithTerminal(t);
-  const terminal = till({ transport: { kind: 'local', url: 'http://127.0.0.1:1/nexo' } });
+test('undelivered requests do not block later requests', async (t) => {
+  const { createTerminal } = await createPosWithTerminal(t);
+  const terminal = createTerminal({ transport: { kind: 'local', url: 'http://127.0.0.1:1/nexo' } });
   await terminal.open();
   for (let each = 0; each < 17; each += 1) {
-    const asked = terminal.request('Diagnosis', {});
-    await assert.rejects(asked, isPosError('Transport', 'unreachable', 'NotProcessed'), `${each}`);
+    const pending = terminal.request('Diagnosis', {});
+    await assert.rejects(
+      pending,
+      isPosError('Transport', 'unreachable', 'NotProcessed'),
+      `${each}`,
+    );
   }
 });

@@ -39,9 +39,9 @@ async function mute(t: TestContext) {
   return { sockets, url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/nexo` };
 }
 
-test('a network that is lost behind a payment that has arrived leaves it unknown', async (t) => {
+test('a network that fails after delivery leaves the payment unknown', async (t) => {
   for (const code of ['EHOSTUNREACH', 'ENETUNREACH', 'EHOSTDOWN']) {
-    const { createTerminal: till, clock } = await createPosWithTerminal(t);
+    const { createTerminal, clock } = await createPosWithTerminal(t);
     const requests: ClientRequest[] = [];
     const noted = (message: unknown) =>
       void requests.push((message as { request: ClientRequest }).request);
@@ -59,7 +59,7 @@ test('a network that is lost behind a payment that has arrived leaves it unknown
         return requests.findLast((each) => each.getHeader('host') === host)?.socket?.destroy(lost);
       });
     });
-    const terminal = till({ transport: { kind: 'local', url } });
+    const terminal = createTerminal({ transport: { kind: 'local', url } });
     await terminal.open();
     diagnostics.subscribe('http.client.request.start', noted);
     t.after(() => diagnostics.unsubscribe('http.client.request.start', noted));
@@ -79,10 +79,10 @@ test('a network that is lost behind a payment that has arrived leaves it unknown
   }
 });
 
-test('a terminal with which no connection comes about has processed nothing, after ten seconds', async (t) => {
+test('a terminal without a connection after ten seconds has processed nothing', async (t) => {
   const { url, sockets } = await mute(t);
-  const { createTerminal: till, clock, store } = await createPosWithTerminal(t);
-  const terminal = till({ transport: { kind: 'local', url } });
+  const { createTerminal, clock, store } = await createPosWithTerminal(t);
+  const terminal = createTerminal({ transport: { kind: 'local', url } });
   await terminal.open();
   const sold = assert.rejects(
     terminal.sale(order),
@@ -93,11 +93,11 @@ test('a terminal with which no connection comes about has processed nothing, aft
   clock.advance(10_000);
   await sold;
   assert.equal((await store.load())[0]?.outcome, 'NotProcessed');
-  assert.equal(sockets.length, 1, 'nothing was asked for');
+  assert.equal(sockets.length, 1, 'no status request was sent');
   assert.deepEqual(clock.waits(), []);
 });
 
-test('a refusal of the terminal has its code and its sentence', async (t) => {
+test('an error response of the terminal has its code and detail', async (t) => {
   const body = JSON.stringify({ code: 'not_paired', detail: 'The till is not paired.' });
   const url = await listening(t, (request, response) => {
     request.resume();
@@ -115,10 +115,13 @@ test('a refusal of the terminal has its code and its sentence', async (t) => {
   await link.close();
 });
 
-test('an answer that is waited for less than a connection says as much', async (t) => {
+test('a response timeout shorter than the connection timeout applies to the connection', async (t) => {
   const { url, sockets } = await mute(t);
-  const { createTerminal: till, clock } = await createPosWithTerminal(t);
-  const terminal = till({ transport: { kind: 'local', url }, times: { answerMs: 2_000 } });
+  const { createTerminal, clock } = await createPosWithTerminal(t);
+  const terminal = createTerminal({
+    transport: { kind: 'local', url },
+    times: { answerMs: 2_000 },
+  });
   await terminal.open();
   const sold = assert.rejects(
     terminal.sale(order),
@@ -129,8 +132,8 @@ test('an answer that is waited for less than a connection says as much', async (
   await sold;
 });
 
-test('a connection that stands is waited on for as long as an answer may take', async (t) => {
-  const { createTerminal: till, clock } = await createPosWithTerminal(t);
+test('an open connection is kept for the whole response time', async (t) => {
+  const { createTerminal, clock } = await createPosWithTerminal(t);
   let heard = 0;
   const url = await listening(t, (request, response) => {
     request.resume();
@@ -139,7 +142,7 @@ test('a connection that stands is waited on for as long as an answer may take', 
       if (heard > 1) response.end();
     });
   });
-  const terminal = till({ transport: { kind: 'local', url } });
+  const terminal = createTerminal({ transport: { kind: 'local', url } });
   await terminal.open();
   let outcome = '';
   const sold = terminal.sale(order).catch((error: PosError) => {
@@ -158,9 +161,9 @@ test('a connection that stands is waited on for as long as an answer may take', 
   assert.equal(outcome, 'Unknown');
 });
 
-test('a request that is answered by nothing has arrived: its outcome is asked for at once', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi, clock } = await createPosWithTerminal(t);
-  poi.holdsAnswers = true;
+test('an empty response means delivery: the outcome is requested at once', async (t) => {
+  const { createTerminal, fakeTerminal, clock } = await createPosWithTerminal(t);
+  fakeTerminal.holdsAnswers = true;
   const url = await listening(t, (request, response) => {
     let text = '';
     request.on('data', (part) => {
@@ -168,25 +171,25 @@ test('a request that is answered by nothing has arrived: its outcome is asked fo
     });
     request.on('end', () => {
       let told = '';
-      poi.receive(text, (answer) => {
+      fakeTerminal.receive(text, (answer) => {
         told = answer;
       });
       response.end(told);
       // The terminal took the payment without an answer, and has completed it before the status
       // request.
-      if (text.includes('PaymentRequest')) poi.finish();
+      if (text.includes('PaymentRequest')) fakeTerminal.finish();
     });
   });
-  const terminal = till({ transport: { kind: 'local', url } });
+  const terminal = createTerminal({ transport: { kind: 'local', url } });
   await terminal.open();
   assert.equal((await terminal.sale(order)).result, 'Success');
-  assert.deepEqual(poi.receivedCategories, ['Payment', 'TransactionStatus']);
+  assert.deepEqual(fakeTerminal.receivedCategories, ['Payment', 'TransactionStatus']);
   assert.equal(clock.now(), 1_800_000_000_000, 'nothing was waited for');
-  assert.equal(poi.services.length, 1);
+  assert.equal(fakeTerminal.services.length, 1);
 });
 
-test('a device message that is answered by nothing ends at once, and what asks for no answer is sent', async (t) => {
-  const { createTerminal: till } = await createPosWithTerminal(t);
+test('a device message with an empty response ends at once, and a notification is sent', async (t) => {
+  const { createTerminal } = await createPosWithTerminal(t);
   let heard = 0;
   const url = await listening(t, (request, response) => {
     request.resume();
@@ -195,11 +198,11 @@ test('a device message that is answered by nothing ends at once, and what asks f
       response.writeHead(204).end();
     });
   });
-  const terminal = till({ transport: { kind: 'local', url } });
+  const terminal = createTerminal({ transport: { kind: 'local', url } });
   await terminal.open();
   const sound = { SoundAction: 'StartSound', ResponseMode: 'NotRequired' } as const;
-  const asked = terminal.request('Sound', { ...sound, SoundContent: { SoundFormat: 'Text' } });
-  await assert.rejects(asked, isPosError('Transport', 'answer_empty', 'Unknown'));
+  const pending = terminal.request('Sound', { ...sound, SoundContent: { SoundFormat: 'Text' } });
+  await assert.rejects(pending, isPosError('Transport', 'answer_empty', 'Unknown'));
   const MessageReference = { MessageCategory: 'Input', SaleID: 'till-3', DeviceID: '1' };
   const output = { OutputFormat: 'Text', OutputText: [{ Text: 'more' }] };
   await terminal.updateInput({ MessageReference, OutputContent: output });

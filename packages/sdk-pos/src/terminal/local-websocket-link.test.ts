@@ -58,13 +58,13 @@ async function scene(t: TestContext, more: Partial<TerminalSettings> = {}): Prom
   return { poi, store, lines, faults, terminal };
 }
 
-test('pays over one connection, and the terminal uses the screen of the till', async (t) => {
-  const shown: unknown[] = [];
+test('pays over one connection, and the terminal uses the display of the point of sale', async (t) => {
+  const displayed: unknown[] = [];
   const events: string[] = [];
   const { poi, lines, terminal } = await scene(t, {
     devices: {
       Display({ DisplayOutput }) {
-        shown.push(DisplayOutput[0]?.OutputContent);
+        displayed.push(DisplayOutput[0]?.OutputContent);
         const Response = { Result: 'Success' } as const;
         return {
           OutputResult: DisplayOutput.map(({ Device, InfoQualify }) => ({
@@ -94,24 +94,24 @@ test('pays over one connection, and the terminal uses the screen of the till', a
   poi.send(writeMessage(event as AnyMessage));
   assert.match(String((await answered)[0]), /"DisplayResponse".*"Success"/);
   await waitUntil(() => events.length === 1, 'the event');
-  assert.deepEqual([shown, events], [[output], ['CardInserted']]);
+  assert.deepEqual([displayed, events], [[output], ['CardInserted']]);
 });
 
-test('a break in the middle is followed by a question for the outcome, over a new connection', async (t) => {
+test('after a break the outcome is requested over a new connection', async (t) => {
   const { poi, lines, faults, terminal } = await scene(t);
   poi.holdsAnswers = true;
   await terminal.open();
-  const asked = terminal.sale(order);
+  const pending = terminal.sale(order);
   await waitUntil(() => poi.services.length === 1, 'the sale');
   poi.finish();
   lines[0]?.terminate();
-  assert.equal((await asked).result, 'Success');
+  assert.equal((await pending).result, 'Success');
   assert.deepEqual(poi.receivedCategories, ['Payment', 'TransactionStatus']);
   assert.equal(lines.length, 2);
   assert.equal(faults[0]?.code, 'connection_lost');
 });
 
-test('a terminal that is not there has not processed anything, and no address without TLS leaves', async (t) => {
+test('an unreachable terminal has processed nothing, and an address without TLS is rejected', async (t) => {
   const url = 'ws://127.0.0.1:1/nexo';
   const { terminal, store } = await scene(t, { transport: { kind: 'local', url } });
   await terminal.open();
@@ -121,7 +121,12 @@ test('a terminal that is not there has not processed anything, and no address wi
       error instanceof PosError && error.code === 'unreachable' && error.outcome === 'NotProcessed',
   );
   assert.deepEqual(await store.load(), []);
-  const away = { kind: 'local', url: 'ws://10.0.0.17/nexo' } as const;
-  const unsafe = createTerminal({ saleId, poiId, transport: away, store: memoryServiceStore() });
+  const disconnected = { kind: 'local', url: 'ws://10.0.0.17/nexo' } as const;
+  const unsafe = createTerminal({
+    saleId,
+    poiId,
+    transport: disconnected,
+    store: memoryServiceStore(),
+  });
   await assert.rejects(unsafe.open(), { code: 'address_invalid' });
 });

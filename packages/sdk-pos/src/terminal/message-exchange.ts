@@ -193,7 +193,7 @@ export function createMessageExchange(
       const isPendingRequest = pendingServices.has(reading.message.header.ServiceID ?? '');
       const path = link.activePath?.();
       const mayBeTooEarly = ({ dialogue }: ActiveDialogue) =>
-        mayStillArrive(dialogue.journal(), { sent, way: path, now: clock.now() });
+        mayStillArrive(dialogue.journal(), { sent, path: path, now: clock.now() });
       if (!isPendingRequest && activeDialogues.some(mayBeTooEarly)) return;
     }
     for (const active of activeDialogues) {
@@ -288,7 +288,7 @@ export function createMessageExchange(
 
   return {
     /** Begins and runs one service. It awaits `save` before it sends anything. */
-    async run(
+    async runService(
       category: Category,
       body: object,
       { save, signal }: { save(header: Header): Promise<void>; signal?: AbortSignal | undefined },
@@ -318,7 +318,7 @@ export function createMessageExchange(
      * Sends a request in parallel with a service. Nothing is saved, and an abort stops nothing at
      * the terminal.
      */
-    async ask(category: Category, body: object, signal?: AbortSignal) {
+    async sendRequest(category: Category, body: object, signal?: AbortSignal) {
       const request = await beginService(category, body, signal);
       const { header, serviceId } = request;
       const dropRequest = () => {
@@ -330,7 +330,7 @@ export function createMessageExchange(
     },
 
     /** Sends a device message to the terminal's display, keys, printer or card reader. */
-    async device(category: Category, body: object, signal?: AbortSignal) {
+    async sendDeviceRequest(category: Category, body: object, signal?: AbortSignal) {
       requireWritableBody(options.dialogue, category, body);
       await link.open(signal);
       const deviceId = nextServiceId();

@@ -31,7 +31,7 @@ export type PaymentOrder = {
  *
  * @example
  * const { TransactionID, TimeStamp } = answer.message.body.POIData.POITransactionID;
- * const original: PaymentOriginal = { poiTransactionId: TransactionID, poiTimeStamp: TimeStamp };
+ * const original: OriginalPayment = { poiTransactionId: TransactionID, poiTimeStamp: TimeStamp };
  */
 export type OriginalPayment = {
   readonly poiTransactionId: string;

@@ -22,28 +22,30 @@ const service = (serviceId: string): StoredService => ({
     POIID: 'SPP11-1',
   },
 });
-async function keptIn(path: string): Promise<string[]> {
+async function storedServiceIds(path: string): Promise<string[]> {
   const store = fileServiceStore(path);
-  const kept = await store.load();
+  const services = await store.load();
   store.close();
-  return kept.map(({ serviceId }) => serviceId);
+  return services.map(({ serviceId }) => serviceId);
 }
 
 describe('a store of services in a file', () => {
-  test('on a full disk nothing is said to be kept, and what comes later is read again', async () => {
+  test('a full disk throws, and later services are readable', async () => {
     const path = join(folder, 'full', 'till.jsonl');
     const store = fileServiceStore(path);
     await store.save(service('a'));
-    for (const room of [0, 9]) {
-      assert.throws(() => withFullDisk(room, () => void store.save(service('b'))), {
+    for (const freeBytes of [0, 9]) {
+      assert.throws(() => withFullDisk(freeBytes, () => void store.save(service('b'))), {
         code: 'ENOSPC',
       });
-      assert.throws(() => withFullDisk(room, () => void store.remove('a')), { code: 'ENOSPC' });
+      assert.throws(() => withFullDisk(freeBytes, () => void store.remove('a')), {
+        code: 'ENOSPC',
+      });
     }
     assert.deepEqual(await store.load(), [service('a')]);
     await store.save(service('c'));
     await store.remove('a');
     store.close();
-    assert.deepEqual(await keptIn(path), ['c']);
+    assert.deepEqual(await storedServiceIds(path), ['c']);
   });
 });

@@ -9,45 +9,49 @@ import { waitUntil } from '../testing/wait-until.fixture.ts';
 const statusEveryMs = 5_000;
 
 /** A store over a network; its first write completes when the test allows it. */
-async function slowScene(t: TestContext) {
-  const made = await createPosWithTerminal(t);
+async function createSlowPos(t: TestContext) {
+  const pos = await createPosWithTerminal(t);
   const { promise: written, resolve: write } = Promise.withResolvers<void>();
   let saved = 0;
   const store: ServiceStore = {
-    ...made.store,
-    async save(kept) {
+    ...pos.store,
+    async save(service) {
       saved += 1;
       if (saved === 1) await written;
-      await made.store.save(kept);
+      await pos.store.save(service);
     },
   };
-  const terminal = made.createTerminal({ store });
+  const terminal = pos.createTerminal({ store });
   await terminal.open();
-  const isSaving = () => waitUntil(() => saved === 1, 'the store was asked');
-  const cut = async () => {
-    made.connector.sessions.at(-1)?.close(closeCodes.deviceDisconnected, 'device_disconnected');
-    await waitUntil(() => made.errors.length > 0, 'the till heard of the break');
+  const untilSaving = () => waitUntil(() => saved === 1, 'the store received the service');
+  const breakConnection = async () => {
+    pos.connector.sessions.at(-1)?.close(closeCodes.deviceDisconnected, 'device_disconnected');
+    await waitUntil(() => pos.errors.length > 0, 'the till heard of the break');
   };
-  return { ...made, terminal, write, isSaving, cut };
+  return { ...pos, terminal, write, isSaving: untilSaving, cut: breakConnection };
 }
 
-test('a break while a sale is written down does not end it, and it is sent once', async (t) => {
-  const { terminal, fakeTerminal: poi, store, write, isSaving, cut } = await slowScene(t);
-  const asked = terminal.sale(order);
+test('a break while a sale is stored does not end it, and it is sent once', async (t) => {
+  const { terminal, fakeTerminal, store, write, isSaving, cut } = await createSlowPos(t);
+  const pending = terminal.sale(order);
   await isSaving();
   await cut();
   assert.equal((await terminal.request('Diagnosis', {})).result, 'Success', 'the way is back');
-  assert.deepEqual(poi.receivedCategories, ['Diagnosis'], 'nobody asks for what was not sent');
+  assert.deepEqual(
+    fakeTerminal.receivedCategories,
+    ['Diagnosis'],
+    'no status request for an unsent service',
+  );
   write();
-  assert.equal((await asked).result, 'Success');
-  assert.deepEqual(poi.receivedCategories, ['Diagnosis', 'Payment']);
+  assert.equal((await pending).result, 'Success');
+  assert.deepEqual(fakeTerminal.receivedCategories, ['Diagnosis', 'Payment']);
   assert.equal((await store.load())[0]?.outcome, 'Answered');
 });
 
-test('a sale that is long written down is not told as never done, and then sent', async (t) => {
-  const { terminal, fakeTerminal: poi, clock, write, isSaving, cut } = await slowScene(t);
-  const asked = terminal.sale(order);
-  const told = asked.then(
+test('a slowly stored sale is not reported as not processed and then sent', async (t) => {
+  const { terminal, fakeTerminal, clock, write, isSaving, cut } = await createSlowPos(t);
+  const pending = terminal.sale(order);
+  const result = pending.then(
     () => 'Answered',
     () => 'Fault',
   );
@@ -61,42 +65,37 @@ test('a sale that is long written down is not told as never done, and then sent'
   await terminal.request('Diagnosis', {});
   write();
   assert.deepEqual(
-    [await told, poi.services.at(-1)?.header.MessageCategory],
+    [await result, fakeTerminal.services.at(-1)?.header.MessageCategory],
     ['Answered', 'Payment'],
   );
-  assert.ok(!poi.receivedCategories.includes('TransactionStatus'), poi.receivedCategories.join());
+  assert.ok(
+    !fakeTerminal.receivedCategories.includes('TransactionStatus'),
+    fakeTerminal.receivedCategories.join(),
+  );
 });
 
-test('what is written down longer than an answer takes is sent with all its time', async (t) => {
-  const { terminal, fakeTerminal: poi, clock, write, isSaving } = await slowScene(t);
-  poi.holdsAnswers = true;
-  const asked = terminal.sale(order);
+test('a slowly stored sale keeps its full response time', async (t) => {
+  const { terminal, fakeTerminal, clock, write, isSaving } = await createSlowPos(t);
+  fakeTerminal.holdsAnswers = true;
+  const pending = terminal.sale(order);
   await isSaving();
   clock.advance(200_000);
   write();
-  await waitUntil(() => poi.services.length === 1, 'the sale');
+  await waitUntil(() => fakeTerminal.services.length === 1, 'the sale');
   clock.advance(149_999);
   assert.equal((await terminal.request('Diagnosis', {})).result, 'Success');
   assert.deepEqual(
-    poi.receivedCategories,
+    fakeTerminal.receivedCategories,
     ['Payment', 'Diagnosis'],
     'its answer is still waited for',
   );
-  poi.send(poi.finish());
-  assert.equal((await asked).result, 'Success');
+  fakeTerminal.send(fakeTerminal.finish());
+  assert.equal((await pending).result, 'Success');
 });
 
-test('a terminal that is gone once a sale is written down has not processed it', async (t) => {
-  const {
-    terminal,
-    connector,
-    fakeTerminal: poi,
-    store,
-    write,
-    isSaving,
-    cut,
-  } = await slowScene(t);
-  const asked = assert.rejects(
+test('a terminal that disconnects before sending has processed nothing', async (t) => {
+  const { terminal, connector, fakeTerminal, store, write, isSaving, cut } = await createSlowPos(t);
+  const pending = assert.rejects(
     terminal.sale(order),
     isPosError('Connector', 'device_offline', 'NotProcessed'),
   );
@@ -104,7 +103,7 @@ test('a terminal that is gone once a sale is written down has not processed it',
   connector.isOnline = false;
   await cut();
   write();
-  await asked;
-  assert.deepEqual(poi.receivedCategories, []);
+  await pending;
+  assert.deepEqual(fakeTerminal.receivedCategories, []);
   assert.equal((await store.load())[0]?.outcome, 'NotProcessed');
 });

@@ -77,7 +77,7 @@ type DeviceCategory =
  * `UnavailableDevice` for a category that has no function here.
  *
  * @example
- * const devices: TillDevices = { Print: async ({ PrintOutput }) => printed(PrintOutput) };
+ * const devices: PosDevices = { Print: async ({ PrintOutput }) => printed(PrintOutput) };
  */
 export type PosDevices = {
   readonly [Name in DeviceCategory]?: (body: RequestBody<Name>) => Awaitable<ResponseBody<Name>>;

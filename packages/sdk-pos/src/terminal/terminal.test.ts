@@ -9,7 +9,7 @@ import {
   requestOf,
   writeMessage,
 } from '@switchyard/nexo';
-import { authorizedAmount, demandSuccess, type ServiceStore } from '../index.ts';
+import { authorizedAmount, requireSuccess, type ServiceStore } from '../index.ts';
 import type { FakeConnector } from '../testing/fake-connector.fixture.ts';
 import { createFakeTerminal } from '../testing/fake-terminal.fixture.ts';
 import {
@@ -24,26 +24,26 @@ import { waitUntil } from '../testing/wait-until.fixture.ts';
 
 const key = { identifier: 'store-7', version: 1, passphrase: 'correct horse battery' };
 
-test('a sale in minor units is paid, and what was authorised comes back in minor units', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi, store } = await createPosWithTerminal(t);
-  const terminal = till();
+test('a sale in minor units is paid and returns the authorised amount in minor units', async (t) => {
+  const { createTerminal, fakeTerminal, store } = await createPosWithTerminal(t);
+  const terminal = createTerminal();
   assert.deepEqual(await terminal.open(), []);
   const answer = await terminal.sale({ ...order, tip: 50 });
   assert.equal(answer.result, 'Success');
   assert.equal(authorizedAmount(answer.message, 'EUR'), 1250);
-  const [ran] = poi.services;
+  const [ran] = fakeTerminal.services;
   assert.ok(ran);
   const { AmountsReq } = ran.body['PaymentTransaction'] as { AmountsReq: unknown };
   assert.deepEqual(AmountsReq, { Currency: 'EUR', RequestedAmount: 12.5, TipAmount: 0.5 });
-  const [kept] = await store.load();
-  assert.equal(kept?.outcome, 'Answered');
-  assert.equal(kept?.serviceId, answer.serviceId);
-  assert.doesNotMatch(JSON.stringify(kept), /12\.5|1250|4711/);
+  const [service] = await store.load();
+  assert.equal(service?.outcome, 'Answered');
+  assert.equal(service?.serviceId, answer.serviceId);
+  assert.doesNotMatch(JSON.stringify(service), /12\.5|1250|4711/);
   await terminal.close();
 });
 
-test('a service is in the store before anything of it is sent', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi, store } = await createPosWithTerminal(t);
+test('a service is stored before it is sent', async (t) => {
+  const { createTerminal, fakeTerminal, store } = await createPosWithTerminal(t);
   let release: () => void = () => {};
   const written = new Promise<void>((resolve) => {
     release = resolve;
@@ -57,113 +57,110 @@ test('a service is in the store before anything of it is sent', async (t) => {
       await store.save(kept);
     },
   };
-  const terminal = till({ store: slow });
+  const terminal = createTerminal({ store: slow });
   await terminal.open();
-  const asked = terminal.sale(order);
-  await waitUntil(() => saved === 1, 'the store was asked');
-  assert.deepEqual(poi.receivedCategories, []);
+  const pending = terminal.sale(order);
+  await waitUntil(() => saved === 1, 'the store received the service');
+  assert.deepEqual(fakeTerminal.receivedCategories, []);
   release();
-  assert.equal((await asked).result, 'Success');
+  assert.equal((await pending).result, 'Success');
 });
 
-test('what cannot be kept is not sent', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi, store } = await createPosWithTerminal(t);
+test('a service that cannot be stored is not sent', async (t) => {
+  const { createTerminal, fakeTerminal, store } = await createPosWithTerminal(t);
   const full = () => {
     throw new Error('the disk is full');
   };
-  const terminal = till({ store: { ...store, save: full } });
+  const terminal = createTerminal({ store: { ...store, save: full } });
   await terminal.open();
   await assert.rejects(terminal.sale(order), isPosError('Invalid', 'store_failed', 'NotProcessed'));
-  assert.deepEqual(poi.receivedCategories, []);
+  assert.deepEqual(fakeTerminal.receivedCategories, []);
 });
 
-test('services wait for each other; a diagnosis does not', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi } = await createPosWithTerminal(t);
-  poi.holdsAnswers = true;
-  const terminal = till();
+test('services run one after the other; a diagnosis runs in parallel', async (t) => {
+  const { createTerminal, fakeTerminal } = await createPosWithTerminal(t);
+  fakeTerminal.holdsAnswers = true;
+  const terminal = createTerminal();
   await terminal.open();
   const first = terminal.sale(order);
-  await waitUntil(() => poi.services.length === 1, 'the first');
+  await waitUntil(() => fakeTerminal.services.length === 1, 'the first');
   const second = terminal.sale({ ...order, transactionId: '4712' });
   const stop = new AbortController();
   const third = terminal.sale(order, { signal: stop.signal });
   stop.abort();
   await assert.rejects(third, isPosError('Aborted', 'aborted', 'NotProcessed'));
-  const asked = terminal.request('Diagnosis', {});
-  await waitUntil(() => poi.receivedCategories.includes('Diagnosis'), 'the diagnosis');
-  assert.equal(poi.services.filter(({ header }) => header.MessageCategory === 'Payment').length, 1);
-  assert.equal((await asked).result, 'Success');
-  poi.holdsAnswers = false;
-  poi.send(poi.finish());
+  const pending = terminal.request('Diagnosis', {});
+  await waitUntil(() => fakeTerminal.receivedCategories.includes('Diagnosis'), 'the diagnosis');
+  assert.equal(
+    fakeTerminal.services.filter(({ header }) => header.MessageCategory === 'Payment').length,
+    1,
+  );
+  assert.equal((await pending).result, 'Success');
+  fakeTerminal.holdsAnswers = false;
+  fakeTerminal.send(fakeTerminal.finish());
   const answers = await Promise.all([first, second]);
   assert.notEqual(answers[0].serviceId, answers[1].serviceId);
-  assert.deepEqual(poi.receivedCategories, ['Payment', 'Diagnosis', 'Payment']);
+  assert.deepEqual(fakeTerminal.receivedCategories, ['Payment', 'Diagnosis', 'Payment']);
 });
 
-test('a refusal is an answer; demandSuccess makes a fault of it', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi } = await createPosWithTerminal(t);
-  poi.holdsAnswers = true;
-  const terminal = till();
+test('a decline is a response; requireSuccess throws for it', async (t) => {
+  const { createTerminal, fakeTerminal } = await createPosWithTerminal(t);
+  fakeTerminal.holdsAnswers = true;
+  const terminal = createTerminal();
   await terminal.open();
-  const asked = terminal.sale(order);
-  await waitUntil(() => poi.services.length === 1, 'the sale');
-  poi.send(poi.finish('Refusal'));
-  const answer = await asked;
+  const pending = terminal.sale(order);
+  await waitUntil(() => fakeTerminal.services.length === 1, 'the sale');
+  fakeTerminal.send(fakeTerminal.finish('Refusal'));
+  const answer = await pending;
   assert.deepEqual(
     [answer.result, answer.condition, answer.advice],
     ['Failure', 'Refusal', 'Never'],
   );
-  assert.throws(() => demandSuccess(answer), isPosError('Terminal', 'refused', 'NotProcessed'));
+  assert.throws(() => requireSuccess(answer), isPosError('Terminal', 'refused', 'NotProcessed'));
 });
 
-test('an abort is sent, and the real answer awaited', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi } = await createPosWithTerminal(t);
-  poi.holdsAnswers = true;
-  const terminal = till();
+test('an abort is sent and the real response awaited', async (t) => {
+  const { createTerminal, fakeTerminal } = await createPosWithTerminal(t);
+  fakeTerminal.holdsAnswers = true;
+  const terminal = createTerminal();
   await terminal.open();
   const stop = new AbortController();
-  const asked = terminal.sale(order, { signal: stop.signal });
-  await waitUntil(() => poi.services.length === 1, 'the sale');
+  const pending = terminal.sale(order, { signal: stop.signal });
+  await waitUntil(() => fakeTerminal.services.length === 1, 'the sale');
   stop.abort();
-  const answer = await asked;
+  const answer = await pending;
   assert.equal(answer.condition, 'Aborted');
-  assert.deepEqual(poi.receivedCategories, ['Payment', 'Abort']);
+  assert.deepEqual(fakeTerminal.receivedCategories, ['Payment', 'Abort']);
 });
 
-test('a session that breaks in the middle is resumed, and the outcome asked for', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi, connector } = await createPosWithTerminal(t);
-  poi.holdsAnswers = true;
-  const terminal = till();
+test('a session that breaks during a sale is resumed and the outcome requested', async (t) => {
+  const { createTerminal, fakeTerminal, connector } = await createPosWithTerminal(t);
+  fakeTerminal.holdsAnswers = true;
+  const terminal = createTerminal();
   await terminal.open();
-  const asked = terminal.sale(order);
-  await waitUntil(() => poi.services.length === 1, 'the sale');
-  poi.finish();
+  const pending = terminal.sale(order);
+  await waitUntil(() => fakeTerminal.services.length === 1, 'the sale');
+  fakeTerminal.finish();
   connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected');
-  const answer = await asked;
+  const answer = await pending;
   assert.equal(answer.result, 'Success');
   assert.equal(authorizedAmount(answer.message, 'EUR'), 1250);
-  assert.deepEqual(poi.receivedCategories, ['Payment', 'TransactionStatus']);
+  assert.deepEqual(fakeTerminal.receivedCategories, ['Payment', 'TransactionStatus']);
   assert.equal(connector.receivedMessages.at(-1)?.['resumeToken'], 'resume-1');
-  assert.equal(poi.services.length, 1);
+  assert.equal(fakeTerminal.services.length, 1);
 });
 
-test('a terminal that stays away leaves the outcome unknown, and it can be asked for later', async (t) => {
-  const {
-    createTerminal: till,
-    fakeTerminal: poi,
-    connector,
-    clock,
-    store,
-  } = await createPosWithTerminal(t);
-  poi.holdsAnswers = true;
-  const terminal = till();
+test('an unreachable terminal leaves the outcome unknown, and recover can request it later', async (t) => {
+  const { createTerminal, fakeTerminal, connector, clock, store } = await createPosWithTerminal(t);
+  fakeTerminal.holdsAnswers = true;
+  const terminal = createTerminal();
   await terminal.open();
-  const asked = terminal.sale(order);
-  await waitUntil(() => poi.services.length === 1, 'the sale');
+  const pending = terminal.sale(order);
+  await waitUntil(() => fakeTerminal.services.length === 1, 'the sale');
   connector.isOnline = false;
   connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected');
   await waitUntil(() => connector.receivedMessages.length > 1, 'a claim');
-  const refused = assert.rejects(asked, isPosError('Terminal', 'outcome_unknown', 'Unknown'));
+  const refused = assert.rejects(pending, isPosError('Terminal', 'outcome_unknown', 'Unknown'));
   let isOver = false;
   void refused.then(() => {
     isOver = true;
@@ -172,107 +169,113 @@ test('a terminal that stays away leaves the outcome unknown, and it can be asked
     if (!isOver && clock.waits().includes(5_000)) clock.advance(5_000);
     return isOver;
   }, 'the end of asking');
-  const [kept] = terminal.unknownServices();
-  assert.ok(kept);
-  poi.finish();
+  const [service] = terminal.unknownServices();
+  assert.ok(service);
+  fakeTerminal.finish();
   connector.isOnline = true;
-  const recovered = await terminal.recover(kept.serviceId);
+  const recovered = await terminal.recover(service.serviceId);
   assert.equal(recovered.outcome, 'Answered');
-  assert.equal(recovered.message?.header.ServiceID, kept.serviceId);
+  assert.equal(recovered.message?.header.ServiceID, service.serviceId);
   assert.deepEqual(terminal.unknownServices(), []);
   assert.equal((await store.load())[0]?.outcome, 'Answered');
 });
 
-test('after a restart in the middle of a sale the terminal is asked how it ended', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi } = await createPosWithTerminal(t);
-  poi.holdsAnswers = true;
-  const before = till();
+test('after a restart during a sale, open requests the outcome from the terminal', async (t) => {
+  const { createTerminal, fakeTerminal } = await createPosWithTerminal(t);
+  fakeTerminal.holdsAnswers = true;
+  const before = createTerminal();
   await before.open();
-  const asked = before.sale(order);
-  await waitUntil(() => poi.services.length === 1, 'the sale');
-  const ended = assert.rejects(asked, isPosError('Invalid', 'closed', 'Unknown'));
+  const pending = before.sale(order);
+  await waitUntil(() => fakeTerminal.services.length === 1, 'the sale');
+  const ended = assert.rejects(pending, isPosError('Invalid', 'closed', 'Unknown'));
   await before.close();
   await ended;
-  poi.finish();
-  poi.holdsAnswers = false;
-  const after = till();
+  fakeTerminal.finish();
+  fakeTerminal.holdsAnswers = false;
+  const after = createTerminal();
   const [recovered] = await after.open();
   assert.equal(recovered?.outcome, 'Answered');
   assert.equal(recovered?.message?.header.MessageCategory, 'Payment');
   const next = await after.sale(order);
   assert.ok(next.serviceId > (recovered?.service.serviceId ?? ''));
-  assert.equal(poi.services.length, 2);
+  assert.equal(fakeTerminal.services.length, 2);
 });
 
-test('a batch that a restart of the till interrupts is answered at the next open', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi } = await createPosWithTerminal(t);
-  poi.holdsAnswers = true;
-  const before = till();
+test('open returns the response of a batch that a restart interrupted', async (t) => {
+  const { createTerminal, fakeTerminal } = await createPosWithTerminal(t);
+  fakeTerminal.holdsAnswers = true;
+  const before = createTerminal();
   await before.open();
-  const asked = before.request('Batch', { TransactionToPerform: [] });
-  await waitUntil(() => poi.services.length === 1, 'the batch');
-  const ended = assert.rejects(asked, isPosError('Invalid', 'closed', 'Unknown'));
+  const pending = before.request('Batch', { TransactionToPerform: [] });
+  await waitUntil(() => fakeTerminal.services.length === 1, 'the batch');
+  const ended = assert.rejects(pending, isPosError('Invalid', 'closed', 'Unknown'));
   await before.close();
   await ended;
-  poi.finish();
-  const [recovered] = await till().open();
+  fakeTerminal.finish();
+  const [recovered] = await createTerminal().open();
   assert.equal(recovered?.outcome, 'Answered');
   assert.deepEqual(recovered?.message?.body, { Response: { Result: 'Success' } });
   assert.equal(recovered?.message?.header.MessageCategory, 'Batch');
-  assert.equal(poi.services.length, 1, 'the batch is not performed again');
+  assert.equal(fakeTerminal.services.length, 1, 'the batch is not performed again');
 });
 
 /** A till that restarts after its process ended during a sale, with an offline terminal. */
-async function restarted(t: TestContext) {
-  const on = await createPosWithTerminal(t);
-  on.fakeTerminal.holdsAnswers = true;
-  const before = on.createTerminal();
+async function restartedPos(t: TestContext) {
+  const pos = await createPosWithTerminal(t);
+  pos.fakeTerminal.holdsAnswers = true;
+  const before = pos.createTerminal();
   await before.open();
   const ended = assert.rejects(before.sale(order), isPosError('Invalid', 'closed', 'Unknown'));
-  await waitUntil(() => on.fakeTerminal.services.length === 1, 'the sale');
+  await waitUntil(() => pos.fakeTerminal.services.length === 1, 'the sale');
   await before.close();
   await ended;
-  on.fakeTerminal.finish();
-  on.connector.isOnline = false;
-  const comesBack = () => {
-    on.connector.isOnline = true;
-    on.clock.advance(5_000);
+  pos.fakeTerminal.finish();
+  pos.connector.isOnline = false;
+  const bringTerminalOnline = () => {
+    pos.connector.isOnline = true;
+    pos.clock.advance(5_000);
   };
-  const asksAgain = () => waitUntil(() => on.clock.waits().includes(5_000), 'a next question');
-  return { ...on, terminal: on.createTerminal(), comesBack, asksAgain };
+  const untilNextRequest = () =>
+    waitUntil(() => pos.clock.waits().includes(5_000), 'a next question');
+  return {
+    ...pos,
+    terminal: pos.createTerminal(),
+    comesBack: bringTerminalOnline,
+    asksAgain: untilNextRequest,
+  };
 }
 const isAborted = isPosError('Aborted', 'aborted', 'NotProcessed');
 
-test('an open that is aborted asks no more, and the next one begins anew', async (t) => {
-  const { terminal, comesBack, asksAgain, store, fakeTerminal: poi } = await restarted(t);
+test('an aborted open sends no more requests, and the next open starts again', async (t) => {
+  const { terminal, comesBack, asksAgain, store, fakeTerminal } = await restartedPos(t);
   const stop = new AbortController();
-  const asked = terminal.open({ signal: stop.signal });
+  const pending = terminal.open({ signal: stop.signal });
   await asksAgain();
   stop.abort();
   const next = terminal.open();
-  await assert.rejects(asked, isAborted);
+  await assert.rejects(pending, isAborted);
   await assert.rejects(terminal.open({ signal: stop.signal }), isAborted);
-  assert.equal((await store.load())[0]?.outcome, undefined, 'nothing is known of it');
+  assert.equal((await store.load())[0]?.outcome, undefined, 'the outcome is not stored');
   await asksAgain();
   comesBack();
   const [recovered] = await next;
   assert.equal(recovered?.outcome, 'Answered');
-  assert.equal(poi.services.length, 1, 'it was paid once');
+  assert.equal(fakeTerminal.services.length, 1, 'it was paid once');
 });
 
-test('an open goes on for whoever still waits for it', async (t) => {
-  const { terminal, comesBack, asksAgain } = await restarted(t);
+test('a shared open continues for its remaining callers', async (t) => {
+  const { terminal, comesBack, asksAgain } = await restartedPos(t);
   const stop = new AbortController();
-  const [given, kept] = [terminal.open({ signal: stop.signal }), terminal.open()];
+  const [abortedOpen, service] = [terminal.open({ signal: stop.signal }), terminal.open()];
   await asksAgain();
   stop.abort();
-  await assert.rejects(given, isAborted);
+  await assert.rejects(abortedOpen, isAborted);
   comesBack();
-  assert.equal((await kept)[0]?.outcome, 'Answered');
+  assert.equal((await service)[0]?.outcome, 'Answered');
 });
 
-test('a recovery that is aborted leaves unknown what was unknown', async (t) => {
-  const { terminal, asksAgain, clock, connector, client } = await restarted(t);
+test('an aborted recovery leaves the outcome unknown', async (t) => {
+  const { terminal, asksAgain, clock, connector, client } = await restartedPos(t);
   let isOver = false;
   const opened = terminal.open().then((recovered) => {
     isOver = true;
@@ -286,12 +289,12 @@ test('a recovery that is aborted leaves unknown what was unknown', async (t) => 
   assert.equal(first?.outcome, 'Unknown');
   const serviceId = first?.service.serviceId ?? '';
   const stop = new AbortController();
-  const asked = terminal.recover(serviceId, { signal: stop.signal });
+  const pending = terminal.recover(serviceId, { signal: stop.signal });
   await asksAgain();
   stop.abort();
-  await assert.rejects(asked, isAborted);
+  await assert.rejects(pending, isAborted);
   assert.deepEqual(
-    terminal.unknownServices().map((kept) => kept.serviceId),
+    terminal.unknownServices().map((service) => service.serviceId),
     [serviceId],
   );
   // The connector answers in order, so the earlier requests are answered by now.
@@ -300,67 +303,62 @@ test('a recovery that is aborted leaves unknown what was unknown', async (t) => 
   assert.equal((await terminal.recover(serviceId)).outcome, 'Answered');
 });
 
-test('the answer of a service that a recovery gave up is told as late', async (t) => {
-  const {
-    createTerminal: till,
-    fakeTerminal: poi,
-    clock,
-    connector,
-  } = await createPosWithTerminal(t);
-  poi.holdsAnswers = true;
-  const before = till();
+test('the response to a service reported as unknown is reported as late', async (t) => {
+  const { createTerminal, fakeTerminal, clock, connector } = await createPosWithTerminal(t);
+  fakeTerminal.holdsAnswers = true;
+  const before = createTerminal();
   await before.open();
   const ended = assert.rejects(before.sale(order), isPosError('Invalid', 'closed', 'Unknown'));
-  await waitUntil(() => poi.services.length === 1, 'the sale');
+  await waitUntil(() => fakeTerminal.services.length === 1, 'the sale');
   await before.close();
   await ended;
   const late: AnyMessage[] = [];
-  const terminal = till({ onLateResponse: (message) => late.push(message) });
+  const terminal = createTerminal({ onLateResponse: (message) => late.push(message) });
   let isOver = false;
   const opened = terminal.open().finally(() => {
     isOver = true;
   });
   // The terminal receives each status request before the next one is due.
-  for (let asked = 1; !isOver; asked += 1) {
-    await waitUntil(() => isOver || poi.receivedCategories.length > asked, 'a question');
+  for (let pending = 1; !isOver; pending += 1) {
+    await waitUntil(() => isOver || fakeTerminal.receivedCategories.length > pending, 'a question');
     clock.advance(5_000);
   }
   const [first] = await opened;
   assert.equal(first?.outcome, 'Unknown');
-  const answer = poi.finish();
-  poi.send(answer);
+  const answer = fakeTerminal.finish();
+  fakeTerminal.send(answer);
   await waitUntil(() => late.length === 1, 'the late answer');
   assert.equal(late[0]?.header.ServiceID, first.service.serviceId);
   assert.equal((await terminal.recover(first.service.serviceId)).outcome, 'Answered');
-  poi.send(answer);
+  fakeTerminal.send(answer);
   await waitUntil(() => connector.sessions.at(-1)?.readyState === 1, 'the session');
   assert.equal((await terminal.request('Diagnosis', {})).result, 'Success');
   assert.equal(late.length, 1, 'it is known by then');
 });
 
-test('what is over is forgotten after 48 hours, and what is not is kept', async (t) => {
-  const { createTerminal: till, store, clock } = await createPosWithTerminal(t);
-  const first = till();
+test('finished services are deleted after 48 hours and unfinished ones stay', async (t) => {
+  const { createTerminal, store, clock } = await createPosWithTerminal(t);
+  const first = createTerminal();
   await first.open();
   const old = await first.sale(order);
-  const [kept] = await store.load();
-  assert.ok(kept);
-  await store.save({ ...kept, serviceId: 'UNKNOWN001', outcome: 'Unknown' });
+  const [service] = await store.load();
+  assert.ok(service);
+  await store.save({ ...service, serviceId: 'UNKNOWN001', outcome: 'Unknown' });
   // A TransactionStatus cannot request the outcome of a login.
-  const login = { ...kept.header, MessageCategory: 'Login' } as const;
-  await store.save({ ...kept, serviceId: 'UNKNOWN002', header: login, outcome: 'Unknown' });
+  const login = { ...service.header, MessageCategory: 'Login' } as const;
+  await store.save({ ...service, serviceId: 'UNKNOWN002', header: login, outcome: 'Unknown' });
   await first.close();
   clock.advance(172_800_001);
-  const second = till();
+  const second = createTerminal();
   await second.open();
   const ids = (await store.load()).map(({ serviceId }) => serviceId);
   assert.deepEqual(ids, ['UNKNOWN001']);
   assert.notEqual(old.serviceId, 'UNKNOWN001');
 });
 
-test('a terminal that is away, in use, or unknown is a fault of the relay, and nothing is kept', async (t) => {
-  const { createTerminal: till, connector, store } = await createPosWithTerminal(t);
-  const terminal = till();
+test('a terminal that is offline, in use or unknown is a Connector error and nothing is stored', async (t) => {
+  const { createTerminal, connector, store } = await createPosWithTerminal(t);
+  const terminal = createTerminal();
   await terminal.open();
   connector.isOnline = false;
   await assert.rejects(
@@ -372,14 +370,14 @@ test('a terminal that is away, in use, or unknown is a fault of the relay, and n
   assert.equal((await terminal.sale(order)).result, 'Success');
 });
 
-test('the terminal uses screen and printer of the till, and tells events', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi, connector } = await createPosWithTerminal(t);
-  const shown: unknown[] = [];
+test('the terminal uses the display and printer of the point of sale and sends events', async (t) => {
+  const { createTerminal, fakeTerminal, connector } = await createPosWithTerminal(t);
+  const displayed: unknown[] = [];
   const events: string[] = [];
-  const terminal = till({
+  const terminal = createTerminal({
     devices: {
       Display({ DisplayOutput }) {
-        shown.push(DisplayOutput[0]?.OutputContent);
+        displayed.push(DisplayOutput[0]?.OutputContent);
         const Response = { Result: 'Success' } as const;
         return {
           OutputResult: DisplayOutput.map(({ Device, InfoQualify }) => ({
@@ -404,7 +402,7 @@ test('the terminal uses screen and printer of the till, and tells events', async
   const display = requestOf('Display', address, {
     DisplayOutput: [{ Device: 'CashierDisplay', InfoQualify: 'Display', OutputContent: output }],
   });
-  poi.send(writeMessage(display as AnyMessage));
+  fakeTerminal.send(writeMessage(display as AnyMessage));
   const print = requestOf(
     'Print',
     { ...address, deviceId: 'D2' },
@@ -416,27 +414,31 @@ test('the terminal uses screen and printer of the till, and tells events', async
       },
     },
   );
-  poi.send(writeMessage(print as AnyMessage));
+  fakeTerminal.send(writeMessage(print as AnyMessage));
   const event = eventOf('CardInserted', address, { at: '2026-03-01T10:00:00.000Z' });
-  poi.send(writeMessage(event as AnyMessage));
+  fakeTerminal.send(writeMessage(event as AnyMessage));
   await waitUntil(() => answers.length === 2 && events.length === 1, 'both answers');
-  assert.deepEqual(shown, [output]);
+  assert.deepEqual(displayed, [output]);
   assert.deepEqual(events, ['CardInserted']);
-  const of = (id: string) => answers.find((text) => text.includes(`"${id}"`)) ?? '';
-  assert.match(of('D1'), /"DisplayResponse".*"Success"/);
-  assert.match(of('D2'), /"PrintResponse".*"UnavailableDevice"/);
+  const answerTo = (id: string) => answers.find((text) => text.includes(`"${id}"`)) ?? '';
+  assert.match(answerTo('D1'), /"DisplayResponse".*"Success"/);
+  assert.match(answerTo('D2'), /"PrintResponse".*"UnavailableDevice"/);
 });
 
-test('protected messages open, and one in clear is not heard', async (t) => {
-  const poi = createFakeTerminal(poiId, createProtection({ keys: [key], randomBytes }));
-  const { createTerminal: till, errors: faults, connector } = await createPosWithTerminal(t, poi);
-  poi.holdsAnswers = true;
-  const terminal = till({ keys: [key] });
+test('protected messages are decrypted and messages in clear text are ignored', async (t) => {
+  const fakeTerminal = createFakeTerminal(poiId, createProtection({ keys: [key], randomBytes }));
+  const {
+    createTerminal,
+    errors: faults,
+    connector,
+  } = await createPosWithTerminal(t, fakeTerminal);
+  fakeTerminal.holdsAnswers = true;
+  const terminal = createTerminal({ keys: [key] });
   await terminal.open();
   const texts: string[] = [];
-  const asked = terminal.sale(order);
-  await waitUntil(() => poi.services.length === 1, 'the sale');
-  const [ran] = poi.services;
+  const pending = terminal.sale(order);
+  await waitUntil(() => fakeTerminal.services.length === 1, 'the sale');
+  const [ran] = fakeTerminal.services;
   assert.ok(ran);
   const forged = requestOf(
     'Display',
@@ -452,17 +454,17 @@ test('protected messages open, and one in clear is not heard', async (t) => {
     },
   );
   connector.sessions[0]?.on('message', (data) => texts.push(String(data)));
-  poi.send(writeMessage(forged as AnyMessage));
+  fakeTerminal.send(writeMessage(forged as AnyMessage));
   await waitUntil(() => faults.length === 1, 'the forged one');
   assert.equal(faults[0]?.code, 'unprotected');
-  poi.send(poi.finish());
-  assert.equal((await asked).result, 'Success');
+  fakeTerminal.send(fakeTerminal.finish());
+  assert.equal((await pending).result, 'Success');
   assert.deepEqual(texts, []);
 });
 
-test('bodies and amounts that are none are found before anything is begun', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi, store } = await createPosWithTerminal(t);
-  const terminal = till();
+test('invalid bodies and amounts are rejected before a service starts', async (t) => {
+  const { createTerminal, fakeTerminal, store } = await createPosWithTerminal(t);
+  const terminal = createTerminal();
   await assert.rejects(terminal.sale(order), isPosError('Invalid', 'not_open', 'NotProcessed'));
   await terminal.open();
   const half = { ...order, amount: 12.5 };
@@ -477,22 +479,22 @@ test('bodies and amounts that are none are found before anything is begun', asyn
   );
   const empty = terminal.request('Payment', {} as never);
   await assert.rejects(empty, isPosError('Invalid', 'message_invalid', 'NotProcessed'));
-  assert.deepEqual([poi.receivedCategories, await store.load()], [[], []]);
+  assert.deepEqual([fakeTerminal.receivedCategories, await store.load()], [[], []]);
 });
 
-test('the same over the local network', async (t) => {
-  const { createTerminal: till, fakeTerminal: poi, connector } = await createPosWithTerminal(t);
-  const { url } = await startLocalTerminal(t, poi);
-  const terminal = till({ transport: { kind: 'local', url } });
+test('a sale is paid over the local network', async (t) => {
+  const { createTerminal, fakeTerminal, connector } = await createPosWithTerminal(t);
+  const { url } = await startLocalTerminal(t, fakeTerminal);
+  const terminal = createTerminal({ transport: { kind: 'local', url } });
   await terminal.open();
   assert.equal((await terminal.sale(order)).result, 'Success');
-  assert.equal(demandSuccess(await terminal.request('Diagnosis', {})).result, 'Success');
+  assert.equal(requireSuccess(await terminal.request('Diagnosis', {})).result, 'Success');
   assert.equal(connector.controls.length, 0);
 });
 
-test('a local terminal that is not there has not processed anything', async (t) => {
-  const { createTerminal: till, store } = await createPosWithTerminal(t);
-  const terminal = till({ transport: { kind: 'local', url: 'http://127.0.0.1:1/nexo' } });
+test('an unreachable local terminal has processed nothing', async (t) => {
+  const { createTerminal, store } = await createPosWithTerminal(t);
+  const terminal = createTerminal({ transport: { kind: 'local', url: 'http://127.0.0.1:1/nexo' } });
   await terminal.open();
   await assert.rejects(
     terminal.sale(order),
@@ -501,26 +503,23 @@ test('a local terminal that is not there has not processed anything', async (t) 
   assert.equal((await store.load())[0]?.outcome, 'NotProcessed');
 });
 
-test('where the cloud loses the terminal in the middle, the local network tells the outcome', async (t) => {
-  const {
-    createTerminal: till,
-    fakeTerminal: poi,
-    connector,
-    client,
-  } = await createPosWithTerminal(t);
-  const local = await startLocalTerminal(t, poi);
-  poi.holdsAnswers = true;
-  const terminal = till({ transport: { kind: 'auto', cloud: { client, tsn: poiId }, local } });
+test('if the cloud loses the terminal during a sale, the local network provides the outcome', async (t) => {
+  const { createTerminal, fakeTerminal, connector, client } = await createPosWithTerminal(t);
+  const local = await startLocalTerminal(t, fakeTerminal);
+  fakeTerminal.holdsAnswers = true;
+  const terminal = createTerminal({
+    transport: { kind: 'auto', cloud: { client, tsn: poiId }, local },
+  });
   await terminal.open();
-  const asked = terminal.sale(order);
-  await waitUntil(() => poi.services.length === 1, 'the sale');
-  poi.finish();
-  poi.holdsAnswers = false;
+  const pending = terminal.sale(order);
+  await waitUntil(() => fakeTerminal.services.length === 1, 'the sale');
+  fakeTerminal.finish();
+  fakeTerminal.holdsAnswers = false;
   connector.isOnline = false;
   connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected');
-  assert.equal((await asked).result, 'Success');
+  assert.equal((await pending).result, 'Success');
   assert.equal((await terminal.sale(order)).result, 'Success');
-  assert.deepEqual(poi.receivedCategories, ['Payment', 'TransactionStatus', 'Payment']);
+  assert.deepEqual(fakeTerminal.receivedCategories, ['Payment', 'TransactionStatus', 'Payment']);
   assert.equal(connector.sessions.length, 1);
 });
 
@@ -537,84 +536,78 @@ const refusesClaims =
         }
       : undefined;
 
-test('where the cloud cannot reach the terminal, or cannot tell, the local network is taken', async (t) => {
+test('the local network is used if the cloud cannot reach the terminal', async (t) => {
   for (const code of ['device_offline', 'node_unreachable', 'unavailable', 'restarting']) {
-    const {
-      createTerminal: till,
-      fakeTerminal: poi,
-      connector,
-      client,
-    } = await createPosWithTerminal(t);
-    const local = await startLocalTerminal(t, poi);
+    const { createTerminal, fakeTerminal, connector, client } = await createPosWithTerminal(t);
+    const local = await startLocalTerminal(t, fakeTerminal);
     connector.answer = refusesClaims(code);
-    const terminal = till({ transport: { kind: 'auto', cloud: { client, tsn: poiId }, local } });
+    const terminal = createTerminal({
+      transport: { kind: 'auto', cloud: { client, tsn: poiId }, local },
+    });
     await terminal.open();
     assert.equal((await terminal.sale(order)).result, 'Success', code);
-    assert.deepEqual(poi.receivedCategories, ['Payment']);
+    assert.deepEqual(fakeTerminal.receivedCategories, ['Payment']);
     assert.equal(connector.sessions.length, 0);
     await terminal.close();
   }
 });
 
-test('a terminal that another till uses is not asked over the local network', async (t) => {
-  const {
-    createTerminal: till,
-    fakeTerminal: poi,
-    connector,
-    client,
-  } = await createPosWithTerminal(t);
-  const local = await startLocalTerminal(t, poi);
+test('a terminal in use by another point of sale is not called over the local network', async (t) => {
+  const { createTerminal, fakeTerminal, connector, client } = await createPosWithTerminal(t);
+  const local = await startLocalTerminal(t, fakeTerminal);
   connector.answer = refusesClaims('device_claimed');
-  const terminal = till({ transport: { kind: 'auto', cloud: { client, tsn: poiId }, local } });
+  const terminal = createTerminal({
+    transport: { kind: 'auto', cloud: { client, tsn: poiId }, local },
+  });
   await terminal.open();
   await assert.rejects(
     terminal.sale(order),
     isPosError('Connector', 'device_claimed', 'NotProcessed'),
   );
-  assert.deepEqual(poi.receivedCategories, []);
+  assert.deepEqual(fakeTerminal.receivedCategories, []);
 });
 
-test('what the cloud may still deliver is not given up because the local network has not seen it', async (t) => {
+test('NotFound over the local network does not end a service that the cloud may still deliver', async (t) => {
   for (const isDelivered of [true, false]) {
-    const {
-      createTerminal: till,
-      fakeTerminal: poi,
-      connector,
-      client,
-      clock,
-    } = await createPosWithTerminal(t);
-    const local = await startLocalTerminal(t, poi);
+    const { createTerminal, fakeTerminal, connector, client, clock } =
+      await createPosWithTerminal(t);
+    const local = await startLocalTerminal(t, fakeTerminal);
     let late = '';
     connector.terminal = (text) => {
       late = text;
     };
-    const terminal = till({ transport: { kind: 'auto', cloud: { client, tsn: poiId }, local } });
+    const terminal = createTerminal({
+      transport: { kind: 'auto', cloud: { client, tsn: poiId }, local },
+    });
     await terminal.open();
     let isOver = false;
-    const asked = terminal.sale(order).finally(() => {
+    const pending = terminal.sale(order).finally(() => {
       isOver = true;
     });
-    asked.catch(() => isOver);
+    pending.catch(() => isOver);
     await waitUntil(() => late !== '', 'the sale');
     connector.isOnline = false;
     connector.sessions[0]?.close(closeCodes.deviceDisconnected, 'device_disconnected');
     let enquiries = 0;
     const askAgain = async () => {
       enquiries += 1;
-      await waitUntil(() => isOver || poi.receivedCategories.length >= enquiries, 'a question');
+      await waitUntil(
+        () => isOver || fakeTerminal.receivedCategories.length >= enquiries,
+        'a question',
+      );
       clock.advance(5000);
     };
     while (enquiries < 10) await askAgain();
     assert.equal(isOver, false);
     if (isDelivered) {
       enquiries += 1;
-      poi.receive(late, () => {});
+      fakeTerminal.receive(late, () => {});
       await askAgain();
-      assert.equal((await asked).result, 'Success');
+      assert.equal((await pending).result, 'Success');
     } else {
       while (!isOver) await askAgain();
       assert.ok(enquiries >= 15 && enquiries < 20, String(enquiries));
-      await assert.rejects(asked, { outcome: 'NotProcessed' });
+      await assert.rejects(pending, { outcome: 'NotProcessed' });
     }
   }
 });

@@ -125,33 +125,33 @@ const cloudAnswerMs = 150_000;
 const localAnswerMs = 120_000;
 /** The handshake timeout of a WebSocket in the local network. */
 const handshakeMs = 10_000;
-const isSocket = /^wss?:/i;
+const isWebsocketUrl = /^wss?:/i;
 
-function cloudPart(
+function makeCloudLink(
   { client, tsn, waitSeconds, takeOver }: CloudTransport,
-  events: LinkHandlers,
+  handlers: LinkHandlers,
 ): TerminalLink {
-  return cloudLink({ client, tsn, claim: { waitSeconds, takeOver } }, events);
+  return cloudLink({ client, tsn, claim: { waitSeconds, takeOver } }, handlers);
 }
 
 /** A faulty answer has no reliable amounts, but its result `Failure` is reliable. */
-function moneyOf(ended: EndedService): 'Answered' | 'NotProcessed' | 'Unknown' {
+function toServiceOutcome(ended: EndedService): 'Answered' | 'NotProcessed' | 'Unknown' {
   if (ended.outcome !== 'Faulty') return ended.outcome;
   return ended.response.Result === 'Failure' ? 'NotProcessed' : 'Unknown';
 }
 
-function demandAnswered({ outcome, fault, ...rest }: EndedService, serviceId: string) {
+function requireAnswer({ outcome, fault, ...rest }: EndedService, serviceId: string) {
   if (outcome === 'Answered' && 'message' in rest) return rest.message;
   if (outcome === 'Faulty' && 'response' in rest) {
     const { Result, ErrorCondition: condition } = rest.response;
-    const unknown = Result === 'Failure' ? 'NotProcessed' : 'Unknown';
-    const facts = { code: 'answer_faulty', outcome: unknown, condition, serviceId } as const;
-    throw new PosError('Terminal', `the response is not valid; its result is ${Result}`, facts);
+    const moneyOutcome = Result === 'Failure' ? 'NotProcessed' : 'Unknown';
+    const details = { code: 'answer_faulty', outcome: moneyOutcome, condition, serviceId } as const;
+    throw new PosError('Terminal', `the response is not valid; its result is ${Result}`, details);
   }
   if (outcome === 'NotProcessed') {
     if (fault !== undefined) throw fault;
-    const facts = { code: 'not_processed', serviceId, retryable: true };
-    throw new PosError('Terminal', 'the terminal did not receive the request', facts);
+    const details = { code: 'not_processed', serviceId, retryable: true };
+    throw new PosError('Terminal', 'the terminal did not receive the request', details);
   }
   throw new PosError('Terminal', 'the outcome of the service is unknown', {
     code: 'outcome_unknown',
@@ -160,11 +160,11 @@ function demandAnswered({ outcome, fault, ...rest }: EndedService, serviceId: st
   });
 }
 
-function answerOf<Of extends Category>(
+function toTerminalResponse<Name extends Category>(
   ended: EndedService,
   serviceId: string,
-): TerminalResponse<Of> {
-  const message = demandAnswered(ended, serviceId);
+): TerminalResponse<Name> {
+  const message = requireAnswer(ended, serviceId);
   const response = resultOf(message);
   const condition = response?.ErrorCondition;
   return {
@@ -174,7 +174,7 @@ function answerOf<Of extends Category>(
       advice: condition === undefined ? undefined : conditionFacts(condition).advice,
     }),
     serviceId,
-    message: message as unknown as TerminalResponse<Of>['message'],
+    message: message as unknown as TerminalResponse<Name>['message'],
   };
 }
 
@@ -185,11 +185,11 @@ function answerOf<Of extends Category>(
  * @returns the same answer
  * @throws PosError of kind `Terminal` with `condition`, if the result is `Failure`
  * @example
- * const { message } = demandSuccess(await terminal.request('Login', body));
+ * const { message } = requireSuccess(await terminal.request('Login', body));
  */
-export function demandSuccess<Of extends Category>(
-  answer: TerminalResponse<Of>,
-): TerminalResponse<Of> {
+export function requireSuccess<Name extends Category>(
+  answer: TerminalResponse<Name>,
+): TerminalResponse<Name> {
   if (answer.result !== 'Failure') return answer;
   const { condition, serviceId, advice } = answer;
   throw new PosError('Terminal', `the terminal answered ${condition ?? 'Failure'}`, {
@@ -231,15 +231,18 @@ export function createTerminal(settings: TerminalSettings): Terminal {
   let exchange: MessageExchange | undefined;
 
   function makeLocalLink({ url, tls = {} }: LocalTransport, handlers: LinkHandlers): TerminalLink {
-    return isSocket.test(url)
+    return isWebsocketUrl.test(url)
       ? localWebsocketLink({ url, tls, timeoutMs: handshakeMs, clock }, handlers)
       : localLink({ url, tls, answerMs, clock }, handlers);
   }
 
   function makeLink(handlers: LinkHandlers): TerminalLink {
-    if (transport.kind === 'cloud') return cloudPart(transport, handlers);
+    if (transport.kind === 'cloud') return makeCloudLink(transport, handlers);
     if (transport.kind === 'local') return makeLocalLink(transport, handlers);
-    return autoLink(cloudPart(transport.cloud, handlers), makeLocalLink(transport.local, handlers));
+    return autoLink(
+      makeCloudLink(transport.cloud, handlers),
+      makeLocalLink(transport.local, handlers),
+    );
   }
 
   async function saveService(service: StoredService): Promise<void> {
@@ -296,7 +299,7 @@ export function createTerminal(settings: TerminalSettings): Terminal {
   ): Promise<RecoveredService> {
     const service = requireService(serviceId);
     const ended = await exchange.recover(service, signal);
-    const newOutcome = moneyOf(ended);
+    const newOutcome = toServiceOutcome(ended);
     const outcome = newOutcome === 'Unknown' ? (service.outcome ?? newOutcome) : newOutcome;
     await saveOutcome(service, outcome);
     return {
@@ -413,15 +416,15 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     signal: AbortSignal | undefined,
   ): Promise<TerminalResponse<Name>> {
     let startedService: StoredService | undefined;
-    const { ended, serviceId } = await requireOpen().run(category, body, {
+    const { ended, serviceId } = await requireOpen().runService(category, body, {
       signal,
       async save(header: Header) {
         startedService = { serviceId: header.ServiceID ?? '', header, at: clock.now() };
         await saveService(startedService);
       },
     });
-    if (startedService !== undefined) await saveOutcome(startedService, moneyOf(ended));
-    return answerOf<Name>(ended, serviceId);
+    if (startedService !== undefined) await saveOutcome(startedService, toServiceOutcome(ended));
+    return toTerminalResponse<Name>(ended, serviceId);
   }
 
   async function request<Name extends RequestCategory>(
@@ -436,9 +439,9 @@ export function createTerminal(settings: TerminalSettings): Terminal {
     }
     const response =
       rules.class === 'Device'
-        ? await exchange.device(category, body, signal)
-        : await exchange.ask(category, body, signal);
-    return answerOf<Name>(response.ended, response.serviceId);
+        ? await exchange.sendDeviceRequest(category, body, signal)
+        : await exchange.sendRequest(category, body, signal);
+    return toTerminalResponse<Name>(response.ended, response.serviceId);
   }
 
   const timestamp = () => new Date(clock.now()).toISOString();

@@ -21,7 +21,7 @@ export function isTransactionNotFound(message: AnyMessage): boolean {
  */
 export function mayStillArrive(
   journal: SaleJournal | undefined,
-  { sent, way: path, now }: { sent: SentService | undefined; way: string | undefined; now: number },
+  { sent, path, now }: { sent: SentService | undefined; path: string | undefined; now: number },
 ): boolean {
   if (path === undefined || journal === undefined) return false;
   const isSamePath = sent?.serviceId === journal.header.ServiceID && sent?.path === path;

@@ -21,59 +21,59 @@ const header: StoredService['header'] = {
 const serviceId = '0OLD000001';
 
 /** Returns the outcome of a recovery at a terminal that does not know the service. */
-async function asked(
-  { clock, fakeTerminal: poi }: PosWithTerminal,
+async function recoverFromTerminal(
+  { clock, fakeTerminal }: PosWithTerminal,
   recovering: Promise<RecoveredService>,
 ): Promise<string> {
-  const before = poi.receivedCategories.length;
-  await waitUntil(() => poi.receivedCategories.length === before + 1, 'a question');
+  const before = fakeTerminal.receivedCategories.length;
+  await waitUntil(() => fakeTerminal.receivedCategories.length === before + 1, 'a question');
   clock.advance(5_000);
   const { outcome } = await recovering;
-  assert.equal(poi.receivedCategories.length, before + 2, 'asked twice');
+  assert.equal(fakeTerminal.receivedCategories.length, before + 2, 'two status requests');
   return outcome;
 }
 
-test('a payment that its terminal may have forgotten stays unknown, until somebody has looked', async (t) => {
-  for (const how of ['Done', 'NotDone'] as const) {
-    const on = await createPosWithTerminal(t);
-    const { store, clock, createTerminal: till } = on;
+test('a payment that the terminal has forgotten after 48 hours stays unknown until the operator sets its outcome', async (t) => {
+  for (const operatorOutcome of ['Done', 'NotDone'] as const) {
+    const pos = await createPosWithTerminal(t);
+    const { store, clock, createTerminal } = pos;
     const at = clock.now() - serviceIdKeptMs;
     await store.save({ serviceId, header, at, outcome: 'Unknown' });
-    const terminal = till();
+    const terminal = createTerminal();
     await assert.rejects(
-      terminal.setOutcome(serviceId, how),
+      terminal.setOutcome(serviceId, operatorOutcome),
       isPosError('Invalid', 'not_open', 'NotProcessed'),
     );
     await terminal.open();
-    assert.equal(await asked(on, terminal.recover(serviceId)), 'Unknown');
+    assert.equal(await recoverFromTerminal(pos, terminal.recover(serviceId)), 'Unknown');
     assert.deepEqual(
-      terminal.unknownServices().map((kept) => kept.serviceId),
+      terminal.unknownServices().map((expectedOutcome) => expectedOutcome.serviceId),
       [serviceId],
     );
     assert.equal((await store.load())[0]?.outcome, 'Unknown');
-    await terminal.setOutcome(serviceId, how);
+    await terminal.setOutcome(serviceId, operatorOutcome);
     assert.deepEqual(terminal.unknownServices(), []);
-    const kept = how === 'Done' ? 'Answered' : 'NotProcessed';
-    assert.equal((await store.load())[0]?.outcome, kept);
+    const expectedOutcome = operatorOutcome === 'Done' ? 'Answered' : 'NotProcessed';
+    assert.equal((await store.load())[0]?.outcome, expectedOutcome);
     const isSettled = isPosError('Invalid', 'service_unknown', 'NotProcessed');
-    await assert.rejects(terminal.setOutcome(serviceId, how), isSettled, 'once');
-    await assert.rejects(terminal.setOutcome('NOBODY', how), isSettled);
+    await assert.rejects(terminal.setOutcome(serviceId, operatorOutcome), isSettled, 'once');
+    await assert.rejects(terminal.setOutcome('NOBODY', operatorOutcome), isSettled);
   }
 });
 
-test('a payment of the last two days that its terminal does not know never reached it', async (t) => {
-  const on = await createPosWithTerminal(t);
-  const { store, clock, createTerminal: till } = on;
+test('a payment of the last two days that the terminal does not know was not processed', async (t) => {
+  const pos = await createPosWithTerminal(t);
+  const { store, clock, createTerminal } = pos;
   const at = clock.now() - serviceIdKeptMs + 60_000;
   await store.save({ serviceId, header, at, outcome: 'Unknown' });
-  const terminal = till();
+  const terminal = createTerminal();
   await terminal.open();
-  assert.equal(await asked(on, terminal.recover(serviceId)), 'NotProcessed');
+  assert.equal(await recoverFromTerminal(pos, terminal.recover(serviceId)), 'NotProcessed');
 });
 
-test('what somebody has settled is not written over by a recovery that knows less', async (t) => {
-  const on = await createPosWithTerminal(t);
-  const { store, clock, createTerminal: till } = on;
+test('a recovery does not overwrite an outcome that the operator set', async (t) => {
+  const pos = await createPosWithTerminal(t);
+  const { store, clock, createTerminal } = pos;
   const at = clock.now() - serviceIdKeptMs;
   await store.save({ serviceId, header, at, outcome: 'Unknown' });
   const saved: unknown[] = [];
@@ -93,11 +93,11 @@ test('what somebody has settled is not written over by a recovery that knows les
       saved.push(kept.outcome);
     },
   };
-  const first = till({ store: slow });
+  const first = createTerminal({ store: slow });
   await first.open();
-  const asking = asked(on, first.recover(serviceId));
+  const asking = recoverFromTerminal(pos, first.recover(serviceId));
   const settling = first.setOutcome(serviceId, 'Done');
-  await waitUntil(() => isSaving, 'the save of what the terminal told');
+  await waitUntil(() => isSaving, 'the save of the new outcome');
   // Work that does not wait for the settlement is saved by now.
   await setImmediate();
   goOn();
@@ -107,22 +107,22 @@ test('what somebody has settled is not written over by a recovery that knows les
   assert.deepEqual(saved, ['Unknown', 'Answered'], 'the settling stands last');
   // A recovery that waits in the queue behind the settlement finds the service settled.
   await store.save({ serviceId, header, at, outcome: 'Unknown' });
-  const second = till();
+  const second = createTerminal();
   await second.open();
   const settled = second.setOutcome(serviceId, 'NotDone');
-  assert.equal(await asked(on, second.recover(serviceId)), 'NotProcessed');
+  assert.equal(await recoverFromTerminal(pos, second.recover(serviceId)), 'NotProcessed');
   await settled;
   assert.deepEqual(second.unknownServices(), []);
   assert.deepEqual(await store.load(), [], 'settled and old, it is kept no longer');
 });
 
-test('what cannot be kept is not settled', async (t) => {
-  const { store, clock, createTerminal: till } = await createPosWithTerminal(t);
+test('setOutcome throws if the store fails', async (t) => {
+  const { store, clock, createTerminal } = await createPosWithTerminal(t);
   await store.save({ serviceId, header, at: clock.now(), outcome: 'Unknown' });
   const full = () => {
     throw new Error('the disk is full');
   };
-  const terminal = till({ store: { ...store, save: full } });
+  const terminal = createTerminal({ store: { ...store, save: full } });
   await terminal.open();
   const isFull = isPosError('Invalid', 'store_failed', 'NotProcessed');
   await assert.rejects(terminal.setOutcome(serviceId, 'NotDone'), isFull);

@@ -3,7 +3,7 @@
 export async function waitUntil(condition: () => boolean, description: string): Promise<void> {
   const until = performance.now() + 60_000;
   while (!condition()) {
-    if (performance.now() > until) throw new Error(`did not come about: ${description}`);
+    if (performance.now() > until) throw new Error(`condition not reached: ${description}`);
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
