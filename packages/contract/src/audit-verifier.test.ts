@@ -81,7 +81,7 @@ describe('the chain of the audit', () => {
   const chain = chainOf(20);
   const checkpoints = [signed(at(chain, 10)), signed(at(chain, 18))];
 
-  test('verifies, and tells how much of it is signed', async () => {
+  test('verifies the chain and returns the number of signed records', async () => {
     assert.deepEqual(await verifyChain(chain, checkpoints, [key]), {
       ok: true,
       records: 20,
@@ -173,7 +173,7 @@ describe('the chain of the audit', () => {
     assert.deepEqual(await codes(part, checkpoints, other), ['6 link_broken']);
   });
 
-  test('no more faults are kept than somebody can read', async () => {
+  test('the report has a limited number of faults', async () => {
     const broken = chainOf(150).map((record) => ({ ...record, action: 'x' }));
     const report = await verifyChain(broken, [], [key]);
     assert.deepEqual([report.faults.length, report.faultCount], [100, 150]);

@@ -95,8 +95,8 @@ const channels: Readonly<Record<ConnectorChannel, ChannelFacts>> = {
     address: connectorPaths.posListener,
     title: 'The control connection of a point of sale',
     description:
-      `It stays open: it claims and releases terminals, at most ${connectorLimits.claimsPerConnection} at a ` +
-      'time, and tells how those stand that it has claimed. Open sessions outlive it.',
+      `A point of sale claims and releases terminals on it, at most ${connectorLimits.claimsPerConnection} at a ` +
+      'time, and receives the status of claimed terminals. Open sessions continue after it closes.',
     servers: ['sockets'],
     maxMessageBytes: connectorLimits.controlMessageMaxBytes,
     authorization: 'required',
@@ -174,7 +174,7 @@ const operations = {
     action: 'send',
     channel: 'deviceListener',
     message: 'ConnectorError',
-    summary: 'Tells a device that did not register in time why its connection ends.',
+    summary: 'Sends a device that did not register in time the reason for the close.',
   },
   claimTerminal: {
     ...pos,
@@ -188,7 +188,7 @@ const operations = {
     action: 'receive',
     message: 'Status',
     replies: ['DeviceStatus', 'ConnectorError'],
-    summary: 'Tells how a terminal stands.',
+    summary: 'Sends the status of a terminal.',
   },
   releaseTerminal: {
     ...pos,
@@ -208,13 +208,14 @@ const operations = {
     ...pos,
     action: 'send',
     message: 'DeviceStatus',
-    summary: 'Tells whoever has claimed a terminal when it goes and comes.',
+    summary:
+      'Sends the point of sale that claimed a terminal its status when it connects or disconnects.',
   },
   tellPosFault: {
     ...pos,
     action: 'send',
     message: 'ConnectorError',
-    summary: 'Tells a point of sale why its connection ends.',
+    summary: 'Sends a point of sale the reason for the close.',
   },
   receiveFromDevice: {
     ...device,

@@ -62,13 +62,13 @@ const shown = {
   },
   Status: {
     schema: StatusMessage,
-    summary: 'A point of sale asks how a terminal stands.',
+    summary: 'A point of sale requests the status of a terminal.',
     example: { type: 'status', requestId: '2', tsn },
   },
   DeviceStatus: {
     schema: DeviceStatusMessage,
     summary:
-      'How a terminal stands; without a `requestId` where that has changed for an own claim.',
+      'The status of a terminal; without a `requestId` if the status of a claimed terminal changed.',
     example: {
       type: 'deviceStatus',
       requestId: '2',
@@ -101,7 +101,7 @@ const shown = {
   ConnectorError: {
     schema: ConnectorErrorMessage,
     summary:
-      'What could not be done. The connection goes on where a request was answered so, except after ' +
+      'The error of a request. The connection stays open after an error response, except after ' +
       '`bad_message`.',
     example: {
       type: 'error',
@@ -147,7 +147,7 @@ function controlMessage(name: ControlMessageName, { schema, summary, example }: 
 const terminalData: Json = {
   name: 'TerminalData',
   title: 'TerminalData',
-  summary: 'What a terminal and its point of sale say to each other: any text, or any bytes.',
+  summary: 'The data between a terminal and its point of sale: any text or any bytes.',
   description:
     'The platform does not read it: text stays text, binary stays binary, and the order stays. By custom ' +
     'it is a message of Nexo Retailer in JSON.',
@@ -167,7 +167,7 @@ function errorSchema(): Json {
   schema.properties.error.properties.code = {
     type: 'string',
     enum: Object.keys(connectorFaults),
-    description: 'What is wrong, as a word. There may be more of them in time.',
+    description: 'The error code. Later versions may add codes.',
     'x-faults': Object.fromEntries(faults),
   };
   return schema;

@@ -99,7 +99,7 @@ export const connectorFaults = {
   },
   wrong_store: {
     retryable: false,
-    summary: 'The terminal stands in another store than the point of sale.',
+    summary: 'The terminal belongs to another store than the point of sale.',
   },
   tsn_ambiguous: {
     closeCode: closeCodes.deviceAmbiguous,
@@ -109,7 +109,7 @@ export const connectorFaults = {
   timeout: {
     closeCode: closeCodes.timeout,
     retryable: true,
-    summary: 'What was due did not come in time.',
+    summary: 'An expected message did not arrive in time.',
   },
   device_claimed: {
     retryable: true,

@@ -95,7 +95,7 @@ export const accessCodes = {
   certificate_invalid: permanentError(
     401,
     'The client certificate is not accepted',
-    'No authority of the platform vouches for the certificate, it is known for no device, or not valid yet.',
+    'The certificate was not issued by an authority of the platform, belongs to no known device, or is not valid yet.',
   ),
   certificate_expired: permanentError(
     401,

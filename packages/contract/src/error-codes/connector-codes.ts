@@ -5,12 +5,12 @@ export const connectorCodes = {
   upgrade_required: permanentError(
     426,
     'The address is that of a WebSocket',
-    'Open a WebSocket of version 13 (RFC 6455) at this address instead of asking it by HTTP.',
+    'Open a WebSocket of version 13 (RFC 6455) at this address instead of sending an HTTP request.',
   ),
   role_missing: permanentError(
     403,
     'The role "Point-of-sale Terminal" is missing',
-    'The application of the token has not the role that the Cloud Connector asks for.',
+    'The application of the token does not have the role that the Cloud Connector requires.',
   ),
   origin_not_allowed: permanentError(
     403,

@@ -121,7 +121,7 @@ export const fieldCodes = {
   encrypted_data_invalid: permanentError(
     422,
     'The encrypted card data cannot be used',
-    'The data does not decrypt to what it is said to hold, or is not in whole blocks; why is not told.',
+    'The data does not decrypt to the stated content, or its length is not a multiple of the block size. The error does not say which.',
   ),
   avs_data_required: permanentError(
     422,
@@ -146,12 +146,12 @@ export const fieldCodes = {
   pin_block_invalid: permanentError(
     422,
     'The PIN block cannot be used',
-    'Block, key serial number, format and card number do not fit together; which of them is not told.',
+    'The PIN block, key serial number, format and card number do not match. The error does not say which one is wrong.',
   ),
   ksn_reused: permanentError(
     422,
     'The key serial number was used before',
-    'The counter of a device only grows; encrypt the PIN anew for each sale.',
+    'The counter of a device must increase; encrypt the PIN again for each sale.',
   ),
   step_up_invalid: permanentError(
     422,

@@ -52,12 +52,12 @@ export const lookupCodes = {
   events_forgotten: permanentError(
     410,
     'These events are not kept any more',
-    'The position lies before the oldest event that is kept; begin there, and compare what you hold with what the API shows.',
+    'The position lies before the oldest event that is kept; start there, and compare your data with the API.',
   ),
   service_not_found: permanentError(
     404,
     'The service is not found',
-    'The catalogue shows you no service of this identifier; drafts are their provider’s alone.',
+    'The catalogue shows you no service of this identifier; only the provider sees drafts.',
   ),
   endpoint_not_found: permanentError(
     404,
@@ -87,7 +87,7 @@ export const lookupCodes = {
   service_state: permanentError(
     409,
     'The state of the service does not allow this',
-    'Only what is published is offered and activated, and only a draft is deleted.',
+    'Only a published service can be offered and activated, and only a draft can be deleted.',
   ),
   activation_state: permanentError(
     409,
@@ -156,7 +156,7 @@ export const idempotencyCodes = {
   offline_sequence_reused: permanentError(
     422,
     'The terminal has used this number for another offline sale',
-    'The terminalSequence stands for another sale of the terminal; the problem names it.',
+    'The terminal used this terminalSequence for another sale; the problem names that sale.',
   ),
   offline_sale_already_uploaded: {
     ...permanentError(
@@ -280,17 +280,17 @@ export const stateCodes = {
   capture_amount_exceeded: permanentError(
     422,
     'The capture exceeds what is left to capture',
-    'The amount is above the open authorised amount; maxAmount tells what is left.',
+    'The amount exceeds the open authorised amount; maxAmount is the remaining amount.',
   ),
   cancel_amount_exceeded: permanentError(
     422,
     'The cancel exceeds what is left to cancel',
-    'The amount is above what is neither captured nor cancelled; maxAmount tells what is left.',
+    'The amount exceeds the amount that is neither captured nor cancelled; maxAmount is the remaining amount.',
   ),
   refund_amount_exceeded: permanentError(
     422,
     'The refund exceeds what is left to refund',
-    'The amount is above the captured amount less its refunds; maxAmount tells what is left.',
+    'The amount exceeds the captured amount minus its refunds; maxAmount is the remaining amount.',
   ),
   not_completed: permanentError(
     422,
@@ -305,7 +305,7 @@ export const stateCodes = {
   payment_held: permanentError(
     409,
     'The payment is held',
-    'What was paid differs from what was asked for, or cannot be given back; somebody has to resolve it.',
+    'The paid amount differs from the requested amount, or the refund failed; an operator must resolve the payment.',
   ),
   payment_not_held: permanentError(
     422,
@@ -315,7 +315,7 @@ export const stateCodes = {
   resolution_not_possible: permanentError(
     409,
     'It cannot be resolved in this way',
-    'What has ended, or may still end by itself, is not decided by hand; the detail says what is possible.',
+    'The operation has ended or may still end without a manual decision; the detail gives the allowed decisions.',
   ),
   event_limit_reached: permanentError(
     422,
@@ -339,7 +339,7 @@ export const configurationCodes = {
   terminal_range_exhausted: permanentError(
     422,
     'No terminal of the acquirer contract is left',
-    'Every terminal of the range is taken; make a contract with a wider range for the merchant.',
+    'Every terminal ID of the range is in use; make a contract with a wider range for the merchant.',
   ),
   currency_not_supported: permanentError(
     422,
@@ -384,7 +384,7 @@ export const configurationCodes = {
   nothing_to_clear: permanentError(
     422,
     'No capture waits for a clearing file',
-    'Captures of days that have not ended wait until then, or are asked for by openDays.',
+    'Captures of the current day wait until it ends; set openDays to include them.',
   ),
   acknowledgement_invalid: permanentError(
     422,

@@ -21,7 +21,7 @@ export const reportingCodes = {
   reconciliation_state: permanentError(
     409,
     'The state of the reconciliation does not allow this',
-    'It is compared still, or has failed; read it again, or send the file anew.',
+    'The reconciliation is still running or has failed; read it again, or send the file again.',
   ),
   resolution_not_allowed: permanentError(
     409,

@@ -9,13 +9,13 @@ export const retailCodes = {
   ),
   wrong_store: permanentError(
     403,
-    'The terminal stands in another store',
+    'The terminal belongs to another store',
     'The credentials of a point of sale are good for the terminals of its own store.',
   ),
   pos_id_required: permanentError(
     422,
     'The point of sale is missing',
-    'An application of the aggregator says which point of sale asks, in `posId`.',
+    'An application of the aggregator must name its point of sale in `posId`.',
   ),
   family_not_supported: permanentError(
     422,
@@ -50,7 +50,7 @@ export const retailCodes = {
   service_id_reused: unknownOutcomeOnce(
     409,
     'The ServiceID was used before',
-    'A pair of SaleID and ServiceID is good once in 48 hours; read at `message` what became of the first.',
+    'A pair of SaleID and ServiceID is good once in 48 hours; `message` has the outcome of the first request.',
   ),
   nexo_invalid: permanentError(
     422,
@@ -65,7 +65,7 @@ export const retailCodes = {
   message_rejected: unknownOutcomeOnce(
     502,
     'The terminal rejected the message',
-    'The terminal told by a Reject event that it did not take the message; ask it by a TransactionStatus request.',
+    'The terminal rejected the message with a Reject event; send it a TransactionStatus request.',
   ),
   device_disconnected: unknownOutcomeOnce(
     502,

@@ -12,7 +12,7 @@ export const serverCodes = {
   rate_limited: temporaryError(
     429,
     'Too many requests',
-    'The limit of the client, device or store is reached; Retry-After tells when to go on.',
+    'The rate limit of the client, device or store is reached; wait for the time in Retry-After.',
   ),
   internal_error: unknownOutcome(
     500,
@@ -69,7 +69,7 @@ export const serverCodes = {
   overloaded: temporaryError(
     503,
     'The platform is overloaded',
-    'A queue is full, so the request was refused before anything was done; wait for Retry-After.',
+    'A queue is full, so the server rejected the request before processing it; wait for the time in Retry-After.',
   ),
   shutting_down: temporaryError(
     503,

@@ -39,7 +39,7 @@ describe('the AsyncAPI document', () => {
     }
   });
 
-  test('tells of both ways, and of where they are', () => {
+  test('describes the webhooks and the feed with their addresses', () => {
     assert.equal(document['asyncapi'], '3.0.0');
     assert.deepEqual(at('#/servers/api/host'), 'api.example');
     assert.deepEqual(at('#/servers/api/pathname'), '/pay');
@@ -58,7 +58,7 @@ describe('the AsyncAPI document', () => {
     }
   });
 
-  test('tells where the WebSockets are, for devices with certificates too', () => {
+  test('contains the addresses of the WebSockets, also for devices with certificates', () => {
     const deviceUrl = 'https://devices.example:9021';
     const whole = asyncApiDocument({ baseUrl: 'http://localhost/pay', deviceUrl, version: '1' });
     const { api: _api, ...servers } = whole['servers'] as Record<string, Json>;
@@ -80,7 +80,7 @@ describe('the AsyncAPI document', () => {
     assert.equal(at('#/channels/posListener/address'), connectorPaths.posListener);
   });
 
-  test('what an operation says and hears is of its own channel, and so is each part of an address', () => {
+  test('the messages and address parameters of an operation belong to its channel', () => {
     type Refs = readonly { readonly $ref: string }[];
     type Operation = {
       channel: Refs[0];
@@ -111,7 +111,7 @@ describe('the AsyncAPI document', () => {
     assert.deepEqual(at('bearer'), [{ $ref: '#/components/securitySchemes/posToken' }]);
   });
 
-  test('each close code and each word that ends a connection is told of, once for a channel', () => {
+  test('each close code and each fault that ends a connection is listed once for a channel', () => {
     const channels = ['deviceListener', 'deviceConnection', 'posListener', 'session'] as const;
     const all = channels.flatMap((channel) => closingsOf(channel));
     for (const channel of channels) {

@@ -74,24 +74,24 @@ const feedNote =
   '(`after`, `limit`, `wait`), or with `Accept: text/event-stream` as Server-Sent Events: `id` is the ' +
   'position, `event` the type, `data` the item; `Last-Event-ID` goes on behind it.';
 
-const description = `Events tell what has happened in an organisation. There are two ways to the same: the platform
-sends them to the endpoints of the organisation (webhooks), and they are read from a feed, in pages or
-as a stream. Each event has one identifier and the same bytes on every way and in every repetition.
+const description = `Events report what happened in an organisation. The platform delivers the same events in two ways: it
+sends them to the endpoints of the organisation (webhooks), and clients read them from a feed, in pages or
+as a stream. Each event has the same identifier and the same bytes in every delivery.
 
-Deliveries come at least once and in any order: \`sequence\` tells which change of a subject is the later
-one. The feed has the order in which events were published, without gaps and without repetition.
+Each event is delivered at least once, in any order: of two events on a subject, the one with the higher
+\`sequence\` is newer. The feed has the order in which events were published, without gaps or repetition.
 
-Devices and points of sale talk to each other over the WebSockets of the Cloud Connector. A device registers
-and gets an address; a point of sale claims the device and gets one too. What they say to each other passes
-as it is. How a connection ends is told by its close code, \`x-close-codes\` of its channel; a handshake that
-is refused is answered with a problem (RFC 9457) in place of the connection.
+Devices and points of sale exchange data over the WebSockets of the Cloud Connector. A device registers
+and gets an address; a point of sale claims the device and gets one too. The connector does not change
+their data. A close code gives the reason for the end of a connection: see \`x-close-codes\` of its channel.
+The response to a rejected handshake is a problem (RFC 9457).
 
-Members may be added to events and messages in time: ignore those that you do not know.`;
+Later versions may add members to events and messages: ignore unknown members.`;
 
 const terminalMessage: Json = {
   name: 'QrEvent',
   title: 'QrEvent',
-  summary: 'What happened to a QR payment, for the terminal that began it.',
+  summary: 'An event of a QR payment, for the terminal that started it.',
   contentType: 'application/json',
   payload: ref('components/schemas/QrEvent'),
 };
@@ -138,14 +138,14 @@ function operationsOf(definitions: readonly EventDefinition[]): Json {
     listEvents: {
       action: 'send',
       channel: ref('channels/feed'),
-      summary: 'Gives what lies behind a position, as often as it is asked for.',
+      summary: 'Returns the events after a position; a request can be repeated.',
       bindings: { http: { method: 'GET', bindingVersion: '0.3.0' } },
       messages: sent('feed'),
     },
     listQrEvents: {
       action: 'send',
       channel: ref('channels/qrPayment'),
-      summary: 'Tells the terminal how its payment goes on.',
+      summary: 'Sends the terminal the events of its payment.',
       bindings: { http: { method: 'GET', bindingVersion: '0.3.0' } },
       messages: [ref('channels/qrPayment/messages/QrEvent')],
     },

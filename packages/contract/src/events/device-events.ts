@@ -8,7 +8,7 @@ const data = eventData({
   ...storeMembers,
   physicalDeviceId: identifier('The hardware.'),
   tsn: Type.String({ description: 'Its make, model and serial number.' }),
-  since: Type.Optional({ ...Timestamp, description: 'Since when it stands so.' }),
+  since: Type.Optional({ ...Timestamp, description: 'The time of the last status change.' }),
 });
 
 const example = {
@@ -23,7 +23,7 @@ export const deviceEvents: readonly EventDefinition[] = [
   {
     type: 'device.online',
     description:
-      'A device has been connected to the Cloud Connector for ten seconds. Of one that comes and goes at most one event a minute is told, with how it stands then.',
+      'A device has been connected to the Cloud Connector for ten seconds. A device with an unstable connection causes at most one event a minute, with its status at that time.',
     data,
     example: { ...example, sequence: 1 },
   },

@@ -28,7 +28,7 @@ const everywhere = {
   sequence: Type.Integer({
     minimum: 1,
     description:
-      'Counts the changes of the subject: the event with the higher one happened later, in whatever order they arrive.',
+      'Counts the changes of the subject. The event with the higher number happened later, in any order of arrival.',
   }),
 };
 

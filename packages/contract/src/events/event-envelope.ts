@@ -19,7 +19,7 @@ export const EventBody = Type.Object(
       description: 'As the type says. Members may be added in time: ignore those you do not know.',
     }),
   },
-  { description: 'What has happened.' },
+  { description: 'The event.' },
 );
 /** The type of {@link EventBody}. */
 export type EventBody = Static<typeof EventBody>;

@@ -111,7 +111,7 @@ export const operationEvents: readonly EventDefinition[] = [
   },
   {
     type: 'endpoint.test',
-    description: 'Somebody asked for a test of an endpoint; nothing has happened.',
+    description: 'A user requested a test of an endpoint; the event reports no change.',
     data: test,
     example: {
       organizationId: exampleIds.organizationId,

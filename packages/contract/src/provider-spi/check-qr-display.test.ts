@@ -111,6 +111,6 @@ test('a provider names things as it likes, but not so that it could be a card', 
   for (const each of bad) assert.ok(!isProviderId(each), String(each));
 });
 
-test('what an event says of its types is what the platform acts upon', () => {
+test('the documented event types are the processed event types', () => {
   assert.match(JSON.stringify(ProviderEvent), /payment\.completed.*refund\.declined/);
 });

@@ -69,7 +69,7 @@ export const ProviderEvent = message(
     type: Type.String({
       pattern: '^[a-z][a-z0-9_]{0,31}(?:\\.[a-z][a-z0-9_]{0,31}){1,3}$',
       maxLength: 128,
-      description: `What happened: ${Object.keys(providerEventStatuses).join(', ')}. Another type is kept and changes nothing.`,
+      description: `The event type: ${Object.keys(providerEventStatuses).join(', ')}. Another type is kept and changes nothing.`,
       examples: ['payment.completed'],
     }),
     occurredAt: moment('When it happened at the provider.'),
@@ -84,6 +84,6 @@ export const ProviderEvent = message(
     payer: Type.Optional(ProviderPayer),
     failure: Type.Optional(ProviderFailure),
   },
-  'What happened to a payment, or to a refund of it.',
+  'An event of a payment or of its refund.',
 );
 export type ProviderEvent = Static<typeof ProviderEvent>;

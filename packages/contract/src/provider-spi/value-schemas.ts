@@ -156,7 +156,7 @@ export const QrDisplay = message(
       examples: ['00020101021229300012D156000000000510A93FO3230Q3128…6304A13A'],
     }),
   },
-  'What the terminal shows.',
+  'The content for the display of the terminal.',
 );
 export type QrDisplay = Static<typeof QrDisplay>;
 
@@ -199,7 +199,7 @@ export const ProviderPayer = message(
       }),
     ),
   },
-  'Who pays, as far as a receipt may tell.',
+  'The payer, as printed on a receipt.',
 );
 export type ProviderPayer = Static<typeof ProviderPayer>;
 

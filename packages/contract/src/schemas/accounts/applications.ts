@@ -97,7 +97,7 @@ const roles = Type.Array(
     maxItems: 20,
     uniqueItems: true,
     default: [],
-    description: 'What the tokens that it gets for itself may do.',
+    description: 'The roles of tokens that the application gets for itself.',
   },
 );
 
@@ -107,7 +107,7 @@ const storeId = identifier('The store that its tokens are good for, where it is 
 const callbackError = wordOf(['Rfc6749', 'HttpCode'], {
   default: 'Rfc6749',
   description:
-    'What `error` says in the callback of a failed sign-in: a word of RFC 6749, or the HTTP error code.',
+    'The value of `error` in the callback of a failed sign-in: an error code of RFC 6749, or the HTTP error code.',
 });
 
 const accessTokenSeconds = Type.Integer({
@@ -146,7 +146,7 @@ const lastUsedAt = {
 
 const changeable = {
   name: shortText(100, 'The name that people know it by.'),
-  description: Type.Optional(shortText(500, 'What it is for.')),
+  description: Type.Optional(shortText(500, 'The purpose of the application.')),
   type: Type.Optional(type),
   securityFlows: Type.Optional(securityFlows),
   redirectUris: Type.Optional(redirectUris),

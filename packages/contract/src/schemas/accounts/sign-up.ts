@@ -30,7 +30,9 @@ const mailName = (description: string) =>
 
 const facts = {
   organizationName: shortText(100, 'The name of the organisation.'),
-  persona: wordOf(['Acquirer', 'ServiceProvider'], { description: 'What it comes to do.' }),
+  persona: wordOf(['Acquirer', 'ServiceProvider'], {
+    description: 'The role of the organisation.',
+  }),
   email: Type.String({
     maxLength: 254,
     pattern: "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$",
@@ -140,7 +142,7 @@ export const UserActivation = closed(
             examples: ['otpauth://totp/Switchyard:ann?secret=JBSWY3DPEHPK3PXP'],
           }),
         },
-        'What an authenticator application needs; shown this once.',
+        'The data for an authenticator application; the platform returns it only once.',
       ),
     ),
   },

@@ -24,7 +24,7 @@ export const UserSession = closed(
     expiresAt: Timestamp,
     methods: Type.Array(
       wordOf(['pwd', 'otp', 'hwk', 'rc'], { description: 'A word of RFC 8176; `rc`: recovery.' }),
-      { description: 'How the user proved who he is.' },
+      { description: 'The authentication methods of the user.' },
     ),
     clientIds: Type.Array(Type.String(), {
       description: 'The applications that it is used at; the portal is `switchyard-portal`.',

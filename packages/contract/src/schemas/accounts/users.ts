@@ -10,7 +10,7 @@ import { Timestamp, wordOf } from '../common/value-schemas.ts';
 
 const username = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._+@-]{0,63}$',
-  description: 'The name for signing in, once in the user domain whatever its letter case.',
+  description: 'The user name; unique in the user domain, without regard to letter case.',
   examples: ['ann.carter'],
 });
 
@@ -80,7 +80,7 @@ const profile = {
 };
 
 const entityId = identifier('The organisation or the merchant that the user belongs to.');
-const scope = identifier('What the user may act on: `entityId` itself, or a merchant below it.');
+const scope = identifier('The scope of the user: `entityId` itself, or a merchant below it.');
 const userId = identifier('The user; `sub` of the tokens.');
 const userDomainId = Type.String({
   minLength: 1,
@@ -184,17 +184,18 @@ export type UserStatus = Static<typeof UserStatus>;
 export const Group = closed(
   {
     name: Type.String({
-      description: 'The identifier of the entity, `_`, and the group: what a user is given.',
+      description:
+        'The identifier of the entity, `_`, and the group: the form in which users have it.',
       examples: ['019823f0-5d2c-7a31-9a53-0c6f1f2e9b11_org_admin'],
     }),
     group: wordOf(Object.keys(groupLevels) as GroupName[], {
       description: 'The group without the identifier of the entity.',
     }),
     entityId: identifier('The organisation or the merchant that the group is of.'),
-    level: wordOf(['organization', 'merchant'], { description: 'What kind of entity that is.' }),
-    rights: Type.String({ description: 'What it is for.' }),
+    level: wordOf(['organization', 'merchant'], { description: 'The type of the entity.' }),
+    rights: Type.String({ description: 'The purpose of the group.' }),
     permissions: Type.Array(wordOf(permissions, { description: 'A permission.' }), {
-      description: 'What its users may do.',
+      description: 'The permissions of its users.',
     }),
   },
   'A predefined group.',
@@ -209,7 +210,7 @@ export type Group = Static<typeof Group>;
  */
 export const groupFilters = {
   entityId: Type.Optional(
-    identifier('The organisation or a merchant of it; left out, what the caller belongs to.'),
+    identifier('The organisation or one of its merchants; default: the entity of the caller.'),
   ),
 };
 
@@ -226,7 +227,7 @@ export const userFilters = {
       minLength: 1,
       maxLength: 64,
       pattern: '^[^\\u0000]*$',
-      description: 'What the user name begins with; small and capital letters are the same.',
+      description: 'A prefix of the user name, without regard to letter case.',
     }),
   ),
   status: Type.Optional(status),

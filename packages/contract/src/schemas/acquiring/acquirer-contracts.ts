@@ -39,7 +39,7 @@ const zonePinKey = closed(
       description: 'The PIN block format that the acquirer takes (ISO 9564-1).',
     }),
     keyIndex: Type.Optional(
-      Type.String({ pattern: '^[0-9]{2}$', description: 'Tells the acquirer which of its keys.' }),
+      Type.String({ pattern: '^[0-9]{2}$', description: 'Identifies the key at the acquirer.' }),
     ),
   },
   'The zone PIN key shared with the acquirer; without it the link takes no online PIN.',
@@ -97,7 +97,7 @@ const acquirerLinkInput = {
     Type.String({
       pattern: '^[a-z0-9][a-z0-9-]{0,39}$',
       description:
-        'The certificate by which the platform shows the acquirer who it is: the name of its files on the platform. Goes with `tls`.',
+        'The client certificate of the platform for the acquirer: the name of its files on the platform. Requires `tls`.',
       examples: ['north-bank'],
     }),
   ),
@@ -242,7 +242,7 @@ export const AcquirerLinkStateList = closed(
                     description: 'The member of the link, as a JSON Pointer.',
                     examples: ['/zonePinKey/keyRef'],
                   }),
-                  detail: Type.String({ description: 'What is wrong with it.' }),
+                  detail: Type.String({ description: 'The error of this member.' }),
                 },
                 'A setting that cannot be used.',
               ),
@@ -315,7 +315,7 @@ const offlineLimits = closed(
       description: 'How many offline sales a device may make within 24 hours; 0 takes none.',
     }),
   },
-  'What is taken of sales that a terminal approved alone: of any amount, for 168 hours, at most 1000 of a device, when left out.',
+  'The limits for offline sales. Default: any amount, 168 hours, 1000 sales of a device.',
 );
 
 const contractInput = {
@@ -433,6 +433,6 @@ export const AcquirerContract = closed(
     offlineLimits,
     routing,
   },
-  'An acquirer contract: what an acquirer agreed with a merchant.',
+  'An acquirer contract: the agreement between an acquirer and a merchant.',
 );
 export type AcquirerContract = Static<typeof AcquirerContract>;

@@ -10,7 +10,7 @@ export const httpJson = closed(
       Type.String({
         pattern: '^(/[A-Za-z0-9._~-]+){1,8}$',
         maxLength: 200,
-        description: 'What stands before the addresses of the acquirer SPI.',
+        description: 'The base address of the acquirer SPI.',
         examples: ['/switchyard'],
       }),
     ),

@@ -33,7 +33,7 @@ const rule = closed(
         minimum: 0,
         maximum: 100,
         default: 100,
-        description: 'The share beside other contracts whose rules fit; 0 stands by.',
+        description: 'The share of sales among all matching contracts; 0 means fallback only.',
       }),
     ),
   },
@@ -43,5 +43,5 @@ const rule = closed(
 export const routing = Type.Array(rule, {
   maxItems: rulesMax,
   description:
-    'Which sales this contract takes; of several rules that fit, the first says the weight. Without rules: whatever no rule of another contract takes.',
+    'The sales that this contract processes; the first matching rule gives the weight. Without rules: all sales that match no rule of another contract.',
 });

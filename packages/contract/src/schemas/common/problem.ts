@@ -66,7 +66,10 @@ const extensions = {
         currency: Type.String(),
         reason: Type.Optional(Type.String()),
       }),
-      { description: 'What the transaction still allows, where its state is the reason.' },
+      {
+        description:
+          'The operations that the transaction still allows, if its state is the reason of the error.',
+      },
     ),
   ),
   allowedResolutions: Type.Optional(

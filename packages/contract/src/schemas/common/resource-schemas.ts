@@ -57,7 +57,7 @@ export const commonInput = {
   status: Type.Optional(
     Type.Enum([...provisioningStatuses], {
       default: 'Enabled',
-      description: 'What is disabled takes no sale, and neither does anything below it.',
+      description: 'A disabled entity accepts no sales, and neither do the entities below it.',
     }),
   ),
   labels: Type.Optional(Labels),
@@ -119,7 +119,7 @@ export const commonFilters = {
       minLength: 1,
       maxLength: 100,
       pattern: findable,
-      description: 'What the name begins with; small and capital letters are the same.',
+      description: 'A prefix of the name, without regard to letter case.',
     }),
   ),
   externalId: Type.Optional(Type.String({ minLength: 1, maxLength: 64, pattern: findable })),

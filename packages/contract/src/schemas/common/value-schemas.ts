@@ -211,8 +211,8 @@ export const FieldErrorSchema = Type.Object({
     description: 'A JSON pointer (RFC 6901) into the body, or ?name for a query parameter.',
     examples: ['/amount'],
   }),
-  code: Type.String({ description: 'What is wrong, as a code.', examples: ['amount_zero'] }),
-  detail: Type.String({ description: 'What is wrong, in words; never the value itself.' }),
+  code: Type.String({ description: 'The error code.', examples: ['amount_zero'] }),
+  detail: Type.String({ description: 'The description of the error, without the value.' }),
 });
 
 /**

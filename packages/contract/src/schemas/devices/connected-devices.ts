@@ -22,7 +22,7 @@ export type ConnectionStatus = (typeof connectionStatuses)[number];
 export const DeviceConnection = Type.Object(
   {
     status: wordOf(connectionStatuses),
-    since: Type.Optional({ ...Timestamp, description: 'Since when it stands so.' }),
+    since: Type.Optional({ ...Timestamp, description: 'The time of the last status change.' }),
     lastSeenAt: Type.Optional({
       ...Timestamp,
       description: 'When it was last known to be there: renewed once a minute while it is.',
@@ -30,7 +30,8 @@ export const DeviceConnection = Type.Object(
     node: Type.Optional(Type.String({ description: 'The process that it is connected to.' })),
     inSession: Type.Optional(
       Type.Boolean({
-        description: 'A point of sale has it. Left out where its node could not be asked.',
+        description:
+          'A point of sale has claimed the device. Absent if the node of the device did not answer.',
       }),
     ),
   },
@@ -102,7 +103,7 @@ export const connectedDeviceFilters = {
   merchantId: uuid('Of this merchant.'),
   storeId: uuid('In this store.'),
   attention: Type.Optional(
-    wordOf(deviceAttentions, { description: 'Those that somebody should look at for this.' }),
+    wordOf(deviceAttentions, { description: 'Devices that need attention for this reason.' }),
   ),
   q: Type.Optional(
     Type.String({
@@ -110,7 +111,7 @@ export const connectedDeviceFilters = {
       maxLength: 100,
       pattern: '^[^\\u0000]*$',
       description:
-        'What the name of the place or the serial number begins with, small and capital letters alike; or the whole terminal serial number.',
+        'A prefix of the device name or serial number, without regard to letter case; or the complete terminal serial number.',
       examples: ['Counter'],
     }),
   ),

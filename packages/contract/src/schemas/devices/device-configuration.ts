@@ -29,7 +29,7 @@ export const DeviceServiceConfiguration = closed(
     name: serviceName,
     status: wordOf(['Ready', 'Held'], {
       description:
-        '`Held`: what is configured is not complete or does not fit; the device keeps what it has.',
+        '`Held`: the configuration is incomplete or invalid; the device keeps its current version.',
     }),
     version: version('Another one whenever the values are others.'),
     values: Type.Optional(
@@ -37,7 +37,9 @@ export const DeviceServiceConfiguration = closed(
     ),
     protected: Type.Optional(base64url('The header of the JWS, with `alg` EdDSA and `kid`.')),
     payload: Type.Optional(
-      base64url('What is signed: logicalDeviceId, serviceId, name, version and values, as JSON.'),
+      base64url(
+        'The signed content: logicalDeviceId, serviceId, name, version and values, as JSON.',
+      ),
     ),
     signature: Type.Optional(base64url('The signature over header and payload.')),
   },
@@ -73,7 +75,7 @@ export const DeviceAcknowledgement = closed(
     applied: Type.Boolean({ description: 'Whether it is in use now.' }),
     reason: Type.Optional(shortText(200, 'Why it is not; with `applied` false alone.')),
   },
-  'What a device made of a version.',
+  'The result of a version at a device.',
 );
 export type DeviceAcknowledgement = Static<typeof DeviceAcknowledgement>;
 
@@ -105,8 +107,13 @@ const delivery = {
     ...Timestamp,
     description: 'When the device last asked, to within some minutes; left out: never.',
   }),
-  toldVersion: Type.Optional(version('The version that the device was told last.')),
-  toldAt: Type.Optional({ ...Timestamp, description: 'When it was told that version first.' }),
+  toldVersion: Type.Optional(
+    version('The last version that the platform announced to the device.'),
+  ),
+  toldAt: Type.Optional({
+    ...Timestamp,
+    description: 'The time of the first announcement of that version.',
+  }),
   appliedVersion: Type.Optional(version('The version that it uses, by its own word.')),
   appliedAt: Type.Optional(Timestamp),
   failure: Type.Optional(
@@ -130,15 +137,15 @@ const delivery = {
 export const DeviceDelivery = closed(
   {
     ...delivery,
-    version: version('What is in force for the device now.'),
+    version: version('The version that is valid for the device now.'),
     services: Type.Array(
       closed(
         {
           serviceId: identifier('The service.'),
           name: serviceName,
           status: wordOf(['Pending', 'Applied', 'Failed', 'Held']),
-          version: version('What is in force.'),
-          appliedVersion: Type.Optional(version('What the device uses.')),
+          version: version('The valid version.'),
+          appliedVersion: Type.Optional(version('The version that the device uses.')),
         },
         'A service at the device.',
       ),
@@ -197,7 +204,9 @@ export const FleetDeliveryList = pageOf(FleetDelivery);
 export const fleetFilters = {
   status: Type.Optional(deliveryStatus),
   serviceId: Type.Optional(
-    identifier('Devices that were told about this service, by how far they have come with it.'),
+    identifier(
+      'Devices that received an announcement for this service, counted by their progress.',
+    ),
   ),
   merchantId: Type.Optional(identifier('Devices of this merchant.')),
   storeId: Type.Optional(identifier('Devices of this store.')),

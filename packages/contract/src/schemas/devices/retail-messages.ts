@@ -93,7 +93,7 @@ export const RetailMessage = Type.Object(
     response: Type.Optional(
       Type.Object(
         {},
-        { additionalProperties: true, description: 'What the terminal answered, as it came.' },
+        { additionalProperties: true, description: 'The unchanged response of the terminal.' },
       ),
     ),
     createdAt: Timestamp,

@@ -122,7 +122,7 @@ export const ClearingAcknowledgementInput = Type.Object(
       description: 'The acknowledgement file as it came from the acquirer.',
     }),
   },
-  { ...strict, description: 'What the acquirer says of a clearing file.' },
+  { ...strict, description: 'The acknowledgement of a clearing file by the acquirer.' },
 );
 /** The type of {@link ClearingAcknowledgementInput}. */
 export type ClearingAcknowledgementInput = Static<typeof ClearingAcknowledgementInput>;

@@ -84,7 +84,7 @@ export const OfflineGap = Type.Object(
     detectedAt: Timestamp,
     transactionId: Type.String({
       format: 'uuid',
-      description: 'The upload behind the gap; its event offline.gap_detected tells the same.',
+      description: 'The upload after the gap; its event offline.gap_detected has the same data.',
     }),
   },
   { description: 'Offline sales of a terminal that were counted and never uploaded.' },

@@ -125,7 +125,7 @@ test('identifiers of clients have their alphabet and their length', () => {
   }
 });
 
-test('a member that is not known is refused wherever it stands', () => {
+test('an unknown member is rejected at every level', () => {
   const places = [
     { ...sale, extra: 1 },
     { ...sale, instrument: { ...sale.instrument, extra: 1 } },

@@ -20,11 +20,12 @@ export const OperationResolveRequest = Type.Object(
       minLength: 1,
       maxLength: 256,
       pattern: '^[^\\u0000-\\u001f\\u007f]+$',
-      description: 'Who said so, and where it stands. Kept in the event and in the audit.',
+      description:
+        'The source of the decision, for example a letter of the acquirer. Stored in the event and the audit log.',
       examples: ['Not in their books of 21 November, says their help desk.'],
     }),
   },
-  { additionalProperties: false, description: 'What became of an operation that has no answer.' },
+  { additionalProperties: false, description: 'The outcome of an operation without a response.' },
 );
 /** The type of {@link OperationResolveRequest}. */
 export type OperationResolveRequest = Static<typeof OperationResolveRequest>;

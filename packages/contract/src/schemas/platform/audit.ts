@@ -33,19 +33,19 @@ const AuditActor = closed(
       identifier('Whose person or application, where an organisation above made the change.'),
     ),
   },
-  'Who made the change.',
+  'The user or application that made the change.',
 );
 
 const AuditEntity = closed(
   {
-    type: Type.String({ description: 'What kind of thing it is.', examples: ['merchant'] }),
+    type: Type.String({ description: 'The type of the entity.', examples: ['merchant'] }),
     id: Type.String({
       description: 'Its identifier.',
       examples: ['019823f0-5d2c-7a31-9a53-0c6f1f2e9b11'],
     }),
     merchantId: Type.Optional(identifier('The merchant that it belongs to.')),
   },
-  'What was changed.',
+  'The changed entity.',
 );
 
 const snapshot = (description: string) =>
@@ -172,7 +172,7 @@ const span = {
  */
 export const auditFilters = {
   ...span,
-  actor: filter('The `sub` of whoever made the change.'),
+  actor: filter('The `sub` of the user or application that made the change.'),
   action: filter('As `merchant.updated`.'),
   entityType: filter('As `merchant`.'),
   entityId: filter('The identifier of what was changed.'),

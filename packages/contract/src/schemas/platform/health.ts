@@ -8,7 +8,7 @@ const queue = (description: string) =>
     {
       waiting: Type.Integer({
         minimum: 0,
-        description: 'How much of the organisation waits; 10000 stands for all that is more.',
+        description: 'The number of waiting items of the organisation; at most 10000 are counted.',
       }),
       oldestSeconds: Type.Integer({
         minimum: 0,
@@ -41,11 +41,11 @@ export const PlatformHealth = closed(
     ),
     queues: closed(
       {
-        jobs: queue('Work that is due and that nobody has begun.'),
+        jobs: queue('Due items that have not been started.'),
         outbox: queue('Facts that are not handed on yet as events.'),
         webhooks: queue('Deliveries of events that have still to succeed.'),
       },
-      'What waits, of the organisation of the caller.',
+      'The waiting items of the organisation of the caller.',
     ),
   },
   'How the platform is doing.',

@@ -49,7 +49,7 @@ export const PortalSession = Type.Object(
     }),
     idleSeconds: Type.Integer({ description: 'The session ends so long after the last action.' }),
     expiresAt: Type.String({ description: 'When it ends if nothing more is done.' }),
-    endsAt: Type.String({ description: 'When it ends whatever is done.' }),
+    endsAt: Type.String({ description: 'The time when the session ends in any case.' }),
   },
   { title: 'PortalSession' },
 );

@@ -16,8 +16,8 @@ export const ListedErrorCode = closed(
   {
     code: Type.String({ description: 'The code.', examples: ['transaction_not_found'] }),
     status: Type.Integer({ minimum: 400, maximum: 599, description: 'The HTTP status.' }),
-    title: Type.String({ description: 'What it says in few words.' }),
-    help: Type.String({ description: 'What it means.' }),
+    title: Type.String({ description: 'A short title.' }),
+    help: Type.String({ description: 'The meaning.' }),
     retryable: Type.Boolean({ description: 'Whether the same request can succeed later.' }),
     outcome: wordOf(['NotProcessed', 'Processed', 'Unknown'], {
       description: 'Whether money may have moved, unless the problem itself says otherwise.',
@@ -43,7 +43,7 @@ export type ErrorCodeList = Static<typeof ErrorCodeList>;
 
 const roleNames = Object.keys(roleTitles) as (keyof typeof roleTitles)[];
 const groupNames = Object.keys(groupLevels) as (keyof typeof groupLevels)[];
-const held = Type.Array(wordOf(permissions), { description: 'What it brings.' });
+const held = Type.Array(wordOf(permissions), { description: 'The permissions.' });
 
 /**
  * `GET /resources/v1/roles`: the roles of applications and the user groups, with their permissions.
@@ -67,7 +67,7 @@ export const RoleList = closed(
       closed(
         {
           group: wordOf(groupNames, { description: 'The group.' }),
-          rights: Type.String({ description: 'What it is for.' }),
+          rights: Type.String({ description: 'The purpose of the group.' }),
           permissions: held,
         },
         'A group of people.',

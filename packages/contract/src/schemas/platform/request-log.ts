@@ -37,7 +37,7 @@ export const LoggedRequest = closed(
     }),
     method: Type.String({ description: 'The method.', examples: ['POST'] }),
     path: Type.String({
-      description: 'The path; a part of it that is no identifier stands there by its name.',
+      description: 'The path; identifiers in it are replaced by the parameter names.',
       examples: ['/payment/v1/transactions/019823f0-5d2c-7a31-9a53-0c6f1f2e9b11/capture'],
     }),
     operationId: Type.String({ description: 'The operation.', examples: ['processTransaction'] }),
@@ -55,7 +55,7 @@ export const LoggedRequest = closed(
         closed(
           {
             pointer: Type.String({ description: 'Where in the request.', examples: ['/amount'] }),
-            code: Type.String({ description: 'What is wrong.', examples: ['amount_zero'] }),
+            code: Type.String({ description: 'The error code.', examples: ['amount_zero'] }),
           },
           'A faulty member.',
         ),
@@ -71,7 +71,9 @@ export const LoggedRequest = closed(
     source: wordOf(requestSources, {
       description: 'Where it came from: an application, or the pages of the portal.',
     }),
-    userId: Type.Optional(Type.String({ description: 'The user for whom it asked.' })),
+    userId: Type.Optional(
+      Type.String({ description: 'The user for whom the client sent the request.' }),
+    ),
     actorOrganizationId: Type.Optional(
       identifier('Whose application, where an organisation above asked.'),
     ),
@@ -112,7 +114,7 @@ export const requestLogFilters = {
   method: Type.Optional(
     wordOf(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'], { description: 'The method.' }),
   ),
-  path: word('What the path begins with.', ['/payment/']),
+  path: word('A prefix of the path.', ['/payment/']),
   operationId: word('The operation.', ['processTransaction']),
   code: word('The code of the refusal.', ['field_required']),
   clientId: word('The application that asked.', ['till-7']),

@@ -28,11 +28,12 @@ const endpointInput = {
       'Only events of this merchant. Left out: all events of the organisation, or of the merchant whose token creates the endpoint.',
     ),
   ),
-  description: Type.Optional(shortText(500, 'What it is for.')),
+  description: Type.Optional(shortText(500, 'The purpose of the endpoint.')),
   status: Type.Optional(
     wordOf(['Enabled', 'Disabled'], {
       default: 'Enabled',
-      description: 'For a disabled endpoint nothing is planned; what was planned waits.',
+      description:
+        'The platform plans no deliveries for a disabled endpoint; planned deliveries wait.',
     }),
   ),
 };
@@ -75,7 +76,7 @@ const publicKey = Type.String({
 const endpointFacts = {
   owner: wordOf(['Organization', 'Merchant'], {
     description:
-      'Who manages it: the organisation, or the merchant that `merchantId` names. The organisation sees both.',
+      'The owner: the organisation, or the merchant in `merchantId`. The organisation sees both.',
   }),
   disabledReason: Type.Optional(
     wordOf(disabledReasons, {
@@ -203,7 +204,7 @@ export const WebhookTest = closed(
       }),
     ),
   },
-  'What a test sends.',
+  'The event of a test.',
 );
 /** The type of {@link WebhookTest}. */
 export type WebhookTest = Static<typeof WebhookTest>;
@@ -271,7 +272,10 @@ const delivery = {
   status: wordOf(deliveryStatuses, {
     description: '`Failed`: all tries of the schedule failed.',
   }),
-  attempts: Type.Integer({ minimum: 0, description: 'Tries since it was asked for last.' }),
+  attempts: Type.Integer({
+    minimum: 0,
+    description: 'The number of attempts since the last request for delivery.',
+  }),
   nextAttemptAt: Type.Optional({
     ...Timestamp,
     description: 'When it is tried next, at the earliest.',

@@ -64,7 +64,7 @@ export type BulkOperation = (typeof bulkOperations)[number];
  */
 export const BulkLine = closed(
   {
-    type: wordOf(bulkTypes, { description: 'What the line is about.' }),
+    type: wordOf(bulkTypes, { description: 'The entity type of the line.' }),
     operation: Type.Optional(
       wordOf(bulkOperations, {
         default: 'upsert',
@@ -153,7 +153,7 @@ const BulkError = closed(
     ),
     dependants: Type.Optional(Type.Array(dependant)),
   },
-  'Why a line failed, or why an import stopped: what a request for this line alone is told.',
+  'The reason why a line failed or an import stopped: the problem that a single request for this line would return.',
 );
 
 const count = (description: string) => Type.Integer({ minimum: 0, description });
@@ -177,7 +177,7 @@ const resultStatuses = ['created', 'replaced', 'unchanged', 'deleted', 'failed']
 export const BulkResult = closed(
   {
     line: Type.Integer({ minimum: 1, description: 'The line of the body, or where it begins.' }),
-    status: wordOf(resultStatuses, { description: 'What became of it.' }),
+    status: wordOf(resultStatuses, { description: 'The result of the line.' }),
     type: Type.Optional(wordOf(bulkTypes)),
     id: Type.Optional(Uuid),
     externalId: Type.Optional(shortText(64, 'The identifier in the system of the organisation.')),
@@ -186,7 +186,7 @@ export const BulkResult = closed(
     ),
     clientSecret: Type.Optional(
       Type.String({
-        description: 'Of a point of sale that was made: told this once, and not kept.',
+        description: 'The secret of a created point of sale; returned only once and not stored.',
       }),
     ),
     error: Type.Optional(BulkError),
@@ -243,7 +243,7 @@ export const BulkImport = closed(
     state: wordOf(states, {
       description: 'Interrupted: send the same body again under the same name, and it goes on.',
     }),
-    format: wordOf(['JsonLines', 'Csv'], { description: 'What was sent.' }),
+    format: wordOf(['JsonLines', 'Csv'], { description: 'The format of the body.' }),
     lines: count('Lines that were answered.'),
     bytes: count('How far into the body that is.'),
     ...counts,

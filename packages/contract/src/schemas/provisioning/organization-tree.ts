@@ -15,7 +15,7 @@ import { claimFacts } from '../devices/terminal-claims.ts';
 const organizationId = identifier('The organisation.');
 const merchantId = identifier('The merchant.');
 const storeId = identifier('The store.');
-const logicalDeviceId = identifier('The logical device: what a sale calls deviceId.');
+const logicalDeviceId = identifier('The logical device: the deviceId of a sale.');
 const physicalDeviceId = identifier('The physical device.');
 
 const timeZone = Type.String({
@@ -34,7 +34,7 @@ const timeZone = Type.String({
 export const Address = closed(
   {
     line1: shortText(100, 'Street and number.'),
-    line2: Type.Optional(shortText(100, 'What the first line has no room for.')),
+    line2: Type.Optional(shortText(100, 'The second address line.')),
     city: shortText(60, 'The city, as receipts name it.'),
     postalCode: Type.Optional(shortText(16, 'The postal code.')),
     region: Type.Optional(shortText(60, 'The state or region.')),
@@ -45,13 +45,13 @@ export type Address = Static<typeof Address>;
 
 const contact = closed(
   {
-    name: Type.Optional(shortText(100, 'Who to ask for.')),
+    name: Type.Optional(shortText(100, 'The name of the contact.')),
     email: Type.Optional(Type.String({ format: 'email', maxLength: 254 })),
     phone: Type.Optional(
       Type.String({ pattern: '^\\+[1-9][0-9]{6,14}$', description: 'A number after ITU-T E.164.' }),
     ),
   },
-  'Whom to reach at the merchant.',
+  'The contact at the merchant.',
 );
 
 const merchantInput = {

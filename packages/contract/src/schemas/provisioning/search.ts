@@ -26,10 +26,10 @@ export const foundTypes = [
  */
 export type FoundType = (typeof foundTypes)[number];
 
-const type = wordOf(foundTypes, { description: 'What it is.' });
+const type = wordOf(foundTypes, { description: 'The entity type.' });
 const { name, externalId, status } = commonFilters;
 const merchantId = identifier('The merchant that has it.');
-const storeId = identifier('The store in which it stands.');
+const storeId = identifier('The store of the device.');
 
 /**
  * The criteria of a search, in addition to `limit` and `cursor`. A result matches all of them.
@@ -42,7 +42,7 @@ export const provisioningCriteria = {
   q: Type.Optional({
     ...name,
     description:
-      'What the name begins with, small and capital letters alike; or exactly the external ' +
+      'A prefix of the name, without regard to letter case; or exactly the external ' +
       'identifier, the serial number, the terminal serial number (tsn), the client id of a ' +
       'point of sale or an identifier of the platform.',
     examples: ['AXIUM_DX8000-10000001'],

@@ -78,7 +78,7 @@ export type QrEventType = (typeof qrEventTypes)[number];
 
 const PaymentAmount = Type.Object(
   { amount: Amount, currency: Currency },
-  { ...strict, description: 'What the consumer is to pay.' },
+  { ...strict, description: 'The amount that the consumer must pay.' },
 );
 
 const QrOrder = Type.Object(
@@ -112,7 +112,7 @@ export const QrRequest = Type.Object(
         '^(?:[Cc][Oo][Nn][Ss][Uu][Mm][Ee][Rr]|[Mm][Ee][Rr][Cc][Hh][Aa][Nn][Tt])[Ss][Cc][Aa][Nn]$',
       maxLength: 12,
       description:
-        'Who scans, in any letter case: `consumerscan`, what the terminal shows; `merchantscan`, what the consumer shows. With a scannedPaymentId it is the second, whatever stands here.',
+        'The scanning party, in any letter case. `consumerscan`: the consumer scans the terminal. `merchantscan`: the terminal scans the consumer. With a scannedPaymentId it is always `merchantscan`.',
       examples: ['consumerscan'],
     }),
     scannedPaymentId: Type.Optional(
@@ -121,7 +121,7 @@ export const QrRequest = Type.Object(
         maxLength: 1024,
         pattern: '^[^\\u0000-\\u001f\\u007f]+$',
         description:
-          'What was scanned from the consumer. It goes to the provider, and is kept nowhere.',
+          'The code scanned from the consumer. The platform sends it to the provider and does not store it.',
         examples: ['281234567890123456'],
       }),
     ),
@@ -149,13 +149,13 @@ export const QrOperation = Type.Object({
   kind: wordOf(['Cancel', 'Refund']),
   status: wordOf(qrOperationStatuses, {
     description:
-      '`Pending` is asked for, `Unanswered` no more: nobody knows whether it was made, and its payment is held. The others are final.',
+      '`Pending`: the platform still requests the result. `Unanswered`: it stopped, the result is unknown and the payment is held. The other values are final.',
   }),
   amount: AnswerAmount,
   currency: Currency,
   cause: wordOf(['Merchant', 'Expiry', 'Unknown', 'LateCompletion', 'Resolution'], {
     description:
-      'Who wanted it: the till, the clock, the platform where the provider never heard of the payment, the rule that late money goes back, or who ended a hold.',
+      'The cause: the merchant, the expiry time, a payment that the provider does not know, the automatic refund of a late payment, or the decision on a held payment.',
   }),
   clientOperationId: Type.Optional(ClientIdentifier),
   failure: Type.Optional(ProviderFailure),
@@ -165,25 +165,25 @@ export const QrOperation = Type.Object({
 /** The type of {@link QrOperation}. */
 export type QrOperation = Static<typeof QrOperation>;
 
-const status = wordOf(qrStatuses, { description: 'How the payment stands.' });
+const status = wordOf(qrStatuses, { description: 'The status of the payment.' });
 
 const QrHold = Type.Object(
   {
     reason: wordOf(['AmountDiffers', 'CurrencyDiffers', 'RefundDeclined', 'RefundUnanswered'], {
       description:
-        '`AmountDiffers`: paid, and not what was asked for. `CurrencyDiffers`: paid in another currency. `RefundDeclined`: late money that the provider does not give back. `RefundUnanswered`: a refund that nobody has answered for long.',
+        '`AmountDiffers`: the paid amount differs from the requested amount. `CurrencyDiffers`: paid in another currency. `RefundDeclined`: the provider declined the refund of a late payment. `RefundUnanswered`: a refund had no response for a long time.',
     }),
     amount: Type.Optional(AnswerAmount),
     currency: Type.Optional(Currency),
   },
-  { description: 'Somebody has to look at the payment before it goes on.' },
+  { description: 'An operator must check the payment before it continues.' },
 );
 
 const transactionMembers = {
   transactionId: Uuid,
   clientTransactionId: ClientIdentifier,
   status,
-  answeredStatus: wordOf(qrStatuses, { description: 'What the first caller was told.' }),
+  answeredStatus: wordOf(qrStatuses, { description: 'The status in the first response.' }),
   merchantId: Uuid,
   storeId: Uuid,
   deviceId: Uuid,
@@ -211,7 +211,7 @@ const transactionMembers = {
   order: Type.Optional(Type.Object({ ...QrOrder.properties })),
   providerTransactionId: Type.Optional(
     Type.String({
-      description: 'What the provider calls it.',
+      description: 'The identifier at the provider.',
       examples: ['P-20260301-000017'],
     }),
   ),
@@ -253,8 +253,10 @@ export const QrEvent = Type.Object(
     amount: Type.Optional(AnswerAmount),
     currency: Type.Optional(Currency),
     reason: Type.Optional(Type.String({ description: 'A word for why.', examples: ['Older'] })),
-    actor: Type.Optional(Type.String({ description: 'Who ended a hold.' })),
-    note: Type.Optional(Type.String({ description: 'What was said about it.' })),
+    actor: Type.Optional(
+      Type.String({ description: 'The user that decided on the held payment.' }),
+    ),
+    note: Type.Optional(Type.String({ description: 'The note of the decision.' })),
     operation: Type.Optional(
       Type.Object({
         operationId: Uuid,
@@ -355,7 +357,7 @@ export type QrRefundRequest = Static<typeof QrRefundRequest>;
  */
 export const QrOperationAnswer = Type.Object(
   { ...transactionMembers, operation: Type.Optional(QrOperation) },
-  { description: 'The payment, with the operation that was asked for.' },
+  { description: 'The payment, with the requested operation.' },
 );
 /** The type of {@link QrOperationAnswer}. */
 export type QrOperationAnswer = Static<typeof QrOperationAnswer>;

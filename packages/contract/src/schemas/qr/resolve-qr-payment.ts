@@ -14,14 +14,14 @@ export const QrResolveRequest = Type.Object(
   {
     resolution: wordOf(['Accept', 'Refund', 'Settle', 'Ask', 'Retry'], {
       description:
-        '`Accept`: what was paid is taken as it is, while the terminal waits. `Refund`: it is given back. `Settle`: the matter was ended outside of the platform, and the note says how. `Ask`: the provider is asked how the refund without an answer stands, and nothing else. `Retry`: that refund is asked for again, under the name that it has.',
+        '`Accept`: accept the paid amount while the terminal waits. `Refund`: refund the paid amount. `Settle`: the case was settled outside of the platform; the note says how. `Ask`: only request the state of the unanswered refund from the provider. `Retry`: request that refund again with the same identifier.',
       ...fieldCodes({ enum: 'field_invalid' }),
     }),
     amount: Type.Optional(
       Type.Integer({
         minimum: 0,
         description:
-          'The `hold.amount` that whoever decides was shown. Where it is another one by now, nothing is decided.',
+          'The `hold.amount` that the operator saw. If it has changed since, the request fails.',
         examples: [900],
         ...fieldCodes({ type: 'field_invalid' }),
       }),
@@ -31,12 +31,12 @@ export const QrResolveRequest = Type.Object(
         minLength: 1,
         maxLength: 256,
         pattern: '^[^\\u0000-\\u001f\\u007f]+$',
-        description: 'Stands in the event. Settle needs it.',
+        description: 'Stored in the event. Required for Settle.',
         examples: ['Given back in cash.'],
       }),
     ),
   },
-  { ...strict, description: 'What becomes of a payment that is held.' },
+  { ...strict, description: 'The decision on a held payment.' },
 );
 /** The type of {@link QrResolveRequest}. */
 export type QrResolveRequest = Static<typeof QrResolveRequest>;

@@ -70,12 +70,12 @@ export type ExportRequest = Static<typeof ExportRequest>;
 export const Export = closed(
   {
     exportId: Uuid,
-    report: wordOf(exportReports, { description: 'What is exported.' }),
+    report: wordOf(exportReports, { description: 'The report to export.' }),
     format: wordOf(exportFormats, { description: 'The form that it comes in.' }),
     filters: Type.Record(Type.String(), Type.Unknown(), {
       description: 'The filters, as they were ordered.',
     }),
-    state: wordOf(exportStates, { description: 'What became of it.' }),
+    state: wordOf(exportStates, { description: 'The state of the export.' }),
     rows: Type.Integer({ minimum: 0, description: 'Lines so far, less the head of a CSV.' }),
     bytes: Type.Integer({ minimum: 0, description: 'Length so far.' }),
     fileName: Type.String({

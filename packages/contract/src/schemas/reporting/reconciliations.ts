@@ -111,7 +111,7 @@ const word = (maxLength: number, description: string, example: string) =>
  */
 export const SettlementLine = closed(
   {
-    type: wordOf(movementTypes, { description: 'What money moved by.' }),
+    type: wordOf(movementTypes, { description: 'The type of the movement.' }),
     acquirerMerchantId: Type.String({
       minLength: 1,
       maxLength: 15,
@@ -143,11 +143,11 @@ export const SettlementLine = closed(
       Type.Integer({
         minimum: -999_999_999_999,
         maximum: 999_999_999_999,
-        description: 'What the acquirer keeps of it, minor units.',
+        description: 'The fee of the acquirer, in minor units.',
         examples: [15],
       }),
     ),
-    acquirerReference: word(64, 'What the acquirer calls it.', 'ARN-74537604221431003881865'),
+    acquirerReference: word(64, 'The reference of the acquirer.', 'ARN-74537604221431003881865'),
   },
   'A line of an acquirer’s file.',
 );
@@ -168,18 +168,18 @@ export const Reconciliation = closed(
     acquirerLinkId: identifier('The acquirer link whose movements are compared.'),
     from: day('The first settlement day.'),
     to: day('The last settlement day, itself included.'),
-    name: Type.Optional(shortText(100, 'What somebody has called it.')),
+    name: Type.Optional(shortText(100, 'The name that the user gave.')),
     state: wordOf(reconciliationStates, { description: 'How far it is.' }),
     lines: count('Lines of the file.'),
     matched: count('Movements on which both sides agree.'),
     different: count('Movements that both know, and not alike.'),
     missingHere: count('Lines of the file that we know nothing of.'),
     missingThere: count('Movements of ours that the file does not hold.'),
-    open: count('What does not agree, and is not resolved.'),
+    open: count('The number of unresolved differences.'),
     failure: Type.Optional(
       Type.String({
         description:
-          'Why it has failed: `file_incomplete`, or `reference_repeated` where a reference stands in too many lines.',
+          'The reason of the failure: `file_incomplete`, or `reference_repeated` if too many lines have the same reference.',
         examples: ['file_incomplete'],
       }),
     ),
@@ -197,10 +197,10 @@ const balance = closed(
     theirs: { ...SumAmount, description: 'Captures less refunds and reversals, of the file.' },
     operations: { ...SumAmount, description: 'The same of our operations, one by one.' },
     ledger: { ...SumAmount, description: 'The same of the settlements that we keep as sums.' },
-    fees: { ...SumAmount, description: 'What the acquirer keeps, by the file.' },
+    fees: { ...SumAmount, description: 'The fees of the acquirer, from the file.' },
     isBalanced: Type.Boolean({ description: 'All three agree.' }),
   },
-  'What the three sides come to, in minor units of one currency.',
+  'The totals of the three sides, in minor units of one currency.',
 );
 
 /**
@@ -230,7 +230,7 @@ export type ReconciliationDetail = Static<typeof ReconciliationDetail>;
 export const ReconciliationList = pageOf(Reconciliation);
 
 const side = {
-  type: wordOf(movementTypes, { description: 'What money moved by.' }),
+  type: wordOf(movementTypes, { description: 'The type of the movement.' }),
   retrievalReferenceNumber: Type.String({ description: 'DE37.', examples: ['606012000017'] }),
   amount: AnswerAmount,
   currency: Currency,
@@ -247,7 +247,7 @@ const side = {
 export const ReconciliationItem = closed(
   {
     number: Type.Integer({ minimum: 1, description: 'Its number within the reconciliation.' }),
-    outcome: wordOf(reconciliationOutcomes, { description: 'What the comparison came to.' }),
+    outcome: wordOf(reconciliationOutcomes, { description: 'The result of the comparison.' }),
     differences: Type.Array(
       wordOf(['type', 'amount', 'currency', 'settlementDate', 'terminalId'], {
         description: 'A member that differs.',
@@ -260,12 +260,12 @@ export const ReconciliationItem = closed(
           ...side,
           line: Type.Integer({ minimum: 1, description: 'The line of the file.' }),
           acquirerMerchantId: Type.String({ description: 'The merchant (DE42).' }),
-          fee: Type.Optional(Type.Integer({ description: 'What the acquirer keeps of it.' })),
+          fee: Type.Optional(Type.Integer({ description: 'The fee of the acquirer.' })),
           acquirerReference: Type.Optional(
             Type.String({ description: 'The acquirer’s own name.' }),
           ),
         },
-        'What the file says.',
+        'The data of the file.',
       ),
     ),
     ours: Type.Optional(
@@ -275,23 +275,23 @@ export const ReconciliationItem = closed(
           transactionId: Uuid,
           merchantId: identifier('The merchant.'),
         },
-        'What we know.',
+        'The data of the platform.',
       ),
     ),
     waysToResolve: Type.Array(wordOf(reconciliationResolutions), {
-      description: 'What may be decided now.',
+      description: 'The decisions that are possible now.',
     }),
     resolution: Type.Optional(
       closed(
         {
-          resolution: wordOf(reconciliationResolutions, { description: 'What was decided.' }),
+          resolution: wordOf(reconciliationResolutions, { description: 'The decision.' }),
           note: Type.Optional(Type.String({ description: 'Why.' })),
           by: Type.String({
             description: 'The user or the application that decided; the platform itself.',
           }),
           at: Timestamp,
         },
-        'What was decided.',
+        'The decision.',
       ),
     ),
   },
@@ -318,9 +318,9 @@ export const ReconciliationDecision = closed(
   {
     resolution: wordOf(
       reconciliationResolutions.filter((each) => each !== 'FoundLater'),
-      { description: 'What is decided; the item names the ways that it has.' },
+      { description: 'The decision; the item lists the possible ones.' },
     ),
-    note: Type.Optional(shortText(500, 'Why, for whoever reads it later.')),
+    note: Type.Optional(shortText(500, 'The reason, for later readers.')),
   },
   'A decision.',
 );

@@ -84,7 +84,7 @@ export const paymentFilters = {
       examples: ['EUR'],
     }),
   ),
-  responseCategory: Type.Optional(anyOf(responseCategories, 'What the answer was.')),
+  responseCategory: Type.Optional(anyOf(responseCategories, 'The category of the response.')),
   entryMode: Type.Optional(anyOf(entryModes, 'How the card was read.')),
 };
 
@@ -98,7 +98,7 @@ export const paymentSearch = {
   ...paymentFilters,
   from: Type.Optional({ ...Timestamp, description: 'Payments made at this time and later.' }),
   to: Type.Optional({ ...Timestamp, description: 'Payments made before this time.' }),
-  state: Type.Optional(anyOf(paymentStates, 'How the payment stands.')),
+  state: Type.Optional(anyOf(paymentStates, 'The state of the payment.')),
   amountMin: Type.Optional({ ...Amount, minimum: 0, description: 'This amount and more.' }),
   amountMax: Type.Optional({ ...Amount, minimum: 0, description: 'This amount and less.' }),
   text: Type.Optional(
@@ -128,7 +128,7 @@ const paymentMembers = {
   deviceId: Type.Optional(identifier('The logical device.')),
   state: Type.Enum([...paymentStates], {
     type: 'string',
-    description: 'How the payment stands; of a QR payment its status.',
+    description: 'The state of the payment; for a QR payment its status.',
     examples: ['Captured'],
   }),
   amount: AnswerAmount,
@@ -151,13 +151,13 @@ const paymentMembers = {
   response: Type.Optional(
     closed(
       {
-        category: wordOf(responseCategories, { description: 'What it comes to.' }),
+        category: wordOf(responseCategories, { description: 'The category of the response.' }),
         code: Type.Optional(Type.String({ description: 'DE39 as received.', examples: ['51'] })),
         reason: Type.Optional(
           Type.String({ description: 'Why, in a word.', examples: ['InsufficientFunds'] }),
         ),
       },
-      'What was answered to the payment.',
+      'The response to the payment.',
     ),
   ),
   authorizationCode: Type.Optional(Type.String({ description: 'DE38.', examples: ['A1B2C3'] })),

@@ -41,7 +41,7 @@ export const summaryQuery = {
   from: { ...Day, description: 'The first day, in the time zone of each store.' },
   to: { ...Day, description: 'The last day, itself included; at most 400 days from the first.' },
   groupBy: Type.Optional(
-    wordOf(summaryGroupings, { default: 'day', description: 'What a line stands for.' }),
+    wordOf(summaryGroupings, { default: 'day', description: 'The grouping of the lines.' }),
   ),
   order: Type.Optional(
     wordOf(['Key', 'Count'], {
@@ -67,17 +67,17 @@ const figures = {
     closed(
       {
         currency: Currency,
-        authorized: { ...SumAmount, description: 'What was authorised, minor units.' },
-        captured: { ...SumAmount, description: 'What was captured, minor units.' },
-        refunded: { ...SumAmount, description: 'What was refunded, minor units.' },
+        authorized: { ...SumAmount, description: 'The authorised amount, in minor units.' },
+        captured: { ...SumAmount, description: 'The captured amount, in minor units.' },
+        refunded: { ...SumAmount, description: 'The refunded amount, in minor units.' },
         cancelled: {
           ...SumAmount,
-          description: 'What was given back of holds, by a cancel or by their lapse, minor units.',
+          description: 'The authorised amount released by cancels or expiry, in minor units.',
         },
         reversed: {
           ...SumAmount,
           description:
-            'Of captured amounts: what was taken back by reversals, or settled outside of the platform, minor units.',
+            'The captured amount that was reversed or settled outside of the platform, in minor units.',
         },
         net: { ...SumAmount, description: 'Captured less refunded and reversed, minor units.' },
       },
@@ -143,7 +143,7 @@ export const SummaryLine = closed(
     ),
     responseCategory: Type.Optional(
       Type.Union([Type.Enum([...responseCategories], { type: 'string' }), Type.Null()], {
-        description: 'What the answer was; null where there was none.',
+        description: 'The category of the response; null without a response.',
       }),
     ),
     ...figures,
@@ -163,7 +163,7 @@ export const Summary = closed(
   {
     from: Day,
     to: Day,
-    groupBy: wordOf(summaryGroupings, { description: 'What a line stands for.' }),
+    groupBy: wordOf(summaryGroupings, { description: 'The grouping of the lines.' }),
     total: closed(figures, 'All lines together, also those of other pages.'),
     items: Type.Array(SummaryLine),
     nextCursor: Type.Union([Type.String(), Type.Null()], {
@@ -172,7 +172,7 @@ export const Summary = closed(
     asOf: Type.String({
       format: 'date-time',
       description:
-        'What had happened until then is counted. It is a moment behind, and more while the platform is busy.',
+        'The summary contains everything up to this time. It lags a moment behind, and more while the platform is busy.',
       examples: ['2026-03-01T12:30:00.000Z'],
     }),
   },

@@ -11,7 +11,7 @@ const activationId = identifier('The activation.');
 
 const packageInput = {
   name: shortText(100, 'The name that people know it by.'),
-  description: Type.Optional(shortText(500, 'What it is for.')),
+  description: Type.Optional(shortText(500, 'The purpose of the package.')),
   serviceIds: Type.Array(serviceId, {
     minItems: 1,
     maxItems: 50,
@@ -21,7 +21,7 @@ const packageInput = {
   status: Type.Optional(
     wordOf(['Enabled', 'Disabled'], {
       default: 'Enabled',
-      description: 'What is disabled is not subscribed to anew; subscriptions go on.',
+      description: 'A disabled package accepts no new subscriptions; existing ones continue.',
     }),
   ),
 };
@@ -126,7 +126,7 @@ export const ServiceActivationInput = closed(
       }),
     ),
   },
-  'An activation as it is asked for.',
+  'A request to activate a service.',
 );
 export type ServiceActivationInput = Static<typeof ServiceActivationInput>;
 
@@ -138,7 +138,7 @@ export type ServiceActivationInput = Static<typeof ServiceActivationInput>;
  */
 export const Deactivation = closed(
   { serviceId, level, entityId },
-  'What is switched off: a service at one level.',
+  'The service and level to deactivate.',
 );
 
 const states = ['Requested', 'Pending', 'Active', 'Refused', 'Inactive'] as const;
@@ -169,14 +169,15 @@ export const ServiceActivation = closed(
     activationId,
     organizationId,
     serviceId,
-    release: Type.Integer({ minimum: 1, description: 'The release that it was asked for with.' }),
+    release: Type.Integer({ minimum: 1, description: 'The release at the time of the request.' }),
     level,
     entityId,
     merchantId: Type.Optional(identifier('The merchant that the entity is, or belongs to.')),
     storeId: Type.Optional(identifier('The store that the entity is, or belongs to.')),
     status: state,
     includesExisting: Type.Boolean({
-      description: 'Whether what stood below when it became active is active too.',
+      description:
+        'Whether the activation also covers the entities that were below the level when it became active.',
     }),
     parameters,
     secrets: Type.Optional(
@@ -186,7 +187,7 @@ export const ServiceActivation = closed(
     ),
     providerParameters: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: 'What the provider gave with its answer.',
+        description: 'The parameters from the response of the provider.',
         examples: [{ endpoint: 'eu-1' }],
       }),
     ),
@@ -225,7 +226,7 @@ export type ActivationAnswer = Static<typeof ActivationAnswer>;
  */
 export const AnsweredActivation = closed(
   { activationId, organizationId, serviceId, status: state },
-  'What an answer of a provider led to.',
+  'The result of a provider response.',
 );
 
 const standing = closed(
@@ -236,7 +237,7 @@ const standing = closed(
     activationId: Type.Optional(activationId),
     status: Type.Optional(state),
   },
-  'How a service stands at one level.',
+  'The state of a service at one level.',
 );
 
 /**
@@ -253,7 +254,7 @@ export const DeviceService = closed(
     active: Type.Boolean({ description: 'Active at the device and at every level above it.' }),
     levels: Type.Array(standing, { description: 'From the organisation to the device.' }),
   },
-  'How a service stands at a device.',
+  'The state of a service at a device.',
 );
 
 /**

@@ -6,12 +6,12 @@ import { Timestamp, wordOf } from '../common/value-schemas.ts';
 const levels = ['Service', 'Organization', 'Merchant', 'Store', 'LogicalDevice'] as const;
 
 const level = wordOf(levels, {
-  description: 'The level, from the top; `Service` stands for the defaults of the provider.',
+  description: 'The level, from the top; `Service` means the defaults of the provider.',
 });
 
 const entityId = identifier('The service, organisation, merchant, store or logical device.');
 
-const ownLevel = wordOf(levels.slice(1), { description: 'The level that was asked about.' });
+const ownLevel = wordOf(levels.slice(1), { description: 'The requested level.' });
 
 const pointer = Type.String({
   description: 'A JSON Pointer (RFC 6901) into the values.',
@@ -43,7 +43,7 @@ const isSet = Type.Boolean({ description: 'Whether the level sets something of i
  */
 export const ConfigurationInput = closed(
   { values: values('All that the level sets, after the parameter schema of the service.') },
-  'What a level sets; what is left out is inherited.',
+  'The values of a level; absent values are inherited.',
 );
 export type ConfigurationInput = Static<typeof ConfigurationInput>;
 
@@ -79,22 +79,23 @@ export const ServiceConfiguration = closed(
     entityId,
     version,
     isSet,
-    values: values('What the level sets of its own.'),
+    values: values('The values that this level sets.'),
     secrets,
     effective: closed(
       {
-        values: values('What holds here: the values of all levels from the top, merged.'),
+        values: values('The effective values: the values of all levels from the top, merged.'),
         sources: Type.Array(source, { description: 'Where each of the values comes from.' }),
         secrets: Type.Array(source, { description: 'Which secrets are set, and where.' }),
       },
-      'What holds at the level.',
+      'The effective configuration of the level.',
     ),
     levels: Type.Array(closed({ level, entityId, version, isSet }, 'A level and its version.'), {
       description: 'The levels that ever set something, from the top to this one.',
     }),
-    missing: Type.Array(pointer, { description: 'What the service demands and no level sets.' }),
+    missing: Type.Array(pointer, { description: 'The required values that no level sets.' }),
     invalid: Type.Array(misfit, {
-      description: 'What was stored and does not fit the release in force; devices do not get it.',
+      description:
+        'Stored values that are invalid for the current release; devices do not receive them.',
     }),
   },
   'The configuration of a service at one level.',
@@ -113,14 +114,17 @@ export const ConfigurationVersion = closed(
     release,
     isSet: Type.Boolean({ description: 'False where everything was taken away.' }),
     isCurrent: Type.Boolean({ description: 'Whether it is the one in force.' }),
-    values: Type.Optional(values('What the level set.')),
+    values: Type.Optional(values('The values of the level.')),
     secrets: Type.Optional(secrets),
     restoredFrom: Type.Optional(
       Type.Integer({ minimum: 1, description: 'The older version that it brought back.' }),
     ),
     author: closed(
       {
-        subject: Type.String({ description: 'Who made it.', examples: ['demo-acquirer'] }),
+        subject: Type.String({
+          description: 'The user or application that made the version.',
+          examples: ['demo-acquirer'],
+        }),
         clientId: Type.String({
           description: 'By which application.',
           examples: ['demo-acquirer'],
@@ -130,7 +134,7 @@ export const ConfigurationVersion = closed(
           identifier('Whose person or application, where an organisation above made it.'),
         ),
       },
-      'Who made the version.',
+      'The author of the version.',
     ),
     createdAt: Timestamp,
   },

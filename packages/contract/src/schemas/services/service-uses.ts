@@ -7,7 +7,7 @@ const levels = ['Organization', 'Merchant', 'Store', 'LogicalDevice'] as const;
 const states = ['Requested', 'Pending', 'Active', 'Refused', 'Inactive'] as const;
 
 const level = wordOf(levels, { description: 'The level at which the service is activated.' });
-const status = wordOf(states, { description: 'How the activation stands.' });
+const status = wordOf(states, { description: 'The state of the activation.' });
 const entityId = identifier('The organisation, merchant, store or logical device.');
 const activationId = identifier('The activation.');
 
@@ -24,7 +24,7 @@ export const ServiceUse = closed(
     serviceId: identifier('The service.'),
     organizationId: identifier('The organisation that uses it.'),
     organizationName: Type.Optional(shortText(100, 'The name of the organisation.')),
-    release: Type.Integer({ minimum: 1, description: 'The release that it was asked for with.' }),
+    release: Type.Integer({ minimum: 1, description: 'The release at the time of the request.' }),
     level,
     entityId,
     merchantId: Type.Optional(identifier('The merchant that the entity is, or belongs to.')),
@@ -78,7 +78,7 @@ export const ServiceCalls = closed(
     calls: Type.Array(
       closed(
         {
-          call: Type.String({ description: 'What was asked.', examples: ['create'] }),
+          call: Type.String({ description: 'The type of the call.', examples: ['create'] }),
           ...counts,
           meanMs: count('The mean time to an answer or a fault.'),
           longestMs: count('The longest of them.'),
@@ -86,7 +86,10 @@ export const ServiceCalls = closed(
             closed(
               {
                 at: Timestamp,
-                reason: Type.String({ description: 'What failed.', examples: ['timeout'] }),
+                reason: Type.String({
+                  description: 'The reason of the failure.',
+                  examples: ['timeout'],
+                }),
               },
               'The last call that failed.',
             ),
@@ -94,7 +97,7 @@ export const ServiceCalls = closed(
         },
         'Calls of one kind.',
       ),
-      { description: 'By what was asked.' },
+      { description: 'The calls, grouped by type.' },
     ),
     hours: Type.Array(closed({ at: Timestamp, ...counts }, 'The calls of an hour.'), {
       description: 'From the oldest on, without hours in which nothing was called.',
@@ -128,7 +131,7 @@ export const ServiceStateList = closed(
         },
         'A level above.',
       ),
-      { description: 'From the organisation to what was asked about.' },
+      { description: 'The levels from the organisation down to the requested entity.' },
     ),
     items: Type.Array(
       closed(
@@ -144,7 +147,7 @@ export const ServiceStateList = closed(
       description: 'Send it as ?cursor= for the next page; null on the last one.',
     }),
   },
-  'How a service stands at the entities right below a level.',
+  'The state of a service at the entities directly below a level.',
 );
 export type ServiceStateList = Static<typeof ServiceStateList>;
 /** An entity of {@link ServiceStateList}. */
@@ -179,10 +182,10 @@ export const ProviderQrPayment = closed(
     serviceId: identifier('The service.'),
     organizationId: identifier('The organisation of the merchant.'),
     paymentType: Type.String({ description: 'The payment type.', examples: ['demopay'] }),
-    status: Type.String({ description: 'How the payment stands.', examples: ['Completed'] }),
-    amount: money('What the consumer was to pay, in minor units.'),
-    paidAmount: money('What was paid, in minor units.'),
-    refundedAmount: money('What was given back, in minor units.'),
+    status: Type.String({ description: 'The status of the payment.', examples: ['Completed'] }),
+    amount: money('The requested amount, in minor units.'),
+    paidAmount: money('The paid amount, in minor units.'),
+    refundedAmount: money('The refunded amount, in minor units.'),
     currency: Currency,
     createdAt: Timestamp,
     updatedAt: Timestamp,

@@ -33,7 +33,7 @@ const events = Type.Array(
     maxItems: 50,
     uniqueItems: true,
     default: [],
-    description: 'What the provider tells the platform of.',
+    description: 'The events that the provider reports to the platform.',
   },
 );
 
@@ -42,7 +42,7 @@ const spiUrl = Type.String({
   maxLength: 2000,
   pattern: '^https?://[^\\s\\u0000-\\u001f\\u007f]+$',
   description:
-    'Where the platform calls the provider: https and a public address. Left out, activations need nobody’s answer. Shown to the provider alone.',
+    'The address at which the platform calls the provider: https and a public address. Without it, activations need no response. Only the provider sees it.',
   examples: ['https://provider.example/spi'],
 });
 
@@ -82,7 +82,7 @@ const logo = closed(
 
 const declaration = {
   name: shortText(100, 'The name that the catalogue shows.'),
-  description: Type.Optional(shortText(500, 'What the service does.')),
+  description: Type.Optional(shortText(500, 'The description of the service.')),
   domain: Type.String({
     pattern: '^[A-Za-z][A-Za-z0-9 ._-]{0,63}$',
     description: 'The domain that the service belongs to.',
@@ -93,10 +93,12 @@ const declaration = {
   spiUrl: Type.Optional(spiUrl),
   events: Type.Optional(events),
   activationParameters: Type.Optional(
-    parameterSchema('What an administrator gives with an activation; left out: nothing.'),
+    parameterSchema(
+      'The parameters that an administrator enters for an activation; default: none.',
+    ),
   ),
   parameterSchema: Type.Optional(
-    parameterSchema('What can be configured at each level once the service is active.'),
+    parameterSchema('The configuration options at each level while the service is active.'),
   ),
   defaults: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
@@ -120,7 +122,7 @@ export type ServiceInput = Static<typeof ServiceInput>;
 
 const serviceStatus = wordOf(['Draft', 'Published', 'Retired'], {
   description:
-    '`Draft` is seen by its provider alone. `Retired` is not activated anew, and what is active stays so.',
+    '`Draft`: only the provider sees it. `Retired`: no new activations; existing ones stay active.',
 });
 
 const release = Type.Integer({
