@@ -3,10 +3,10 @@
  */
 
 export {
-  decimalText,
-  minorUnitsOf,
+  formatDecimalAmount,
+  parseDecimalAmount,
   readAdditionalResponse,
-  serviceIdKeptMs,
+  serviceIdRetentionMs,
 } from '@switchyard/nexo';
 export * from './connector/pos-client.ts';
 export type { ClaimOptions, Session, SessionHandlers } from './connector/terminal-session.ts';

@@ -59,7 +59,7 @@ export function createAccessTokens({
     const answer = status === 200 ? parseToken(body) : undefined;
     if (answer === undefined) {
       const reason = problemText(status, readProblemBody(body));
-      throw new Error(`no token was given: status ${reason}`);
+      throw new Error(`the token request failed: status ${reason}`);
     }
     cached = {
       token: answer.token,

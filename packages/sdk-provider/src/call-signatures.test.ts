@@ -25,7 +25,7 @@ function faultOf(
 }
 
 describe('signatures of calls', () => {
-  it('are those that the standard publishes', () => {
+  it('match the published examples of the standard', () => {
     assert.equal(headers['webhook-signature'], published);
     assert.deepEqual(verifyCall({ headers, text, secrets: [secret], now: at }), {
       isGenuine: true,
@@ -52,8 +52,8 @@ describe('signatures of calls', () => {
     assert.equal(faultOf({}, { now: at - 301_000 }), 'timestamp_stale');
     assert.equal(faultOf({}, { now: at + 10_000, toleranceSeconds: 5 }), 'timestamp_stale');
     for (const timestamp of ['', '-1', '1e9', 'NaN', '9'.repeat(13)]) {
-      const wanted = timestamp === '' ? 'headers_missing' : 'timestamp_invalid';
-      assert.equal(faultOf({ 'webhook-timestamp': timestamp }), wanted, timestamp);
+      const expected = timestamp === '' ? 'headers_missing' : 'timestamp_invalid';
+      assert.equal(faultOf({ 'webhook-timestamp': timestamp }), expected, timestamp);
     }
   });
 
@@ -72,10 +72,10 @@ describe('signatures of calls', () => {
     assert.equal(twice.isGenuine, false);
   });
 
-  it('stand side by side while a secret is renewed, on either side', () => {
-    const both = signCall({ id, at, text, secrets: [other, secret] });
+  it('are valid with the old and the new secret during a renewal', () => {
+    const twoSecrets = signCall({ id, at, text, secrets: [other, secret] });
     for (const secrets of [[secret], [other], [other, secret]]) {
-      assert.ok(verifyCall({ headers: both, text, secrets, now: at }).isGenuine);
+      assert.ok(verifyCall({ headers: twoSecrets, text, secrets, now: at }).isGenuine);
     }
     assert.ok(verifyCall({ headers, text, secrets: [other, secret], now: at }).isGenuine);
   });
@@ -99,7 +99,7 @@ describe('signatures of calls', () => {
     assert.ok(!verifyCall({ headers: own, text: elsewhere, secrets: [secret], now: at }).isGenuine);
   });
 
-  it('need secrets that are some, and never tell them', () => {
+  it('need valid secrets and never contain them in errors', () => {
     const wrong = ['', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'whsec_AAAA', 'whsec_§', 'whpk_AAAA'];
     for (const each of wrong) {
       const verify = () => verifyCall({ headers, text, secrets: [each], now: at });

@@ -124,8 +124,8 @@ describe('the handler of a provider', () => {
       const made = await post(providerPaths.payments, payment(), base);
       assert.deepEqual([made.status, made.body['status']], [200, 'Pending']);
       assert.equal(made.headers.get('content-type'), 'application/json');
-      const stands = await get(providerPaths.payment(id), base);
-      assert.deepEqual([stands.status, stands.body['status']], [200, 'Completed']);
+      const current = await get(providerPaths.payment(id), base);
+      assert.deepEqual([current.status, current.body['status']], [200, 'Completed']);
       const requestedAt = '2026-03-01T12:31:00.000Z';
       const cancel = { platformTransactionId: id, reason: 'Merchant', requestedAt };
       const cancelled = await post(providerPaths.cancel(id), cancel, base);
@@ -135,13 +135,13 @@ describe('the handler of a provider', () => {
       const refund = { refundId, platformTransactionId: id, amount, requestedAt };
       const refunded = await post(providerPaths.refunds(id), refund, base);
       assert.deepEqual([refunded.status, refunded.body['status']], [202, 'Pending']);
-      const found = await get(providerPaths.refund(id, refundId), base);
-      assert.deepEqual([found.status, found.body['status']], [200, 'Completed']);
+      const answer = await get(providerPaths.refund(id, refundId), base);
+      assert.deepEqual([answer.status, answer.body['status']], [200, 'Completed']);
       assert.deepEqual((await get(providerPaths.health, base)).body, { status: 'Up' });
     }
   });
 
-  it('says 202 where the picture follows, and tells why it refuses', async () => {
+  it('answers 202 if the display follows later, and gives the reason of a refusal', async () => {
     const later = await post(providerPaths.payments, payment({ paymentType: 'later' }));
     assert.deepEqual([later.status, later.body['status']], [202, 'Created']);
     const busy = await post(providerPaths.payments, payment({ paymentType: 'busy' }));
@@ -149,7 +149,7 @@ describe('the handler of a provider', () => {
     assert.equal(busy.headers.get('retry-after'), '7');
   });
 
-  it('hears of activations, with an answer at once or later', async () => {
+  it('receives activations and answers them at once or later', async () => {
     const request = { handshakeId: randomUUID(), level: 'Merchant', parameters: { account: '1' } };
     const on = { type: 'service.activation_requested', data: request };
     assert.deepEqual((await post('', on)).body, { status: 'Accepted' });
@@ -164,7 +164,7 @@ describe('the handler of a provider', () => {
     assert.equal((await send(bases[0] ?? '', 'POST', '', 'null')).status, 422);
   });
 
-  it('refuses what nobody signed before it looks at anything but its address', async () => {
+  it('rejects an unsigned call after checking only its path', async () => {
     for (const base of bases) {
       const unsigned = await fetch(`${base}/qr-payments`, { method: 'POST', body: '{' });
       assert.equal(unsigned.status, 401);
@@ -192,7 +192,7 @@ describe('the handler of a provider', () => {
     assert.equal(elsewhere.status, 401);
   });
 
-  it('refuses messages that are none, and tells places and never values', async () => {
+  it('rejects invalid messages with positions and without values', async () => {
     const broken = await send(bases[0] ?? '', 'POST', providerPaths.payments, '{"a":');
     assert.deepEqual([broken.status, broken.body['code']], [400, 'body_malformed']);
     const scannedPaymentId = '9'.repeat(1025);
@@ -214,21 +214,21 @@ describe('the handler of a provider', () => {
   });
 
   it('knows its addresses, and no others', async () => {
-    const gone = '00000000-0000-7000-8000-000000000000';
-    const unknown = await get(providerPaths.payment(gone));
+    const missing = '00000000-0000-7000-8000-000000000000';
+    const unknown = await get(providerPaths.payment(missing));
     assert.deepEqual([unknown.status, unknown.body['code']], [404, 'payment_not_found']);
-    const refund = await get(providerPaths.refund(randomUUID(), gone));
+    const refund = await get(providerPaths.refund(randomUUID(), missing));
     assert.deepEqual([refund.status, refund.body['code']], [404, 'refund_not_found']);
     assert.equal((await get('/qr-payments/none')).status, 404);
     assert.equal((await get('/qr-payments')).status, 405);
     assert.equal((await post(providerPaths.health, {})).status, 405);
     const below = await fetch(`${bases[0]}/typo/health`);
-    assert.equal(below.status, 404, 'also to whoever cannot sign');
+    assert.equal(below.status, 404, 'also for unsigned calls');
     const base = (bases[0] ?? '').replace('/spi', '/spies');
     assert.equal((await send(base, 'GET', '/health')).status, 404);
   });
 
-  it('answers 500 where an operation fails, and tells its owner alone', async () => {
+  it('answers 500 if an operation fails and reports the error only to the provider', async () => {
     const failed = await post(providerPaths.payments, payment({ paymentType: 'broken' }));
     assert.equal(failed.status, 500);
     assert.ok(!JSON.stringify(failed.body).includes('database'));
@@ -257,7 +257,7 @@ describe('the handler of a provider', () => {
   });
 
   it('leaves the rest of the application as it was', async () => {
-    const own = await app.inject({ method: 'POST', url: '/own', payload: { kept: true } });
-    assert.deepEqual(own.json(), { kept: true });
+    const ownRoute = await app.inject({ method: 'POST', url: '/own', payload: { kept: true } });
+    assert.deepEqual(ownRoute.json(), { kept: true });
   });
 });

@@ -66,7 +66,7 @@ async function certificate(): Promise<{ cert: string; key: string }> {
 }
 
 describe('requests to the platform', () => {
-  it('go over TLS to whom the authority vouches for, and to nobody else', async (t) => {
+  it('are sent only to servers with a trusted certificate', async (t) => {
     const [own, other] = await Promise.all([certificate(), certificate()]);
     const bodies: string[] = [];
     const server = createTlsServer(own, (request, response) => {
@@ -83,7 +83,7 @@ describe('requests to the platform', () => {
     assert.equal(bodies.length, 1);
   });
 
-  it('end when nobody answers, and where the answer never ends', async (t) => {
+  it('end without a response, and after a response that never ends', async (t) => {
     const hangs = await plain(t, () => {});
     assert.equal((await sent(t, hangs, { timeoutMs: 100 })).outcome, 'Unsent');
     const drips = await plain(t, (_request, response) => {
@@ -99,7 +99,7 @@ describe('requests to the platform', () => {
     });
   });
 
-  it('follow no redirect, and wait as long as they are told to', async (t) => {
+  it('follow no redirect and return Retry-After', async (t) => {
     let elsewhere = 0;
     const other = await plain(t, (_request, response) => {
       elsewhere += 1;

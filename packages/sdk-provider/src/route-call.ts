@@ -33,7 +33,7 @@ function parseJson(body: Uint8Array): unknown {
   try {
     return JSON.parse(Buffer.from(body).toString('utf8'));
   } catch {
-    return throwProblem(400, 'body_malformed', 'The body is no JSON.');
+    return throwProblem(400, 'body_malformed', 'The body is not valid JSON.');
   }
 }
 
@@ -49,13 +49,13 @@ function parseMessage<Value>(check: Check<Value>, body: Uint8Array): Value {
   return throwProblem(
     422,
     'message_invalid',
-    `The message is not as the interface has it${position}.`,
+    `The message does not match the interface${position}.`,
   );
 }
 
 function requireSameId(idInBody: string, idInPath: string): void {
   if (idInBody.toLowerCase() === idInPath.toLowerCase()) return;
-  throwProblem(422, 'message_invalid', 'The message names another payment than the address.');
+  throwProblem(422, 'message_invalid', 'The message and the path name different payments.');
 }
 
 const answerOrNotFound = (
@@ -63,7 +63,7 @@ const answerOrNotFound = (
   resource: 'payment' | 'refund',
 ): CallAnswer =>
   answer === undefined
-    ? throwProblem(404, `${resource}_not_found`, `This ${resource} never came.`)
+    ? throwProblem(404, `${resource}_not_found`, `The provider did not receive this ${resource}.`)
     : { status: 200, body: answer };
 
 async function answerActivation(provider: QrProvider, body: Uint8Array): Promise<CallAnswer> {
@@ -77,7 +77,7 @@ async function answerActivation(provider: QrProvider, body: Uint8Array): Promise
     return { status: 200, body: {} };
   }
   if (type !== 'service.activation_requested') {
-    return throwProblem(422, 'type_unknown', 'A message of this type is not known here.');
+    return throwProblem(422, 'type_unknown', 'The message type is unknown.');
   }
   const decision = (await provider.activate?.(request)) ?? { status: 'Accepted' };
   return decision.status === 'Later' ? { status: 202, body: {} } : { status: 200, body: decision };
@@ -170,5 +170,5 @@ export async function routeCall(
   }
   return matchingRoutes.length === 0
     ? throwProblem(404, 'address_unknown', 'There is no such address.')
-    : throwProblem(405, 'method_not_allowed', 'This address is not asked so.');
+    : throwProblem(405, 'method_not_allowed', 'This address does not support the method.');
 }

@@ -198,7 +198,8 @@ export function machineTokens(options: MachineTokenOptions): DeviceTokens {
     const chosen = choose(
       await fetchCredentials(http, withoutTrailingSlash(authUrl), serialNumber),
     );
-    if (chosen === undefined) throw invalidError('no_credentials', 'the terminal has no merchant');
+    if (chosen === undefined)
+      throw invalidError('no_credentials', 'the platform returned no credentials for the terminal');
     credentials = chosen;
     return chosen;
   }

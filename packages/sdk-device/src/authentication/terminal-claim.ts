@@ -82,7 +82,7 @@ export async function claimTerminal(options: ClaimTerminalOptions): Promise<Clai
     const { claimStatus } = JSON.parse(answer.body) as { claimStatus?: unknown };
     const status = claimStatuses.find((each) => each === claimStatus);
     if (status !== undefined) return status;
-    throw new DeviceError('Refused', 'the answer to the claim is none', {
+    throw new DeviceError('Refused', 'the response to the claim is invalid', {
       code: 'bad_answer',
       retryable: true,
     });

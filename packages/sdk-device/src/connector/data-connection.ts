@@ -63,7 +63,7 @@ function send(socket: WebSocket, maxBytes: number, data: string | Uint8Array): P
     throw invalidError('message_too_large', `a message of ${length} bytes; ${maxBytes} at most`);
   }
   if (socket.bufferedAmount + length > queuedBytesMax) {
-    throw new DeviceError('NotSent', 'the connection takes no more for now', {
+    throw new DeviceError('NotSent', 'the connection is too slow: its send buffer is full', {
       code: 'slow_connection',
       retryable: true,
     });

@@ -160,7 +160,7 @@ describe('a device client', () => {
     });
     const [peer] = connector.connections;
     assert.ok(peer);
-    await watched.client.send('nobody is there to hear it');
+    await watched.client.send('no point of sale is connected');
     assert.deepEqual(told, []);
     peer.send('12345');
     await eventually('it speaks', () => told.length === 1);
@@ -363,7 +363,7 @@ describe('a device client', () => {
     const watched = watch();
     watched.client.start();
     await waiting(watched, 1);
-    assert.equal(watched.pauses[0], 600_000, 'a terminal comes back, whatever it was told');
+    assert.equal(watched.pauses[0], 600_000, 'the delay has an upper limit');
     connector.answer = told(-1e9);
     clock.advance(600_000);
     await waiting(watched, 2);

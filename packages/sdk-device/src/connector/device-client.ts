@@ -142,7 +142,10 @@ export function createDeviceClient(options: DeviceClientOptions): DeviceClient {
     clock,
     idleMs: options.posIdleMs ?? defaultPosIdleMs,
     onChange(change) {
-      log.info({ tsn, ...change }, change.isActive ? 'a point of sale speaks' : 'it is quiet');
+      log.info(
+        { tsn, ...change },
+        change.isActive ? 'a point of sale is active' : 'no point of sale is active',
+      );
       events.emit('posActivity', change);
     },
   });

@@ -105,7 +105,7 @@ function parseRegistrationData(text: string, faults: string[]): RegistrationData
   } catch {
     // The message of the JSON error could quote the value.
   }
-  faults.push('custom_registration_data is no JSON object');
+  faults.push('custom_registration_data is not a JSON object');
   return undefined;
 }
 

@@ -73,12 +73,12 @@ function parseAnswer(text: string, registerUrl: string): RegisteredMessage {
   try {
     message = JSON.parse(text) as Members;
   } catch {
-    throw badAnswerError('the answer to the registration is no JSON');
+    throw badAnswerError('the response to the registration is not valid JSON');
   }
   if (message?.['type'] === 'error') throw registrationError(message);
   const { type, connectionUrl, token, tsn } = message ?? {};
   if (type !== 'registered' || typeof connectionUrl !== 'string' || typeof token !== 'string') {
-    throw badAnswerError('the answer to the registration is none');
+    throw badAnswerError('the response to the registration is invalid');
   }
   const target = requireWssUrl(connectionUrl, 'connectionUrl');
   if (target.protocol === 'ws:' && !registerUrl.startsWith('ws:')) {

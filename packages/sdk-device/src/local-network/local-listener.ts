@@ -94,7 +94,8 @@ function sendResponse(response: ServerResponse, status: number, body = ''): void
 export async function openLocalListener(options: LocalListenerOptions): Promise<LocalListener> {
   const { host, port, cert, key, clientCa, handle } = options;
   const isPlain = cert === undefined || key === undefined;
-  if (isPlain && !loopback.test(host)) throw new TypeError('without TLS on this machine alone');
+  if (isPlain && !loopback.test(host))
+    throw new TypeError('without TLS the listener accepts only loopback addresses');
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? '').split('?')[0] ?? '';

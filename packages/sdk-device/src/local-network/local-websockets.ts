@@ -74,11 +74,17 @@ function toPosConnection(socket: WebSocket, disconnected: AbortSignal): LocalPos
         throw invalidError('message_too_large', `a message of ${length} bytes`);
       }
       if (socket.readyState !== socket.OPEN) {
-        throw new DeviceError('NotSent', 'the point of sale is gone', { code: 'not_connected' });
+        throw new DeviceError('NotSent', 'the point of sale has disconnected', {
+          code: 'not_connected',
+        });
       }
       if (socket.bufferedAmount + length > queuedBytesMax) {
         const facts = { code: 'slow_connection', retryable: true };
-        throw new DeviceError('NotSent', 'the connection takes no more for now', facts);
+        throw new DeviceError(
+          'NotSent',
+          'the connection is too slow: its send buffer is full',
+          facts,
+        );
       }
       await new Promise<void>((resolve, reject) => {
         socket.send(message, (error) => {

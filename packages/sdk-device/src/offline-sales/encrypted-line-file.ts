@@ -59,7 +59,7 @@ function decryptLine(key: Buffer, lineNumber: number, text: string): unknown {
   } catch {
     throw invalidError(
       'queue_damaged',
-      `line ${lineNumber} of the queue was changed, or the key is another`,
+      `line ${lineNumber} of the queue was changed, or the key is wrong`,
     );
   }
 }
@@ -109,7 +109,8 @@ function openAppendFile(path: string, wholeBytes: number): AppendFile {
  * @throws DeviceError queue_damaged, key_invalid
  */
 export function openEncryptedLineFile(path: string, masterKey: Uint8Array): EncryptedLineFile {
-  if (masterKey.length !== keyBytes) throw invalidError('key_invalid', 'a key has 32 bytes');
+  if (masterKey.length !== keyBytes)
+    throw invalidError('key_invalid', 'the key must have 32 bytes');
   const master = Buffer.from(masterKey);
   mkdirSync(dirname(path), { recursive: true, mode: ownerOnlyDirectory });
   let key: Buffer = master;
@@ -138,7 +139,8 @@ export function openEncryptedLineFile(path: string, masterKey: Uint8Array): Encr
     const text = readFileSync(path, 'utf8');
     const whole = text.slice(0, text.lastIndexOf('\n') + 1);
     const [first = '', ...rest] = whole.split('\n').slice(0, -1);
-    if (!first.startsWith(fileHeader)) throw invalidError('queue_damaged', 'the file is no queue');
+    if (!first.startsWith(fileHeader))
+      throw invalidError('queue_damaged', 'the file is not an offline queue');
     key = deriveFileKey(master, Buffer.from(first.slice(fileHeader.length), 'base64'));
     const lines = rest.map((line, lineNumber) => decryptLine(key, lineNumber, line));
     appendFile = openAppendFile(path, Buffer.byteLength(whole));

@@ -211,15 +211,16 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
 
   function add(sale: ProcessRequest, { authorizationCode, reason }: OfflineApproval): OfflineSale {
     const { clientTransactionId: id, amount, currency } = sale;
-    if (entries.has(id)) throw invalidError('offline_known', 'the sale waits already');
+    if (entries.has(id)) throw invalidError('offline_known', 'the sale is already in the queue');
     if (!codeForm.test(authorizationCode)) throw invalidError('field_invalid', 'authorizationCode');
     if (!canSellOffline(sale))
-      throw invalidError('offline_kind', 'such a sale cannot be made offline');
+      throw invalidError('offline_kind', 'the sale needs the platform and cannot be made offline');
     const card = hashCardNumber(sale, hashKey);
     const now = clock.now();
     const queued = [...entries.values()].map(toQueuedSale);
     const refusal = findOfflineRefusal({ amount, currency, card }, queued, limits, now);
-    if (refusal !== undefined) throw invalidError(refusal, 'above the limits of offline sales');
+    if (refusal !== undefined)
+      throw invalidError(refusal, 'the sale exceeds the limits of offline sales');
     const terminalSequence = count >= terminalSequenceMax ? 1 : count + 1;
     const data: OfflineData = {
       authorizedAt: new Date(now).toISOString(),
@@ -264,7 +265,7 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
   function deferForMerchant(entry: QueueEntry): UploadResult {
     const error = invalidError(
       otherMerchantCode,
-      'it names no merchant, and the terminal is at another one',
+      'the sale has no merchantId and the terminal now belongs to another merchant',
     );
     return { outcome: 'Unsent', sale: toOfflineSale(entry), error };
   }
@@ -301,7 +302,7 @@ export function openOfflineQueue(options: OfflineQueueOptions): OfflineQueue {
     },
     discard(id) {
       if (entries.get(id)?.refused === undefined) {
-        throw invalidError('offline_waits', 'only a sale that was refused is discarded');
+        throw invalidError('offline_waits', 'only a refused sale can be discarded');
       }
       write({ done: id });
       entries.delete(id);

@@ -89,7 +89,7 @@ function parseBody<Answer>(answer: HttpResponse): Answer {
   try {
     return JSON.parse(answer.body) as Answer;
   } catch (error) {
-    throw new DeviceError('Unknown', 'the answer is no JSON', {
+    throw new DeviceError('Unknown', 'the response is not valid JSON', {
       code: 'bad_answer',
       retryable: true,
       cause: error,

@@ -82,7 +82,7 @@ export const invalidError = (code: string, message: string): DeviceError =>
   new DeviceError('Invalid', message, { code });
 
 export const abortedError = (): DeviceError =>
-  new DeviceError('Aborted', 'it was aborted', { code: 'aborted' });
+  new DeviceError('Aborted', 'the caller aborted the request', { code: 'aborted' });
 
 export const errorText = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

@@ -163,7 +163,7 @@ test('a session whose terminal disconnected is resumed and held messages come fi
   assert.equal(await session.resume({ waitSeconds: 30 }), true);
   assert.equal(connector.receivedMessages[1]?.['resumeToken'], 'resume-1');
   assert.equal(session.sessionId(), 'session-2');
-  await waitUntil(() => messages.length === 1, 'what was held');
+  await waitUntil(() => messages.length === 1, 'held messages');
   assert.deepEqual(messages, ['sent during the break']);
 });
 
@@ -186,12 +186,12 @@ test('the control connection reconnects while a session exists and not after', a
   await waitUntil(() => statuses.length === 1, 'the status request arrived');
   assert.equal(connector.controls.length, 2);
   connector.push({ type: 'deviceStatus', tsn, online: false, claimed: true });
-  await waitUntil(() => statuses.length === 2, 'what was pushed');
+  await waitUntil(() => statuses.length === 2, 'pushed messages');
   assert.equal(statuses[1]?.online, false);
   await session.release();
   const before = clock.waits().length;
   connector.controls[1]?.terminate();
-  await waitUntil(() => clock.waits().length < before, 'the heart stands still');
+  await waitUntil(() => clock.waits().length < before, 'no heartbeat');
   clock.advance(60_000);
   assert.equal(connector.controls.length, 2);
 });

@@ -58,7 +58,7 @@ test('a session is resumed without a token if the platform does not require one'
   };
   connector.heldMessages = ['sent during the break'];
   assert.equal(await session.resume(), true);
-  await waitUntil(() => messages.length === 1, 'what was held');
+  await waitUntil(() => messages.length === 1, 'held messages');
   assert.deepEqual(authorizations, [undefined]);
   await session.release();
 });

@@ -387,7 +387,7 @@ export function createMessageExchange(
         activeDialogues = [mainDialogue];
         active.timer.abort();
         // Later answers reach the main dialogue, which does not know this service.
-        mainDialogue.dialogue.over(header, outcome);
+        mainDialogue.dialogue.markEnded(header, outcome);
       }
     },
 

@@ -26,7 +26,7 @@ async function createSlowPos(t: TestContext) {
   const untilSaving = () => waitUntil(() => saved === 1, 'the store received the service');
   const breakConnection = async () => {
     pos.connector.sessions.at(-1)?.close(closeCodes.deviceDisconnected, 'device_disconnected');
-    await waitUntil(() => pos.errors.length > 0, 'the till heard of the break');
+    await waitUntil(() => pos.errors.length > 0, 'the point of sale noticed the break');
   };
   return { ...pos, terminal, write, isSaving: untilSaving, cut: breakConnection };
 }

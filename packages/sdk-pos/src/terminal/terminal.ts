@@ -10,7 +10,7 @@ import {
   createServiceIds,
   type Header,
   resultOf,
-  serviceIdKeptMs,
+  serviceIdRetentionMs,
 } from '@switchyard/nexo';
 import { systemClock, unlessAborted } from '../support/clock.ts';
 import { abortedError, errorText, invalidError, PosError } from '../support/pos-error.ts';
@@ -255,7 +255,7 @@ export function createTerminal(settings: TerminalSettings): Terminal {
    * unknown ones of a category that TransactionStatus can repeat.
    */
   async function removeExpired(): Promise<void> {
-    const removeBefore = clock.now() - serviceIdKeptMs;
+    const removeBefore = clock.now() - serviceIdRetentionMs;
     for (const { serviceId, at, outcome, header } of [...services.values()]) {
       if (at >= removeBefore) return;
       const canRepeatStatus = categoryRules(header.MessageCategory).repeated === true;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { serviceIdKeptMs } from '@switchyard/nexo';
+import { serviceIdRetentionMs } from '@switchyard/nexo';
 import type { RecoveredService, ServiceStore, StoredService } from '../index.ts';
 import {
   createPosWithTerminal,
@@ -37,7 +37,7 @@ test('a payment that the terminal has forgotten after 48 hours stays unknown unt
   for (const operatorOutcome of ['Done', 'NotDone'] as const) {
     const pos = await createPosWithTerminal(t);
     const { store, clock, createTerminal } = pos;
-    const at = clock.now() - serviceIdKeptMs;
+    const at = clock.now() - serviceIdRetentionMs;
     await store.save({ serviceId, header, at, outcome: 'Unknown' });
     const terminal = createTerminal();
     await assert.rejects(
@@ -64,7 +64,7 @@ test('a payment that the terminal has forgotten after 48 hours stays unknown unt
 test('a payment of the last two days that the terminal does not know was not processed', async (t) => {
   const pos = await createPosWithTerminal(t);
   const { store, clock, createTerminal } = pos;
-  const at = clock.now() - serviceIdKeptMs + 60_000;
+  const at = clock.now() - serviceIdRetentionMs + 60_000;
   await store.save({ serviceId, header, at, outcome: 'Unknown' });
   const terminal = createTerminal();
   await terminal.open();
@@ -74,7 +74,7 @@ test('a payment of the last two days that the terminal does not know was not pro
 test('a recovery does not overwrite an outcome that the operator set', async (t) => {
   const pos = await createPosWithTerminal(t);
   const { store, clock, createTerminal } = pos;
-  const at = clock.now() - serviceIdKeptMs;
+  const at = clock.now() - serviceIdRetentionMs;
   await store.save({ serviceId, header, at, outcome: 'Unknown' });
   const saved: unknown[] = [];
   let isSaving = false;
@@ -104,7 +104,7 @@ test('a recovery does not overwrite an outcome that the operator set', async (t)
   await settling;
   assert.equal(await asking, 'Unknown');
   assert.deepEqual(first.unknownServices(), []);
-  assert.deepEqual(saved, ['Unknown', 'Answered'], 'the settling stands last');
+  assert.deepEqual(saved, ['Unknown', 'Answered'], 'the operator outcome is saved last');
   // A recovery that waits in the queue behind the settlement finds the service settled.
   await store.save({ serviceId, header, at, outcome: 'Unknown' });
   const second = createTerminal();

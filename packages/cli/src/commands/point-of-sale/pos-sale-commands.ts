@@ -6,12 +6,12 @@ import {
   createPosClient,
   createTerminal,
   fileServiceStore,
-  minorUnitsOf,
   PosError,
+  parseDecimalAmount,
   type RecoveredService,
   type RequestBody,
   type StoredService,
-  serviceIdKeptMs,
+  serviceIdRetentionMs,
   type Terminal,
   type TerminalResponse,
   type TerminalTransport,
@@ -178,7 +178,7 @@ function displayResult(body: RequestBody<'Display'>, show: (lines: readonly stri
 
 function parseAmount(text: string, currency: string): number {
   try {
-    const amount = minorUnitsOf(text, currency);
+    const amount = parseDecimalAmount(text, currency);
     if (amount > 0) return amount;
   } catch {
     // The error below covers this and an amount of zero.
@@ -340,7 +340,7 @@ async function settlePayment(
         ));
   if (!isUnknownPayment(recoveredPayment))
     return toEarlierPayments([...others, recoveredPayment], defaultCurrency);
-  const canStillRun = environment.clock.now() - recoveredPayment.service.at < serviceIdKeptMs;
+  const canStillRun = environment.clock.now() - recoveredPayment.service.at < serviceIdRetentionMs;
   if (!isPaid && canStillRun)
     return [...toEarlierPayments(others, defaultCurrency), notYetSettleable(recoveredPayment)];
   await terminal.setOutcome(serviceId, isPaid ? 'Done' : 'NotDone');

@@ -1,13 +1,13 @@
 /** The output of `pos sale` and `pos recover`: text, and JSON for `--json`. */
 import {
   authorizedAmount,
-  decimalText,
+  formatDecimalAmount,
   PosError,
   type PosErrorKind,
   type RecoveredService,
   type RequestBody,
   readAdditionalResponse,
-  serviceIdKeptMs,
+  serviceIdRetentionMs,
   type TerminalResponse,
 } from '@switchyard/sdk-pos';
 import type { CommandContext } from '../../command-line/command-runner.ts';
@@ -55,7 +55,7 @@ const entryMethods: Readonly<Record<string, string>> = {
 };
 
 export const formatMoney = (amount: number, currency: string): string =>
-  `${decimalText(amount, currency)} ${currency}`;
+  `${formatDecimalAmount(amount, currency)} ${currency}`;
 
 /** The members of a payment response that the command shows. */
 export function paymentFacts({ body }: Payment, authorized: number | undefined, currency: string) {
@@ -182,7 +182,7 @@ export function settledManually(
 export function notYetSettleable({ service }: Pick<RecoveredService, 'service'>): EarlierPayment {
   const { label, ...identity } = describePayment(service);
   const text = `${label}: its outcome is unknown, and it may still run.
-  --not-paid is accepted from ${new Date(service.at + serviceIdKeptMs).toISOString()}, 48 hours after it began.`;
+  --not-paid is accepted from ${new Date(service.at + serviceIdRetentionMs).toISOString()}, 48 hours after it began.`;
   return { ...identity, outcome: 'Unknown', text };
 }
 
