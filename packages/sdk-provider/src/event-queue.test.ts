@@ -355,7 +355,7 @@ describe('the client of events', () => {
     });
     assert.deepEqual(await refusing.send(eventsUrl, event(1)), {
       outcome: 'Unsent',
-      fault: 'no token was given: status 401 invalid_client',
+      fault: 'the token request failed: status 401 invalid_client',
     });
   });
 });

@@ -80,7 +80,7 @@ describe('the handler of a provider', () => {
   const options = {
     provider,
     secrets: async () => [secret, renewed],
-    onFault: (error: unknown) => faults.push(error),
+    onError: (error: unknown) => faults.push(error),
   };
   const server = createServer(createProviderHttpHandler({ ...options, path: '/spi/' }));
   const app = Fastify();

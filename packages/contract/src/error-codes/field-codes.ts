@@ -121,7 +121,7 @@ export const fieldCodes = {
   encrypted_data_invalid: permanentError(
     422,
     'The encrypted card data cannot be used',
-    'The data does not decrypt to the stated content, or its length is not a multiple of the block size. The error does not say which.',
+    'The data does not decrypt to its stated content or has a wrong length; the error does not say which.',
   ),
   avs_data_required: permanentError(
     422,
@@ -146,7 +146,7 @@ export const fieldCodes = {
   pin_block_invalid: permanentError(
     422,
     'The PIN block cannot be used',
-    'The PIN block, key serial number, format and card number do not match. The error does not say which one is wrong.',
+    'PIN block, key serial number, format and card number do not match; the error does not say which is wrong.',
   ),
   ksn_reused: permanentError(
     422,

@@ -305,7 +305,7 @@ export const stateCodes = {
   payment_held: permanentError(
     409,
     'The payment is held',
-    'The paid amount differs from the requested amount, or the refund failed; an operator must resolve the payment.',
+    'The paid amount differs from the requested one, or the refund failed; an operator must resolve the payment.',
   ),
   payment_not_held: permanentError(
     422,

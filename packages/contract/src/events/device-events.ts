@@ -1,7 +1,7 @@
 /** Events of devices that connect to the Cloud Connector or disconnect. */
 import { Type } from 'typebox';
-import { identifier } from '../schemas/common/resource-schemas.ts';
-import { Timestamp } from '../schemas/common/value-schemas.ts';
+import { identifier } from '../schemas/values-and-problems/resource-schemas.ts';
+import { Timestamp } from '../schemas/values-and-problems/value-schemas.ts';
 import { type EventDefinition, eventData, exampleIds, storeMembers } from './event-definition.ts';
 
 const data = eventData({

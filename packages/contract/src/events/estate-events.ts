@@ -1,6 +1,6 @@
 /** Events of organisations, devices, users and services, derived from the audit records. */
 import { Type } from 'typebox';
-import { wordOf } from '../schemas/common/value-schemas.ts';
+import { wordOf } from '../schemas/values-and-problems/value-schemas.ts';
 import { type EventDefinition, eventData, exampleIds } from './event-definition.ts';
 
 /** The meaning of each event, by the action of its audit record. */

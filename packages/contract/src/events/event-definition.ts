@@ -1,7 +1,7 @@
 /** The definition of an event type: its name, its meaning and its data. */
 import type { TObject, TProperties } from 'typebox';
 import { Type } from 'typebox';
-import { identifier } from '../schemas/common/resource-schemas.ts';
+import { identifier } from '../schemas/values-and-problems/resource-schemas.ts';
 
 /**
  * One type of event.

@@ -1,6 +1,6 @@
 /** The forms of an event: as the body of a webhook, as an item of the feed, and in lists. */
 import { type Static, Type } from 'typebox';
-import { Timestamp } from '../schemas/common/value-schemas.ts';
+import { Timestamp } from '../schemas/values-and-problems/value-schemas.ts';
 
 /**
  * The body of a webhook, in the form of Standard Webhooks.

@@ -1,7 +1,7 @@
 /** Events of batches, and of the endpoints that receive events. */
 import { Type } from 'typebox';
-import { identifier } from '../schemas/common/resource-schemas.ts';
-import { SumAmount, Timestamp } from '../schemas/common/value-schemas.ts';
+import { identifier } from '../schemas/values-and-problems/resource-schemas.ts';
+import { SumAmount, Timestamp } from '../schemas/values-and-problems/value-schemas.ts';
 import { type EventDefinition, eventData, exampleIds } from './event-definition.ts';
 
 const count = Type.Integer({ minimum: 0 });

@@ -1,7 +1,11 @@
 /** Events of QR payments, caused by answers and events of the provider. */
 import { Type } from 'typebox';
-import { identifier } from '../schemas/common/resource-schemas.ts';
-import { AnswerAmount, ClientIdentifier, Currency } from '../schemas/common/value-schemas.ts';
+import { identifier } from '../schemas/values-and-problems/resource-schemas.ts';
+import {
+  AnswerAmount,
+  ClientIdentifier,
+  Currency,
+} from '../schemas/values-and-problems/value-schemas.ts';
 import { type EventDefinition, eventData, exampleIds, storeMembers } from './event-definition.ts';
 
 const meanings = {

@@ -1,13 +1,13 @@
 /** Events of card payments: each change of a transaction by the acquirer or the till. */
 import { Type } from 'typebox';
-import { identifier } from '../schemas/common/resource-schemas.ts';
-import { ClientIdentifier, wordOf } from '../schemas/common/value-schemas.ts';
 import { ResponseSummary } from '../schemas/payments/answers.ts';
 import {
   operationKinds,
   type TransactionEventType,
   transactionStates,
 } from '../schemas/payments/enums.ts';
+import { identifier } from '../schemas/values-and-problems/resource-schemas.ts';
+import { ClientIdentifier, wordOf } from '../schemas/values-and-problems/value-schemas.ts';
 import { type EventDefinition, eventData, exampleIds, storeMembers } from './event-definition.ts';
 
 /** Exhaustive: a new type does not compile without a description. */

@@ -11,7 +11,7 @@ import { fetchCredentials, type IssuedToken, requestToken } from './token-reques
  * A source of tokens. The clients of this package accept any source; your own needs two functions.
  *
  * @example
- * const tokens: TokenSource = { get: async () => readFile('token', 'utf8'), forget() {} };
+ * const tokens: TokenSource = { get: async () => readFile('token', 'utf8'), invalidate() {} };
  */
 export type TokenSource = {
   /** @throws DeviceError if no token is given; its text never contains a secret */

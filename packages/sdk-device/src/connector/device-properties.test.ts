@@ -62,8 +62,8 @@ describe('the configuration properties of the specification', () => {
     ['another profile', { connection_ssl_profile: 'other' }, /connection_ssl_profile must be/],
     ['no profile', { ssl_profile_name: '' }, /ssl_profile_name is missing/],
     ['no file', { ssl_profile_crt: '/none' }, /ssl_profile_crt cannot be read/],
-    ['data that is no JSON', { custom_registration_data: `{"a":"${secret}` }, /no JSON object/],
-    ['data that is a list', { custom_registration_data: `["${secret}"]` }, /no JSON object/],
+    ['data that is no JSON', { custom_registration_data: `{"a":"${secret}` }, /not a JSON object/],
+    ['data that is a list', { custom_registration_data: `["${secret}"]` }, /not a JSON object/],
   ];
   for (const [what, wrong, says] of faults) {
     test(`${what} is rejected without a value in the message`, () => {
@@ -82,7 +82,7 @@ describe('the configuration properties of the specification', () => {
     const wrong = { ...properties, ssl_profile_name: '', custom_registration_data: '1' };
     assert.throws(
       () => readDeviceProperties(wrong, { readFile: () => 'nothing' }),
-      /ssl_profile_name is missing.*no certificate.*no private key.*no JSON object/,
+      /ssl_profile_name is missing.*no certificate.*no private key.*not a JSON object/,
     );
   });
 });

@@ -152,7 +152,7 @@ describe('payments of a terminal', () => {
     const forgotten: string[] = [];
     const known = {
       get: async () => `k${forgotten.length}`,
-      forget: (token: string) => void forgotten.push(token),
+      invalidate: (token: string) => void forgotten.push(token),
     };
     script(problem(401, 'token_invalid'), { status: 200, body: transaction });
     const payments = client({ tokens: known });

@@ -312,7 +312,7 @@ test('a refused token request has the code and detail of the token endpoint', as
   await assert.rejects(client.status(tsn), {
     kind: 'Transport',
     code: 'invalid_client',
-    message: 'no token was given: status 401 invalid_client: client authentication failed',
+    message: 'the token request failed: status 401 invalid_client: client authentication failed',
   });
   client.close();
 });

@@ -10,8 +10,8 @@ import {
   identifier,
   replacement,
   shortText,
-} from '../common/resource-schemas.ts';
-import { Timestamp, wordOf } from '../common/value-schemas.ts';
+} from '../values-and-problems/resource-schemas.ts';
+import { Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const userDomainId = Type.String({
   minLength: 1,

@@ -1,7 +1,7 @@
 /** Onboarding: from a sign-up to the first user of an organisation. */
 import { type Static, Type } from 'typebox';
-import { closed, identifier, shortText } from '../common/resource-schemas.ts';
-import { Timestamp, wordOf } from '../common/value-schemas.ts';
+import { closed, identifier, shortText } from '../values-and-problems/resource-schemas.ts';
+import { Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
 /**
  * Names in emails contain no character of a link. After a full stop there is never a letter.

@@ -1,7 +1,7 @@
 /** The sign-ins of a user: browser sessions, and sign-ins without a browser. */
 import { type Static, Type } from 'typebox';
-import { closed } from '../common/resource-schemas.ts';
-import { Timestamp, wordOf } from '../common/value-schemas.ts';
+import { closed } from '../values-and-problems/resource-schemas.ts';
+import { Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
 /**
  * A sign-in of a user and its start time.

@@ -5,8 +5,13 @@
  */
 import { type Static, Type } from 'typebox';
 import { type GroupName, groupLevels, permissions } from '../../permissions.ts';
-import { closed, identifier, replacement, shortText } from '../common/resource-schemas.ts';
-import { Timestamp, wordOf } from '../common/value-schemas.ts';
+import {
+  closed,
+  identifier,
+  replacement,
+  shortText,
+} from '../values-and-problems/resource-schemas.ts';
+import { Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const username = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._+@-]{0,63}$',

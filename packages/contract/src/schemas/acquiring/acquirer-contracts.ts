@@ -11,8 +11,8 @@ import {
   identifier,
   replacement,
   shortText,
-} from '../common/resource-schemas.ts';
-import { Amount } from '../common/value-schemas.ts';
+} from '../values-and-problems/resource-schemas.ts';
+import { Amount } from '../values-and-problems/value-schemas.ts';
 import { httpJson, signingKeys } from './http-link-settings.ts';
 import { routing } from './routing.ts';
 

@@ -1,6 +1,6 @@
 /** The settings of an acquirer link that uses HTTP and JSON. */
 import { Type } from 'typebox';
-import { closed } from '../common/resource-schemas.ts';
+import { closed } from '../values-and-problems/resource-schemas.ts';
 
 const keyPattern = '^[A-Za-z0-9_-]{43}$';
 

@@ -1,6 +1,6 @@
 /** The sales that an acquirer contract accepts, and its share of them. */
 import { Type } from 'typebox';
-import { closed } from '../common/resource-schemas.ts';
+import { closed } from '../values-and-problems/resource-schemas.ts';
 
 const rulesMax = 20;
 

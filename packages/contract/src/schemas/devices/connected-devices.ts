@@ -1,7 +1,7 @@
 /** Devices at the Cloud Connector: whether, since when and where they are connected. */
 import { type Static, Type } from 'typebox';
-import { closed } from '../common/resource-schemas.ts';
-import { pageOf, Timestamp, Uuid, wordOf } from '../common/value-schemas.ts';
+import { closed } from '../values-and-problems/resource-schemas.ts';
+import { pageOf, Timestamp, Uuid, wordOf } from '../values-and-problems/value-schemas.ts';
 
 /**
  * The connection status of a device. A device that has never connected is `Offline`, without times.

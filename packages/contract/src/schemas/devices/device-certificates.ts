@@ -1,7 +1,7 @@
 /** Schemas of device certificates, and of the merchant credentials of a device. */
 import { type Static, Type } from 'typebox';
-import { closed, identifier, shortText } from '../common/resource-schemas.ts';
-import { pageOf, Timestamp, wordOf } from '../common/value-schemas.ts';
+import { closed, identifier, shortText } from '../values-and-problems/resource-schemas.ts';
+import { pageOf, Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
 /** The revocation reasons of RFC 5280, 5.3.1, that apply to a device. */
 const revocationReasons = [

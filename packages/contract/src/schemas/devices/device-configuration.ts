@@ -1,8 +1,8 @@
 /** The configuration for devices: documents by service, acknowledgements, and delivery progress. */
 import { type Static, Type } from 'typebox';
-import { closed, identifier, shortText } from '../common/resource-schemas.ts';
-import { pageOf, Timestamp, wordOf } from '../common/value-schemas.ts';
 import { AuditKey } from '../platform/audit.ts';
+import { closed, identifier, shortText } from '../values-and-problems/resource-schemas.ts';
+import { pageOf, Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const version = (description: string) =>
   Type.String({

@@ -1,6 +1,6 @@
 /** The Retail API: the terminals of a store, and the Nexo Retailer messages to them. */
 import { type Static, Type } from 'typebox';
-import { pageOf, Timestamp, Uuid, wordOf } from '../common/value-schemas.ts';
+import { pageOf, Timestamp, Uuid, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const Tsn = Type.String({
   description: 'Make, model and serial number of the terminal.',

@@ -1,7 +1,7 @@
 /** Schemas of terminal claims: the proof of an organisation that it has a terminal. */
 import { type Static, Type } from 'typebox';
-import { closed, identifier } from '../common/resource-schemas.ts';
-import { Timestamp, wordOf } from '../common/value-schemas.ts';
+import { closed, identifier } from '../values-and-problems/resource-schemas.ts';
+import { Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
 /**
  * Whether the organisation has proved that it has the terminal.

@@ -10,7 +10,7 @@ import {
   Timestamp,
   Uuid,
   wordOf,
-} from '../common/value-schemas.ts';
+} from '../values-and-problems/value-schemas.ts';
 import {
   captureModes,
   entryModes,

@@ -9,7 +9,7 @@ import {
   Timestamp,
   Uuid,
   wordOf,
-} from '../common/value-schemas.ts';
+} from '../values-and-problems/value-schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 

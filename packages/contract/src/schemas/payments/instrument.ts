@@ -3,7 +3,7 @@
  * encrypted.
  */
 import { type Static, Type } from 'typebox';
-import { fieldCodes, wordOf } from '../common/value-schemas.ts';
+import { fieldCodes, wordOf } from '../values-and-problems/value-schemas.ts';
 import { dukptSchemes, encryptedKinds } from './enums.ts';
 
 const strict = { additionalProperties: false } as const;

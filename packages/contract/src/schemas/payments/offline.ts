@@ -1,6 +1,6 @@
 /** Offline sales: the data of a sale that a terminal approved alone, and gaps in its numbers. */
 import { type Static, Type } from 'typebox';
-import { serialNumberForm, Timestamp, Uuid, wordOf } from '../common/value-schemas.ts';
+import { serialNumberForm, Timestamp, Uuid, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 

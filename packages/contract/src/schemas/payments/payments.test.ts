@@ -4,8 +4,8 @@ import { amountMax } from '@switchyard/money';
 import fc from 'fast-check';
 import { Compile } from 'typebox/compile';
 import { isErrorCode } from '../../errors.ts';
-import { Problem } from '../common/problem.ts';
 import { PhysicalDeviceInput } from '../provisioning/organization-tree.ts';
+import { Problem } from '../values-and-problems/problem.ts';
 import * as paymentSchemas from './index.ts';
 import {
   CancelRequest,

@@ -11,7 +11,7 @@ import {
   Timestamp,
   Uuid,
   wordOf,
-} from '../common/value-schemas.ts';
+} from '../values-and-problems/value-schemas.ts';
 import { ApprovalCodeText } from './approval-codes.ts';
 import { captureModes, entryModes, orderChannels, pinBlockFormats, salePurposes } from './enums.ts';
 import { ChipObjects, Instrument, KeySerial } from './instrument.ts';

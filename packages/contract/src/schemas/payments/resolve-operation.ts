@@ -1,6 +1,6 @@
 /** The manual end of an operation that the acquirer will not answer. */
 import { type Static, Type } from 'typebox';
-import { fieldCodes, wordOf } from '../common/value-schemas.ts';
+import { fieldCodes, wordOf } from '../values-and-problems/value-schemas.ts';
 
 /**
  * `POST /payment/v1/transactions/{transactionId}/operations/{number}/resolve`: ends an operation

@@ -1,7 +1,7 @@
 /** Schemas of the audit: the records of changes, and the signed checkpoints of their chain. */
 import { type Static, Type } from 'typebox';
-import { closed, identifier } from '../common/resource-schemas.ts';
-import { pageOf, Timestamp, Uuid, wordOf } from '../common/value-schemas.ts';
+import { closed, identifier } from '../values-and-problems/resource-schemas.ts';
+import { pageOf, Timestamp, Uuid, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const hash = (description: string) =>
   Type.String({

@@ -1,7 +1,7 @@
 /** The health of the platform for administrators: components and queues. */
 import { type Static, Type } from 'typebox';
-import { closed } from '../common/resource-schemas.ts';
-import { Timestamp, wordOf } from '../common/value-schemas.ts';
+import { closed } from '../values-and-problems/resource-schemas.ts';
+import { Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const queue = (description: string) =>
   closed(

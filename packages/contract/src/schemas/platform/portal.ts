@@ -1,6 +1,6 @@
 // The data that the portal's server sends to its pages: the signed-in user and the visible parts.
 import { type Static, Type } from 'typebox';
-import { pageOf, Uuid } from '../common/value-schemas.ts';
+import { pageOf, Uuid } from '../values-and-problems/value-schemas.ts';
 
 export const PortalEntry = Type.Union([Type.Literal('portal'), Type.Literal('provider-portal')], {
   description: 'Of acquirers and merchants, and of service providers.',

@@ -3,8 +3,8 @@
  */
 import { type Static, Type } from 'typebox';
 import { groupLevels, permissions, roleTitles } from '../../permissions.ts';
-import { closed } from '../common/resource-schemas.ts';
-import { wordOf } from '../common/value-schemas.ts';
+import { closed } from '../values-and-problems/resource-schemas.ts';
+import { wordOf } from '../values-and-problems/value-schemas.ts';
 
 /**
  * One error code with its meaning.

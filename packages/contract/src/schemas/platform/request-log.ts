@@ -2,8 +2,8 @@
  * Schemas of the request log: the requests of an organisation's applications, and the responses.
  */
 import { type Static, Type } from 'typebox';
-import { closed, identifier } from '../common/resource-schemas.ts';
-import { pageOf, Timestamp, Uuid, wordOf } from '../common/value-schemas.ts';
+import { closed, identifier } from '../values-and-problems/resource-schemas.ts';
+import { pageOf, Timestamp, Uuid, wordOf } from '../values-and-problems/value-schemas.ts';
 
 /**
  * The sources of requests: applications, or the pages of the portal.

@@ -1,8 +1,13 @@
 /** Schemas of webhooks: endpoints, signatures and deliveries. */
 import { type Static, Type } from 'typebox';
 import { EventTypePattern } from '../../events/index.ts';
-import { closed, identifier, replacement, shortText } from '../common/resource-schemas.ts';
-import { Timestamp, wordOf } from '../common/value-schemas.ts';
+import {
+  closed,
+  identifier,
+  replacement,
+  shortText,
+} from '../values-and-problems/resource-schemas.ts';
+import { Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const endpointId = identifier('The endpoint.');
 const deliveryId = identifier('The delivery.');

@@ -2,7 +2,7 @@
  * Bulk imports: many provisioned entities in one request, one per line, and the import's progress.
  */
 import { type Static, type TSchema, Type } from 'typebox';
-import { closed, identifier, shortText } from '../common/resource-schemas.ts';
+import { closed, identifier, shortText } from '../values-and-problems/resource-schemas.ts';
 import {
   ClientIdentifier,
   FieldErrorSchema,
@@ -10,7 +10,7 @@ import {
   Timestamp,
   Uuid,
   wordOf,
-} from '../common/value-schemas.ts';
+} from '../values-and-problems/value-schemas.ts';
 import { PhysicalDeviceInput } from './organization-tree.ts';
 
 /**

@@ -1,5 +1,6 @@
 /** Provisioning: organisations, merchants, stores, logical devices and physical devices. */
 import { type Static, Type } from 'typebox';
+import { claimFacts } from '../devices/terminal-claims.ts';
 import {
   closed,
   commonAnswer,
@@ -8,9 +9,8 @@ import {
   identifier,
   replacement,
   shortText,
-} from '../common/resource-schemas.ts';
-import { serialNumberForm } from '../common/value-schemas.ts';
-import { claimFacts } from '../devices/terminal-claims.ts';
+} from '../values-and-problems/resource-schemas.ts';
+import { serialNumberForm } from '../values-and-problems/value-schemas.ts';
 
 const organizationId = identifier('The organisation.');
 const merchantId = identifier('The merchant.');

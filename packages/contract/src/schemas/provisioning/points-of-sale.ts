@@ -8,7 +8,7 @@ import {
   commonInput,
   identifier,
   replacement,
-} from '../common/resource-schemas.ts';
+} from '../values-and-problems/resource-schemas.ts';
 
 const organizationId = identifier('The organisation.');
 const merchantId = identifier('The merchant of the store.');

@@ -1,7 +1,7 @@
 /** The search over all provisioned entities. */
 import { type Static, Type } from 'typebox';
-import { closed, commonFilters, identifier } from '../common/resource-schemas.ts';
-import { wordOf } from '../common/value-schemas.ts';
+import { closed, commonFilters, identifier } from '../values-and-problems/resource-schemas.ts';
+import { wordOf } from '../values-and-problems/value-schemas.ts';
 
 /**
  * The types that the search finds, in the order of the response.

@@ -1,6 +1,6 @@
 /** The manual end of a hold of a QR payment. */
 import { type Static, Type } from 'typebox';
-import { fieldCodes, wordOf } from '../common/value-schemas.ts';
+import { fieldCodes, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 

@@ -1,7 +1,13 @@
 /** Schemas of exports: reports that the platform writes in the background for a later download. */
 import { type Static, Type } from 'typebox';
-import { closed } from '../common/resource-schemas.ts';
-import { ClientIdentifier, pageOf, Timestamp, Uuid, wordOf } from '../common/value-schemas.ts';
+import { closed } from '../values-and-problems/resource-schemas.ts';
+import {
+  ClientIdentifier,
+  pageOf,
+  Timestamp,
+  Uuid,
+  wordOf,
+} from '../values-and-problems/value-schemas.ts';
 import { paymentSearch } from './reported-payments.ts';
 import { settlementFilters } from './settlements.ts';
 

@@ -1,6 +1,6 @@
 /** Schemas of reconciliations: an acquirer's settlement data, compared with the platform's data. */
 import { type Static, Type } from 'typebox';
-import { closed, identifier, shortText } from '../common/resource-schemas.ts';
+import { closed, identifier, shortText } from '../values-and-problems/resource-schemas.ts';
 import {
   AnswerAmount,
   Currency,
@@ -9,7 +9,7 @@ import {
   Timestamp,
   Uuid,
   wordOf,
-} from '../common/value-schemas.ts';
+} from '../values-and-problems/value-schemas.ts';
 
 /**
  * The operations that move money.

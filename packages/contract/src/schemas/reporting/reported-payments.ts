@@ -1,7 +1,10 @@
 /** Schemas of the payment search: by cards and by codes, over all merchants that a caller sees. */
 import { type Static, Type } from 'typebox';
 import { responseCategories } from '../../response-codes.ts';
-import { closed, identifier } from '../common/resource-schemas.ts';
+import { TransactionWithEvents } from '../payments/answers.ts';
+import { entryModes, transactionStates } from '../payments/enums.ts';
+import { QrTransactionWithEvents, qrStatuses } from '../qr/qr-payments.ts';
+import { closed, identifier } from '../values-and-problems/resource-schemas.ts';
 import {
   Amount,
   AnswerAmount,
@@ -11,10 +14,7 @@ import {
   Timestamp,
   Uuid,
   wordOf,
-} from '../common/value-schemas.ts';
-import { TransactionWithEvents } from '../payments/answers.ts';
-import { entryModes, transactionStates } from '../payments/enums.ts';
-import { QrTransactionWithEvents, qrStatuses } from '../qr/qr-payments.ts';
+} from '../values-and-problems/value-schemas.ts';
 
 /**
  * The kinds of payments: a card payment, or a payment with a scanned code.

@@ -1,8 +1,15 @@
 /** Schemas of settlements: the amounts of one merchant, one acquirer and one of its days. */
 import { type Static, Type } from 'typebox';
-import { closed, identifier } from '../common/resource-schemas.ts';
-import { Currency, pageOf, SumAmount, Timestamp, Uuid, wordOf } from '../common/value-schemas.ts';
 import { clearingFileStates } from '../payments/clearing.ts';
+import { closed, identifier } from '../values-and-problems/resource-schemas.ts';
+import {
+  Currency,
+  pageOf,
+  SumAmount,
+  Timestamp,
+  Uuid,
+  wordOf,
+} from '../values-and-problems/value-schemas.ts';
 
 const SettlementDay = Type.String({
   format: 'date',

@@ -1,8 +1,8 @@
 /** Schemas of summaries: number and amounts of payments, approval rates and response times. */
 import { type Static, Type } from 'typebox';
 import { responseCategories } from '../../response-codes.ts';
-import { closed, identifier } from '../common/resource-schemas.ts';
-import { Currency, SumAmount, wordOf } from '../common/value-schemas.ts';
+import { closed, identifier } from '../values-and-problems/resource-schemas.ts';
+import { Currency, SumAmount, wordOf } from '../values-and-problems/value-schemas.ts';
 import { paymentFilters } from './reported-payments.ts';
 
 /**

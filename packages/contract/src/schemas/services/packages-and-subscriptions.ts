@@ -1,7 +1,12 @@
 /** Packages, subscriptions and activations of services of the catalogue. */
 import { type Static, Type } from 'typebox';
-import { closed, identifier, replacement, shortText } from '../common/resource-schemas.ts';
-import { Timestamp, wordOf } from '../common/value-schemas.ts';
+import {
+  closed,
+  identifier,
+  replacement,
+  shortText,
+} from '../values-and-problems/resource-schemas.ts';
+import { Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const organizationId = identifier('The organisation.');
 const packageId = identifier('The package.');

@@ -1,7 +1,7 @@
 /** Configuration of services: the values of each level, the inherited values and the versions. */
 import { type Static, Type } from 'typebox';
-import { closed, identifier, shortText } from '../common/resource-schemas.ts';
-import { Timestamp, wordOf } from '../common/value-schemas.ts';
+import { closed, identifier, shortText } from '../values-and-problems/resource-schemas.ts';
+import { Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const levels = ['Service', 'Organization', 'Merchant', 'Store', 'LogicalDevice'] as const;
 

@@ -1,7 +1,7 @@
 /** A provider's view of the uses of its services, and the state of a service at each level. */
 import { type Static, Type } from 'typebox';
-import { closed, identifier, shortText } from '../common/resource-schemas.ts';
-import { Currency, pageOf, Timestamp, Uuid, wordOf } from '../common/value-schemas.ts';
+import { closed, identifier, shortText } from '../values-and-problems/resource-schemas.ts';
+import { Currency, pageOf, Timestamp, Uuid, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const levels = ['Organization', 'Merchant', 'Store', 'LogicalDevice'] as const;
 const states = ['Requested', 'Pending', 'Active', 'Refused', 'Inactive'] as const;

@@ -1,7 +1,12 @@
 /** The service catalogue: the declarations of service providers, and their view for acquirers. */
 import { type Static, Type } from 'typebox';
-import { closed, identifier, replacement, shortText } from '../common/resource-schemas.ts';
-import { Timestamp, wordOf } from '../common/value-schemas.ts';
+import {
+  closed,
+  identifier,
+  replacement,
+  shortText,
+} from '../values-and-problems/resource-schemas.ts';
+import { Timestamp, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const serviceId = identifier('The service.');
 
