@@ -10,14 +10,14 @@ import {
   createDeviceClient,
   createPaymentClient,
   createQrClient,
-  createTill,
+  createSaleProcessor,
   type DeviceError,
   type DeviceTls,
   machineTokens,
   openOfflineQueue,
   readDeviceProperties,
 } from '../../packages/sdk-device/src/index.ts';
-import { openSocket } from '../../packages/sdk-device/src/socket.ts';
+import { openWebsocket } from '../../packages/sdk-device/src/network/websocket.ts';
 import { createPosClient, PosError } from '../../packages/sdk-pos/src/index.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import {
@@ -98,10 +98,10 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
       timeoutMs: 10_000,
       signal: new AbortController().signal,
     };
-    const socket = await openSocket(target, {
-      message: (data) => receivedMessages.push(data.toString('utf8')),
-      alive() {},
-      closed() {},
+    const socket = await openWebsocket(target, {
+      onMessage: (data) => receivedMessages.push(data.toString('utf8')),
+      onActivity() {},
+      onClose() {},
     });
     return {
       socket,
@@ -130,7 +130,7 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
       },
       { ca, key: await readFile(keyFile) },
     );
-    const client = createDeviceClient({ ...settings, tsn, pauses: { firstMs: 10 } });
+    const client = createDeviceClient({ ...settings, tsn, retryDelays: { firstMs: 10 } });
     t.after(() => client.stop());
     const errors: DeviceError[] = [];
     client.on('error', (error) => errors.push(error));
@@ -176,7 +176,7 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     const terminal = createDeviceClient({
       tsn,
       tls: { ca, cert, key },
-      pauses: { firstMs: 10 },
+      retryDelays: { firstMs: 10 },
       registerUrl: `${listener}/cloud-connector/v1/device-listener`,
     });
     t.after(() => terminal.stop());
@@ -195,8 +195,8 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     const receivedMessages: (string | Buffer)[] = [];
     const breaks: PosError[] = [];
     const events = {
-      message: (data: string | Buffer) => receivedMessages.push(data),
-      broken: (error: PosError) => breaks.push(error),
+      onMessage: (data: string | Buffer) => receivedMessages.push(data),
+      onConnectionLost: (error: PosError) => breaks.push(error),
     };
     const session = await tillOf('till-1').claim(tsn, { waitSeconds: 10 }, events);
     await session.send('before');
@@ -207,7 +207,7 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     await eventually('the break', () => breaks.length === 1);
     assert.equal(breaks[0]?.code, 'connection_lost');
     const other = tillOf('till-2');
-    const ignore = { message() {}, broken() {} };
+    const ignore = { onMessage() {}, onConnectionLost() {} };
     await eventually('it is kept for its till', async () => {
       const refused = await other.claim(tsn, {}, ignore).catch((error: unknown) => error);
       assert.ok(refused instanceof PosError && refused.code === 'device_claimed');
@@ -237,7 +237,7 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     t.after(() => {
       for (const each of [payments, source, queue]) each.close();
     });
-    const till = createTill({ payments, queue, approve: async () => '9A01B2' });
+    const till = createSaleProcessor({ payments, queue, approve: async () => '9A01B2' });
     const request = sale();
     const made = await till.sell(request);
     assert.ok(made.mode === 'Online' && made.transaction.approved);
@@ -257,7 +257,7 @@ describe('an SDK terminal with the demo platform', { timeout: 300_000 }, () => {
     const [first, second] = await queue.upload(payments);
     assert.equal(first?.outcome, 'Stored', JSON.stringify(first));
     assert.equal(second?.outcome, 'Stored');
-    assert.equal(await till.probe(), undefined);
+    assert.equal(await till.checkPlatform(), undefined);
     assert.deepEqual(queue.sales, []);
   });
 

@@ -8,15 +8,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { closeCodes } from '../../packages/contract/src/index.ts';
-import { testCertificates } from '../../packages/sdk-device/src/certificates.fixture.ts';
 import { openLocalListener } from '../../packages/sdk-device/src/index.ts';
-import { testConnector } from '../../packages/sdk-pos/src/connector.fixture.ts';
+import { testCertificates } from '../../packages/sdk-device/src/testing/certificates.fixture.ts';
 import {
   createTerminal,
   memoryServiceStore,
   type PosTls,
 } from '../../packages/sdk-pos/src/index.ts';
-import { testPoi } from '../../packages/sdk-pos/src/poi.fixture.ts';
+import { startFakeConnector } from '../../packages/sdk-pos/src/testing/fake-connector.fixture.ts';
+import { createFakeTerminal } from '../../packages/sdk-pos/src/testing/fake-terminal.fixture.ts';
 import {
   listenLocally,
   createTerminal as simulateTerminal,
@@ -102,13 +102,13 @@ test('a partial refund that names its original is made', async () => {
 
 test('a terminal that requires client certificates accepts that of the point of sale', async (t) => {
   const { ca, server, device: deviceCertificate } = await testCertificates();
-  const poi = testPoi(tsn);
+  const poi = createFakeTerminal(tsn);
   const listener = await openLocalListener({
     host: '127.0.0.1',
     port: 0,
     ...server,
     clientCa: ca,
-    handle: (message) => new Promise((resolve) => poi.hear(message, resolve)),
+    handle: (message) => new Promise((resolve) => poi.receive(message, resolve)),
   });
   t.after(listener.close);
   const order = { amount: 1250, currency: 'EUR', transactionId: '4711' };
@@ -133,16 +133,16 @@ test('a terminal that requires client certificates accepts that of the point of 
     const terminal = await till(each, { ca, ...deviceCertificate });
     assert.equal((await terminal.sale(order)).result, 'Success', each);
   }
-  assert.equal(poi.ran.length, 2);
+  assert.equal(poi.services.length, 2);
 });
 
 test('a paid sale is reported as paid although the connector ends before the response', async () => {
-  const connector = await testConnector();
-  const poi = testPoi(tsn);
+  const connector = await startFakeConnector();
+  const poi = createFakeTerminal(tsn);
   connector.terminal = (text, respond) =>
-    poi.hear(text, (answer) => {
+    poi.receive(text, (answer) => {
       respond(answer);
-      if (poi.heard.at(-1) !== 'Payment') return;
+      if (poi.receivedCategories.at(-1) !== 'Payment') return;
       connector.refuse = () => ({ status: 503 });
       for (const control of connector.controls) control.close(closeCodes.restarting, 'restarting');
     });

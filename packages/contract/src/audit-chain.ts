@@ -1,7 +1,7 @@
 /**
  * The hash chain of the audit: the text that is hashed for a record, and the text of a checkpoint.
  */
-import type { AuditCheckpoint, AuditRecord } from './schemas/audit.ts';
+import type { AuditCheckpoint, AuditRecord } from './schemas/platform/audit.ts';
 
 /**
  * The value of `previousHash` in the first record of an organisation.

@@ -8,7 +8,7 @@ import {
   canonicalJson,
 } from './audit-chain.ts';
 import { type ChainPart, verifyChain } from './audit-verifier.ts';
-import type { AuditCheckpoint, AuditKey, AuditRecord } from './schemas/audit.ts';
+import type { AuditCheckpoint, AuditKey, AuditRecord } from './schemas/platform/audit.ts';
 
 const organizationId = '019823f0-5d2c-7a31-9a53-0c6f1f2e9b11';
 const startsAt = Date.parse('2026-03-01T12:00:00.000Z');
@@ -81,7 +81,7 @@ describe('the chain of the audit', () => {
   const chain = chainOf(20);
   const checkpoints = [signed(at(chain, 10)), signed(at(chain, 18))];
 
-  test('verifies, and tells how much of it is signed', async () => {
+  test('verifies the chain and returns the number of signed records', async () => {
     assert.deepEqual(await verifyChain(chain, checkpoints, [key]), {
       ok: true,
       records: 20,
@@ -173,7 +173,7 @@ describe('the chain of the audit', () => {
     assert.deepEqual(await codes(part, checkpoints, other), ['6 link_broken']);
   });
 
-  test('no more faults are kept than somebody can read', async () => {
+  test('the report has a limited number of faults', async () => {
     const broken = chainOf(150).map((record) => ({ ...record, action: 'x' }));
     const report = await verifyChain(broken, [], [key]);
     assert.deepEqual([report.faults.length, report.faultCount], [100, 150]);

@@ -1,6 +1,6 @@
 /** Verifies the audit chain without the platform, from records, checkpoints and keys. */
 import { auditCheckpointText, auditGenesis, auditRecordText } from './audit-chain.ts';
-import type { AuditCheckpoint, AuditKey, AuditRecord } from './schemas/audit.ts';
+import type { AuditCheckpoint, AuditKey, AuditRecord } from './schemas/platform/audit.ts';
 
 /**
  * The faults of a chain.

@@ -35,7 +35,7 @@ test('each group has the permissions of its rights, and no other', () => {
   }
 });
 
-test('no permission is listed twice, and each is given to somebody', () => {
+test('no permission is listed twice, and each belongs to a group or role', () => {
   const rows = [...Object.values(groupPermissions), ...Object.values(rolePermissions)];
   for (const row of rows) assert.equal(new Set<string>(row).size, row.length);
   assert.deepEqual(new Set(rows.flat()), new Set(permissions));

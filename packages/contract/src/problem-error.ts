@@ -1,6 +1,6 @@
 /** The error class of every problem response (RFC 9457): a code of the closed list and a public sentence. */
 import { type ErrorCode, errorCodes, type FieldError, type Outcome } from './errors.ts';
-import type { ProblemExtensions } from './schemas/problem.ts';
+import type { ProblemExtensions } from './schemas/values-and-problems/problem.ts';
 
 /**
  * Additional data of a problem. `extensions` become members of the problem, which declares each of

@@ -84,7 +84,7 @@ test('every decline has a reason, and an advice from the list', () => {
   }
 });
 
-test('what schemes refuse with is known, and no approval', () => {
+test('the decline codes of the schemes are known and are not approvals', () => {
   const codes = [
     '5C',
     '6P',
@@ -107,7 +107,7 @@ test('what schemes refuse with is known, and no approval', () => {
   }
 });
 
-test('what will not be otherwise is final, and a host that could not count is not', () => {
+test('a permanent decline is final, and a temporary host error is not', () => {
   const { category, retry } = responseCodeFacts('905');
   assert.deepEqual([category, retry], ['HardDecline', 'Never']);
   const fault = responseCodeFacts('915');

@@ -54,7 +54,7 @@ test('the quick look changes no answer', () => {
   assert.ok(positives > 100, `only ${positives} card numbers were tried`);
 });
 
-test('card numbers in foreign text are hidden, whatever stands between their digits', () => {
+test('card numbers in external text are hidden with any characters between the digits', () => {
   const wide = [...card].map((digit) => String.fromCodePoint(0xff10 + Number(digit))).join('');
   const cases: [string, string][] = [
     [card, '401288xxxxxx1881'],

@@ -31,9 +31,9 @@ export function holdsCardNumber(text: string): boolean {
 }
 
 /**
- * Whether as many digits as a card has follow each other, with one sign at the most between two of
- * them: every sale is looked at, and this costs a twentieth of the search. What is not ASCII may
- * hold digits of other scripts.
+ * Whether the text has as many digits in sequence as a card number, with at most one character
+ * between two digits. Every sale runs this check; it costs a twentieth of the search. Non-ASCII
+ * text may contain digits of other scripts.
  */
 function hasLongRun(text: string): boolean {
   let digits = 0;
@@ -102,8 +102,9 @@ function hiddenIn(run: string): string {
 }
 
 /**
- * Hides card numbers in what somebody else has written, also in groups, whichever signs stand between
- * them. Unlike `holdsCardNumber` it costs nothing to find too much: the text is kept, and is nobody's key.
+ * Hides card numbers in external text, also in groups with any characters between the digits.
+ * Unlike `holdsCardNumber` it may hide too much, because the text is only stored and never used as
+ * a key.
  *
  * @param text - such as a provider's reason, or its name for a payment
  * @returns the text with `x` for the inner digits of each card number

@@ -109,7 +109,7 @@ test('one of track 2 and card number is enough, and one source of the expiry', (
   });
 });
 
-test('what the chip signed is compared with the sale', () => {
+test('the data signed by the chip is compared with the sale', () => {
   const differs = (changes: Record<string, string>) =>
     checkChipData(parseChipData(blob(changes)), sale);
   assert.deepEqual(differs({ '9F02': '000000001235' }), ['emv_amount_mismatch']);
@@ -158,7 +158,7 @@ test('methods of verification and labels are read for the receipt', () => {
   assert.equal(receipt({ '84': undefined, '9F06': 'A000000003' }).applicationId, 'A000000003');
 });
 
-test('mutations are refused with an error that tells no value, or read without harm', () => {
+test('changed data is rejected without a value in the error, or parsed', () => {
   const bytes = bytesOf(blob());
   const change = fc.record({
     at: fc.nat(bytes.length - 1),

@@ -3,8 +3,8 @@
 import {
   type ChipObjects,
   checkLength,
+  findObject,
   hexIn,
-  objectPlace,
   readChipObjects,
   tagRows,
 } from './chip-objects.ts';
@@ -132,7 +132,10 @@ function trackIn(leaves: ChipObjects) {
   }
 }
 
-/** Printable characters, and no card number: what a chip says goes onto paper and into answers. */
+/**
+ * Printable characters without card numbers, because chip text is printed on receipts and returned
+ * in responses.
+ */
 function printable(hex: string | undefined): string | undefined {
   if (hex === undefined) return undefined;
   const text = Buffer.from(hex, 'hex').toString('latin1');
@@ -168,7 +171,7 @@ function verificationOf(results: string | undefined): ChipReceipt['cardholderVer
 
 function receiptOf(leaves: ChipObjects): ChipReceipt {
   // The preferred name counts where its characters are of the first part of ISO 8859.
-  const index = objectPlace(leaves, '9F11');
+  const index = findObject(leaves, '9F11');
   const isLatin = index !== undefined && valueText(leaves.text, index).startsWith('01');
   const preferred = isLatin ? printable(hexIn(leaves, '9F12')) : undefined;
   return withoutUndefined({
@@ -184,12 +187,12 @@ function receiptOf(leaves: ChipObjects): ChipReceipt {
 }
 
 /** With every object at its longest this stays within the 255 bytes of data element 55. */
-function de55Of({ text, places }: ChipObjects): string {
+function de55Of({ text, positions: places }: ChipObjects): string {
   let objects = '';
-  for (const place of places) {
-    if (tagRows.get(place.tag)?.destination !== 'Acquirer') continue;
-    checkLength(place);
-    objects += objectText(text, place);
+  for (const position of places) {
+    if (tagRows.get(position.tag)?.destination !== 'Acquirer') continue;
+    checkLength(position);
+    objects += objectText(text, position);
   }
   return objects;
 }
@@ -248,8 +251,8 @@ export function parseChipData(hex: string, presentedTrack?: Track2): ChipData {
     forDe55: de55Of(leaves),
     receipt: receiptOf(leaves),
     verifiedOnDevice: isOnDevice(leaves),
-    isContactless: objectPlace(leaves, '9F66') !== undefined,
-    missing: alwaysTags.filter((tag) => objectPlace(leaves, tag) === undefined),
+    isContactless: findObject(leaves, '9F66') !== undefined,
+    missing: alwaysTags.filter((tag) => findObject(leaves, tag) === undefined),
     contradictions,
     ...withoutUndefined({
       track2: track?.text,

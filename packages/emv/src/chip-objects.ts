@@ -3,7 +3,7 @@
 import { type TagFacts, tagTable } from './emv-tags.ts';
 import { EmvError } from './errors.ts';
 import { bytesOf } from './tlv.ts';
-import { findObjects, type ReaderRules, type TlvPlace, valueText } from './tlv-reader.ts';
+import { findObjects, type ReaderRules, type TlvPosition, valueText } from './tlv-reader.ts';
 
 const chipBytesMax = 4096;
 
@@ -18,30 +18,31 @@ export const tagRows: ReadonlyMap<string, TagRow> = new Map(
 export type ChipObjects = {
   /** All of the data, upper-case hexadecimal. */
   readonly text: string;
-  readonly places: readonly TlvPlace[];
+  readonly positions: readonly TlvPosition[];
   /** By the tag's place in the table, for those that stand in it. */
-  readonly known: readonly (TlvPlace | undefined)[];
+  readonly byTagIndex: readonly (TlvPosition | undefined)[];
 };
 
 const rules: ReaderRules = { opaque: new Set(), repeatable: new Set() };
 
 /** Those inside of templates too; a tag in two templates is an error. */
-function primitivesOf(found: readonly TlvPlace[]): readonly TlvPlace[] {
-  if (!found.some(({ children }) => children !== undefined)) return found;
-  const primitives: TlvPlace[] = [];
-  const seen = new Set<string>();
-  const visit = (places: readonly TlvPlace[]) => {
-    for (const place of places) {
-      if (place.children !== undefined) {
-        visit(place.children);
+function primitivesOf(objects: readonly TlvPosition[]): readonly TlvPosition[] {
+  if (!objects.some(({ children }) => children !== undefined)) return objects;
+  const primitives: TlvPosition[] = [];
+  const seenTags = new Set<string>();
+  const visit = (positions: readonly TlvPosition[]) => {
+    for (const position of positions) {
+      if (position.children !== undefined) {
+        visit(position.children);
         continue;
       }
-      if (seen.has(place.tag)) throw new EmvError('tlv_duplicate_tag', { tag: place.tag });
-      seen.add(place.tag);
-      primitives.push(place);
+      if (seenTags.has(position.tag))
+        throw new EmvError('tlv_duplicate_tag', { tag: position.tag });
+      seenTags.add(position.tag);
+      primitives.push(position);
     }
   };
-  visit(found);
+  visit(objects);
   return primitives;
 }
 
@@ -49,22 +50,22 @@ function primitivesOf(found: readonly TlvPlace[]): readonly TlvPlace[] {
 export function readChipObjects(hex: string): ChipObjects {
   const bytes = bytesOf(hex);
   if (bytes.length > chipBytesMax) throw new EmvError('tlv_too_large');
-  const places = primitivesOf(findObjects(bytes, 0, bytes.length, rules));
-  const known = new Array<TlvPlace | undefined>(tagRows.size).fill(undefined);
-  for (const place of places) {
-    const row = tagRows.get(place.tag);
-    if (row !== undefined) known[row.index] = place;
+  const positions = primitivesOf(findObjects(bytes, 0, bytes.length, rules));
+  const byTagIndex = new Array<TlvPosition | undefined>(tagRows.size).fill(undefined);
+  for (const position of positions) {
+    const row = tagRows.get(position.tag);
+    if (row !== undefined) byTagIndex[row.index] = position;
   }
-  return { text: hex.toUpperCase(), places, known };
+  return { text: hex.toUpperCase(), positions, byTagIndex };
 }
 
-export function objectPlace(leaves: ChipObjects, tag: string): TlvPlace | undefined {
+export function findObject(leaves: ChipObjects, tag: string): TlvPosition | undefined {
   const row = tagRows.get(tag);
-  return row === undefined ? undefined : leaves.known[row.index];
+  return row === undefined ? undefined : leaves.byTagIndex[row.index];
 }
 
 /** @throws EmvError `object_invalid` for a length that is not of the table */
-export function checkLength({ tag, start, end }: TlvPlace): void {
+export function checkLength({ tag, start, end }: TlvPosition): void {
   const facts = tagRows.get(tag);
   if (facts === undefined) return;
   const length = end - start;
@@ -75,7 +76,7 @@ export function checkLength({ tag, start, end }: TlvPlace): void {
 
 /** The hexadecimal value of an object after its length was checked. */
 export function hexIn(leaves: ChipObjects, tag: string): string | undefined {
-  const place = objectPlace(leaves, tag);
+  const place = findObject(leaves, tag);
   if (place === undefined) return undefined;
   checkLength(place);
   return valueText(leaves.text, place);

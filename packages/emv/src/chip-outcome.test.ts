@@ -44,7 +44,7 @@ test('a device that knows its holder says so in the results or in the qualifiers
   assert.equal(onDevice(''), false);
 });
 
-test('a method that failed has verified nobody', () => {
+test('a failed verification method verified no cardholder', () => {
   const shown = (results: string) =>
     parseChipData(`${card}9F3403${results}`).receipt.cardholderVerification;
   assert.equal(shown('410302'), 'PinVerified');

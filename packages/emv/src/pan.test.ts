@@ -128,7 +128,7 @@ test('ordinary numbers are left alone', () => {
   for (const text of texts) assert.deepEqual(findPans(text), [], text);
 });
 
-test('a card number is found wherever it stands', () => {
+test('a card number is found at any position', () => {
   const noise = fc.string({ maxLength: 20 }).map((text) => text.replace(/[\d -]/g, 'x'));
   fc.assert(
     fc.property(noise, fc.constantFrom(...allPans), noise, (before, pan, after) => {

@@ -117,18 +117,18 @@ function isWholePan(digits: string): boolean {
 export function findPans(text: string): TextSpan[] {
   const spans: TextSpan[] = [];
   for (const match of text.matchAll(digitRuns)) {
-    const places: number[] = [];
+    const digitIndexes: number[] = [];
     for (let index = 0; index < match[0].length; index += 1) {
       const code = match[0].charCodeAt(index);
-      if (code >= 48 && code <= 57) places.push(match.index + index);
+      if (code >= 48 && code <= 57) digitIndexes.push(match.index + index);
     }
-    const digits = places.map((place) => text[place]).join('');
+    const digits = digitIndexes.map((place) => text[place]).join('');
     const step = (start: number) =>
       start === 0 && isWholePan(digits) ? digits.length : panLengthAt(digits, start);
     for (let start = 0; start < digits.length; ) {
       const length = step(start);
-      const first = places[start];
-      const last = places[start + length - 1];
+      const first = digitIndexes[start];
+      const last = digitIndexes[start + length - 1];
       if (length > 0 && first !== undefined && last !== undefined) {
         spans.push({ start: first, end: last + 1 });
       }
@@ -139,7 +139,7 @@ export function findPans(text: string): TextSpan[] {
 }
 
 /**
- * Returns whether a card number stands in a text.
+ * Returns whether a text contains a card number.
  *
  * @param text - any text
  * @returns true where {@link findPans} finds one

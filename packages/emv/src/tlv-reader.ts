@@ -4,14 +4,14 @@ import { tagFacts } from './emv-tags.ts';
 import { EmvError } from './errors.ts';
 
 /** A data object by its places in the bytes; `children` where it was read into. */
-export type TlvPlace = {
+export type TlvPosition = {
   readonly tag: string;
   /** Where its tag begins. */
   readonly at: number;
   /** Where its value begins. */
   readonly start: number;
   readonly end: number;
-  readonly children: readonly TlvPlace[] | undefined;
+  readonly children: readonly TlvPosition[] | undefined;
 };
 
 export type ReaderRules = {
@@ -116,7 +116,7 @@ function isReadInto(first: number, tag: string, rules: ReaderRules): boolean {
   return isConstructed && first < privateClass && !rules.opaque.has(tag);
 }
 
-function standsIn(siblings: readonly TlvPlace[], tag: string): boolean {
+function standsIn(siblings: readonly TlvPosition[], tag: string): boolean {
   for (const sibling of siblings) if (sibling.tag === tag) return true;
   return false;
 }
@@ -135,43 +135,44 @@ export function findObjects(
   end: number,
   rules: ReaderRules,
   depth = 0,
-): TlvPlace[] {
+): TlvPosition[] {
   if (depth > depthMax) throw new EmvError('tlv_too_deep', { offset: from });
-  const found: TlvPlace[] = [];
-  let seen: Set<string> | undefined;
+  const objects: TlvPosition[] = [];
+  let seenTags: Set<string> | undefined;
   let at = skipPadding(bytes, from, end);
   while (at < end) {
     readHeader(bytes, at, end);
     const { tag, start, length } = header;
     const valueEnd = start + length;
     if (valueEnd > end) throw new EmvError('tlv_truncated', { tag, offset: at });
-    if (found.length === lookedThroughMax) seen = new Set(found.map((sibling) => sibling.tag));
-    const isRepeated = seen === undefined ? standsIn(found, tag) : seen.has(tag);
+    if (objects.length === lookedThroughMax)
+      seenTags = new Set(objects.map((sibling) => sibling.tag));
+    const isRepeated = seenTags === undefined ? standsIn(objects, tag) : seenTags.has(tag);
     if (isRepeated && !rules.repeatable.has(tag)) {
       throw new EmvError('tlv_duplicate_tag', { tag, offset: at });
     }
     const children = isReadInto(bytes[at] ?? 0, tag, rules)
       ? findObjects(bytes, start, valueEnd, rules, depth + 1)
       : undefined;
-    seen?.add(tag);
-    found.push({ tag, at, start, end: valueEnd, children });
+    seenTags?.add(tag);
+    objects.push({ tag, at, start, end: valueEnd, children });
     at = skipPadding(bytes, valueEnd, end);
   }
-  return found;
+  return objects;
 }
 
 /** The value of an object, out of the hexadecimal text of the bytes that it was found in. */
-export function valueText(text: string, { start, end }: TlvPlace): string {
+export function valueText(text: string, { start, end }: TlvPosition): string {
   return text.slice(start * 2, end * 2);
 }
 
 /** An object without children in its canonical form: with the shortest length. */
-export function objectText(text: string, place: TlvPlace): string {
-  const { tag, at, start, end } = place;
+export function objectText(text: string, position: TlvPosition): string {
+  const { tag, at, start, end } = position;
   const length = end - start;
   // As most are written: then it is cut out as a whole.
   if (length < 0x80 && start - at === tag.length / 2 + 1) return text.slice(at * 2, end * 2);
-  return tag + lengthText(length) + valueText(text, place);
+  return tag + lengthText(length) + valueText(text, position);
 }
 
 function lengthText(length: number): string {

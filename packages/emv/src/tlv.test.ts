@@ -92,7 +92,7 @@ const template: fc.Arbitrary<TlvObject> = fc
   .tuple(fc.constantFrom('70', '77', 'BF0C'), distinct(primitive))
   .map(([tag, children]) => ({ tag, value: encodeTlv(children), children }));
 
-test('what is written is read back, and written again the same', () => {
+test('written data is read back and written again unchanged', () => {
   fc.assert(
     fc.property(distinct(fc.oneof(primitive, template)), (objects) => {
       const bytes = encodeTlv(objects);

@@ -1,6 +1,6 @@
 /** BER-TLV as EMV uses it: reading with limits, writing in one canonical form. */
 import { EmvError } from './errors.ts';
-import { findObjects, type TlvPlace } from './tlv-reader.ts';
+import { findObjects, type TlvPosition } from './tlv-reader.ts';
 
 /**
  * One data object. `children` is there for a constructed object that was read into; its `value`
@@ -31,7 +31,7 @@ export type TlvOptions = {
 };
 
 const bytesMaxDefault = 4096;
-const none: ReadonlySet<string> = new Set();
+const noTags: ReadonlySet<string> = new Set();
 
 /**
  * The bytes of a hexadecimal text.
@@ -65,12 +65,12 @@ export function bytesOf(hex: string): Buffer {
 export function decodeTlv(input: Uint8Array, options: TlvOptions = {}): TlvObject[] {
   if (input.length > (options.bytesMax ?? bytesMaxDefault)) throw new EmvError('tlv_too_large');
   const bytes = Buffer.from(input.buffer, input.byteOffset, input.byteLength);
-  const { opaque = none, repeatable = none } = options;
+  const { opaque = noTags, repeatable = noTags } = options;
   return cutOut(bytes, findObjects(bytes, 0, bytes.length, { opaque, repeatable }));
 }
 
-function cutOut(bytes: Buffer, places: readonly TlvPlace[]): TlvObject[] {
-  return places.map(({ tag, start, end, children }) => {
+function cutOut(bytes: Buffer, positions: readonly TlvPosition[]): TlvObject[] {
+  return positions.map(({ tag, start, end, children }) => {
     const value = bytes.subarray(start, end);
     return children === undefined
       ? { tag, value }

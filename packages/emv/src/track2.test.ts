@@ -17,7 +17,7 @@ test('every way to write a track gives the same', () => {
   }
 });
 
-test('what is no track is refused without its value', () => {
+test('an invalid track is rejected without its value in the error', () => {
   const faults = [
     '',
     '4111111111111111',

@@ -32,8 +32,12 @@ const format = /^(\d{12,19})[=D](\d{2}(?:0[1-9]|1[0-2]))(\d{3})(\d*)$/;
  * parseTrack2('4111111111111111D30122010000F').expiry; // '3012'
  */
 export function parseTrack2(track: string): Track2 {
-  const bare = track.toUpperCase().replace(/^;/, '').replace(/\?$/, '').replace(/F$/, '');
-  const match = bare.length > charactersMax ? null : format.exec(bare);
+  const withoutSentinels = track
+    .toUpperCase()
+    .replace(/^;/, '')
+    .replace(/\?$/, '')
+    .replace(/F$/, '');
+  const match = withoutSentinels.length > charactersMax ? null : format.exec(withoutSentinels);
   const [, pan, expiry, serviceCode, discretionary = ''] = match ?? [];
   if (pan === undefined || expiry === undefined || serviceCode === undefined) {
     throw new EmvError('track_invalid');

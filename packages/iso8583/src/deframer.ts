@@ -59,21 +59,21 @@ export function createDeframer(format: FrameFormat, limits: { maxBytes: number }
   function fill(chunk: Buffer, at: number, frames: Frame[]): number {
     let next = at;
     if (body === undefined) {
-      const taken = chunk.copy(header, headerFilled, next);
-      headerFilled += taken;
-      next += taken;
+      const copied = chunk.copy(header, headerFilled, next);
+      headerFilled += copied;
+      next += copied;
       if (headerFilled < header.length) return next;
       body = Buffer.allocUnsafe(open(header, 0));
       bodyFilled = 0;
     }
-    const taken = chunk.copy(body, bodyFilled, next);
-    bodyFilled += taken;
+    const copied = chunk.copy(body, bodyFilled, next);
+    bodyFilled += copied;
     if (bodyFilled === body.length) {
       frames.push(close(body));
       body = undefined;
       headerFilled = 0;
     }
-    return next + taken;
+    return next + copied;
   }
 
   function push(chunk: Buffer): Frame[] {

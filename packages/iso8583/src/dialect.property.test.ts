@@ -75,7 +75,7 @@ describe(`random messages, seed ${runs.seed}`, () => {
   for (const table of tables) {
     const dialect = compileDialect(table);
 
-    it(`${table.name}: what was written is read`, () => {
+    it(`${table.name}: a written message is read back unchanged`, () => {
       fc.assert(
         fc.property(messages(table), (message) => {
           assert.deepEqual(dialect.decode(dialect.encode(message)), message);

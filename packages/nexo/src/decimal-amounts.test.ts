@@ -2,32 +2,37 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { activeCurrencies, amountMax, exponentOf } from '@switchyard/money';
 import fc from 'fast-check';
-import { decimalText, minorUnitsOf, toAmount, toMinorUnits } from './decimal-amounts.ts';
+import {
+  formatDecimalAmount,
+  parseDecimalAmount,
+  toAmount,
+  toMinorUnits,
+} from './decimal-amounts.ts';
 import { NexoError } from './errors.ts';
 
 const refuses = (code: string) => (error: unknown) =>
   error instanceof NexoError && error.code === code;
 
 test('digits are placed after the exponent of the currency', () => {
-  assert.equal(decimalText(1250, 'EUR'), '12.50');
-  assert.equal(decimalText(5, 'EUR'), '0.05');
-  assert.equal(decimalText(0, 'EUR'), '0.00');
-  assert.equal(decimalText(1250, 'JPY'), '1250');
-  assert.equal(decimalText(1, 'KWD'), '0.001');
-  assert.equal(decimalText(-7, 'EUR'), '-0.07');
-  assert.equal(decimalText(amountMax, 'EUR'), '9999999999.99');
+  assert.equal(formatDecimalAmount(1250, 'EUR'), '12.50');
+  assert.equal(formatDecimalAmount(5, 'EUR'), '0.05');
+  assert.equal(formatDecimalAmount(0, 'EUR'), '0.00');
+  assert.equal(formatDecimalAmount(1250, 'JPY'), '1250');
+  assert.equal(formatDecimalAmount(1, 'KWD'), '0.001');
+  assert.equal(formatDecimalAmount(-7, 'EUR'), '-0.07');
+  assert.equal(formatDecimalAmount(amountMax, 'EUR'), '9999999999.99');
 });
 
 test('texts are read by their digits', () => {
-  assert.equal(minorUnitsOf('10.99', 'EUR'), 1099);
-  assert.equal(minorUnitsOf('10.9', 'EUR'), 1090);
-  assert.equal(minorUnitsOf('10', 'EUR'), 1000);
-  assert.equal(minorUnitsOf('010.990000', 'EUR'), 1099);
-  assert.equal(minorUnitsOf('1250', 'JPY'), 1250);
-  assert.equal(minorUnitsOf('1250.00', 'JPY'), 1250);
-  assert.equal(minorUnitsOf('0.001', 'KWD'), 1);
-  assert.equal(minorUnitsOf('-0.00', 'EUR'), 0);
-  assert.ok(Object.is(minorUnitsOf('-0', 'EUR'), 0));
+  assert.equal(parseDecimalAmount('10.99', 'EUR'), 1099);
+  assert.equal(parseDecimalAmount('10.9', 'EUR'), 1090);
+  assert.equal(parseDecimalAmount('10', 'EUR'), 1000);
+  assert.equal(parseDecimalAmount('010.990000', 'EUR'), 1099);
+  assert.equal(parseDecimalAmount('1250', 'JPY'), 1250);
+  assert.equal(parseDecimalAmount('1250.00', 'JPY'), 1250);
+  assert.equal(parseDecimalAmount('0.001', 'KWD'), 1);
+  assert.equal(parseDecimalAmount('-0.00', 'EUR'), 0);
+  assert.ok(Object.is(parseDecimalAmount('-0', 'EUR'), 0));
 });
 
 test('numbers that a product would get wrong are right', () => {
@@ -47,14 +52,18 @@ test('numbers that a product would get wrong are right', () => {
   assert.equal(toMinorUnits(1.005, 'KWD'), 1005);
 });
 
-test('what is no amount of the currency is refused', () => {
+test('an amount that is invalid for the currency is rejected', () => {
   for (const text of ['12.505', '0.001', '', '.5', '5.', '1e2', ' 1', '+1', '1,50', 'NaN', '--1']) {
-    assert.throws(() => minorUnitsOf(text, 'EUR'), refuses('amount_invalid'), text);
+    assert.throws(() => parseDecimalAmount(text, 'EUR'), refuses('amount_invalid'), text);
   }
-  assert.throws(() => minorUnitsOf('12.5', 'JPY'), refuses('amount_invalid'));
-  assert.throws(() => minorUnitsOf('10000000000000.00', 'EUR'), refuses('amount_invalid'));
+  assert.throws(() => parseDecimalAmount('12.5', 'JPY'), refuses('amount_invalid'));
+  assert.throws(() => parseDecimalAmount('10000000000000.00', 'EUR'), refuses('amount_invalid'));
   for (const minor of [1.5, Number.NaN, 2 ** 53, 10 ** 15, Number.POSITIVE_INFINITY]) {
-    assert.throws(() => decimalText(minor, 'EUR'), refuses('amount_invalid'), String(minor));
+    assert.throws(
+      () => formatDecimalAmount(minor, 'EUR'),
+      refuses('amount_invalid'),
+      String(minor),
+    );
   }
   for (const amount of [1e21, 1e-7, 0.001, Number.NaN]) {
     assert.throws(() => toMinorUnits(amount, 'EUR'), refuses('amount_invalid'), String(amount));
@@ -68,9 +77,9 @@ test('every amount of every currency comes back as it was, by text, number and J
   const minor = fc.integer({ min: -(10 ** 15) + 1, max: 10 ** 15 - 1 });
   fc.assert(
     fc.property(minor, fc.constantFrom(...activeCurrencies()), (amount, currency) => {
-      const text = decimalText(amount, currency);
+      const text = formatDecimalAmount(amount, currency);
       assert.equal((text.split('.')[1] ?? '').length, exponentOf(currency));
-      assert.equal(minorUnitsOf(text, currency), amount);
+      assert.equal(parseDecimalAmount(text, currency), amount);
       const onWire = JSON.stringify({ amount: toAmount(amount, currency) });
       assert.equal(
         toMinorUnits((JSON.parse(onWire) as { amount: number }).amount, currency),

@@ -16,10 +16,10 @@ const decimal = /^(-?)(\d{1,15})(?:\.(\d{1,15}))?$/;
  * @returns for instance `12.50`
  * @throws NexoError `amount_invalid` or `currency_unknown`
  * @example
- * decimalText(1250, 'EUR'); // '12.50'
- * decimalText(1250, 'JPY'); // '1250'
+ * formatDecimalAmount(1250, 'EUR'); // '12.50'
+ * formatDecimalAmount(1250, 'JPY'); // '1250'
  */
-export function decimalText(minor: number, currency: string): string {
+export function formatDecimalAmount(minor: number, currency: string): string {
   const exponent = exponent4217(currency);
   if (!Number.isSafeInteger(minor)) throw new NexoError('amount_invalid');
   const digits = Math.abs(minor).toString();
@@ -40,14 +40,14 @@ export function decimalText(minor: number, currency: string): string {
  * @returns an integer in minor units
  * @throws NexoError `amount_invalid` or `currency_unknown`
  * @example
- * minorUnitsOf('12.5', 'EUR'); // 1250
- * minorUnitsOf('12.505', 'EUR'); // throws: the cent is not divided
+ * parseDecimalAmount('12.5', 'EUR'); // 1250
+ * parseDecimalAmount('12.505', 'EUR'); // throws: the cent is not divided
  */
-export function minorUnitsOf(text: string, currency: string): number {
+export function parseDecimalAmount(text: string, currency: string): number {
   const exponent = exponent4217(currency);
-  const found = decimal.exec(text);
-  if (found === null) throw new NexoError('amount_invalid');
-  const [, sign = '', whole = '', fraction = ''] = found;
+  const match = decimal.exec(text);
+  if (match === null) throw new NexoError('amount_invalid');
+  const [, sign = '', whole = '', fraction = ''] = match;
   const beyond = fraction.slice(exponent);
   if (/[1-9]/.test(beyond)) throw new NexoError('amount_invalid');
   const digits = (whole + fraction.slice(0, exponent).padEnd(exponent, '0')).replace(/^0+/, '');
@@ -69,7 +69,7 @@ export function minorUnitsOf(text: string, currency: string): number {
  * const AmountsReq = { Currency: 'EUR', RequestedAmount: toAmount(1250, 'EUR') }; // 12.5
  */
 export function toAmount(minor: number, currency: string): number {
-  return Number(decimalText(minor, currency));
+  return Number(formatDecimalAmount(minor, currency));
 }
 
 /**
@@ -86,7 +86,7 @@ export function toAmount(minor: number, currency: string): number {
  * toMinorUnits(message.body.PaymentTransaction.AmountsReq.RequestedAmount, 'EUR');
  */
 export function toMinorUnits(amount: number, currency: string): number {
-  return minorUnitsOf(String(amount), currency);
+  return parseDecimalAmount(String(amount), currency);
 }
 
 function exponent4217(currency: string): number {

@@ -86,7 +86,7 @@ function localClient(answer: (text: string) => string) {
   return new library.TerminalLocalAPI(client);
 }
 
-test('the public client pays on our terminal, encrypted, and is told a second try was no second payment', async () => {
+test('the public client makes an encrypted payment on our terminal, and a repeat is rejected', async () => {
   const { answer, amounts } = terminal();
   const client = localClient(answer);
   const payment = {

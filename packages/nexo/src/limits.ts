@@ -67,9 +67,9 @@ export const amountDigitsMax = 15;
  * Source: public documentation of the Terminal API, "ServiceID: unique per terminal within 48 hours".
  *
  * @example
- * const forget = at + serviceIdKeptMs;
+ * const forget = at + serviceIdRetentionMs;
  */
-export const serviceIdKeptMs = 172_800_000;
+export const serviceIdRetentionMs = 172_800_000;
 
 /**
  * How many identifications of services a terminal remembers, and of how many of them the answer.
@@ -79,7 +79,7 @@ export const serviceIdKeptMs = 172_800_000;
  * @example
  * poi.memory().services.length <= servicesKeptMax; // true
  */
-export const servicesKeptMax = 20_000;
+export const storedServicesMax = 20_000;
 
 /**
  * How many answers a terminal keeps to repeat them to a TransactionStatus request.
@@ -89,4 +89,4 @@ export const servicesKeptMax = 20_000;
  * @example
  * poi.memory().services.filter(({ answer }) => answer).length <= answersKeptMax; // true
  */
-export const answersKeptMax = 200;
+export const storedAnswersMax = 200;

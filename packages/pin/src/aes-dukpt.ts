@@ -42,11 +42,11 @@ export type AesPurpose = Exclude<keyof typeof usages, 'initial' | 'derivation'>;
  */
 export type WorkingAlgorithm = keyof typeof algorithms;
 
-type Wanted = {
+type DerivationRequest = {
   readonly usage: keyof typeof usages;
   readonly algorithm: WorkingAlgorithm;
   /** Eight bytes of the key serial number. */
-  readonly place: Uint8Array;
+  readonly keyData: Uint8Array;
 };
 
 const blockBytes = 16;
@@ -85,7 +85,7 @@ export const cipherOf = (algorithm: WorkingAlgorithm): 'tdes' | 'aes' =>
   algorithm.startsWith('aes') ? 'aes' : 'tdes';
 
 /** The derivation data of X9.24-3:2017 6.2, encrypted block by block under the key above. */
-function derive(key: Uint8Array, { usage, algorithm, place }: Wanted): Buffer {
+function derive(key: Uint8Array, { usage, algorithm, keyData }: DerivationRequest): Buffer {
   const { indicator, bits } = algorithms[algorithm];
   const blocks = Math.ceil(bits / 8 / blockBytes);
   const data = Buffer.alloc(blocks * blockBytes);
@@ -96,7 +96,7 @@ function derive(key: Uint8Array, { usage, algorithm, place }: Wanted): Buffer {
     data.writeUInt16BE(usages[usage], at + 2);
     data.writeUInt16BE(indicator, at + 4);
     data.writeUInt16BE(bits, at + 6);
-    data.set(place, at + 8);
+    data.set(keyData, at + 8);
   }
   return aesEncrypt(key, data).subarray(0, bits / 8);
 }
@@ -113,7 +113,7 @@ function derive(key: Uint8Array, { usage, algorithm, place }: Wanted): Buffer {
 export function aesInitialKey(baseKey: Uint8Array, ksn: KeySerialNumber): Buffer {
   if (ksn.scheme !== 'DukptAes') throw new PinError('ksn_invalid');
   const algorithm = algorithmOf(baseKey);
-  return derive(baseKey, { usage: 'initial', algorithm, place: ksn.bytes.subarray(0, 8) });
+  return derive(baseKey, { usage: 'initial', algorithm, keyData: ksn.bytes.subarray(0, 8) });
 }
 
 /**
@@ -141,9 +141,9 @@ export function aesTransactionKey(initialKey: Uint8Array, ksn: KeySerialNumber):
 
 /** From the key of fewer counter bits to that of one more; `counted` holds the new bit. */
 export function aesStep(key: Uint8Array, ksn: KeySerialNumber, counted: number): Buffer {
-  const place = Buffer.from(ksn.bytes.subarray(4, 12));
-  place.writeUInt32BE(counted, 4);
-  return derive(key, { usage: 'derivation', algorithm: algorithmOf(key), place });
+  const keyData = Buffer.from(ksn.bytes.subarray(4, 12));
+  keyData.writeUInt32BE(counted, 4);
+  return derive(key, { usage: 'derivation', algorithm: algorithmOf(key), keyData });
 }
 
 /**
@@ -180,5 +180,5 @@ export function aesKeyVariant(
   purpose: AesPurpose,
   algorithm: WorkingAlgorithm,
 ): Buffer {
-  return derive(transaction, { usage: purpose, algorithm, place: ksn.bytes.subarray(4, 12) });
+  return derive(transaction, { usage: purpose, algorithm, keyData: ksn.bytes.subarray(4, 12) });
 }

@@ -1,4 +1,4 @@
-// Kept derivations give the keys that are derived anew, whatever counters come in whatever order.
+// Cached derivations give the same keys as new derivations, for any order of counters.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -44,7 +44,7 @@ for (const { scheme, base, ksn, counter, fresh } of cases) {
     const device = fc.integer({ min: 0, max: 3 });
     const purpose = fc.constantFrom('pin' as const, 'data' as const);
 
-    it('are those that are derived anew, in any order', () => {
+    it('equal newly derived keys, in any order', () => {
       // Three of four devices are kept: some come back after they were forgotten.
       const keys = createDukptKeys(base, scheme, { devicesMost: 3 });
       fc.assert(
@@ -56,7 +56,7 @@ for (const { scheme, base, ksn, counter, fresh } of cases) {
       );
     });
 
-    it('are those that are derived anew, as a device counts', () => {
+    it('equal newly derived keys, in the order of a device', () => {
       const keys = createDukptKeys(base, scheme);
       for (let count = 1; count < 300; count += 1) {
         const number = ksn(1, count);

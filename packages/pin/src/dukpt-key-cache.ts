@@ -93,11 +93,11 @@ export function createDukptKeys(
   const paths = new Map<string, Path>();
 
   function pathOf(ksn: KeySerialNumber): Path {
-    const known = paths.get(ksn.device);
-    if (known !== undefined) {
+    const cached = paths.get(ksn.device);
+    if (cached !== undefined) {
       paths.delete(ksn.device);
-      paths.set(ksn.device, known);
-      return known;
+      paths.set(ksn.device, cached);
+      return cached;
     }
     const path: Path = [{ counted: 0, key: initial(base, ksn) }];
     paths.set(ksn.device, path);

@@ -3,7 +3,7 @@ import { tdesEncrypt } from './block-ciphers.ts';
 import { aesCmac } from './mac.ts';
 
 /** The bytes of a check value that are shown. */
-const shownBytes = 3;
+const checkValueBytes = 3;
 
 /**
  * The check value of a key: of TDES what eight zero bytes become, of AES the CMAC (NIST SP 800-38B)
@@ -19,5 +19,5 @@ const shownBytes = 3;
 export function keyCheckValue(key: Uint8Array, algorithm: 'Tdes' | 'Aes'): string {
   const value =
     algorithm === 'Tdes' ? tdesEncrypt(key, Buffer.alloc(8)) : aesCmac(key, Buffer.alloc(16));
-  return value.toString('hex', 0, shownBytes).toUpperCase();
+  return value.toString('hex', 0, checkValueBytes).toUpperCase();
 }

@@ -55,14 +55,14 @@ export function retailMac(key: Uint8Array, data: Uint8Array): Buffer {
   if (key.length !== 16) throw new PinError('key_invalid');
   const padded = Buffer.alloc(Math.max(1, Math.ceil(data.length / desBlock)) * desBlock);
   padded.set(data);
-  const left = key.subarray(0, 8);
+  const leftKey = key.subarray(0, 8);
   const right = key.subarray(8, 16);
   // Single DES by the names that OpenSSL 3 has: one key three times.
-  const chain = Buffer.concat([left, left, left]);
+  const chain = Buffer.concat([leftKey, leftKey, leftKey]);
   const ending = Buffer.concat([right, right, right]);
   const chained = encryptCbc('tdes', chain, padded);
   const opened = tdesDecrypt(ending, chained.subarray(chained.length - desBlock));
-  const mac = desEncrypt(left, opened);
+  const mac = desEncrypt(leftKey, opened);
   for (const secret of [padded, chain, ending, opened]) secret.fill(0);
   return mac;
 }

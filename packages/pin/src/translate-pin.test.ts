@@ -1,4 +1,4 @@
-// PIN blocks for any PIN and card number: what is sealed opens again, and what is changed does not.
+// PIN blocks for any PIN and card number: an encrypted block decrypts again, and a changed one does not.
 import assert from 'node:assert/strict';
 import { createCipheriv, randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -114,7 +114,7 @@ describe('PIN blocks', () => {
     );
   });
 
-  it('are refused with one code, whatever was changed, or read as another PIN by chance', () => {
+  it('are rejected with one code for any change, or decrypt to another PIN by chance', () => {
     fc.assert(
       fc.property(formats, pins, pans, fc.nat(), (format, pin, pan, where) => {
         const block = buildPinBlock(format, pin, pan);
@@ -264,7 +264,7 @@ describe('PIN translation', () => {
 });
 
 describe('key serial numbers', () => {
-  it('tell device and counter apart', () => {
+  it('separate device and counter', () => {
     const { device, counter, scheme } = readKsn('ffff9876543210eff800');
     assert.deepEqual(
       { device, counter, scheme },

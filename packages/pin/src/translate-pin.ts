@@ -54,8 +54,8 @@ export type PinTranslation = {
 };
 
 /**
- * Whether PCI PIN Security 3.1, requirement 3-3, lets one format become the other: what binds the
- * card number may not become what does not.
+ * Whether PCI PIN Security 3.1, requirement 3-3, allows a translation from one format to the other:
+ * a format that binds the card number must not become one that does not.
  *
  * @example
  * mayTranslate('ISO4', 'ISO1'); // false

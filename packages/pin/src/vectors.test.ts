@@ -197,7 +197,7 @@ describe('published PIN vectors', () => {
     });
   }
 
-  it('PIN-X05: what binds the card number does not become what does not', () => {
+  it('PIN-X05: a format bound to the card number is not translated to an unbound format', () => {
     const formats = ['ISO0', 'ISO1', 'ISO3', 'ISO4'] as const;
     const refusedPairs = formats.flatMap((from) =>
       formats.filter((to) => !isTranslationAllowed(from, to)).map((to) => `${from} ${to}`),

@@ -1,20 +1,25 @@
 /** SDK for payment terminals: the cloud channel, tokens, payments, and offline sales. */
-export type { Chance, Clock } from './clock.ts';
-export { systemClock } from './clock.ts';
-export type { PeerMessage } from './data-connection.ts';
-export * from './device-client.ts';
-export type { DeviceEvents, DeviceState, StateChange } from './device-events.ts';
-export { DeviceError, type DeviceErrorFacts, type DeviceErrorKind } from './errors.ts';
-export * from './local-listener.ts';
-export type { LocalPeer } from './local-sockets.ts';
-export type { DeviceLog } from './log.ts';
-export type { OfflineLimits, OfflineRefusal } from './offline-limits.ts';
-export * from './offline-queue.ts';
-export * from './payment-client.ts';
-export * from './properties.ts';
-export * from './qr-client.ts';
-export * from './terminal-claim.ts';
-export * from './till.ts';
-export type { DeviceTls } from './tls.ts';
-export * from './tokens.ts';
-export type { ClaimedTraffic } from './traffic.ts';
+
+export * from './authentication/device-tokens.ts';
+export * from './authentication/terminal-claim.ts';
+export type { ReceivedMessage } from './connector/data-connection.ts';
+export * from './connector/device-client.ts';
+export type { DeviceEvents, DeviceState, StateChange } from './connector/device-events.ts';
+export * from './connector/device-properties.ts';
+export type { PosActivity } from './connector/pos-activity.ts';
+export * from './local-network/local-listener.ts';
+export type { LocalPosConnection } from './local-network/local-websockets.ts';
+export type { DeviceTls } from './network/tls-settings.ts';
+export type { OfflineLimits, OfflineRefusalReason } from './offline-sales/offline-limits.ts';
+export * from './offline-sales/offline-queue.ts';
+export * from './offline-sales/sale-processor.ts';
+export * from './payments/payment-client.ts';
+export * from './payments/qr-client.ts';
+export type { Clock, RandomSource } from './support/clock.ts';
+export { systemClock } from './support/clock.ts';
+export {
+  DeviceError,
+  type DeviceErrorDetails,
+  type DeviceErrorKind,
+} from './support/device-error.ts';
+export type { DeviceLog } from './support/device-log.ts';

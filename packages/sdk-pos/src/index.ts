@@ -3,19 +3,19 @@
  */
 
 export {
-  decimalText,
-  minorUnitsOf,
+  formatDecimalAmount,
+  parseDecimalAmount,
   readAdditionalResponse,
-  serviceIdKeptMs,
+  serviceIdRetentionMs,
 } from '@switchyard/nexo';
-export type { Chance, Clock } from './clock.ts';
-export { systemClock } from './clock.ts';
-export { PosError, type PosErrorFacts, type PosErrorKind } from './errors.ts';
-export type { PosTls } from './http.ts';
-export * from './payments.ts';
-export * from './pos-client.ts';
-export * from './service-store.ts';
-export type { ClaimOptions, Session, SessionEvents } from './session.ts';
-export * from './terminal.ts';
-export * from './terminal-types.ts';
-export type { AccessToken, PosCredentials } from './tokens.ts';
+export * from './connector/pos-client.ts';
+export type { ClaimOptions, Session, SessionHandlers } from './connector/terminal-session.ts';
+export type { AccessToken, PosCredentials } from './network/access-tokens.ts';
+export type { PosTls } from './network/http-post.ts';
+export type { Clock, RandomSource } from './support/clock.ts';
+export { systemClock } from './support/clock.ts';
+export { PosError, type PosErrorDetails, type PosErrorKind } from './support/pos-error.ts';
+export * from './terminal/payment-requests.ts';
+export * from './terminal/service-store.ts';
+export * from './terminal/terminal.ts';
+export * from './terminal/terminal-types.ts';

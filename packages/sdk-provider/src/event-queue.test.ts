@@ -6,15 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { ProviderEvent } from '@switchyard/contract';
-import { createEventQueue, type EventEnd } from './event-queue.ts';
+import { createEventQueue, type EventOutcome } from './event-queue.ts';
 import { fileEventStore, memoryEventStore } from './event-stores.ts';
 import { createEventsClient, type SendResult } from './events-client.ts';
-import type { PlatformRequest } from './transport.ts';
+import type { PlatformRequest } from './http-transport.ts';
 
 const minuteMs = 60_000;
 const eventsUrl = 'https://pay.example/qrcode-payment/v1/transactions/1/events';
 const acknowledged: SendResult = { outcome: 'Acknowledged', isDuplicate: false };
-const away: SendResult = { outcome: 'Unsent', fault: 'unreachable' };
+const unreachable: SendResult = { outcome: 'Unsent', fault: 'unreachable' };
 
 function event(sequence: number): ProviderEvent {
   return {
@@ -54,13 +54,13 @@ function folder(t: TestContext): string {
 
 describe('the queue of events', () => {
   it('repeats after 1, 2, 5, 10 and 30 minutes, and gives up after a day', async (t) => {
-    const { client, clock, tries } = platform(t, () => away);
-    const ends: EventEnd[] = [];
+    const { client, clock, tries } = platform(t, () => unreachable);
+    const ends: EventOutcome[] = [];
     const queue = createEventQueue({
       client,
       clock,
       store: memoryEventStore(),
-      onSettled: (_event, end) => ends.push(end),
+      onFinished: (_event, end) => ends.push(end),
     });
     await queue.start();
     await queue.add(eventsUrl, event(1));
@@ -76,7 +76,7 @@ describe('the queue of events', () => {
     await queue.stop();
   });
 
-  it('waits as long as it is asked to, and no shorter than its own pause', async (t) => {
+  it('waits for Retry-After, and at least for its own delay', async (t) => {
     const waits = [90 * minuteMs, 1000];
     const { client, clock, tries } = platform(t, () => {
       const retryAfterMs = waits.shift();
@@ -128,7 +128,7 @@ describe('the queue of events', () => {
 
   it('does not hold up what is new behind what has to be repeated', async (t) => {
     let isAway = true;
-    const { client, clock, tries } = platform(t, () => (isAway ? away : acknowledged));
+    const { client, clock, tries } = platform(t, () => (isAway ? unreachable : acknowledged));
     const queue = createEventQueue({ client, clock, store: memoryEventStore() });
     await queue.start();
     await queue.add(eventsUrl, event(1));
@@ -152,17 +152,17 @@ describe('the queue of events', () => {
 
   it('goes on after a restart with what a file kept, its tries counted', async (t) => {
     const path = join(folder(t), 'own', 'events.jsonl');
-    const told = event(1);
-    const kept = event(2);
+    const results = event(1);
+    const stored = event(2);
     const { client, clock, tries } = platform(t, (_url, { sequence }) =>
-      sequence === 1 ? acknowledged : away,
+      sequence === 1 ? acknowledged : unreachable,
     );
     const first = fileEventStore(path);
     const queue = createEventQueue({ client, clock, store: first });
     await queue.start();
-    await queue.add(eventsUrl, told);
-    await queue.add(eventsUrl, kept);
-    await queue.add(eventsUrl, kept);
+    await queue.add(eventsUrl, results);
+    await queue.add(eventsUrl, stored);
+    await queue.add(eventsUrl, stored);
     await settled();
     await queue.stop();
     first.close();
@@ -178,7 +178,7 @@ describe('the queue of events', () => {
     assert.deepEqual(second.load(), [
       {
         eventsUrl,
-        event: kept,
+        event: stored,
         attempts: 1,
         firstAt: clock.now(),
         dueAt: clock.now() + minuteMs,
@@ -195,7 +195,7 @@ describe('the queue of events', () => {
     assert.equal(readFileSync(path, 'utf8').split('\n').length, 3);
   });
 
-  it('takes no event that its store does not take, and tells of a store that fails later', async (t) => {
+  it('rejects an event that its store rejects, and reports a later failure of the store', async (t) => {
     const faults: unknown[] = [];
     const { client, clock } = platform(t, () => acknowledged);
     let fails = true;
@@ -212,7 +212,7 @@ describe('the queue of events', () => {
       client,
       clock,
       store,
-      onFault: (error) => faults.push(error),
+      onError: (error) => faults.push(error),
     });
     await queue.start();
     await assert.rejects(queue.add(eventsUrl, event(1)), /disk is full/);
@@ -237,7 +237,7 @@ describe('the client of events', () => {
     body: JSON.stringify({ access_token: value, expires_in }),
   });
 
-  function told(answers: ((request: PlatformRequest) => { status: number; body?: string })[]) {
+  function results(answers: ((request: PlatformRequest) => { status: number; body?: string })[]) {
     const asked: PlatformRequest[] = [];
     let tokens = 0;
     const clock = { at: 0, now: () => clock.at };
@@ -258,25 +258,27 @@ describe('the client of events', () => {
   }
 
   it('asks for a token once, and for another before it ends', async () => {
-    const { client, asked, clock } = told([]);
+    const { client, asked: requests, clock } = results([]);
     assert.deepEqual(await client.send(eventsUrl, event(1)), acknowledged);
     await Promise.all([client.send(eventsUrl, event(2)), client.send(eventsUrl, event(3))]);
     clock.at = 3_580_000;
     await client.send(eventsUrl, event(4));
-    const tokens = asked.filter(({ url }) => url === options.tokenUrl);
+    const tokens = requests.filter(({ url }) => url === options.tokenUrl);
     assert.equal(tokens.length, 2);
     assert.match(tokens[0]?.body ?? '', /grant_type=client_credentials&client_id=acme-provider/);
     assert.deepEqual(
-      asked.filter(({ url }) => url === eventsUrl).map(({ headers }) => headers['authorization']),
+      requests
+        .filter(({ url }) => url === eventsUrl)
+        .map(({ headers }) => headers['authorization']),
       ['Bearer token-1', 'Bearer token-1', 'Bearer token-1', 'Bearer token-2'],
     );
   });
 
   it('takes another token where one is refused, once', async () => {
-    const { client, asked } = told([() => ({ status: 401 }), () => ({ status: 202 })]);
+    const { client, asked: requests } = results([() => ({ status: 401 }), () => ({ status: 202 })]);
     assert.deepEqual(await client.send(eventsUrl, event(1)), acknowledged);
-    assert.equal(asked.length, 4);
-    const refused = told([() => ({ status: 401 }), () => ({ status: 401 })]);
+    assert.equal(requests.length, 4);
+    const refused = results([() => ({ status: 401 }), () => ({ status: 401 })]);
     assert.deepEqual(await refused.client.send(eventsUrl, event(1)), {
       outcome: 'Unsent',
       fault: 'status 401',
@@ -284,7 +286,7 @@ describe('the client of events', () => {
     assert.equal(refused.asked.length, 4);
   });
 
-  it('tells what is over from what is repeated', async () => {
+  it('separates finished events from repeated ones', async () => {
     const code = '{"code":"transaction_not_found"}';
     const refusal = { code: 'permission_denied', detail: 'Needs spi.events.' };
     const fault = 'status 403 permission_denied: Needs spi.events.';
@@ -305,39 +307,39 @@ describe('the client of events', () => {
       [302, '', { outcome: 'Unsent', fault: 'status 302' }],
     ];
     for (const [status, body, wanted] of cases) {
-      const { client } = told([() => ({ status, body })]);
+      const { client } = results([() => ({ status, body })]);
       assert.deepEqual(await client.send(eventsUrl, event(1)), wanted, String(status));
     }
   });
 
   it('brings its token to the platform alone, and never without TLS', async () => {
-    const { client, asked } = told([]);
+    const { client, asked: requests } = results([]);
     for (const url of ['https://evil.example/events', 'http://pay.example/events', 'none']) {
       const result = await client.send(url, event(1));
       assert.deepEqual(result, { outcome: 'Refused', status: 0, code: 'origin_unknown' });
     }
-    assert.equal(asked.length, 0);
+    assert.equal(requests.length, 0);
     for (const wrong of [{ baseUrl: 'http://pay.example' }, { tokenUrl: 'ftp://pay.example' }]) {
       assert.throws(() => createEventsClient({ ...options, ...wrong }), TypeError);
     }
   });
 
-  it('goes wherever it is sent with a token of its own, where that was asked for', async () => {
-    const asked: PlatformRequest[] = [];
+  it('sends to any origin with its own token if the options allow it', async () => {
+    const requests: PlatformRequest[] = [];
     const client = createEventsClient({
       anyOrigin: true,
       token: 'check',
       async transport(request) {
-        asked.push(request);
+        requests.push(request);
         return { status: 202, body: '' };
       },
     });
     assert.deepEqual(await client.send('http://127.0.0.1:9/events', event(1)), acknowledged);
-    assert.equal(asked[0]?.headers['authorization'], 'Bearer check');
+    assert.equal(requests[0]?.headers['authorization'], 'Bearer check');
     assert.equal((await client.send('none', event(2))).outcome, 'Refused');
   });
 
-  it('waits for a platform that is away, and tells no secret', async () => {
+  it('waits for an unreachable platform, and errors contain no secret', async () => {
     const client = createEventsClient({
       ...options,
       baseUrl: 'http://127.0.0.1:1',
@@ -353,7 +355,7 @@ describe('the client of events', () => {
     });
     assert.deepEqual(await refusing.send(eventsUrl, event(1)), {
       outcome: 'Unsent',
-      fault: 'no token was given: status 401 invalid_client',
+      fault: 'the token request failed: status 401 invalid_client',
     });
   });
 });

@@ -8,9 +8,9 @@ import type { EventsClient, SendResult } from './events-client.ts';
  * How an event ended: acknowledged, permanently refused, or given up after a day of attempts.
  *
  * @example
- * const onSettled = (event, end: EventEnd) => log.info({ eventId: event.eventId, ...end });
+ * const onFinished = (event, end: EventOutcome) => log.info({ eventId: event.eventId, ...end });
  */
-export type EventEnd =
+export type EventOutcome =
   | Exclude<SendResult, { readonly outcome: 'Unsent' }>
   | { readonly outcome: 'GivenUp'; readonly fault: string };
 
@@ -18,7 +18,7 @@ export type EventEnd =
  * The options of a queue.
  *
  * @example
- * const options: EventQueueOptions = { client, store, onSettled: (event, end) => log(end) };
+ * const options: EventQueueOptions = { client, store, onFinished: (event, end) => log(end) };
  */
 export type EventQueueOptions = {
   readonly client: Pick<EventsClient, 'send'>;
@@ -33,13 +33,13 @@ export type EventQueueOptions = {
   readonly concurrency?: number;
   readonly clock?: Clock;
   /** Receives the end of each event. */
-  onSettled?(event: ProviderEvent, end: EventEnd): void;
+  onFinished?(event: ProviderEvent, end: EventOutcome): void;
   /** Receives a failed attempt that will be repeated. */
-  onUnsent?(event: ProviderEvent, fault: string): void;
+  onRetry?(event: ProviderEvent, fault: string): void;
   /**
    * Receives a fault of the store. The event stays in memory and may be sent again after a restart.
    */
-  onFault?(error: unknown): void;
+  onError?(error: unknown): void;
 };
 
 /**
@@ -89,8 +89,8 @@ export function createEventQueue(options: EventQueueOptions): EventQueue {
   /** Events that are due, in order; each other event has a timer. */
   const ready = new Set<string>();
   const timers = new Map<string, NodeJS.Timeout>();
-  const busyPayments = new Set<string>();
-  const tries = new Set<Promise<void>>();
+  const paymentsInProgress = new Set<string>();
+  const attemptsInProgress = new Set<Promise<void>>();
   let isRunning = false;
 
   function schedule({ event: { eventId }, dueAt }: WaitingEvent): void {
@@ -103,38 +103,38 @@ export function createEventQueue(options: EventQueueOptions): EventQueue {
       () => {
         timers.delete(eventId);
         ready.add(eventId);
-        pump();
+        startDueAttempts();
       },
       Math.min(waitMs, longestTimerMs),
     );
     timers.set(eventId, timer);
   }
 
-  function pump(): void {
+  function startDueAttempts(): void {
     if (!isRunning) return;
     for (const eventId of ready) {
-      if (tries.size >= concurrency) return;
+      if (attemptsInProgress.size >= concurrency) return;
       const one = waiting.get(eventId);
       if (one === undefined) ready.delete(eventId);
-      else if (!busyPayments.has(one.eventsUrl)) begin(one);
+      else if (!paymentsInProgress.has(one.eventsUrl)) startAttempt(one);
     }
   }
 
-  function begin(one: WaitingEvent): void {
-    ready.delete(one.event.eventId);
-    busyPayments.add(one.eventsUrl);
-    const work = attempt(one)
-      .catch((error: unknown) => options.onFault?.(error))
+  function startAttempt(waitingEvent: WaitingEvent): void {
+    ready.delete(waitingEvent.event.eventId);
+    paymentsInProgress.add(waitingEvent.eventsUrl);
+    const work = attempt(waitingEvent)
+      .catch((error: unknown) => options.onError?.(error))
       .finally(() => {
-        tries.delete(work);
-        busyPayments.delete(one.eventsUrl);
-        pump();
+        attemptsInProgress.delete(work);
+        paymentsInProgress.delete(waitingEvent.eventsUrl);
+        startDueAttempts();
       });
-    tries.add(work);
+    attemptsInProgress.add(work);
   }
 
   /** A custom client may throw; the event is then sent again. */
-  async function sent({ eventsUrl, event }: WaitingEvent): Promise<SendResult> {
+  async function sendOnce({ eventsUrl, event }: WaitingEvent): Promise<SendResult> {
     try {
       return await client.send(eventsUrl, event);
     } catch (error) {
@@ -142,25 +142,25 @@ export function createEventQueue(options: EventQueueOptions): EventQueue {
     }
   }
 
-  async function attempt(one: WaitingEvent): Promise<void> {
-    const result = await sent(one);
-    if (result.outcome !== 'Unsent') return settle(one, result);
-    const attempts = one.attempts + 1;
-    const ownDelay = delaysMs[Math.min(attempts, delaysMs.length) - 1] ?? minuteMs;
-    const dueAt = clock.now() + Math.max(ownDelay, result.retryAfterMs ?? 0);
-    if (dueAt > one.firstAt + giveUpAfterMs) {
-      return settle(one, { outcome: 'GivenUp', fault: result.fault });
+  async function attempt(waitingEvent: WaitingEvent): Promise<void> {
+    const result = await sendOnce(waitingEvent);
+    if (result.outcome !== 'Unsent') return finish(waitingEvent, result);
+    const attempts = waitingEvent.attempts + 1;
+    const retryDelay = delaysMs[Math.min(attempts, delaysMs.length) - 1] ?? minuteMs;
+    const dueAt = clock.now() + Math.max(retryDelay, result.retryAfterMs ?? 0);
+    if (dueAt > waitingEvent.firstAt + giveUpAfterMs) {
+      return finish(waitingEvent, { outcome: 'GivenUp', fault: result.fault });
     }
-    options.onUnsent?.(one.event, result.fault);
-    const next = { ...one, attempts, dueAt };
-    waiting.set(one.event.eventId, next);
+    options.onRetry?.(waitingEvent.event, result.fault);
+    const next = { ...waitingEvent, attempts, dueAt };
+    waiting.set(waitingEvent.event.eventId, next);
     if (isRunning) schedule(next);
     await store.save(next);
   }
 
-  async function settle({ event }: WaitingEvent, end: EventEnd): Promise<void> {
+  async function finish({ event }: WaitingEvent, end: EventOutcome): Promise<void> {
     waiting.delete(event.eventId);
-    options.onSettled?.(event, end);
+    options.onFinished?.(event, end);
     await store.remove(event.eventId);
   }
 
@@ -174,7 +174,7 @@ export function createEventQueue(options: EventQueueOptions): EventQueue {
       }
       isRunning = true;
       for (const one of waiting.values()) schedule(one);
-      pump();
+      startDueAttempts();
     },
     async add(eventsUrl, event) {
       if (waiting.has(event.eventId)) return;
@@ -190,14 +190,14 @@ export function createEventQueue(options: EventQueueOptions): EventQueue {
       }
       if (!isRunning) return;
       schedule(one);
-      pump();
+      startDueAttempts();
     },
     async stop() {
       isRunning = false;
       for (const timer of timers.values()) clearTimeout(timer);
       timers.clear();
       ready.clear();
-      await Promise.all(tries);
+      await Promise.all(attemptsInProgress);
     },
   };
 }

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import type { ProviderEvent } from '@switchyard/contract';
-import type { Awaitable } from './provider.ts';
+import type { Awaitable } from './qr-provider.ts';
 
 /**
  * A waiting event.

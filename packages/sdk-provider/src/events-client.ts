@@ -8,16 +8,16 @@ import {
   qrEventResults,
   readProblemBody,
 } from '@switchyard/contract';
+import { type AccessTokens, createAccessTokens } from './access-tokens.ts';
 import { type Clock, systemClock } from './clock.ts';
-import { createTokens, type Tokens } from './tokens.ts';
 import {
   createTransport,
-  demandSafeUrl,
   type PlatformAnswer,
+  requireSafeUrl,
   type Transport,
-} from './transport.ts';
+} from './http-transport.ts';
 
-export type { PlatformAnswer, PlatformRequest, Transport } from './transport.ts';
+export type { PlatformAnswer, PlatformRequest, Transport } from './http-transport.ts';
 
 /**
  * The address to which events may go. The client sends its token only to the platform's origin,
@@ -25,9 +25,9 @@ export type { PlatformAnswer, PlatformRequest, Transport } from './transport.ts'
  * receives the events itself.
  *
  * @example
- * const place: PlatformPlace = { baseUrl: 'https://pay.example' };
+ * const place: PlatformAddress = { baseUrl: 'https://pay.example' };
  */
-export type PlatformPlace = { readonly baseUrl: string } | { readonly anyOrigin: true };
+export type PlatformAddress = { readonly baseUrl: string } | { readonly anyOrigin: true };
 
 /**
  * The credentials of the sender: an application of the platform, or an existing token.
@@ -50,7 +50,7 @@ export type ProviderCredentials =
  *   clientId: 'acme-provider', clientSecret: process.env.CLIENT_SECRET,
  * };
  */
-export type EventsClientOptions = PlatformPlace &
+export type EventsClientOptions = PlatformAddress &
   ProviderCredentials & {
     /** A certificate authority in PEM, if Node does not know the platform's. */
     readonly ca?: string | Buffer;
@@ -105,50 +105,54 @@ const defaultTimeoutMs = 10_000;
 /**
  * Temporary statuses, or ones that a corrected configuration can resolve; the event stays queued.
  */
-const passing = new Set([401, 403, 408, 421, 425, 429]);
+const temporaryStatuses = new Set([401, 403, 408, 421, 425, 429]);
 
-function eventResultIn(body: string): QrEventResult | undefined {
+function parseEventResult(body: string): QrEventResult | undefined {
   try {
     const { result } = Object(JSON.parse(body)) as { result?: unknown };
-    return qrEventResults.find((known) => known === result);
+    return qrEventResults.find((eventResult) => eventResult === result);
   } catch {
     return undefined;
   }
 }
 
-function resultOf({ status, body, retryAfterSeconds }: PlatformAnswer): SendResult {
+function toSendResult({ status, body, retryAfterSeconds }: PlatformAnswer): SendResult {
   if (status >= 200 && status < 300) {
-    const result = eventResultIn(body);
+    const result = parseEventResult(body);
     return { outcome: 'Acknowledged', isDuplicate: status === 200, ...defined({ result }) };
   }
-  const refusal = readProblemBody(body);
-  if (status >= 400 && status < 500 && !passing.has(status)) {
-    return { outcome: 'Refused', status, ...refusal };
+  const problem = readProblemBody(body);
+  if (status >= 400 && status < 500 && !temporaryStatuses.has(status)) {
+    return { outcome: 'Refused', status, ...problem };
   }
   const retryAfterMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1000;
   return {
     outcome: 'Unsent',
-    fault: `status ${problemText(status, refusal)}`,
+    fault: `status ${problemText(status, problem)}`,
     ...defined({ retryAfterMs }),
   };
 }
 
-const unsent = (error: unknown): SendResult => ({
+const unsentResult = (error: unknown): SendResult => ({
   outcome: 'Unsent',
   fault: error instanceof Error ? error.message : 'unreachable',
 });
 
-function placeCheck(place: PlatformPlace): (url: string) => boolean {
-  if ('anyOrigin' in place) return (url) => URL.canParse(url);
-  const { origin } = demandSafeUrl(place.baseUrl, 'baseUrl');
+function createUrlCheck(address: PlatformAddress): (url: string) => boolean {
+  if ('anyOrigin' in address) return (url) => URL.canParse(url);
+  const { origin } = requireSafeUrl(address.baseUrl, 'baseUrl');
   return (url) => URL.canParse(url) && new URL(url).origin === origin;
 }
 
-function tokensOf(credentials: ProviderCredentials, post: Transport, clock: Clock): Tokens {
-  if ('token' in credentials) return { get: async () => credentials.token, forget() {} };
+function createTokenSource(
+  credentials: ProviderCredentials,
+  post: Transport,
+  clock: Clock,
+): AccessTokens {
+  if ('token' in credentials) return { get: async () => credentials.token, invalidate() {} };
   const { tokenUrl, clientId, clientSecret } = credentials;
-  demandSafeUrl(tokenUrl, 'tokenUrl');
-  return createTokens({ tokenUrl, clientId, clientSecret, post, clock });
+  requireSafeUrl(tokenUrl, 'tokenUrl');
+  return createAccessTokens({ tokenUrl, clientId, clientSecret, post, clock });
 }
 
 /**
@@ -167,15 +171,15 @@ function tokensOf(credentials: ProviderCredentials, post: Transport, clock: Cloc
  */
 export function createEventsClient(options: EventsClientOptions): EventsClient {
   const { clock = systemClock } = options;
-  const isAllowed = placeCheck(options);
-  const own = createTransport({
+  const isAllowed = createUrlCheck(options);
+  const defaultTransport = createTransport({
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     ...defined({ ca: options.ca }),
   });
-  const post = options.transport ?? own.post;
-  const tokens = tokensOf(options, post, clock);
+  const post = options.transport ?? defaultTransport.post;
+  const tokens = createTokenSource(options, post, clock);
 
-  async function tryOnce(url: string, body: string): Promise<PlatformAnswer & { token: string }> {
+  async function postOnce(url: string, body: string): Promise<PlatformAnswer & { token: string }> {
     const token = await tokens.get();
     const answer = await post({
       url,
@@ -196,15 +200,15 @@ export function createEventsClient(options: EventsClientOptions): EventsClient {
       }
       const body = JSON.stringify(event);
       try {
-        const first = await tryOnce(eventsUrl, body);
-        if (first.status !== 401) return resultOf(first);
+        const first = await postOnce(eventsUrl, body);
+        if (first.status !== 401) return toSendResult(first);
         // Retries once with a new token, because the platform can revoke a token before it expires.
-        tokens.forget(first.token);
-        return resultOf(await tryOnce(eventsUrl, body));
+        tokens.invalidate(first.token);
+        return toSendResult(await postOnce(eventsUrl, body));
       } catch (error) {
-        return unsent(error);
+        return unsentResult(error);
       }
     },
-    close: () => own.close(),
+    close: () => defaultTransport.close(),
   };
 }

@@ -32,17 +32,17 @@ export {
   providerPaths,
 } from '@switchyard/contract';
 export {
-  createProviderCalls,
+  createProviderCallHandler,
   type ProviderCall,
-  type ProviderCallsOptions,
-  type ProviderReply,
-} from './calls.ts';
+  type ProviderCallHandlerOptions,
+  type ProviderResponse,
+} from './call-handler.ts';
+export * from './call-signatures.ts';
 export type { Clock } from './clock.ts';
 export * from './event-queue.ts';
 export * from './event-stores.ts';
 export * from './events-client.ts';
-export * from './fastify.ts';
-export * from './handler.ts';
-export * from './provider.ts';
-export { ProviderRefusal, type RefusalFacts } from './refusal.ts';
-export * from './signatures.ts';
+export * from './fastify-plugin.ts';
+export * from './http-handler.ts';
+export { type ProviderProblemDetails, ProviderProblemError } from './provider-problem-error.ts';
+export * from './qr-provider.ts';

@@ -46,8 +46,8 @@ const original = Type.String({
 
 const amountParts = open(
   {
-    tip: Type.Optional(minorUnits('Of the amount, what is a tip.')),
-    cashback: Type.Optional(minorUnits('Of the amount, what is handed out as cash.')),
+    tip: Type.Optional(minorUnits('The tip, as a part of the amount.')),
+    cashback: Type.Optional(minorUnits('The cashback, as a part of the amount.')),
   },
   'Parts of the amount (DE54).',
 );
@@ -118,7 +118,7 @@ export const SpiPayment = open(
     addressCheck: Type.Optional(
       open(
         { postalCode: Type.String(), houseNumber: Type.String() },
-        'What is compared with the cardholder’s address.',
+        'The address data for address verification.',
       ),
     ),
   },
@@ -137,7 +137,9 @@ export const SpiCapture = open(
     ...everyMessage,
     original,
     authorizationCode: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9 ]{1,6}$' })),
-    final: Type.Boolean({ description: 'The last one: what is left of the hold is let go.' }),
+    final: Type.Boolean({
+      description: 'The final capture: the acquirer releases the rest of the authorisation.',
+    }),
   },
   'A capture of a hold; several are possible until one is final.',
 );
@@ -179,14 +181,14 @@ export const SpiReversal = open(
     chipData: Type.Optional(
       Type.String({
         pattern: '^([0-9A-F]{2})+$',
-        description: 'What the chip said at last, BER-TLV in hex (DE55).',
+        description: 'The final chip data, BER-TLV in hex (DE55).',
       }),
     ),
     remainingAmount: Type.Optional(
-      minorUnits('What stays of the payment (DE95); nothing where it is left out.'),
+      minorUnits('The amount that remains (DE95); absent means zero.'),
     ),
   },
-  'A reversal: it is taken whatever the state of the payment, and again without a second effect.',
+  'A reversal. The acquirer accepts it in every state of the payment; a repeated reversal has no second effect.',
 );
 export type SpiReversal = Static<typeof SpiReversal>;
 
@@ -243,7 +245,7 @@ export const SpiAnswer = open(
     responseCode: Type.Optional(responseCode),
     amount: Type.Optional(
       minorUnits(
-        'What was approved; less than asked for with responseCode 10 alone. Of a reversal it says nothing.',
+        'The approved amount. It is less than the requested amount only with responseCode 10. Not used for a reversal.',
       ),
     ),
     currency: Type.Optional(currency),
@@ -254,7 +256,7 @@ export const SpiAnswer = open(
     addressResult: Type.Optional(Type.String({ pattern: '^[A-Z]$' })),
     detail: Type.Optional(Type.String({ maxLength: 500, description: 'For people and logs.' })),
   },
-  'What became of a message.',
+  'The result of a message.',
 );
 export type SpiAnswer = Static<typeof SpiAnswer>;
 

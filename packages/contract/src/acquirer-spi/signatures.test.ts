@@ -29,7 +29,7 @@ test('a request signs method, path and body in the lines of RFC 9421', () => {
   );
 });
 
-test('what an answer signs holds the signature of its request', () => {
+test('the signature of a response covers the signature of its request', () => {
   const answer = spiSignatureInput(spiAnswerComponents, { created: 8, keyId: 'a' });
   const values = { '"@status"': '200', '"content-digest"': 'd', [spiAnswerComponents[2]]: ':cc:' };
   assert.match(spiSignatureBase(answer, values) ?? '', /\n"signature";req;key="spi": :cc:\n/);

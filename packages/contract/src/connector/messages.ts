@@ -2,7 +2,7 @@
  * The control messages of the connector: JSON texts of at most 4 KiB; unknown members are ignored.
  */
 import { type Static, type TProperties, Type } from 'typebox';
-import { claimCodeForm } from '../schemas/terminal-claims.ts';
+import { claimCodeForm } from '../schemas/devices/terminal-claims.ts';
 import { connectorLimits } from './limits.ts';
 
 const message = <Members extends TProperties>(members: Members, description: string) =>
@@ -166,10 +166,12 @@ export const DeviceStatusMessage = message(
     requestId: Type.Optional(requestId),
     tsn,
     online: Type.Boolean(),
-    claimed: Type.Boolean({ description: 'Somebody, perhaps oneself, has a session with it.' }),
+    claimed: Type.Boolean({
+      description: 'A point of sale, possibly this one, has a session with the terminal.',
+    }),
     lastSeenAt: Type.Optional(moment),
   },
-  'How a terminal stands.',
+  'The status of a terminal.',
 );
 export type DeviceStatusMessage = Static<typeof DeviceStatusMessage>;
 
@@ -259,7 +261,7 @@ export const ConnectorErrorMessage = message(
           }),
         ),
       },
-      'What is wrong.',
+      'The error.',
     ),
     correlationId,
   },

@@ -1,14 +1,14 @@
 /** Events of devices that connect to the Cloud Connector or disconnect. */
 import { Type } from 'typebox';
-import { identifier } from '../schemas/provisioned.ts';
-import { Timestamp } from '../schemas/values.ts';
-import { type EventDefinition, eventData, exampleIds, storeMembers } from './definition.ts';
+import { identifier } from '../schemas/values-and-problems/resource-schemas.ts';
+import { Timestamp } from '../schemas/values-and-problems/value-schemas.ts';
+import { type EventDefinition, eventData, exampleIds, storeMembers } from './event-definition.ts';
 
 const data = eventData({
   ...storeMembers,
   physicalDeviceId: identifier('The hardware.'),
   tsn: Type.String({ description: 'Its make, model and serial number.' }),
-  since: Type.Optional({ ...Timestamp, description: 'Since when it stands so.' }),
+  since: Type.Optional({ ...Timestamp, description: 'The time of the last status change.' }),
 });
 
 const example = {
@@ -23,7 +23,7 @@ export const deviceEvents: readonly EventDefinition[] = [
   {
     type: 'device.online',
     description:
-      'A device has been connected to the Cloud Connector for ten seconds. Of one that comes and goes at most one event a minute is told, with how it stands then.',
+      'A device has been connected to the Cloud Connector for ten seconds. A device with an unstable connection causes at most one event a minute, with its status at that time.',
     data,
     example: { ...example, sequence: 1 },
   },

@@ -1,7 +1,7 @@
 /** The catalogue of events: every published type with the schema of its data. */
-export { asyncApiDocument } from './asyncapi.ts';
-export * from './catalogue.ts';
-export { publicSchema } from './document-parts.ts';
-export * from './envelope.ts';
+export { asyncApiDocument } from './asyncapi-document.ts';
+export { publicSchema } from './asyncapi-schemas.ts';
 export { publishedActions } from './estate-events.ts';
+export * from './event-envelope.ts';
+export * from './event-types.ts';
 export { transactionMeanings } from './transaction-events.ts';

@@ -1,8 +1,8 @@
 /** Events of batches, and of the endpoints that receive events. */
 import { Type } from 'typebox';
-import { identifier } from '../schemas/provisioned.ts';
-import { SumAmount, Timestamp } from '../schemas/values.ts';
-import { type EventDefinition, eventData, exampleIds } from './definition.ts';
+import { identifier } from '../schemas/values-and-problems/resource-schemas.ts';
+import { SumAmount, Timestamp } from '../schemas/values-and-problems/value-schemas.ts';
+import { type EventDefinition, eventData, exampleIds } from './event-definition.ts';
 
 const count = Type.Integer({ minimum: 0 });
 
@@ -111,7 +111,7 @@ export const operationEvents: readonly EventDefinition[] = [
   },
   {
     type: 'endpoint.test',
-    description: 'Somebody asked for a test of an endpoint; nothing has happened.',
+    description: 'A user requested a test of an endpoint; the event reports no change.',
     data: test,
     example: {
       organizationId: exampleIds.organizationId,

@@ -1,8 +1,12 @@
 /** Events of QR payments, caused by answers and events of the provider. */
 import { Type } from 'typebox';
-import { identifier } from '../schemas/provisioned.ts';
-import { AnswerAmount, ClientIdentifier, Currency } from '../schemas/values.ts';
-import { type EventDefinition, eventData, exampleIds, storeMembers } from './definition.ts';
+import { identifier } from '../schemas/values-and-problems/resource-schemas.ts';
+import {
+  AnswerAmount,
+  ClientIdentifier,
+  Currency,
+} from '../schemas/values-and-problems/value-schemas.ts';
+import { type EventDefinition, eventData, exampleIds, storeMembers } from './event-definition.ts';
 
 const meanings = {
   'qr.pending': 'The provider has taken the payment; the code can be shown.',
@@ -11,8 +15,8 @@ const meanings = {
   'qr.completed': 'The provider has taken the money.',
   'qr.declined': 'The provider or the consumer declined.',
   'qr.cancelled':
-    'The payment was cancelled. Money moved only where `paidAmount` tells it, and is paid back by itself.',
-  'qr.expired': 'Nobody paid in time.',
+    'The payment was cancelled. If `paidAmount` is present, the consumer paid and the platform refunds the amount.',
+  'qr.expired': 'The consumer did not pay in time.',
   'qr.failed': 'The payment could not be made; no money moved.',
   'qr.cancel_pending': 'A cancel is on its way to the provider.',
   'qr.cancel_failed': 'The provider refused the cancel.',
@@ -20,9 +24,9 @@ const meanings = {
   'qr.refunded': 'The provider has paid back.',
   'qr.refund_failed': 'The provider refused the refund; its amount is free again.',
   'qr.refund_unanswered':
-    'A refund has had no answer for long and is asked for no more: a person has to look at it.',
+    'A refund had no response for a long time and the platform stopped its requests: an operator must check it.',
   'qr.late_completion': 'Paid after it was cancelled or had expired: it is paid back by itself.',
-  'qr.held': 'What the provider says does not fit the payment: a person has to look at it.',
+  'qr.held': 'The report of the provider does not match the payment: an operator must check it.',
   'qr.resolved': 'A payment that was held was decided.',
 };
 
@@ -46,8 +50,7 @@ const data = eventData({
   paidAmount: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description:
-        'What the consumer has paid, where this event tells it; of a refund it says nothing.',
+      description: 'The amount that the consumer paid, if this event reports it; not for a refund.',
     }),
   ),
   paidCurrency: Type.Optional(
@@ -59,7 +62,7 @@ const data = eventData({
   payer: Type.Optional(
     Type.Object(
       { maskedId: Type.Optional(Type.String()) },
-      { description: 'Masked, as the provider tells it.' },
+      { description: 'Masked by the provider.' },
     ),
   ),
   failure: Type.Optional(

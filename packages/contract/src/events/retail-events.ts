@@ -1,7 +1,7 @@
 /** Events of messages that the Retail API sent to terminals. */
 import { Type } from 'typebox';
-import { identifier } from '../schemas/provisioned.ts';
-import { type EventDefinition, eventData, exampleIds, storeMembers } from './definition.ts';
+import { identifier } from '../schemas/values-and-problems/resource-schemas.ts';
+import { type EventDefinition, eventData, exampleIds, storeMembers } from './event-definition.ts';
 
 const data = eventData({
   ...storeMembers,

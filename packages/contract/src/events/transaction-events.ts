@@ -5,10 +5,10 @@ import {
   operationKinds,
   type TransactionEventType,
   transactionStates,
-} from '../schemas/payments/words.ts';
-import { identifier } from '../schemas/provisioned.ts';
-import { ClientIdentifier, wordOf } from '../schemas/values.ts';
-import { type EventDefinition, eventData, exampleIds, storeMembers } from './definition.ts';
+} from '../schemas/payments/enums.ts';
+import { identifier } from '../schemas/values-and-problems/resource-schemas.ts';
+import { ClientIdentifier, wordOf } from '../schemas/values-and-problems/value-schemas.ts';
+import { type EventDefinition, eventData, exampleIds, storeMembers } from './event-definition.ts';
 
 /** Exhaustive: a new type does not compile without a description. */
 export const transactionMeanings: Record<TransactionEventType, string> = {
@@ -23,7 +23,8 @@ export const transactionMeanings: Record<TransactionEventType, string> = {
   'transaction.failed': 'Nothing reached the acquirer; no money moved.',
   'transaction.capture_pending': 'A capture is on its way and its amount is reserved.',
   'transaction.captured': 'The amount is captured, by an immediate sale or by a capture.',
-  'transaction.confirmed': 'The till has heard of the approval; the sale is not reversed any more.',
+  'transaction.confirmed':
+    'The point of sale confirmed the approval; the platform no longer reverses the sale.',
   'transaction.capture_failed': 'The acquirer refused the capture; its amount is free again.',
   'transaction.cancel_pending': 'A cancel is on its way and its amount is reserved.',
   'transaction.cancelled': 'The acquirer released the amount, all of it or a part.',
@@ -38,7 +39,7 @@ export const transactionMeanings: Record<TransactionEventType, string> = {
     'An answer came after its time. The sale stays reversed; an approval is reversed once more.',
   'transaction.expired': 'The authorisation lapsed before all of it was captured.',
   'offline.gap_detected':
-    'The terminal has counted offline sales that were not uploaded; data.missing tells which.',
+    'The terminal numbered offline sales that were not uploaded; data.missing lists their numbers.',
 };
 
 /**
@@ -52,11 +53,11 @@ const data = eventData({
   clientTransactionId: ClientIdentifier,
   state: wordOf(transactionStates, { description: 'The state that this event led to.' }),
   amount: Type.Optional(
-    Type.Integer({ minimum: 0, description: 'What the event is about, in minor units.' }),
+    Type.Integer({ minimum: 0, description: 'The amount of the event, in minor units.' }),
   ),
   saleAmount: Type.Integer({
     minimum: 0,
-    description: 'What the sale was asked for, in minor units.',
+    description: 'The requested amount of the sale, in minor units.',
   }),
   currency: Type.String({ pattern: '^[A-Z]{3}$', description: 'Of all amounts (ISO 4217).' }),
   operation: Type.Optional(
@@ -71,7 +72,7 @@ const data = eventData({
     ),
   ),
   response: Type.Optional(
-    Type.Object(ResponseSummary.properties, { description: 'What the acquirer answered.' }),
+    Type.Object(ResponseSummary.properties, { description: 'The response of the acquirer.' }),
   ),
   authorizationCode: Type.Optional(
     Type.String({ description: 'As the acquirer or the issuer gave it.' }),

@@ -16,7 +16,7 @@ import {
   providerTransactionId,
   QrDisplay,
   uuid,
-} from './values.ts';
+} from './value-schemas.ts';
 
 const name = (description: string) => Type.String({ minLength: 1, maxLength: 200, description });
 
@@ -30,7 +30,7 @@ export const ProviderMerchant = message(
   {
     merchantId: uuid('The merchant at the platform.'),
     name: name('The merchant’s name.'),
-    externalId: Type.Optional(name('What the acquirer calls the merchant.')),
+    externalId: Type.Optional(name('The identifier of the merchant at the acquirer.')),
     acquirerId: uuid('The acquirer that the merchant belongs to.'),
     acquirerName: Type.Optional(name('The acquirer’s name.')),
     acquirerMerchantId: Type.Optional(
@@ -55,7 +55,7 @@ export const ProviderMerchant = message(
       Type.String({ maxLength: 64, description: 'Of the store, a name of the IANA database.' }),
     ),
   },
-  'Where the payment is made: what the platform adds to the terminal’s request.',
+  'The location of the payment, which the platform adds to the request of the terminal.',
 );
 export type ProviderMerchant = Static<typeof ProviderMerchant>;
 
@@ -81,14 +81,14 @@ export const CreateQrPayment = message(
     paymentScenario: Type.Enum(['consumerscan', 'merchantscan'], {
       type: 'string',
       description:
-        'Who scans: the consumer what the terminal shows, or the terminal what the consumer shows.',
+        'The scanning party: the consumer scans the terminal, or the terminal scans the consumer.',
     }),
     scannedPaymentId: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 1024,
         description:
-          'What was scanned from the consumer; never left out with `merchantscan`. Treat it as card data: not to be logged.',
+          'The code scanned from the consumer; always present with `merchantscan`. Treat it as card data and do not log it.',
       }),
     ),
     amount: ProviderAmount,
@@ -98,7 +98,7 @@ export const CreateQrPayment = message(
           orderId: Type.Optional(uuid('The order at the merchant.')),
           orderDescription: Type.Optional(Type.String({ maxLength: 500 })),
         },
-        'What is paid for.',
+        'The order that the consumer pays.',
       ),
     ),
     merchant: ProviderMerchant,
@@ -128,19 +128,19 @@ export const QrPaymentAnswer = message(
     amount: Type.Optional(ProviderAmount),
     display: Type.Optional(QrDisplay),
     expiresAt: Type.Optional(
-      moment('When the payment can no longer be made; not later than was asked for.'),
+      moment('The time when the payment expires; not later than the requested time.'),
     ),
     pollAfterMs: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 3_600_000,
-        description: 'How long to wait before the state is asked for, where no event comes.',
+        description: 'How long the platform waits for an event before it requests the state.',
       }),
     ),
     payer: Type.Optional(ProviderPayer),
     failure: Type.Optional(ProviderFailure),
   },
-  'How a payment stands.',
+  'The state of a payment.',
 );
 export type QrPaymentAnswer = Static<typeof QrPaymentAnswer>;
 
@@ -167,7 +167,7 @@ export const CancelQrPayment = message(
     platformTransactionId,
     providerTransactionId: Type.Optional(providerTransactionId),
     reason: CancelReason,
-    requestedAt: moment('When the cancel was asked for.'),
+    requestedAt: moment('The time of the cancel request.'),
   },
   'The payment is not to be made.',
 );
@@ -191,7 +191,7 @@ export const CancelAnswer = message(
     status: ProviderPaymentStatus,
     failure: Type.Optional(ProviderFailure),
   },
-  'How the payment stands after the cancel.',
+  'The state of the payment after the cancel.',
 );
 export type CancelAnswer = Static<typeof CancelAnswer>;
 
@@ -215,7 +215,7 @@ export const RefundQrPayment = message(
         description: 'At the till, or because it was paid after it was cancelled.',
       }),
     ),
-    requestedAt: moment('When the refund was asked for.'),
+    requestedAt: moment('The time of the refund request.'),
   },
   'Gives paid money back, all of it or a part.',
 );
@@ -235,7 +235,7 @@ export const RefundAnswer = message(
     amount: Type.Optional(ProviderAmount),
     failure: Type.Optional(ProviderFailure),
   },
-  'How a refund stands.',
+  'The state of a refund.',
 );
 export type RefundAnswer = Static<typeof RefundAnswer>;
 

@@ -1,6 +1,6 @@
 /** Messages about a service, sent to the address that the service declares. */
 import { type Static, Type } from 'typebox';
-import { message, moment, uuid } from './values.ts';
+import { message, moment, uuid } from './value-schemas.ts';
 
 /**
  * `POST` to the `spiUrl` of a service: an administrator activates or deactivates it. The body has
@@ -13,9 +13,9 @@ export const ServiceMessage = message(
   {
     type: Type.Enum(['service.activation_requested', 'service.deactivated'], {
       type: 'string',
-      description: 'What happened. Of a deactivation, any answer will do.',
+      description: 'The message type. For a deactivation, any response is accepted.',
     }),
-    timestamp: moment('When it was asked for.'),
+    timestamp: moment('The time of the request.'),
     data: message(
       {
         handshakeId: uuid('Names this question; a repetition has the same one.'),
@@ -25,21 +25,21 @@ export const ServiceMessage = message(
         release: Type.Integer({ minimum: 1, description: 'The release of the service.' }),
         level: Type.Enum(['Organization', 'Merchant', 'Store', 'LogicalDevice'], {
           type: 'string',
-          description: 'What the service is activated for.',
+          description: 'The entity for which the service is activated.',
         }),
         entityId: uuid('The organisation, merchant, store or place of a device.'),
         merchantId: Type.Optional(uuid('The merchant, below the organisation.')),
         storeId: Type.Optional(uuid('The store, below the merchant.')),
         parameters: Type.Record(Type.String(), Type.Unknown(), {
           description:
-            'What the administrator gave, after the activation parameters of the service.',
+            'The values that the administrator entered for the activation parameters of the service.',
         }),
         answerUrl: Type.String({
           maxLength: 2000,
           description: 'Where a later answer goes, with a token of the provider.',
         }),
       },
-      'What is activated.',
+      'The activation.',
     ),
   },
   'A service is activated, or no more.',
@@ -58,7 +58,7 @@ export const ServiceMessageAnswer = message(
     reason: Type.Optional(Type.String({ maxLength: 500, description: 'Why it is refused.' })),
     parameters: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: 'What the provider adds to the parameters of the activation.',
+        description: 'Parameters that the provider adds to the activation.',
       }),
     ),
   },

@@ -1,4 +1,4 @@
-// Codes of EMVCo: the published samples, a trip there and back, and whatever is not right.
+// Codes of EMVCo: the published samples, round trips and invalid codes.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
@@ -120,7 +120,7 @@ describe('merchant-presented codes', () => {
     assert.deepEqual(readMerchantCode(text), cafe);
   });
 
-  it('say what was put into them, whatever it was', () => {
+  it('return the values that were written', () => {
     const word = (max: number) =>
       fc.string({ unit: 'grapheme', minLength: 1, maxLength: max }).filter((text) => {
         const { length } = [...text];
@@ -235,7 +235,7 @@ describe('consumer-presented codes', () => {
         ['A0000000666666', 'Product2'],
       ],
     );
-    // The cryptogram stands in the template that is opaque to the network (tag 63).
+    // The cryptogram is in the template that is opaque to the network (tag 63).
     const all = code.common.flatMap((object) => [object, ...(object.children ?? [])]);
     const valueAt = (tag: string) => all.find((object) => object.tag === tag)?.value;
     assert.equal(valueAt('5A')?.toString('hex'), '1234567890123458');

@@ -25,7 +25,7 @@ export const valueCharactersMax = 99;
  */
 export function readObjects(characters: readonly string[], parent = ''): CodeObject[] {
   const objects: CodeObject[] = [];
-  const seen = new Set<string>();
+  const seenIds = new Set<string>();
   for (let at = 0; at < characters.length; ) {
     const id = characters.slice(at, at + 2).join('');
     const length = characters.slice(at + 2, at + headerCharacters).join('');
@@ -36,8 +36,8 @@ export function readObjects(characters: readonly string[], parent = ''): CodeObj
     const end = at + headerCharacters + Number(length);
     if (end > characters.length) throw new EmvError('code_truncated', { tag, offset: at });
     if (Number(length) === 0) throw new EmvError('code_object_invalid', { tag, offset: at });
-    if (seen.has(id)) throw new EmvError('code_object_repeated', { tag, offset: at });
-    seen.add(id);
+    if (seenIds.has(id)) throw new EmvError('code_object_repeated', { tag, offset: at });
+    seenIds.add(id);
     objects.push({ id, value: characters.slice(at + headerCharacters, end).join('') });
     at = end;
   }

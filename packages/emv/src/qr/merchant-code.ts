@@ -114,7 +114,7 @@ function demand(isRight: boolean, tag: string): void {
   if (!isRight) throw new EmvError('code_object_invalid', { tag });
 }
 
-function judge({ id, value }: CodeObject): void {
+function checkObject({ id, value }: CodeObject): void {
   demand(rules[id]?.test(value) ?? true, id);
 }
 
@@ -150,37 +150,37 @@ export function readMerchantObjects(text: string): CodeObject[] {
   if (checkSumOf(text.slice(0, -4)) !== last.value.toUpperCase()) {
     throw new EmvError('code_check_sum_wrong', { tag: '63' });
   }
-  for (const object of objects) judge(object);
+  for (const object of objects) checkObject(object);
   return objects.map(openTemplate);
 }
 
-type Found = (id: string) => CodeObject | undefined;
+type FindObject = (id: string) => CodeObject | undefined;
 
-function needed(find: Found, id: string): string {
+function requireValue(find: FindObject, id: string): string {
   const object = find(id);
   if (object === undefined) throw new EmvError('code_object_missing', { tag: id });
   return object.value;
 }
 
-function readTip(find: Found): { tip?: NonNullable<MerchantCode['tip']> } {
+function readTip(find: FindObject): { tip?: NonNullable<MerchantCode['tip']> } {
   const kind = find('55')?.value;
   if (kind === undefined) return {};
   if (kind === '01') return { tip: { kind: 'Prompt' } };
-  if (kind === '02') return { tip: { kind: 'Fixed', amount: needed(find, '56') } };
-  return { tip: { kind: 'Percentage', percentage: needed(find, '57') } };
+  if (kind === '02') return { tip: { kind: 'Fixed', amount: requireValue(find, '56') } };
+  return { tip: { kind: 'Percentage', percentage: requireValue(find, '57') } };
 }
 
-function readAdditional(find: Found): Pick<MerchantCode, 'additional'> {
+function readAdditional(find: FindObject): Pick<MerchantCode, 'additional'> {
   const objects = find('62')?.objects;
   if (objects === undefined) return {};
-  const named = Object.entries(additionalIds).flatMap(([name, id]) => {
+  const additionalFields = Object.entries(additionalIds).flatMap(([name, id]) => {
     const value = objects.find((object) => object.id === id)?.value;
     return value === undefined ? [] : [[name, value] as const];
   });
-  return { additional: Object.fromEntries(named) };
+  return { additional: Object.fromEntries(additionalFields) };
 }
 
-function readLocal(find: Found): Pick<MerchantCode, 'local'> {
+function readLocal(find: FindObject): Pick<MerchantCode, 'local'> {
   const objects = find('64')?.objects;
   if (objects === undefined) return {};
   const valueAt = (id: string) => objects.find((object) => object.id === id)?.value;
@@ -216,20 +216,20 @@ function initiationOf(value: string | undefined): 'Dynamic' | 'Static' | undefin
  */
 export function readMerchantCode(text: string): MerchantCode {
   const objects = readMerchantObjects(text);
-  const find: Found = (id) => objects.find((object) => object.id === id);
+  const find: FindObject = (id) => objects.find((object) => object.id === id);
   const accounts = objects.filter(({ id }) => isBetween(id, 2, 51)).map(accountOf);
   if (accounts.length === 0) throw new EmvError('code_object_missing', { tag: '02' });
   const unreserved = objects.filter(({ id }) => isBetween(id, 80, 99));
   return {
     ...defined({ initiation: initiationOf(find('01')?.value) }),
     accounts,
-    merchantCategoryCode: needed(find, '52'),
-    currency: needed(find, '53'),
+    merchantCategoryCode: requireValue(find, '52'),
+    currency: requireValue(find, '53'),
     ...defined({ amount: find('54')?.value }),
     ...readTip(find),
-    countryCode: needed(find, '58'),
-    merchantName: needed(find, '59'),
-    merchantCity: needed(find, '60'),
+    countryCode: requireValue(find, '58'),
+    merchantName: requireValue(find, '59'),
+    merchantCity: requireValue(find, '60'),
     ...defined({ postalCode: find('61')?.value }),
     ...readAdditional(find),
     ...readLocal(find),
@@ -309,7 +309,7 @@ export function writeMerchantCode(code: MerchantCode): string {
   const objects = objectsOf(code);
   const ids = new Set<string>();
   for (const object of objects) {
-    judge(object);
+    checkObject(object);
     if (ids.has(object.id)) throw new EmvError('code_object_repeated', { tag: object.id });
     ids.add(object.id);
   }

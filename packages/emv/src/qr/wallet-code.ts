@@ -26,6 +26,6 @@ const patterns: Readonly<Record<Wallet, RegExp>> = {
  * walletOf('134567890123456789'); // 'WeChat'
  */
 export function walletOfCode(text: string): Wallet | undefined {
-  const found = Object.entries(patterns).find(([, pattern]) => pattern.test(text));
-  return found?.[0] as Wallet | undefined;
+  const match = Object.entries(patterns).find(([, pattern]) => pattern.test(text));
+  return match?.[0] as Wallet | undefined;
 }

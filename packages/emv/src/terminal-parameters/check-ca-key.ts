@@ -41,9 +41,9 @@ export function caKeyFaults(
   const { modulus, exponent, sha1, keyLengthBits, expiresOn } = key;
   if (typeof modulus !== 'string' || typeof exponent !== 'string') return [];
   const [rid = '', index = ''] = name.split('-');
-  const found: { member: string; detail: string }[] = [];
+  const faults: { member: string; detail: string }[] = [];
   const demand = (holds: boolean, member: string, detail: string) => {
-    if (!holds) found.push({ member, detail });
+    if (!holds) faults.push({ member, detail });
   };
   const bits = modulus.length * bitsOfDigit;
   demand(bits === keyLengthBits, 'keyLengthBits', 'is not the length of the modulus');
@@ -54,5 +54,5 @@ export function caKeyFaults(
   demand(isDay(String(expiresOn)), 'expiresOn', 'is no day of the calendar');
   const isTaken = allowsTestKeys || !testModuli.has(modulus);
   demand(isTaken, 'modulus', 'is a test key, which production does not take');
-  return found;
+  return faults;
 }

@@ -125,7 +125,7 @@ test('outside the EEA the merchant may decide', () => {
   assert.deepEqual(pointersOf(found), []);
 });
 
-test('an application that is switched off stands in nobody’s way', () => {
+test('a disabled application does not affect others', () => {
   const off = { [`${visa}/priority`]: 1, [`${visa}/cvmMethods`]: [], [`${visa}/isEnabled`]: false };
   assert.deepEqual(pointersOf(values(off)), []);
 });

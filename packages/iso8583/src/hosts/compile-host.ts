@@ -47,7 +47,7 @@ const firstOfSecondBitmap = 65;
 const primaryPlace = 64;
 const secondaryPlace = 128;
 
-function placeIn({ place }: MacFieldFormat, { fields }: Message): 64 | 128 {
+function macField({ place }: MacFieldFormat, { fields }: Message): 64 | 128 {
   if (place !== 'Last') return place;
   const later = Object.keys(fields).some(
     (key) => Number(key) >= firstOfSecondBitmap && fields[Number(key)] !== undefined,
@@ -56,17 +56,17 @@ function placeIn({ place }: MacFieldFormat, { fields }: Message): 64 | 128 {
 }
 
 function sealing(table: HostTable, mac: MacFieldFormat, dialect: Dialect) {
-  const widthOf = (place: 64 | 128): number => {
-    const format = table.messages.fields[place];
+  const widthOf = (field: 64 | 128): number => {
+    const format = table.messages.fields[field];
     return (format?.encoding ?? table.messages.binaries) === 'hex' ? codeBytes * 2 : codeBytes;
   };
-  const covered = (bytes: Buffer, place: 64 | 128): Buffer =>
-    mac.over === 'WholeMessage' ? bytes : bytes.subarray(0, bytes.length - widthOf(place));
+  const covered = (bytes: Buffer, field: 64 | 128): Buffer =>
+    mac.over === 'WholeMessage' ? bytes : bytes.subarray(0, bytes.length - widthOf(field));
 
   return {
     unsealed(message: Message): MessageWithoutMac {
       const fields = { ...message.fields };
-      const place = placeIn(mac, message);
+      const place = macField(mac, message);
       fields[place] = noCode;
       const bytes = dialect.encode({ mti: message.mti, fields });
       return {

@@ -49,7 +49,7 @@ function inverse(codes: Codes | undefined): Codes {
   return Object.fromEntries(entries.map(([from, to]) => [to, from] as const));
 }
 
-function laidOut(layout: string, field: number): Layout {
+function compileRequiredLayout(layout: string, field: number): Layout {
   const compiled = compileLayout(layout);
   if (compiled === undefined) throw new Iso8583Error('table_invalid', field);
   return compiled;
@@ -68,29 +68,32 @@ type CodesFor = (mti: string) => Codes;
 /** An approval code of a reversal or network message is not one of a sale: each has its own codes first. */
 function responseMaps({
   responseCodes,
-}: HostTable): { said: CodesFor; meant: CodesFor } | undefined {
+}: HostTable): { toHost: CodesFor; toCanonical: CodesFor } | undefined {
   if (responseCodes === undefined) return undefined;
   const { financial, reversal = {}, network = {} } = responseCodes;
-  const mapsOf = (codes: (of: Codes) => Codes): CodesFor => {
+  const mapsOf = (codes: (codes: Codes) => Codes): CodesFor => {
     const usual = codes(financial);
     const ofReversals = { ...usual, ...codes(reversal) };
     const ofNetwork = { ...usual, ...codes(network) };
     return (mti) => (isNetwork(mti) ? ofNetwork : isReversal(mti) ? ofReversals : usual);
   };
-  return { said: mapsOf(inverse), meant: mapsOf((codes) => codes) };
+  return { toHost: mapsOf(inverse), toCanonical: mapsOf((codes) => codes) };
 }
 
 /** A code without a line stays as it is where it fits, and is refused by the field where not. */
-const mapped = (codes: Codes | undefined, code: string): string => codes?.[code] ?? code;
+const mapCode = (codes: Codes | undefined, code: string): string => codes?.[code] ?? code;
 
-function move(fields: Fields, from: number, to: number, value: string): void {
+function moveField(fields: Fields, from: number, to: number, value: string): void {
   delete fields[from];
   fields[to] = value;
 }
 
-type Step = (fields: Fields, mti: string) => void;
+type FieldConversion = (fields: Fields, mti: string) => void;
 
-function localTime({ localTime: kind }: HostTable, now: Now): { out: Step; back: Step } {
+function localTime(
+  { localTime: kind }: HostTable,
+  now: Now,
+): { out: FieldConversion; back: FieldConversion } {
   if (kind === 'TimeAndDate') return { out() {}, back() {} };
   return {
     out(fields) {
@@ -101,45 +104,49 @@ function localTime({ localTime: kind }: HostTable, now: Now): { out: Step; back:
       }
     },
     back(fields) {
-      const { 12: both } = fields;
-      if (both === undefined) return;
-      fields[12] = both.slice(-6);
-      fields[13] = both.slice(2, 6);
+      const { 12: dateAndTime } = fields;
+      if (dateAndTime === undefined) return;
+      fields[12] = dateAndTime.slice(-6);
+      fields[13] = dateAndTime.slice(2, 6);
     },
   };
 }
 
-function reasons({ reversalReasons, conditions }: HostTable): { out: Step; back: Step } {
+function reasons({ reversalReasons, conditions }: HostTable): {
+  out: FieldConversion;
+  back: FieldConversion;
+} {
   const conditionOf = inverse(conditions);
   const reasonOf = inverse(reversalReasons?.codes);
   return {
     out(fields, mti) {
       const { 25: code } = fields;
       if (code === undefined) return;
-      const says = isReversal(mti) && isReason(code);
+      const hasReason = isReversal(mti) && isReason(code);
       // The reason takes the place of the condition, which DE22 still states.
       const condition = fields[22] === remoteOrderMode ? remoteOrderCondition : normalCondition;
-      fields[25] = mapped(conditions, says ? condition : code);
-      if (!says || reversalReasons === undefined) return;
+      fields[25] = mapCode(conditions, hasReason ? condition : code);
+      if (!hasReason || reversalReasons === undefined) return;
       fields[reversalReasons.field] = reversalReasons.codes[code] ?? reversalReasons.otherwise;
     },
     back(fields, mti) {
       const { 25: code } = fields;
-      const place = reversalReasons?.field;
-      const said = place === undefined || !isReversal(mti) ? undefined : fields[place];
-      const reason = said === undefined ? undefined : reasonOf[said];
-      if (reason !== undefined && place !== undefined && !isAnswer(mti)) {
-        delete fields[place];
+      const reasonField = reversalReasons?.field;
+      const hostReason =
+        reasonField === undefined || !isReversal(mti) ? undefined : fields[reasonField];
+      const reason = hostReason === undefined ? undefined : reasonOf[hostReason];
+      if (reason !== undefined && reasonField !== undefined && !isAnswer(mti)) {
+        delete fields[reasonField];
         fields[25] = reason;
-      } else if (code !== undefined) fields[25] = mapped(conditionOf, code);
+      } else if (code !== undefined) fields[25] = mapCode(conditionOf, code);
     },
   };
 }
 
-function original(table: HostTable, now: Now): { out: Step; back: Step } {
+function original(table: HostTable, now: Now): { out: FieldConversion; back: FieldConversion } {
   const { field, layout } = table.originalData;
-  const theirs = laidOut(layout, field);
-  const ours = laidOut(originalLayout, originalField);
+  const theirs = compileRequiredLayout(layout, field);
+  const ours = compileRequiredLayout(originalLayout, originalField);
   const long = /\bsent:12\b/.test(layout);
   if (field === originalField && layout === originalLayout) return { out() {}, back() {} };
   return {
@@ -147,7 +154,7 @@ function original(table: HostTable, now: Now): { out: Step; back: Step } {
       const parts = ours.read(fields[originalField] ?? '');
       if (parts === undefined) return;
       const { type = '', sent = '', institution = '' } = parts;
-      move(
+      moveField(
         fields,
         originalField,
         field,
@@ -163,7 +170,7 @@ function original(table: HostTable, now: Now): { out: Step; back: Step } {
       const parts = theirs.read(fields[field] ?? '');
       if (parts === undefined) return;
       const { type = '', sent = '' } = parts;
-      move(
+      moveField(
         fields,
         field,
         originalField,
@@ -180,16 +187,21 @@ function original(table: HostTable, now: Now): { out: Step; back: Step } {
 const padded = (amount: number) => String(amount).padStart(amountDigits, '0');
 
 function replacement({ replacement: { field, layout, amountIs } }: HostTable) {
-  const theirs = laidOut(layout, field);
-  const out: Step = (fields) => {
+  const theirs = compileRequiredLayout(layout, field);
+  const out: FieldConversion = (fields) => {
     const { 4: reversed, [replacementField]: all } = fields;
     if (all === undefined || reversed === undefined) return;
     const remaining = Number(all.slice(0, amountDigits));
     const before = padded(remaining + Number(reversed));
-    move(fields, replacementField, field, theirs.write({ remaining: padded(remaining), before }));
+    moveField(
+      fields,
+      replacementField,
+      field,
+      theirs.write({ remaining: padded(remaining), before }),
+    );
     if (amountIs === 'Remaining') fields[4] = padded(remaining);
   };
-  const back: Step = (fields, mti) => {
+  const back: FieldConversion = (fields, mti) => {
     const parts = isReversal(mti) ? theirs.read(fields[field] ?? '') : undefined;
     const { 4: amount } = fields;
     if (parts === undefined || amount === undefined) return;
@@ -202,43 +214,45 @@ function replacement({ replacement: { field, layout, amountIs } }: HostTable) {
       return;
     }
     if (amountIs === 'Remaining') fields[4] = padded(Math.max(0, before - remaining));
-    move(fields, field, replacementField, padded(remaining).padEnd(42, '0'));
+    moveField(fields, field, replacementField, padded(remaining).padEnd(42, '0'));
   };
   return { out, back };
 }
 
-function network(table: HostTable): { out: Step; back: Step } {
+function network(table: HostTable): { out: FieldConversion; back: FieldConversion } {
   const { field, codes } = table.network;
   const names = Object.keys(canonicalNetwork) as NetworkFunction[];
   const said = Object.fromEntries(names.map((name) => [canonicalNetwork[name], codes[name]]));
   const meant = inverse(said);
-  const key = laidOut(table.keyChange.layout, table.keyChange.field);
-  const ours = laidOut(keyLayout, keyField);
+  const key = compileRequiredLayout(table.keyChange.layout, table.keyChange.field);
+  const ours = compileRequiredLayout(keyLayout, keyField);
   const sameKey = table.keyChange.field === keyField && table.keyChange.layout === keyLayout;
   const keyStep = (fields: Fields, from: number, read: Layout, to: number, write: Layout) => {
     const parts = read.read(fields[from] ?? '');
-    if (parts !== undefined) move(fields, from, to, write.write(parts));
+    if (parts !== undefined) moveField(fields, from, to, write.write(parts));
   };
   return {
     out(fields, mti) {
       const { [networkField]: code } = fields;
       if (!isNetwork(mti) || code === undefined) return;
-      move(fields, networkField, field, mapped(said, code));
+      moveField(fields, networkField, field, mapCode(said, code));
       if (!sameKey) keyStep(fields, keyField, ours, table.keyChange.field, key);
     },
     back(fields, mti) {
       const { [field]: code } = fields;
       if (!isNetwork(mti) || code === undefined) return;
-      move(fields, field, networkField, mapped(meant, code));
+      moveField(fields, field, networkField, mapCode(meant, code));
       if (!sameKey) keyStep(fields, table.keyChange.field, key, keyField, ours);
     },
   };
 }
 
-function security({ securityControl }: HostTable): { out: Step; back: Step } {
-  const ours = laidOut(securityLayout, securityField);
+function security({ securityControl }: HostTable): { out: FieldConversion; back: FieldConversion } {
+  const ours = compileRequiredLayout(securityLayout, securityField);
   const theirs =
-    securityControl === undefined ? undefined : laidOut(securityControl, securityField);
+    securityControl === undefined
+      ? undefined
+      : compileRequiredLayout(securityControl, securityField);
   return {
     out(fields) {
       const parts = ours.read(fields[securityField] ?? '');
@@ -259,16 +273,16 @@ function variantOf(fields: Fields, mti: string): '' | ' partial' | ' offline' {
   return fields[39] !== undefined && !isAnswer(mti) ? ' offline' : '';
 }
 
-function codes(table: HostTable): { out: Step; back: Step } {
+function codes(table: HostTable): { out: FieldConversion; back: FieldConversion } {
   const { entryModes, functionCodes, constants = {}, omit = [], pan } = table;
   const modeOf = inverse(entryModes);
   const responses = responseMaps(table);
   return {
     out(fields, mti) {
       const { 22: mode, 39: response } = fields;
-      if (mode !== undefined) fields[22] = mapped(entryModes, mode);
+      if (mode !== undefined) fields[22] = mapCode(entryModes, mode);
       if (response !== undefined && responses !== undefined) {
-        const said = responses.said(mti);
+        const said = responses.toHost(mti);
         // A host has no word of its own for a code that its table does not know: it malfunctions.
         fields[39] = said[response] ?? said[malfunction] ?? response;
       }
@@ -286,8 +300,8 @@ function codes(table: HostTable): { out: Step; back: Step } {
     },
     back(fields, mti) {
       const { 22: mode, 39: response } = fields;
-      if (mode !== undefined) fields[22] = mapped(modeOf, mode);
-      if (response !== undefined) fields[39] = mapped(responses?.meant(mti), response);
+      if (mode !== undefined) fields[22] = mapCode(modeOf, mode);
+      if (response !== undefined) fields[39] = mapCode(responses?.toCanonical(mti), response);
       if (functionCodes !== undefined && !isNetwork(mti)) delete fields[24];
       for (const field of Object.keys(constants)) delete fields[Number(field)];
     },

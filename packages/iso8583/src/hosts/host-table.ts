@@ -25,12 +25,11 @@ export type HostResponseCodes = {
 };
 
 /**
- * A host as data. Whoever speaks to it writes messages in one way, that of ISO 8583:1987 (the
- * canonical way); the table says what of it the host wants otherwise. What a table leaves out
- * stays canonical.
+ * A host as data. The caller writes messages in the canonical form of ISO 8583:1987; the table
+ * contains the differences of the host. Members that a table omits stay canonical.
  *
  * A layout is a text such as `type:4 stan:6 sent:10 institution:11 zeros:11`: the parts of a value
- * with their lengths, `LL` or `LLL` for a part behind its own length, `*` for the rest.
+ * with their lengths, `LL` or `LLL` for a part after its own length, `*` for the rest.
  */
 export type HostTable = {
   /** As links name it: letters, digits and hyphens. */

@@ -1,4 +1,4 @@
-// Hosts as data: what each table makes of the canonical messages, and back.
+// Host tables: conversion of canonical messages to the host form and back.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Message } from '../message.ts';
@@ -161,7 +161,7 @@ describe('1993', () => {
     assert.deepEqual(echoed(builtIn('iso1993-ascii'), order), order);
   });
 
-  it('names the original in DE56, what was and what remains in DE30 and 4, and why in DE25', () => {
+  it('has the original in DE56, the old and remaining amounts in DE30 and DE4, and the reason in DE25', () => {
     const raw = rawOf(reversal);
     assert.equal(raw[56], '120000000126112203000006123456');
     assert.equal(raw[90], undefined);
@@ -203,7 +203,7 @@ describe('message authentication', () => {
   const mac = { algorithm: 'AesCmac', messages: 'Financial' } as const;
   const code = Buffer.from('A1A2A3A4A5A6A7A8FFFF', 'hex');
 
-  it('stands last, and covers what is before it', () => {
+  it('is the last field and covers the fields before it', () => {
     const table = {
       ...builtInHosts['iso1987-binary'],
       mac: { ...mac, place: 'Last', over: 'BeforeField' },
@@ -224,7 +224,7 @@ describe('message authentication', () => {
     assert.equal(host.decodeWithMac(host.encode(sale)).code, undefined);
   });
 
-  it('stands in DE64 of a longer message, and covers all with zeros in its place', () => {
+  it('is in DE64 of a longer message and covers the whole message with zeros in DE64', () => {
     const table = {
       ...builtInHosts['iso1987-ascii'],
       mac: { ...mac, place: 64, over: 'WholeMessage' },

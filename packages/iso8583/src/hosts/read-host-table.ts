@@ -1,4 +1,4 @@
-// Reads a host's table from JSON: what it leaves out is its base's, and every fault has a place.
+// Reads a host table from JSON: missing members come from the base table, and every fault has a pointer.
 
 import type { DialectTable, FieldFormat } from '../dialect-table.ts';
 import { Iso8583Error } from '../errors.ts';

@@ -170,7 +170,7 @@ function createWorld(fate: () => Fate) {
   return { step: (name: string) => steps[name]?.(), pass, settle, taken, outcomes, begun };
 }
 
-test('whatever the network does, money is taken once, and the till is told nothing false', () => {
+test('with any network fault the payment is made once and the reported outcome is never wrong', () => {
   const seen = new Map<string, number>();
   fc.assert(
     fc.property(

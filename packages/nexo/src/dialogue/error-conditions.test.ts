@@ -49,7 +49,7 @@ test('the result of a response is found wherever its category keeps it', () => {
   assert.equal(resultOf(requestOf('Admin', address, {})), undefined);
 });
 
-test('events tell whether the terminal can be asked', () => {
+test('events report whether the terminal is available', () => {
   assert.equal(availabilityOf('BeginMaintenance'), false);
   assert.equal(availabilityOf('Initialised'), true);
   for (const event of ['CardInserted', 'Reject', 'toString', '']) {

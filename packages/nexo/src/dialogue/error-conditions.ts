@@ -55,7 +55,7 @@ export const errorConditions: Readonly<Record<KnownCondition, ConditionFacts>> =
 };
 
 /**
- * The facts of an error condition; those of an unknown one are to have somebody look.
+ * The facts of an error condition. An unknown condition advises the operator to check the terminal.
  *
  * Source: nexo Sale to POI 3.0, `ErrorConditionType`; the advice is ADR 0049.
  *

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answersKeptMax, serviceIdKeptMs, servicesKeptMax } from '../limits.ts';
+import { serviceIdRetentionMs, storedAnswersMax, storedServicesMax } from '../limits.ts';
 import { answerTo, failureTo, requestOf } from '../messages/build-message.ts';
 import { type AnyMessage, isMessage } from '../messages/message.ts';
 import { readMessage } from '../messages/read-message.ts';
@@ -129,13 +129,13 @@ test('an identification is never run twice within 48 hours, and never answered t
   assert.equal(said(get(login('1'))), 'Reject', 'for another category too');
   assert.equal(get(pay('1', 'till-4')).do, 'Run', 'another sale system has its own');
   poi.finish(approved(pay('1', 'till-4')));
-  pass(serviceIdKeptMs - 1);
+  pass(serviceIdRetentionMs - 1);
   assert.equal(said(get(payment)), 'Reject');
   pass(1);
   assert.equal(get(payment).do, 'Run');
 });
 
-test('what was refused is used up as well: a late copy of it does not run', () => {
+test('a rejected ServiceID is used too: a late copy does not run', () => {
   const { poi, receive: get } = terminal();
   const first = pay('1');
   get(first);
@@ -176,7 +176,7 @@ test('TransactionStatus repeats the answer, by reference or the last one', () =>
 
 test('NotFound is never said of what was here: old answers are dropped, not the fact', () => {
   const { poi, receive: get } = terminal();
-  for (let each = 0; each <= answersKeptMax; each += 1) {
+  for (let each = 0; each <= storedAnswersMax; each += 1) {
     const payment = pay(`p${each}`);
     assert.equal(get(payment).do, 'Run');
     poi.finish(approved(payment));
@@ -207,7 +207,7 @@ test('the memory survives a restart, and what was open stays open until it is fo
 });
 
 test('the memory is bounded', () => {
-  const services = Array.from({ length: servicesKeptMax + 5 }, (_, each) => ({
+  const services = Array.from({ length: storedServicesMax + 5 }, (_, each) => ({
     saleId: 'till-3',
     serviceId: `s${each}`,
     category: 'Payment' as const,
@@ -215,11 +215,11 @@ test('the memory is bounded', () => {
   }));
   const { poi, receive: get } = terminal({ memory: { services, loggedIn: [] } });
   get(pay('1'));
-  assert.equal(poi.memory().services.length, servicesKeptMax);
+  assert.equal(poi.memory().services.length, storedServicesMax);
   assert.equal(poi.memory().services.at(-1)?.serviceId, '1');
 });
 
-test('an abort has no answer: the service answers, or an event tells that it was over', () => {
+test('an abort has no response: the service responds, or an event reports that it had ended', () => {
   const { poi, receive: get } = terminal();
   const abort = (of: AnyMessage, serviceId = '80') =>
     requestOf('Abort', to(serviceId), {
@@ -272,7 +272,7 @@ test('where a login is wanted, services wait for it', () => {
   assert.equal(said(get(pay('10'))), 'LoggedOut');
 });
 
-test('what is not understood is answered, what cannot be read is rejected', () => {
+test('an invalid request is answered, an unreadable one is rejected by an event', () => {
   const { poi, receive: get } = terminal();
   const wrong = writeMessage(pay('1')).replace('12.5', '"12.5"');
   assert.equal(said(receive(poi, wrong)), 'MessageFormat');
@@ -306,7 +306,7 @@ test('answers to the requests of the terminal itself are taken once', () => {
     },
   });
   assert.equal(get(answer).do, 'Ignore');
-  poi.ask(input);
+  poi.trackDeviceRequest(input);
   const taken = get(answer);
   assert.deepEqual(taken.do === 'Take' && taken.request, input.header);
   assert.equal(get(answer).do, 'Ignore');

@@ -71,7 +71,7 @@ export type PoiDialogue = {
   /** The event for an abort that came too late. */
   readonly cannotAbort: (abort: AnyMessage) => AnyMessage;
   /** Writes down a device request of the terminal's own, so that its answer is taken. */
-  readonly ask: (request: AnyMessage) => void;
+  readonly trackDeviceRequest: (request: AnyMessage) => void;
   /** The service that runs, if one does. */
   readonly running: () => Header | undefined;
   /** The state to store before an answer is sent, so that it survives a restart. */
@@ -84,20 +84,22 @@ const devicesMax = 16;
 const saleSystemsMax = 1_000;
 
 /**
- * Makes the terminal's side of the dialogue. Rules:
+ * Makes the terminal side of the dialogue. Rules:
  *
- * - One service at a time; a second one is answered `Busy`. Abort, TransactionStatus and Diagnosis go
- *   besides it, and device messages that belong to it.
- * - An identification that was seen within 48 hours is never run again and never answered: a `Reject`
- *   event tells, which nobody can take for the answer of the first.
- * - TransactionStatus is answered from memory: `InProgress`, the repeated answer, or `NotFound`, which
- *   is said only of what was never here.
- * - An abort has no answer of its own: the aborted service answers; `Completed` reports that it had ended.
- * - Who has not logged in, where that is wanted, is answered `LoggedOut`; another terminal's messages
- *   `UnavailableDevice`; what is not understood `MessageFormat`.
- * - A `Reject` event reports every request to which no valid response exists: its class does not fit its
- *   category, a device message has neither ServiceID nor DeviceID, it cannot be decrypted, or it is a
- *   refused abort or notification.
+ * - The terminal runs one service at a time and answers a second one with `Busy`. Abort,
+ *   TransactionStatus, Diagnosis and device messages of the running service are processed in
+ *   parallel.
+ * - The terminal never runs or answers a ServiceID again within 48 hours. It reports the repetition
+ *   with a `Reject` event, which cannot be mistaken for the response to the first request.
+ * - The terminal answers TransactionStatus from memory: `InProgress`, the repeated response, or
+ *   `NotFound`. `NotFound` means that it never received the service.
+ * - An abort has no response of its own: the aborted service responds. `Completed` reports that the
+ *   service had already ended.
+ * - If a login is required and missing, the response is `LoggedOut`. A message for another terminal
+ *   gets `UnavailableDevice`, and an invalid message `MessageFormat`.
+ * - A `Reject` event reports every request to which no valid response exists: its class does not
+ *   match its category, a device message has neither ServiceID nor DeviceID, the terminal cannot
+ *   decrypt it, or it is a rejected abort or notification.
  *
  * Source: nexo Sale to POI 3.0 as public documentation of several vendors tells it; ADR 0049.
  *
@@ -111,7 +113,7 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
   const services = createServices(deps.memory?.services ?? []);
   const loggedIn = new Set(deps.memory?.loggedIn ?? []);
   const devices = new Map<string, Header>();
-  const asked = new Map<string, Header>();
+  const trackedRequests = new Map<string, Header>();
   let running: Header | undefined;
 
   const at = (): string => new Date(now()).toISOString();
@@ -235,9 +237,9 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
 
   function takeAnswer(message: AnyMessage): PoiDecision {
     const pair = dialogueKeyOf(message.header);
-    const request = asked.get(pair);
+    const request = trackedRequests.get(pair);
     if (request === undefined) return { do: 'Ignore', reason: 'an answer to nothing' };
-    asked.delete(pair);
+    trackedRequests.delete(pair);
     return { do: 'Take', message, request };
   }
 
@@ -269,10 +271,10 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
     return rejectOf(source, addressOf(message.header), { at: at(), details: 'too late to abort' });
   }
 
-  function ask(request: AnyMessage): void {
-    const [oldest] = asked.keys();
-    if (asked.size >= devicesMax && oldest !== undefined) asked.delete(oldest);
-    asked.set(dialogueKeyOf(request.header), request.header);
+  function trackDeviceRequest(request: AnyMessage): void {
+    const [oldest] = trackedRequests.keys();
+    if (trackedRequests.size >= devicesMax && oldest !== undefined) trackedRequests.delete(oldest);
+    trackedRequests.set(dialogueKeyOf(request.header), request.header);
   }
 
   return {
@@ -280,7 +282,7 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
     reject,
     finish,
     cannotAbort,
-    ask,
+    trackDeviceRequest,
     running: () => running,
     memory: () => ({ services: services.all(), loggedIn: [...loggedIn] }),
   };

@@ -1,6 +1,6 @@
 /** The service records of a terminal: received services and their answers. */
 import { defined } from '../defined.ts';
-import { answersKeptMax, serviceIdKeptMs, servicesKeptMax } from '../limits.ts';
+import { serviceIdRetentionMs, storedAnswersMax, storedServicesMax } from '../limits.ts';
 import type { AnyMessage, Header } from '../messages/message.ts';
 import type { Category } from '../table/value-sets.ts';
 
@@ -50,7 +50,7 @@ export type Services = {
   /** The last one of a sale system that can be repeated. */
   readonly last: (
     saleId: string,
-    wanted: (record: ServiceRecord) => boolean,
+    matches: (record: ServiceRecord) => boolean,
   ) => ServiceRecord | undefined;
   readonly all: () => readonly ServiceRecord[];
 };
@@ -63,7 +63,7 @@ export function createServices(kept: readonly ServiceRecord[]): Services {
 
   function forget(now: number): void {
     for (const [key, { at }] of records) {
-      if (at + serviceIdKeptMs > now && records.size < servicesKeptMax) return;
+      if (at + serviceIdRetentionMs > now && records.size < storedServicesMax) return;
       records.delete(key);
     }
   }
@@ -78,8 +78,8 @@ export function createServices(kept: readonly ServiceRecord[]): Services {
 
   /** Of the oldest answers only that they were given is kept. */
   function dropAnswers(): void {
-    const held = [...records].filter(([, { answer }]) => answer !== undefined);
-    for (const [key, { answer: _, ...rest }] of held.slice(0, -answersKeptMax)) {
+    const answered = [...records].filter(([, { answer }]) => answer !== undefined);
+    for (const [key, { answer: _, ...rest }] of answered.slice(0, -storedAnswersMax)) {
       records.set(key, { ...rest, dropped: true });
     }
   }
@@ -101,8 +101,8 @@ export function createServices(kept: readonly ServiceRecord[]): Services {
     add,
     answered,
     find: (saleId, serviceId) => records.get(keyOf(saleId, serviceId)),
-    last: (saleId, wanted) =>
-      [...records.values()].findLast((each) => each.saleId === saleId && wanted(each)),
+    last: (saleId, matches) =>
+      [...records.values()].findLast((each) => each.saleId === saleId && matches(each)),
     all: () => [...records.values()],
   };
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { serviceIdKeptMs } from '../limits.ts';
+import { serviceIdRetentionMs } from '../limits.ts';
 import { answerTo, failureTo, requestOf } from '../messages/build-message.ts';
 import {
   type AnyMessage,
@@ -111,7 +111,7 @@ test('a refusal is an answer like any other', () => {
   assert.equal(outcomeOf(step), 'Answered');
 });
 
-test('without an answer in time the outcome is asked for, until it is repeated', () => {
+test('without a response in time the outcome is requested until it is repeated', () => {
   const { sale, pay, pass } = till({ times: { answerMs: 120_000 } });
   const payment = pay();
   assert.equal(sale.due(), start + 120_000);
@@ -132,7 +132,7 @@ test('without an answer in time the outcome is asked for, until it is repeated',
   assert.deepEqual(step.message, approved(payment));
 });
 
-test('a batch without an answer is asked for, and only its own answer proves anything', () => {
+test('the outcome of a batch is requested, and only its own response proves it', () => {
   const batchBody = { TransactionToPerform: [] };
   const begin = () => {
     const { sale } = till();
@@ -157,14 +157,14 @@ test('a batch without an answer is asked for, and only its own answer proves any
   }
 });
 
-test('the answer itself may still come while the outcome is asked for', () => {
+test('the response itself may arrive while the outcome is requested', () => {
   const { sale, pay } = till();
   const payment = pay();
   sent(sale.lost());
   assert.equal(outcomeOf(receive(sale, approved(payment))), 'Answered');
 });
 
-test('what is repeated must be this service, and the question one that was asked', () => {
+test('a repeated response must match the service and a sent status request', () => {
   const { sale, pay } = till();
   const payment = pay();
   const status = sent(sale.lost());
@@ -187,16 +187,16 @@ test('NotFound counts when it is said twice in a row', () => {
   const fourth = sent(pass(5_000));
   assert.equal(outcomeOf(receive(sale, failed(fourth, 'NotFound'))), 'NotProcessed');
   const late = receive(sale, approved(payment));
-  assert.equal(late.do, 'Late', 'and if it was processed all the same, that is told');
+  assert.equal(late.do, 'Late', 'a later sign of processing is reported');
 });
 
-test('what a terminal may have forgotten is not taken for what it never had', () => {
+test('NotFound for an old service does not mean that it was not processed', () => {
   const { header } = till().pay();
   const ages = [
-    [serviceIdKeptMs - 5_001, 'NotProcessed'],
-    [serviceIdKeptMs - 5_000, 'Unknown'],
-    [60 * serviceIdKeptMs, 'Unknown'],
-    // The clock was put back: nobody knows how old it is.
+    [serviceIdRetentionMs - 5_001, 'NotProcessed'],
+    [serviceIdRetentionMs - 5_000, 'Unknown'],
+    [60 * serviceIdRetentionMs, 'Unknown'],
+    // The clock was set back, so the age is unknown.
     [-5_001, 'Unknown'],
   ] as const;
   for (const [age, outcome] of ages) {
@@ -207,7 +207,7 @@ test('what a terminal may have forgotten is not taken for what it never had', ()
   }
 });
 
-test('what nobody can tell is unknown, never a refusal', () => {
+test('an undetermined outcome is unknown, never a refusal', () => {
   const { sale, pay, pass } = till();
   pay();
   sent(sale.lost());
@@ -223,7 +223,7 @@ test('what nobody can tell is unknown, never a refusal', () => {
   assert.equal(questions, 29);
 });
 
-test('after a restart the outcome is asked for first of all', () => {
+test('after a restart the outcome is requested first', () => {
   const before = till();
   const payment = before.pay();
   const journal = JSON.parse(JSON.stringify(before.sale.journal())) as {
@@ -238,18 +238,18 @@ test('after a restart the outcome is asked for first of all', () => {
   assert.equal(JSON.stringify(journal).includes('RequestedAmount'), false);
 });
 
-test('what another dialogue gave up is late here, and what it had answered is not', () => {
+test('a service that another dialogue left unknown is late here, an answered one is not', () => {
   const before = till();
   const payment = before.pay();
   const { sale } = till();
   assert.equal(receive(sale, approved(payment)).do, 'Ignore', 'it is known to nobody');
-  sale.over(payment.header, 'Unknown');
+  sale.markEnded(payment.header, 'Unknown');
   assert.equal(receive(sale, approved(payment)).do, 'Late');
-  sale.over(payment.header, 'Answered');
+  sale.markEnded(payment.header, 'Answered');
   assert.equal(receive(sale, approved(payment)).do, 'Ignore');
 });
 
-test('what no status request repeats is unknown at once, what never left is not processed', () => {
+test('a category without TransactionStatus is unknown at once, an unsent service is not processed', () => {
   const { sale } = till();
   const totals = () => sale.begin('Reconciliation', { ReconciliationType: 'SaleReconciliation' });
   sent(totals());
@@ -283,7 +283,7 @@ test('an abort ends nothing: the answer is awaited', () => {
   assert.equal(outcomeOf(step), 'Answered', 'it was too late, and money was taken');
 });
 
-test('a rejected request is asked for at once', () => {
+test('the outcome of a rejected request is requested at once', () => {
   const { sale, pay } = till();
   const payment = pay();
   const nobody = { saleId: 'N/A', poiId: 'N/A' };
@@ -357,7 +357,7 @@ test('requests of the terminal are handed on', () => {
   assert.equal(sale.begin('Display' as 'Payment', paymentBody).do, 'Refuse');
 });
 
-test('a faulty answer with a result ends the service, one without is asked for', () => {
+test('an invalid response with a result ends the service, one without a result leads to a status request', () => {
   const { sale, pay } = till();
   const damaged = (request: Message<'Payment', 'Request'>): string =>
     writeMessage(approved(request)).replace('12.5', '"12.5"');
@@ -372,7 +372,7 @@ test('a faulty answer with a result ends the service, one without is asked for',
   assert.equal(receive(sale, 'garbage').do, 'Ignore');
 });
 
-test('what is held is ended by nothing but its sender, and its time begins when it is sent', () => {
+test('only the sender ends a held service, and its time starts when it is sent', () => {
   const { sale, pass } = till({ times: { answerMs: 120_000 } });
   const payment = sent(sale.begin('Payment', paymentBody, 'Held')) as Message<'Payment', 'Request'>;
   assert.deepEqual(sale.journal(), { header: payment.header, at: start });

@@ -1,5 +1,5 @@
 /** The sale system's side of the dialogue: one service at a time, and no outcome is guessed. */
-import { serviceIdKeptMs } from '../limits.ts';
+import { serviceIdRetentionMs } from '../limits.ts';
 import { requestOf } from '../messages/build-message.ts';
 import {
   type AnyMessage,
@@ -57,8 +57,8 @@ export type SaleStep =
   | { readonly do: 'Ignore' | 'Refuse'; readonly reason: string };
 
 /**
- * What has to be kept before a request is sent, so that its outcome is found out after a restart. It
- * holds no body, hence no card data.
+ * The data to save before a request is sent, so that the outcome can be requested after a restart.
+ * It contains no message body.
  *
  * Source: ADR 0049.
  *
@@ -120,7 +120,7 @@ export type SaleDialogue = {
   readonly begin: <Of extends Category>(
     category: Of,
     body: Body<Of, 'Request' & MessageTypeOf<Of>>,
-    held?: 'Held',
+    mode?: 'Held',
   ) => SaleStep;
   /** The delayed request is sent now, and its time limit starts. */
   readonly sending: () => void;
@@ -131,8 +131,11 @@ export type SaleDialogue = {
   readonly lost: () => SaleStep;
   /** The transport is sure that the request never left. */
   readonly notSent: () => SaleStep;
-  /** A service that another dialogue has asked about ended so: where it was given up, its answer is late here. */
-  readonly over: (request: Header, outcome: SaleOutcome['outcome']) => void;
+  /**
+   * Reports the outcome of a service that another dialogue recovered. If the outcome is unknown,
+   * its response is late here.
+   */
+  readonly markEnded: (request: Header, outcome: SaleOutcome['outcome']) => void;
   /** Gives up a request beside a service, so that another one can be sent. */
   readonly drop: (question: Header) => void;
   /** When `tick` is to be called, epoch milliseconds; again and again while that is not later than now. */
@@ -151,26 +154,26 @@ type Current = {
   /** Nothing of it has been sent. */
   readonly isHeld: boolean;
   /** Set once the outcome must be requested. */
-  recovery?: { until: number; nextAt: number; notFound: number; asked: Set<string> };
+  recovery?: { until: number; nextAt: number; notFound: number; statusRequests: Set<string> };
 };
 
 const defaults: SaleTimes = { answerMs: 150_000, statusEveryMs: 5_000, statusForMs: 150_000 };
 /** A request that is still on its way is not found either: the second `NotFound` counts. */
 const notFoundNeeded = 2;
-const endedKeptMax = 100;
+const storedEndedMax = 100;
 const besidesMax = 16;
 
 /**
- * Makes the sale system's side of the dialogue. Rules:
+ * Makes the sale system side of the dialogue. Rules:
  *
- * - One service at a time. Its answer is the one that repeats category and identifications; nothing
- *   else ends it, neither an abort nor an event.
- * - Without an answer in time, or when the connection breaks, the outcome is asked for by
- *   TransactionStatus until it is known: `InProgress` and `Busy` mean ask again; `NotFound` counts when
- *   it is said twice. What is not known at the end is `Unknown`, and is never taken for a refusal.
- * - `NotFound` tells nothing of a service that the terminal may have forgotten, 48 hours later: it is
- *   `Unknown`.
- * - Categories that no TransactionStatus repeats end as `Unknown` at once.
+ * - It runs one service at a time. Only the response that repeats the category and identifications
+ *   ends the service; an abort or an event does not.
+ * - Without a response in time, or after a broken connection, it sends TransactionStatus until it
+ *   knows the outcome. After `InProgress` and `Busy` it repeats the request; `NotFound` counts the
+ *   second time. An outcome that is not known at the end is `Unknown`, never a refusal.
+ * - `NotFound` proves nothing for a service older than 48 hours, because the terminal may have
+ *   forgotten it: the outcome is `Unknown`.
+ * - A category that TransactionStatus cannot repeat ends as `Unknown` at once.
  *
  * Source: nexo Sale to POI 3.0, `TransactionStatus`; public documentation of the Terminal API, "Verify
  * transaction status"; ADR 0049.
@@ -196,7 +199,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   const sent = () => (current?.isHeld === true ? undefined : current);
 
   function recoveryFrom(at: number): NonNullable<Current['recovery']> {
-    return { until: at + times.statusForMs, nextAt: at, notFound: 0, asked: new Set() };
+    return { until: at + times.statusForMs, nextAt: at, notFound: 0, statusRequests: new Set() };
   }
 
   const address = () => ({ saleId, poiId, serviceId: nextServiceId() });
@@ -204,7 +207,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   function begin<Of extends Category>(
     category: Of,
     body: Body<Of, 'Request' & MessageTypeOf<Of>>,
-    held?: 'Held',
+    mode?: 'Held',
   ): SaleStep {
     const facts = categoryRules(category);
     if (facts.class !== 'Service') return { do: 'Refuse', reason: 'no service' };
@@ -214,7 +217,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     if (besides.size >= besidesMax) return { do: 'Refuse', reason: 'too many questions are open' };
     const message = requestOf(category, address(), body as never) as AnyMessage;
     const { header } = message;
-    if (facts.besides !== true) current = { header, at: now(), isHeld: held !== undefined };
+    if (facts.besides !== true) current = { header, at: now(), isHeld: mode !== undefined };
     else if (facts.bodies.Response !== undefined)
       besides.set(dialogueKeyOf(header), { header, until: now() + times.answerMs });
     return { do: 'Send', message };
@@ -232,7 +235,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
 
   function over(request: Header, outcome: SaleOutcome['outcome']): void {
     const [oldest] = ended.keys();
-    if (ended.size >= endedKeptMax && oldest !== undefined) ended.delete(oldest);
+    if (ended.size >= storedEndedMax && oldest !== undefined) ended.delete(oldest);
     ended.set(dialogueKeyOf(request), outcome);
   }
 
@@ -279,7 +282,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     recovery.nextAt = now() + times.statusEveryMs;
     const MessageReference = referenceTo(header);
     const message = requestOf('TransactionStatus', address(), { MessageReference });
-    recovery.asked.add(dialogueKeyOf(message.header));
+    recovery.statusRequests.add(dialogueKeyOf(message.header));
     return { do: 'Send', message };
   }
 
@@ -289,7 +292,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     // The event of a terminal that could not read the header has no SaleID.
     const isEvent = header.MessageClass === 'Event';
     if (!isEvent && (header.SaleID !== saleId || header.POIID !== poiId)) {
-      return { do: 'Ignore', reason: 'for somebody else' };
+      return { do: 'Ignore', reason: 'the message is for another sale system' };
     }
     if (reading.kind === 'Faulty') return faulty(reading);
     const { message } = reading;
@@ -342,7 +345,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
 
   function status(message: Message<'TransactionStatus', 'Response'>): SaleStep {
     const recovery = current?.recovery;
-    if (current === undefined || !recovery?.asked.delete(dialogueKeyOf(message.header))) {
+    if (current === undefined || !recovery?.statusRequests.delete(dialogueKeyOf(message.header))) {
       return other(message);
     }
     const repeated = repeatedBy(message);
@@ -363,7 +366,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
   /** After a clock change the age is unknown. */
   function isRemembered(at: number): boolean {
     const age = now() - at;
-    return age >= 0 && age < serviceIdKeptMs;
+    return age >= 0 && age < serviceIdRetentionMs;
   }
 
   function due(): number | undefined {
@@ -383,7 +386,7 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     receive,
     lost,
     notSent: () => finish({ outcome: 'NotProcessed' }),
-    over,
+    markEnded: over,
     drop: (question) => void besides.delete(dialogueKeyOf(question)),
     due,
     tick,

@@ -21,10 +21,10 @@ export type ServiceIdDeps = {
 };
 
 /**
- * Makes a source of identifications of services. Each one is the time in ten characters of base 36,
- * larger than the one before: it does not come again in 48 hours nor ever, also over a restart, as
- * long as the clock is not put back; kept as `last` it does not even then. Two tills of one `SaleID` are told
- * apart by ten random bits for each millisecond, so give them two names.
+ * Makes a source of ServiceIDs. Each ServiceID is the time in ten characters of base 36 and larger
+ * than the previous one. It is not used again within 48 hours, also after a restart, if the clock
+ * is not set back or the caller passes the `last` one. Ten random bits for each millisecond
+ * separate two tills with the same `SaleID`; give each till its own `SaleID`.
  *
  * Source: nexo Sale to POI 3.0, `ServiceID`, 1 to 10 characters; vendors' rule of 48 hours.
  *

@@ -35,7 +35,10 @@ export type CheckNotes = {
   readonly tolerant: boolean;
 };
 
-/** A check answers the value as the table has it; what is at fault is noted and answered as it came. */
+/**
+ * A check returns the value in the form of the table. It records a fault and returns the faulty
+ * value unchanged.
+ */
 type Check = (value: Json, at: string, notes: CheckNotes) => Json;
 
 /** Fresh notes. */
@@ -58,7 +61,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-const made = new Map<string, Check>();
+const checksByName = new Map<string, Check>();
 
 /** Checks a value as a structure. */
 export function checkStructure(
@@ -72,10 +75,10 @@ export function checkStructure(
 
 /** The check for a name of the table, made when it is first needed. */
 function checkOf(name: string): Check {
-  const known = made.get(name);
+  const known = checksByName.get(name);
   if (known !== undefined) return known;
   const check = make(name);
-  made.set(name, check);
+  checksByName.set(name, check);
   return check;
 }
 
@@ -147,12 +150,12 @@ function isExact(value: number): boolean {
   return /^-?\d+(?:\.\d+)?$/.test(text) && digits.length <= amountDigitsMax;
 }
 
-type Place = { member: string; check: Check; list: boolean; needed: boolean };
+type MemberRule = { member: string; check: Check; list: boolean; needed: boolean };
 
 function structureCheck(name: StructureName): Check {
   const row: Readonly<Record<string, string>> = structures[name];
   const rule = conditionalFieldRules[name];
-  const places = Object.entries(row).map(([member, written]) => placeOf(member, written));
+  const places = Object.entries(row).map(([member, written]) => memberRule(member, written));
   const known = new Set(Object.keys(row));
   return (value, at, notes) => {
     if (!isObject(value)) {
@@ -172,7 +175,7 @@ function structureCheck(name: StructureName): Check {
   };
 }
 
-function placeOf(member: string, written: string): Place {
+function memberRule(member: string, written: string): MemberRule {
   const [, name = '', often = ''] = /^(\w+)([?*+]?)$/.exec(written) ?? [];
   return {
     member,
@@ -183,7 +186,7 @@ function placeOf(member: string, written: string): Place {
 }
 
 function checkMember(
-  { member, check, list, needed }: Place,
+  { member, check, list, needed }: MemberRule,
   from: JsonObject,
   into: Record<string, Json>,
   { at, notes }: { at: string; notes: CheckNotes },

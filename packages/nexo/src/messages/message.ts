@@ -26,9 +26,9 @@ export type Body<Of extends Category, Type extends MessageTypeOf<Of>> =
   BodyName<Of, Type> extends infer Name extends StructureName ? Structure<Name> : never;
 
 /**
- * One kind of message. On the wire it is
- * `{"SaleToPOIRequest":{"MessageHeader":header,"PaymentRequest":body}}`; what else stood beside header
- * and body is kept in `more`, and what stood beside the envelope in `outside`.
+ * One kind of message. Its wire form is
+ * `{"SaleToPOIRequest":{"MessageHeader":header,"PaymentRequest":body}}`. `more` has the other
+ * members beside header and body, and `outside` the members beside the envelope.
  *
  * Source: nexo Sale to POI 3.0, message header and body.
  *

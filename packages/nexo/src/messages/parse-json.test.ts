@@ -9,7 +9,7 @@ const refuses = (problem: RegExp, pointer?: string) => (error: unknown) =>
   problem.test(error.message) &&
   (pointer === undefined || error.pointer === pointer);
 
-test('whatever JSON.parse reads is read to the same value', () => {
+test('a text that JSON.parse accepts gives the same value', () => {
   fc.assert(
     fc.property(fc.json({ noUnicodeString: false }), fc.constantFrom(0, 1, 3), (text, indent) => {
       const value: unknown = JSON.parse(text);
@@ -23,7 +23,7 @@ test('whatever JSON.parse reads is read to the same value', () => {
   );
 });
 
-test('whatever JSON.parse refuses is refused', () => {
+test('a text that JSON.parse rejects is rejected', () => {
   const mutated = fc
     .tuple(fc.json(), fc.nat(), fc.constantFrom('"', '{', ',', '\\', '0', '', '\u0000', '}', 'e'))
     .map(([text, at, mark]) => {
@@ -78,7 +78,7 @@ test('limits of size, depth and number hold, and the last value within them is r
   );
 });
 
-test('what JSON.parse passes over in silence is refused', () => {
+test('ambiguous JSON that JSON.parse accepts is rejected', () => {
   assert.throws(() => parseBounded('{"a":{"b":1,"b":2}}'), refuses(/twice/, '/a/b'));
   assert.throws(() => parseBounded('{"a":1,"\\u0061":2}'), refuses(/twice/, '/a'));
   assert.throws(() => parseBounded('[{"__proto__":{}}]'), refuses(/name/, '/0/__proto__'));
@@ -95,7 +95,7 @@ test('inherited names are members like others', () => {
   assert.deepEqual(value, { constructor: 1, toString: { 'a/b~c': [1] }, '': 2 });
 });
 
-test('numbers of more digits than a double holds are told with their place', () => {
+test('numbers of more digits than a double holds are reported with their position', () => {
   const text = '{"a/b":[12345678901234567,0.1,123456789012345],"c":0.1000000000000000055,"d":1e3}';
   assert.deepEqual([...parseBounded(text).inexact], ['/a~1b/0', '/c']);
 });

@@ -45,9 +45,9 @@ export function memberOf(pointer: string, member: string | number): string {
 /**
  * Parses a text or bytes of UTF-8.
  *
- * Refused are: more bytes, depth or values than the limits, bytes that are not UTF-8, lone surrogates,
- * a member twice in one object and `__proto__`. Numbers of more than fifteen digits are read as
- * doubles, and their places told.
+ * It rejects texts with more bytes, depth or values than the limits, bytes that are not UTF-8, lone
+ * surrogates, repeated members in one object, and `__proto__`. It reads numbers of more than
+ * fifteen digits as doubles and returns their positions.
  *
  * @throws JsonError
  */
@@ -172,13 +172,13 @@ function skipWhite(cursor: Cursor): void {
   }
 }
 
-function skips(cursor: Cursor, mark: string): boolean {
+function skips(cursor: Cursor, expected: string): boolean {
   skipWhite(cursor);
-  if (cursor.text[cursor.at] !== mark) return false;
+  if (cursor.text[cursor.at] !== expected) return false;
   cursor.at += 1;
   return true;
 }
 
-function expect(cursor: Cursor, mark: string, pointer: string): void {
-  if (!skips(cursor, mark)) throw new JsonError(pointer, 'is not JSON');
+function expect(cursor: Cursor, expected: string, pointer: string): void {
+  if (!skips(cursor, expected)) throw new JsonError(pointer, 'is not JSON');
 }

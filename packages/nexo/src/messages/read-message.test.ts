@@ -68,7 +68,7 @@ test('any message of any kind is read to itself', () => {
   );
 });
 
-test('unknown members are kept where they stood, at every level', () => {
+test('unknown members are kept at their position, at every level', () => {
   const text = JSON.stringify({
     SaleToPOIRequest: {
       MessageHeader: { ...header, Region: 'eu' },
@@ -184,7 +184,7 @@ test('a header that fits neither its category nor its envelope makes a message f
   );
 });
 
-test('without a header that names a message there is nobody to answer', () => {
+test('a message without a valid header has no recipient for a response', () => {
   for (const text of [
     '',
     'null',
@@ -207,7 +207,7 @@ test('without a header that names a message there is nobody to answer', () => {
   assert.equal(readMessage(Buffer.from(request(), 'utf16le')).kind, 'Unreadable');
 });
 
-test('a faulty response still tells its result, if that can be read', () => {
+test('an invalid response has its result, if it is readable', () => {
   const reading = readMessage(response({ Response: { Result: 'Success' }, PaymentResult: 7 }));
   assert.equal(reading.kind, 'Faulty');
   assert.deepEqual(reading.kind === 'Faulty' && reading.response, { Result: 'Success' });
@@ -231,7 +231,7 @@ test('faults and unknown members are named up to a limit, and never with a value
   );
 });
 
-test('whatever comes is told as a value', () => {
+test('every input gives a value and no exception', () => {
   const broken = fc
     .tuple(anyMessage, fc.nat(), fc.constantFrom('"', '}', '[', '0', '\\', 'null', '{"a":'))
     .map(([message, at, mark]) => {

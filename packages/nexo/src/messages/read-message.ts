@@ -184,10 +184,10 @@ function readBody(envelope: JsonObject, { header, at, outside, notes }: Envelope
   else if (name !== undefined) {
     const body = checkStructure(name, value, pointer, notes);
     if (notes.faults.length === 0) {
-      const message = { header, body: body as JsonObject, ...held('more', more) };
+      const message = { header, body: body as JsonObject, ...optionalMember('more', more) };
       return {
         kind: 'Message',
-        message: { ...message, ...held('outside', outside) },
+        message: { ...message, ...optionalMember('outside', outside) },
         unknown: notes.unknown,
       };
     }
@@ -201,7 +201,7 @@ function readBody(envelope: JsonObject, { header, at, outside, notes }: Envelope
   };
 }
 
-function held<Name extends string>(
+function optionalMember<Name extends string>(
   name: Name,
   members: JsonObject,
 ): Partial<Record<Name, JsonObject>> {

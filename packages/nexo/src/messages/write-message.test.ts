@@ -35,7 +35,7 @@ test('a request is written as the protocol has it', () => {
   );
 });
 
-test('what was read is written again, unknown members included', () => {
+test('a read message is written again with its unknown members', () => {
   const text =
     '{"SaleToPOIRequest":{"MessageHeader":{"MessageClass":"Service","MessageCategory":"Admin",' +
     '"MessageType":"Request","ServiceID":"1","SaleID":"a","POIID":"b","X":1},"AdminRequest":' +
@@ -65,7 +65,7 @@ test('a written message is read to itself, or was refused with a place', () => {
   assert.ok(written > 20, `${written} of 200 kept the rules`);
 });
 
-test('what a reading forgives is not written', () => {
+test('an error that the reader tolerates is rejected by the writer', () => {
   const card = { PaymentInstrumentType: 'Card', CardData: { EntryMode: 'ICC' } };
   const body = { ...payment.body, PaymentData: { PaymentInstrumentData: card } };
   assert.deepEqual(problems({ ...payment, body }), [

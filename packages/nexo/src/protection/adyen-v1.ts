@@ -73,10 +73,12 @@ export type Protection = {
 type Ring = { readonly key: SharedKey; readonly derived: DerivedKeys }[];
 
 /**
- * Makes the message protection `adyen-v1`: AES-256-CBC over the whole message with its envelope, the
- * vector turned by a random nonce; HMAC-SHA-256 over the clear text; the header once more in clear, for
- * whoever routes. It hides and authenticates a message. It does not stop one from being sent again:
- * that is what the 48 hours of {@link createPoiDialogue} are for.
+ * Makes the message protection `adyen-v1`: AES-256-CBC over the whole message with its envelope,
+ * with an initial vector changed by a random nonce; HMAC-SHA-256 over the clear text; and the
+ * header repeated in clear text for routing.
+ *
+ * It encrypts and authenticates a message. It does not prevent a replay: the 48 hours of {@link
+ * createPoiDialogue} do.
  *
  * Source: public documentation of the Terminal API, "Protect local communications"; byte for byte
  * compatible with `@adyen/api-library` 32.1.0.
@@ -184,7 +186,10 @@ function base64(value: unknown): Uint8Array {
   return bytes.toString('base64') === value ? bytes : new Uint8Array();
 }
 
-/** The members that the table knows are equal; what routes a message must be what was authenticated. */
+/**
+ * The members of the table must be equal: the header used for routing must be the authenticated
+ * one.
+ */
 function sameHeader(clear: Header, inner: Header): boolean {
   return Object.keys(structures.MessageHeader).every((member) =>
     isDeepStrictEqual(clear[member as keyof Header], inner[member as keyof Header]),

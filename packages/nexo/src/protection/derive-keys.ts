@@ -36,11 +36,11 @@ const rounds = 4000;
 const derivedBytes = 80;
 
 /**
- * Derives the three keys of a pass phrase: 80 bytes of PBKDF2 with HMAC-SHA-1, the fixed salt and 4,000
- * rounds, cut into 32, 32 and 16.
+ * Derives the three keys of a pass phrase: 80 bytes of PBKDF2 with HMAC-SHA-1, the fixed salt and
+ * 4,000 rounds, split into 32, 32 and 16.
  *
- * The rounds are few and the salt is everybody's: a pass phrase must be long and random to be worth
- * something. Deriving costs some milliseconds; keep the result.
+ * The rounds are few and the salt is public, so a pass phrase must be long and random. The
+ * derivation takes some milliseconds; cache the result.
  *
  * Source: public documentation of the Terminal API, "Protect local communications"; RFC 8018, 5.2.
  *

@@ -34,10 +34,10 @@ export function encryptMessage(
 }
 
 /**
- * Decrypts, or answers undefined: never why. The code stands over the clear text, so padding has to be
- * looked at before it can be checked; whoever could tell bad padding from a bad code would be able to
- * decrypt without the key. Both are therefore always computed, compared without an early end, and
- * judged together.
+ * Decrypts the message, or returns undefined without a reason. The MAC covers the clear text, so
+ * the padding is read before the MAC is verified. A caller that can distinguish bad padding from a
+ * bad MAC could decrypt without the key. Both are therefore always computed, compared in constant
+ * time and evaluated together.
  *
  * Source: S. Vaudenay, "Security flaws induced by CBC padding", EUROCRYPT 2002.
  */

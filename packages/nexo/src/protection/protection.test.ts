@@ -137,7 +137,7 @@ test('an older key still opens, an unknown one does not', () => {
   }
 });
 
-test('no byte of blob, nonce or code can be changed, and why is never told', () => {
+test('a changed byte of blob, nonce or MAC is rejected without a reason', () => {
   const reading = protectedReading(protection.protect(message));
   const parts = {
     blob: reading.blob,
@@ -239,7 +239,7 @@ function sealedText(text: string): ProtectedReading {
   return { ...reading, blob: Buffer.from(blob).toString('base64'), trailer };
 }
 
-test('what is inside is read as tolerantly, and as carefully, as any message', () => {
+test('a decrypted message is read by the same rules as any message', () => {
   assert.equal(protection.open(sealedText('{"SaleToPOIRequest":1}')).kind, 'Unreadable');
   assert.equal(protection.open(sealedText('')).kind, 'Unreadable');
   const faulty = JSON.stringify({

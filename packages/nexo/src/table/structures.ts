@@ -9,9 +9,9 @@ import { sessionRows } from './session.ts';
 import type { ClosedValue, closedSets, OpenValue, openSets } from './value-sets.ts';
 
 /**
- * Every structure of the protocol: members, their types, how often they may occur. Types,
- * validators and JSON Schemas are all made of this. What is mandatory here is what a message cannot be
- * understood without; where public models differ, both forms have their line.
+ * Every structure of the protocol: members, their types and how often they may occur. Types,
+ * validators and JSON Schemas are derived from it. A member is mandatory here if the message has no
+ * meaning without it; where public models differ, the table has both forms.
  *
  * Source: nexo Sale to POI 3.0 and 3.1 as the models of `@adyen/api-library` 32.1.0 list it
  * (`typings/terminal`, `typings/tapi`); a test compares.

@@ -53,7 +53,7 @@ test('there are 27 categories, and 51 kinds of messages', () => {
   for (const name of ['None', 'toString', '', undefined, 1]) assert.equal(isCategory(name), false);
 });
 
-test('what can be repeated is what a TransactionStatus response can hold', () => {
+test('the repeatable categories are those of a TransactionStatus response', () => {
   const repeated = Object.keys(categories).filter(
     (name) => isCategory(name) && categoryRules(name).repeated === true,
   );

@@ -2,7 +2,7 @@
 import { CreateQrPayment } from '@switchyard/contract';
 import {
   type ProviderCall,
-  type ProviderReply,
+  type ProviderResponse,
   providerCallText,
   providerPaths,
   signCall,
@@ -71,7 +71,7 @@ type ProviderState = {
 const hourMs = 3_600_000;
 const fillerChars = 70_000;
 
-export const jsonReply = (status: number, body: object): ProviderReply => ({
+export const jsonReply = (status: number, body: object): ProviderResponse => ({
   status,
   headers: { 'content-type': status >= 400 ? 'application/problem+json' : 'application/json' },
   body: JSON.stringify(body),
@@ -143,7 +143,7 @@ function acceptWrongSignature(call: ProviderCall, state: ProviderState): Provide
 export function changeIncomingCall(
   call: ProviderCall,
   state: ProviderState,
-): ProviderCall | ProviderReply {
+): ProviderCall | ProviderResponse {
   const { isBroken } = state;
   const signatures = String(call.headers['webhook-signature'] ?? '');
   if (isBroken('refuses-second-signature') && signatures.trim().includes(' ')) {
@@ -193,12 +193,12 @@ function changeCreateAnswer(answer: Members, { isBroken }: ProviderState): Membe
 /** Changes an outgoing answer. */
 export function changeOutgoingReply(
   call: ProviderCall,
-  reply: ProviderReply,
+  reply: ProviderResponse,
   state: ProviderState,
-): ProviderReply {
+): ProviderResponse {
   const answer = parseObject(reply.body);
   if (reply.status >= 300 || answer === undefined) return reply;
-  const changed = (body: object): ProviderReply => ({ ...reply, body: JSON.stringify(body) });
+  const changed = (body: object): ProviderResponse => ({ ...reply, body: JSON.stringify(body) });
   if (isCreate(call)) {
     const made = changeCreateAnswer(answer, state);
     return state.isBroken('too-large')

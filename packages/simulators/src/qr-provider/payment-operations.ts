@@ -4,7 +4,7 @@ import { EmvError } from '@switchyard/emv';
 import {
   type CancelQrPayment,
   type CreateQrPayment,
-  ProviderRefusal,
+  ProviderProblemError,
   type QrDisplay,
   type QrPaymentAnswer,
   type QrProvider,
@@ -55,7 +55,7 @@ function refuse(
   more: { retryAfterSeconds?: number } = {},
 ): never {
   const facts = { status, code, ...more };
-  throw new ProviderRefusal(paymentStatus === undefined ? facts : { ...facts, paymentStatus });
+  throw new ProviderProblemError(paymentStatus === undefined ? facts : { ...facts, paymentStatus });
 }
 
 /** @example const provider = createDesk(deps); await provider.create(payment); */
@@ -226,7 +226,7 @@ function createPayments(deps: Deps): (message: CreateQrPayment) => Promise<QrPay
   };
 }
 
-/** @throws ProviderRefusal where a code cannot hold the amount or currency */
+/** @throws ProviderProblemError where a code cannot hold the amount or currency */
 function merchantCodeOf(message: CreateQrPayment, providerTransactionId: string): string {
   try {
     return merchantCodeText(message, providerTransactionId);

@@ -1,12 +1,12 @@
 // Sends answers in time, late, in pieces, incomplete, or not at all, as the test amount selects.
 import type { ServerResponse } from 'node:http';
-import { type ProviderCall, type ProviderReply, providerPaths } from '@switchyard/sdk-provider';
+import { type ProviderCall, type ProviderResponse, providerPaths } from '@switchyard/sdk-provider';
 import { type IsBroken, jsonReply } from './fault-modes.ts';
 import { type AnswerDelivery, refundScriptForAmount, scriptForAmount } from './test-amounts.ts';
 
 export type AnswerSender = {
-  write(response: ServerResponse, reply: ProviderReply): void;
-  deliver(call: ProviderCall, reply: ProviderReply, response: ServerResponse): void;
+  write(response: ServerResponse, reply: ProviderResponse): void;
+  deliver(call: ProviderCall, reply: ProviderResponse, response: ServerResponse): void;
   stop(): void;
 };
 
@@ -37,7 +37,7 @@ export function createAnswerSender(deps: { lateMs: number; isBroken: IsBroken })
   const timers = new Set<NodeJS.Timeout>();
   const faultCounts = new Map<string, number>();
 
-  function write(response: ServerResponse, { status, headers, body }: ProviderReply): void {
+  function write(response: ServerResponse, { status, headers, body }: ProviderResponse): void {
     response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) });
     response.end(body);
   }
@@ -69,7 +69,7 @@ export function createAnswerSender(deps: { lateMs: number; isBroken: IsBroken })
   }
 
   const deliveries: Readonly<
-    Record<AnswerDelivery, (response: ServerResponse, reply: ProviderReply) => void>
+    Record<AnswerDelivery, (response: ServerResponse, reply: ProviderResponse) => void>
   > = {
     'in-time': write,
     'after-event': write,

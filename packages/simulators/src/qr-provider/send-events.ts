@@ -125,13 +125,13 @@ export function createEventSender(deps: Deps): EventSender {
         return send(client, url, event);
       },
     },
-    onFault: deps.onFault,
-    onSettled({ eventId, type }, end) {
+    onError: deps.onFault,
+    onFinished({ eventId, type }, end) {
       if (end.outcome === 'Acknowledged') return;
       const why = end.outcome === 'GivenUp' ? end.fault : `${end.status} ${end.code ?? ''}`.trim();
       deps.warn(`the platform did not take ${type} ${eventId}: ${why}`);
     },
-    onUnsent({ eventId, type }, fault) {
+    onRetry({ eventId, type }, fault) {
       deps.warn(`${type} ${eventId} waits for the platform: ${fault}`);
     },
   });

@@ -4,9 +4,9 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import {
-  createProviderCalls,
+  createProviderCallHandler,
   type ProviderCall,
-  type ProviderReply,
+  type ProviderResponse,
   providerPaths,
   type QrDisplay,
 } from '@switchyard/sdk-provider';
@@ -149,7 +149,12 @@ function createCallHandler(options: QrProviderOptions, mode: () => BrokenMode | 
     fingerprintKey,
   });
   const secrets = () => platform.secrets();
-  const answer = createProviderCalls({ provider: provider, secrets, clock, onFault });
+  const answer = createProviderCallHandler({
+    provider: provider,
+    secrets,
+    clock,
+    onError: onFault,
+  });
 
   const providerState = () => ({
     isBroken,
@@ -164,7 +169,7 @@ function createCallHandler(options: QrProviderOptions, mode: () => BrokenMode | 
       await queue.start();
       for (const payment of journal.payments.values()) stepRunner.scheduleNextStep(payment);
     },
-    async handle(call: ProviderCall): Promise<ProviderReply> {
+    async handle(call: ProviderCall): Promise<ProviderResponse> {
       const isDown = existsSync(join(dataDir, downFile));
       if (isDown && call.path === providerPaths.health) return jsonReply(200, { status: 'Down' });
       if (isDown) return jsonReply(503, { code: 'down' });

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import type { KeptService } from '@switchyard/sdk-pos';
+import type { StoredService } from '@switchyard/sdk-pos';
 import { run, runUntil } from '../../command-line/run-command.fixture.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'switchyard-pos-sale-'));
@@ -86,7 +86,7 @@ async function localTerminal(
 }
 
 /** A demo folder with these open payments in the file of the point of sale. */
-function demoWith(open: readonly KeptService[]): string {
+function demoWith(open: readonly StoredService[]): string {
   const demoDir = mkdtempSync(join(folder, 'demo-'));
   writeFileSync(join(demoDir, 'ca.pem'), '');
   const facts = {
@@ -104,13 +104,13 @@ function demoWith(open: readonly KeptService[]): string {
   return demoDir;
 }
 
-const headerOf = (serviceId: string): KeptService['header'] => ({
+const headerOf = (serviceId: string): StoredService['header'] => ({
   ...({ MessageClass: 'Service', MessageCategory: 'Payment', MessageType: 'Request' } as const),
   SaleID: 'till-1',
   ServiceID: serviceId,
   POIID: tsn,
 });
-const unknownOf = (serviceId: string, at: number): KeptService => ({
+const unknownOf = (serviceId: string, at: number): StoredService => ({
   serviceId,
   header: headerOf(serviceId),
   at,

@@ -3,17 +3,17 @@
 import { join } from 'node:path';
 import { defined } from '@switchyard/contract';
 import {
-  type Answer,
   createPosClient,
   createTerminal,
   fileServiceStore,
-  type KeptService,
-  minorUnitsOf,
   PosError,
-  type Recovered,
+  parseDecimalAmount,
+  type RecoveredService,
   type RequestBody,
-  serviceIdKeptMs,
+  type StoredService,
+  serviceIdRetentionMs,
   type Terminal,
+  type TerminalResponse,
   type TerminalTransport,
 } from '@switchyard/sdk-pos';
 import { type Command, Option } from 'commander';
@@ -98,7 +98,7 @@ type TerminalSession = {
 async function withTerminal<Result>(
   { environment, output, globals }: CommandContext,
   options: TerminalOptions & { readonly amountText?: string },
-  run: (session: TerminalSession, recovered: readonly Recovered[]) => Promise<Result>,
+  run: (session: TerminalSession, recovered: readonly RecoveredService[]) => Promise<Result>,
 ): Promise<Result> {
   const saleId = requireSaleId(options);
   const folder = demoFolder(environment, options.demo);
@@ -134,13 +134,13 @@ async function withTerminal<Result>(
     devices: { Display: (body) => displayResult(body, show) },
     onEvent: ({ body }) =>
       output.printNote(`  Event of the terminal: ${escapeText(body.EventToNotify)}`),
-    onLate: ({ header }) =>
+    onLateResponse: ({ header }) =>
       output.printNote(
         `  A late response to ${escapeText(header.ServiceID ?? '')}: check the terminal.`,
       ),
   });
   try {
-    const isOpen = ({ outcome = 'Unknown' }: KeptService) => outcome === 'Unknown';
+    const isOpen = ({ outcome = 'Unknown' }: StoredService) => outcome === 'Unknown';
     const opening = terminal.open({ signal: environment.stopping });
     const recoveredAtOpen = await ((await store.load()).some(isOpen)
       ? asUnknownWhenAborted(opening)
@@ -178,7 +178,7 @@ function displayResult(body: RequestBody<'Display'>, show: (lines: readonly stri
 
 function parseAmount(text: string, currency: string): number {
   try {
-    const amount = minorUnitsOf(text, currency);
+    const amount = parseDecimalAmount(text, currency);
     if (amount > 0) return amount;
   } catch {
     // The error below covers this and an amount of zero.
@@ -212,7 +212,7 @@ async function pay(
   { environment, output }: CommandContext,
   session: TerminalSession,
   order: { amount: number; currency: string; transactionId: string },
-): Promise<Answer<'Payment'>> {
+): Promise<TerminalResponse<'Payment'>> {
   const { stopping } = environment;
   const onStop = () => {
     output.clearLine();
@@ -249,10 +249,10 @@ async function asUnknownWhenAborted<Result>(recovery: Promise<Result>): Promise<
 }
 
 const isUnknownPayment = ({
-  kept,
-  outcome = kept.outcome,
-}: Pick<Recovered, 'kept'> & Partial<Recovered>): boolean =>
-  kept.header.MessageCategory === 'Payment' && outcome === 'Unknown';
+  service,
+  outcome = service.outcome,
+}: Pick<RecoveredService, 'service'> & Partial<RecoveredService>): boolean =>
+  service.header.MessageCategory === 'Payment' && outcome === 'Unknown';
 
 /**
  * Recovers the payments with an unknown outcome, of this start and of earlier runs. After the first that
@@ -261,24 +261,26 @@ const isUnknownPayment = ({
 async function recoverPayments(
   { environment }: CommandContext,
   { terminal }: TerminalSession,
-  recoveredAtOpen: readonly Recovered[],
-): Promise<Recovered[]> {
-  const askedServiceIds = new Set(recoveredAtOpen.map(({ kept }) => kept.serviceId));
+  recoveredAtOpen: readonly RecoveredService[],
+): Promise<RecoveredService[]> {
+  const askedServiceIds = new Set(recoveredAtOpen.map(({ service }) => service.serviceId));
   const recovered = [...recoveredAtOpen];
-  for (const kept of terminal.unknown()) {
-    if (askedServiceIds.has(kept.serviceId) || !isUnknownPayment({ kept })) continue;
+  for (const service of terminal.unknownServices()) {
+    if (askedServiceIds.has(service.serviceId) || !isUnknownPayment({ service })) continue;
     const { stopping: signal } = environment;
     recovered.push(
       recovered.some(isUnknownPayment)
-        ? { kept, outcome: 'Unknown' }
-        : await asUnknownWhenAborted(terminal.recover(kept.serviceId, { signal })),
+        ? { service, outcome: 'Unknown' }
+        : await asUnknownWhenAborted(terminal.recover(service.serviceId, { signal })),
     );
   }
   return recovered;
 }
 
-const toEarlierPayments = (recovered: readonly Recovered[], currency: string): EarlierPayment[] =>
-  recovered.flatMap((each) => toEarlierPayment(each, currency) ?? []);
+const toEarlierPayments = (
+  recovered: readonly RecoveredService[],
+  currency: string,
+): EarlierPayment[] => recovered.flatMap((each) => toEarlierPayment(each, currency) ?? []);
 
 async function sale(
   context: CommandContext,
@@ -318,15 +320,16 @@ async function sale(
 async function settlePayment(
   { environment }: CommandContext,
   { terminal }: TerminalSession,
-  recoveredAtOpen: readonly Recovered[],
+  recoveredAtOpen: readonly RecoveredService[],
   { serviceId, isPaid }: { readonly serviceId: string; readonly isPaid: boolean },
 ): Promise<EarlierPayment[]> {
-  const hasServiceId = ({ kept }: Pick<Recovered, 'kept'>) => kept.serviceId === serviceId;
+  const hasServiceId = ({ service }: Pick<RecoveredService, 'service'>) =>
+    service.serviceId === serviceId;
   const { stopping: signal } = environment;
   const others = recoveredAtOpen.filter((each) => !hasServiceId(each));
   const isOpen = terminal
-    .unknown()
-    .some((kept) => hasServiceId({ kept }) && isUnknownPayment({ kept }));
+    .unknownServices()
+    .some((service) => hasServiceId({ service }) && isUnknownPayment({ service }));
   const recoveredPayment =
     recoveredAtOpen.find(hasServiceId) ??
     (isOpen
@@ -337,10 +340,10 @@ async function settlePayment(
         ));
   if (!isUnknownPayment(recoveredPayment))
     return toEarlierPayments([...others, recoveredPayment], defaultCurrency);
-  const canStillRun = environment.clock.now() - recoveredPayment.kept.at < serviceIdKeptMs;
+  const canStillRun = environment.clock.now() - recoveredPayment.service.at < serviceIdRetentionMs;
   if (!isPaid && canStillRun)
     return [...toEarlierPayments(others, defaultCurrency), notYetSettleable(recoveredPayment)];
-  await terminal.settle(serviceId, isPaid ? 'Done' : 'NotDone');
+  await terminal.setOutcome(serviceId, isPaid ? 'Done' : 'NotDone');
   return [...toEarlierPayments(others, defaultCurrency), settledManually(recoveredPayment, isPaid)];
 }
 
@@ -369,7 +372,7 @@ async function recover(
         ? 'No payment is open.\n'
         : earlier.map(({ text }) => `${text}\n`).join(''),
     );
-    return session.terminal.unknown().some((kept) => isUnknownPayment({ kept }))
+    return session.terminal.unknownServices().some((service) => isUnknownPayment({ service }))
       ? 'unsettled'
       : undefined;
   });

@@ -1,25 +1,25 @@
 /** The output of `pos sale` and `pos recover`: text, and JSON for `--json`. */
 import {
-  type Answer,
   authorizedAmount,
-  decimalText,
+  formatDecimalAmount,
   PosError,
   type PosErrorKind,
-  type Recovered,
+  type RecoveredService,
   type RequestBody,
   readAdditionalResponse,
-  serviceIdKeptMs,
+  serviceIdRetentionMs,
+  type TerminalResponse,
 } from '@switchyard/sdk-pos';
 import type { CommandContext } from '../../command-line/command-runner.ts';
 import { escapeText } from '../../output/escape-text.ts';
 import { CommandError } from '../../runtime/command-error.ts';
 import type { ExitName } from '../../runtime/exit-codes.ts';
 
-type Payment = Answer<'Payment'>['message'];
+type Payment = TerminalResponse<'Payment'>['message'];
 
 const exitNames: Readonly<Record<PosErrorKind, ExitName>> = {
   Transport: 'unreachable',
-  Relay: 'refused',
+  Connector: 'refused',
   Terminal: 'refused',
   Invalid: 'usage',
   Aborted: 'interrupted',
@@ -55,7 +55,7 @@ const entryMethods: Readonly<Record<string, string>> = {
 };
 
 export const formatMoney = (amount: number, currency: string): string =>
-  `${decimalText(amount, currency)} ${currency}`;
+  `${formatDecimalAmount(amount, currency)} ${currency}`;
 
 /** The members of a payment response that the command shows. */
 export function paymentFacts({ body }: Payment, authorized: number | undefined, currency: string) {
@@ -118,7 +118,7 @@ function headline({ paint }: CommandContext['output'], facts: Facts): string {
 /** Prints the payment response as text or JSON. */
 export function printAnswer(
   { output }: CommandContext,
-  { message, serviceId, advice }: Answer<'Payment'>,
+  { message, serviceId, advice }: TerminalResponse<'Payment'>,
   { currency, withReceipt }: { readonly currency: string; readonly withReceipt: boolean },
 ): void {
   const authorized =
@@ -158,7 +158,7 @@ export type EarlierPayment = {
   readonly facts?: Facts;
 };
 
-function describePayment({ serviceId, at }: Recovered['kept']) {
+function describePayment({ serviceId, at }: RecoveredService['service']) {
   const startedAt = new Date(at).toISOString();
   return {
     serviceId,
@@ -169,30 +169,30 @@ function describePayment({ serviceId, at }: Recovered['kept']) {
 
 /** A payment that the user settled, because the terminal no longer knows its outcome. */
 export function settledManually(
-  { kept }: Pick<Recovered, 'kept'>,
+  { service }: Pick<RecoveredService, 'service'>,
   isPaid: boolean,
 ): EarlierPayment {
-  const { label, ...identity } = describePayment(kept);
+  const { label, ...identity } = describePayment(service);
   return isPaid
     ? { ...identity, outcome: 'Paid', text: `${label}: recorded as paid.` }
     : { ...identity, outcome: 'NotPaid', text: `${label}: recorded as not paid.` };
 }
 
 /** A payment that is too recent for --not-paid. */
-export function notYetSettleable({ kept }: Pick<Recovered, 'kept'>): EarlierPayment {
-  const { label, ...identity } = describePayment(kept);
+export function notYetSettleable({ service }: Pick<RecoveredService, 'service'>): EarlierPayment {
+  const { label, ...identity } = describePayment(service);
   const text = `${label}: its outcome is unknown, and it may still run.
-  --not-paid is accepted from ${new Date(kept.at + serviceIdKeptMs).toISOString()}, 48 hours after it began.`;
+  --not-paid is accepted from ${new Date(service.at + serviceIdRetentionMs).toISOString()}, 48 hours after it began.`;
   return { ...identity, outcome: 'Unknown', text };
 }
 
 /** undefined for services other than payments, which move no money. */
 export function toEarlierPayment(
-  { kept, outcome, message }: Recovered,
+  { service, outcome, message }: RecoveredService,
   currency: string,
 ): EarlierPayment | undefined {
-  if (kept.header.MessageCategory !== 'Payment') return undefined;
-  const { serviceId, at, label } = describePayment(kept);
+  if (service.header.MessageCategory !== 'Payment') return undefined;
+  const { serviceId, at, label } = describePayment(service);
   if (outcome === 'Unknown') {
     return { serviceId, at, outcome, text: `${label}: its outcome is unknown.` };
   }

@@ -10,9 +10,7 @@ import {
   Timestamp,
   Uuid,
   wordOf,
-} from '../values.ts';
-import { OfflineData } from './offline.ts';
-import { Order } from './requests.ts';
+} from '../values-and-problems/value-schemas.ts';
 import {
   captureModes,
   entryModes,
@@ -21,7 +19,9 @@ import {
   salePurposes,
   transactionEventTypes,
   transactionStates,
-} from './words.ts';
+} from './enums.ts';
+import { OfflineData } from './offline.ts';
+import { Order } from './requests.ts';
 
 /**
  * The acquirer's response in the platform's terms. `code` is the received DE39.
@@ -132,7 +132,7 @@ const transactionMembers = {
     }),
   ),
   state: wordOf(transactionStates),
-  approved: Type.Boolean({ description: 'Whether the sale stands approved.' }),
+  approved: Type.Boolean({ description: 'Whether the sale is approved.' }),
   answeredState: wordOf(transactionStates, {
     description: 'The state that the sale was first answered with.',
   }),
@@ -179,7 +179,7 @@ const transactionMembers = {
   offlineData: Type.Optional(OfflineData),
   terminalAction: Type.Optional(
     wordOf(['Approve', 'Decline', 'AskPin', 'UseChip'], {
-      description: 'What the terminal does now; while Reversing it is always Decline.',
+      description: 'The next action of the terminal; while Reversing it is always Decline.',
     }),
   ),
   receipt: Type.Optional(Type.Object({ merchant: ReceiptCopy, cardholder: ReceiptCopy })),
@@ -204,7 +204,7 @@ const transactionMembers = {
  * if (transaction.approved) handOverGoods();
  */
 export const Transaction = Type.Object(transactionMembers, {
-  description: 'A transaction as it stands now.',
+  description: 'The current state of a transaction.',
 });
 /** The type of {@link Transaction}. */
 export type Transaction = Static<typeof Transaction>;
@@ -218,7 +218,7 @@ export type Transaction = Static<typeof Transaction>;
  */
 export const OperationAnswer = Type.Object(
   { ...transactionMembers, operation: Type.Optional(Operation) },
-  { description: 'The transaction as it stands now, and the operation that was made.' },
+  { description: 'The current state of the transaction, and the operation of this request.' },
 );
 /** The type of {@link OperationAnswer}. */
 export type OperationAnswer = Static<typeof OperationAnswer>;
@@ -311,7 +311,8 @@ export const Batch = Type.Object({
   filed: Type.Optional(
     Type.Integer({
       minimum: 0,
-      description: 'Captures that wait in a clearing file; the transaction tells how they end.',
+      description:
+        'Captures that wait in a clearing file; the transaction shows their outcome later.',
     }),
   ),
   items: Type.Array(

@@ -1,6 +1,13 @@
 /** Codes with which a supervisor approves refunds and cancels at a terminal. */
 import { type Static, Type } from 'typebox';
-import { Amount, Currency, fieldCodes, Timestamp, Uuid, wordOf } from '../values.ts';
+import {
+  Amount,
+  Currency,
+  fieldCodes,
+  Timestamp,
+  Uuid,
+  wordOf,
+} from '../values-and-problems/value-schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 

@@ -2,7 +2,14 @@
  * Clearing files: captures that the platform sends as lines of a file, and their acknowledgement.
  */
 import { type Static, Type } from 'typebox';
-import { AnswerAmount, Currency, SumAmount, Timestamp, Uuid, wordOf } from '../values.ts';
+import {
+  AnswerAmount,
+  Currency,
+  SumAmount,
+  Timestamp,
+  Uuid,
+  wordOf,
+} from '../values-and-problems/value-schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -115,7 +122,7 @@ export const ClearingAcknowledgementInput = Type.Object(
       description: 'The acknowledgement file as it came from the acquirer.',
     }),
   },
-  { ...strict, description: 'What the acquirer says of a clearing file.' },
+  { ...strict, description: 'The acknowledgement of a clearing file by the acquirer.' },
 );
 /** The type of {@link ClearingAcknowledgementInput}. */
 export type ClearingAcknowledgementInput = Static<typeof ClearingAcknowledgementInput>;

@@ -3,8 +3,8 @@
  * encrypted.
  */
 import { type Static, Type } from 'typebox';
-import { fieldCodes, wordOf } from '../values.ts';
-import { dukptSchemes, encryptedKinds } from './words.ts';
+import { fieldCodes, wordOf } from '../values-and-problems/value-schemas.ts';
+import { dukptSchemes, encryptedKinds } from './enums.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -59,7 +59,7 @@ export const EncryptedCardData = Type.Object(
   {
     of: wordOf(encryptedKinds, {
       description:
-        'What was encrypted. Track2: the characters of track 2; Emv: the bytes of the BER-TLV that emvData has in hexadecimal; Card: the JSON text of the member card.',
+        'The encrypted content. Track2: the characters of track 2; Emv: the bytes of the BER-TLV that emvData has in hexadecimal; Card: the JSON text of the member card.',
     }),
     scheme: wordOf(dukptSchemes, { description: 'How the key of each transaction is derived.' }),
     ksn: KeySerial,
@@ -202,7 +202,7 @@ export const Instrument = Type.Object(
     ...strict,
     minProperties: 1,
     description:
-      'What is paid with: exactly one of card, token, emvData, track2 and encrypted; address may stand beside it.',
+      'The payment instrument: exactly one of card, token, emvData, track2 and encrypted, and optionally address.',
     ...fieldCodes({ minProperties: 'instrument_invalid' }),
   },
 );

@@ -1,6 +1,6 @@
 /** Offline sales: the data of a sale that a terminal approved alone, and gaps in its numbers. */
 import { type Static, Type } from 'typebox';
-import { serialNumberForm, Timestamp, Uuid, wordOf } from '../values.ts';
+import { serialNumberForm, Timestamp, Uuid, wordOf } from '../values-and-problems/value-schemas.ts';
 
 const strict = { additionalProperties: false } as const;
 
@@ -84,7 +84,7 @@ export const OfflineGap = Type.Object(
     detectedAt: Timestamp,
     transactionId: Type.String({
       format: 'uuid',
-      description: 'The upload behind the gap; its event offline.gap_detected tells the same.',
+      description: 'The upload after the gap; its event offline.gap_detected has the same data.',
     }),
   },
   { description: 'Offline sales of a terminal that were counted and never uploaded.' },

@@ -11,11 +11,11 @@ import {
   Timestamp,
   Uuid,
   wordOf,
-} from '../values.ts';
+} from '../values-and-problems/value-schemas.ts';
 import { ApprovalCodeText } from './approval-codes.ts';
+import { captureModes, entryModes, orderChannels, pinBlockFormats, salePurposes } from './enums.ts';
 import { ChipObjects, Instrument, KeySerial } from './instrument.ts';
 import { OfflineData } from './offline.ts';
-import { captureModes, entryModes, orderChannels, pinBlockFormats, salePurposes } from './words.ts';
 
 export * from './instrument.ts';
 
@@ -177,7 +177,7 @@ export const ProcessRequest = Type.Object(
     ),
     offlineTransaction: Type.Optional(
       Type.Boolean({
-        description: 'Uploads a sale that the terminal approved alone; offlineData tells of it.',
+        description: 'Uploads a sale that the terminal approved offline; requires offlineData.',
       }),
     ),
     offlineData: Type.Optional(OfflineData),
@@ -310,12 +310,12 @@ export const CaptureAllRequest = Type.Object(
           minItems: 1,
           maxItems: captureAllItemsMax,
           description:
-            'What to capture, if not all. One that `storeId`, `currency` or `authorizedBefore` leaves out is refused, and then nothing is captured.',
+            'The sales to capture; default: all. If `storeId`, `currency` or `authorizedBefore` excludes one of them, the request fails and nothing is captured.',
         },
       ),
     ),
     dryRun: Type.Optional(
-      Type.Boolean({ description: 'Only tells what would be captured; nothing is sent.' }),
+      Type.Boolean({ description: 'Returns the sales that would be captured and sends nothing.' }),
     ),
   },
   { ...strict, description: 'A capture of all, or of many, authorised transactions.' },

@@ -5,7 +5,7 @@ import {
   type RetailMessage,
   type retailMessageStatuses,
 } from '@switchyard/contract';
-import { serviceIdKeptMs } from '@switchyard/nexo';
+import { serviceIdRetentionMs } from '@switchyard/nexo';
 import {
   type Clock,
   type Database,
@@ -127,7 +127,7 @@ type Deps = {
 export function createMessageStore({ database, clock, ids, masterKey }: Deps) {
   const key = deriveKey(masterKey, 'retail messages');
   const now = () => isoTime(clock.now());
-  const oldest = () => isoTime(clock.now() - serviceIdKeptMs);
+  const oldest = () => isoTime(clock.now() - serviceIdRetentionMs);
 
   function toRetailMessage(messageKey: MessageKey, tsn: string, row: Row): RetailMessage {
     const encrypted = row.response;

@@ -17,7 +17,7 @@ type Deps = {
   readonly poiId: string;
   readonly now: () => number;
   readonly runtime: RuntimeState;
-  readonly ask: PoiDialogue['ask'];
+  readonly ask: PoiDialogue['trackDeviceRequest'];
   readonly send: (message: AnyMessage, channel: TerminalChannel) => void;
 };
 

@@ -3,7 +3,7 @@ import { defined, type Transaction } from '@switchyard/contract';
 import {
   additionalResponse,
   amountReason,
-  decimalText,
+  formatDecimalAmount,
   NexoError,
   type Structure,
   toAmount,
@@ -56,7 +56,7 @@ function parseSale({ body }: Request): Sale {
     amount,
     currency,
     saleData: body.SaleData,
-    text: `${decimalText(amount, currency)} ${currency}`,
+    text: `${formatDecimalAmount(amount, currency)} ${currency}`,
     tip: requireMinorUnits(amounts.TipAmount, currency),
     cashback: requireMinorUnits(amounts.CashBackAmount, currency),
     isReservation: type === 'FirstReservation' || type === 'OneTimeReservation',
@@ -260,7 +260,7 @@ async function processSale(call: Request, context: ServiceContext): Promise<Repl
       isOnline ? {} : offlineSaleChanges(call, context, approval, answer),
     );
     if (!isOnline) processQueue(context);
-    show('Approved', `${decimalText(amount, currency)} ${currency}`, 'Approved');
+    show('Approved', `${formatDecimalAmount(amount, currency)} ${currency}`, 'Approved');
     if (isOnline) printReceipt(context, approval.transaction);
     const { transactionId = '', state = 'Offline' } = isOnline ? approval.transaction : {};
     emit({ type: 'Payment', transactionId, state, amount, currency });
@@ -337,7 +337,7 @@ async function captureOrRefund(call: Request, context: ServiceContext, verb: 'ca
   const line = operationTotals(done, verb);
   recordTotals(context, { ...line, ...totalsOwner(call) });
   printReceipt(context, transaction);
-  show('Approved', `${decimalText(line.amount, line.currency)} ${line.currency}`, 'Done');
+  show('Approved', `${formatDecimalAmount(line.amount, line.currency)} ${line.currency}`, 'Done');
   const { transactionId, state } = transaction;
   emit({ type: 'Payment', transactionId, state, amount: line.amount, currency: line.currency });
   return operationAnswer(done, saleData, type);

@@ -1,7 +1,7 @@
 // The Reversal service.
 import {
   amountReason,
-  decimalText,
+  formatDecimalAmount,
   NexoError,
   passOnReason,
   type Structure,
@@ -92,7 +92,7 @@ export async function reversal(
   const { transactionId, state } = done.transaction;
   const { amount, ...line } = operationTotals(done, verb);
   recordTotals(context, { ...line, amount, type: 'ReverseDebit', saleId: header.SaleID });
-  show('Approved', `${decimalText(amount, currency)} ${currency}`, 'Reversed');
+  show('Approved', `${formatDecimalAmount(amount, currency)} ${currency}`, 'Reversed');
   emit({ type: 'Payment', transactionId, state, amount, currency });
   return reversalAnswer(done, original);
 }

@@ -1,0 +1,88 @@
+/** The error class of this package: `kind` says what the caller can do, `code` gives the cause. */
+
+import { defined, type Problem } from '@switchyard/contract';
+
+/**
+ * The kind of a fault.
+ *
+ * - `Refused`: the platform refused; nothing was processed unless `outcome` says otherwise.
+ * - `NotSent`: nothing has reached the platform. A sale may be made in another way.
+ * - `Unknown`: the request may have been processed, and no answer came. Request the status; never
+ *   repeat a sale under another identifier.
+ * - `Invalid`: the request can never succeed: wrong settings, size or state.
+ * - `Aborted`: the caller aborted its signal.
+ *
+ * @example
+ * if (error instanceof DeviceError && error.kind === 'NotSent') await sellOffline(sale);
+ */
+export type DeviceErrorKind = 'Refused' | 'NotSent' | 'Unknown' | 'Invalid' | 'Aborted';
+
+/**
+ * More facts about a fault.
+ *
+ * @example
+ * const facts: DeviceErrorDetails = { code: 'device_unknown', retryable: false };
+ */
+export type DeviceErrorDetails = {
+  /** A code of the platform, of the connector, or of this package. */
+  readonly code: string;
+  /** Whether the same request may succeed later. */
+  readonly retryable?: boolean | undefined;
+  readonly retryAfterMs?: number | undefined;
+  /** The HTTP status, if there was an HTTP answer. */
+  readonly status?: number | undefined;
+  /** The body of the refusal. */
+  readonly problem?: Problem | undefined;
+  /** Identifies the fault in the log of the platform. */
+  readonly correlationId?: string | undefined;
+  readonly cause?: unknown;
+};
+
+/**
+ * The longest Retry-After that the client accepts. A longer one would stop it for hours or days.
+ */
+const retryAfterMaxMs = 600_000;
+
+const limitRetryAfter = (ms: number | undefined): number | undefined =>
+  ms === undefined || !(ms >= 0) ? undefined : Math.min(ms, retryAfterMaxMs);
+
+/**
+ * Every part of this package reports its faults with this error.
+ *
+ * @example
+ * try {
+ *   await payments.sell(sale);
+ * } catch (error) {
+ *   if (error instanceof DeviceError && error.kind === 'Unknown') await payments.find(sale.clientTransactionId);
+ * }
+ */
+export class DeviceError extends Error {
+  override name = 'DeviceError';
+  readonly kind: DeviceErrorKind;
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
+  readonly status: number | undefined;
+  readonly problem: Problem | undefined;
+  readonly correlationId: string | undefined;
+
+  constructor(kind: DeviceErrorKind, message: string, details: DeviceErrorDetails) {
+    super(message, defined({ cause: details.cause }));
+    this.kind = kind;
+    this.code = details.code;
+    this.retryable = details.retryable ?? false;
+    this.retryAfterMs = limitRetryAfter(details.retryAfterMs);
+    this.status = details.status;
+    this.problem = details.problem;
+    this.correlationId = details.correlationId;
+  }
+}
+
+export const invalidError = (code: string, message: string): DeviceError =>
+  new DeviceError('Invalid', message, { code });
+
+export const abortedError = (): DeviceError =>
+  new DeviceError('Aborted', 'the caller aborted the request', { code: 'aborted' });
+
+export const errorText = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
