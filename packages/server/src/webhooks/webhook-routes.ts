@@ -27,22 +27,22 @@ import {
   readPageRequest,
   route,
 } from '../http/index.ts';
-import type { Deliveries } from './delivery/manage-deliveries.ts';
-import type { Replays } from './delivery/replay-events.ts';
-import type { By, Endpoints } from './endpoints/manage-endpoints.ts';
+import type { DeliveryOperations } from './delivery/manage-deliveries.ts';
+import type { ReplayOperations } from './delivery/replay-events.ts';
+import type { EndpointCaller, Endpoints } from './endpoints/manage-endpoints.ts';
 
 const base = '/webhooks/v1';
 const tags = ['Webhooks'] as const;
 const closed = { additionalProperties: false };
-const ofEndpoint = Type.Object({
+const endpointParameters = Type.Object({
   endpointId: Type.String({ maxLength: 64, description: 'The endpoint.' }),
 });
-const ofDelivery = Type.Object({
+const deliveryParameters = Type.Object({
   deliveryId: Type.String({ maxLength: 64, description: 'The delivery.' }),
 });
 
 /** An organisation manages all endpoints; a merchant manages those that it created. */
-function scopeOf(caller: Caller): Omit<By, 'author'> {
+function toEndpointScope(caller: Caller): Omit<EndpointCaller, 'author'> {
   if (caller.storeId !== undefined) {
     throwProblem(
       'permission_denied',
@@ -52,30 +52,32 @@ function scopeOf(caller: Caller): Omit<By, 'author'> {
   return { organizationId: caller.organizationId, merchantId: merchantOf(caller) };
 }
 
-const byOf = (request: FastifyRequest & { readonly caller: Caller }): By => ({
-  ...scopeOf(request.caller),
+const toEndpointCaller = (
+  request: FastifyRequest & { readonly caller: Caller },
+): EndpointCaller => ({
+  ...toEndpointScope(request.caller),
   author: actorOf(request.caller, String(request.id)),
 });
 
-function send<View>(reply: FastifyReply, found: { view: View; version: number }): View {
+function sendWithETag<View>(reply: FastifyReply, found: { view: View; version: number }): View {
   reply.header('etag', entityTag(found.version));
   return found.view;
 }
 
-export type Parts = {
+export type WebhookOperations = {
   readonly endpoints: Endpoints;
-  readonly deliveries: Deliveries;
-  readonly replays: Replays;
+  readonly deliveries: DeliveryOperations;
+  readonly replays: ReplayOperations;
 };
 
-export function registerWebhooks(app: FastifyInstance, parts: Parts): void {
-  registerReads(app, parts);
-  registerChanges(app, parts);
-  registerSteps(app, parts);
-  registerDeliveries(app, parts);
+export function registerWebhookRoutes(app: FastifyInstance, parts: WebhookOperations): void {
+  registerEndpointReadRoutes(app, parts);
+  registerEndpointWriteRoutes(app, parts);
+  registerEndpointActionRoutes(app, parts);
+  registerDeliveryRoutes(app, parts);
 }
 
-function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
+function registerEndpointReadRoutes(app: FastifyInstance, { endpoints }: WebhookOperations): void {
   route(app, {
     method: 'GET',
     url: `${base}/endpoints`,
@@ -89,8 +91,8 @@ function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
     priority: 'list',
     async handler({ caller, query }) {
       const page = readPageRequest(query, 'listWebhookEndpoints');
-      const found = await endpoints.list(scopeOf(caller), page);
-      return pageResponse(found, query, 'listWebhookEndpoints');
+      const foundPage = await endpoints.list(toEndpointScope(caller), page);
+      return pageResponse(foundPage, query, 'listWebhookEndpoints');
     },
   });
 
@@ -101,17 +103,17 @@ function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
     summary: 'Get a webhook endpoint',
     tags,
     permission: 'hook.read',
-    params: ofEndpoint,
+    params: endpointParameters,
     response: { 200: WebhookEndpoint },
     responseHeaders: { 200: ['ETag'] },
     errors: ['endpoint_not_found'],
     async handler({ caller, params }, reply) {
-      return send(reply, await endpoints.get(scopeOf(caller), params.endpointId));
+      return sendWithETag(reply, await endpoints.get(toEndpointScope(caller), params.endpointId));
     },
   });
 }
 
-function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
+function registerEndpointWriteRoutes(app: FastifyInstance, { endpoints }: WebhookOperations): void {
   route(app, {
     method: 'POST',
     url: `${base}/endpoints`,
@@ -126,10 +128,10 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     responseHeaders: { 201: ['ETag'] },
     errors: ['endpoint_limit_reached', 'merchant_not_found'],
     async handler(request, reply) {
-      const made = await endpoints.create(byOf(request), request.body);
-      reply.code(201).header('location', `${base}/endpoints/${made.view.endpointId}`);
+      const created = await endpoints.create(toEndpointCaller(request), request.body);
+      reply.code(201).header('location', `${base}/endpoints/${created.view.endpointId}`);
       reply.header('cache-control', 'no-store');
-      return { ...send(reply, made), secret: made.secret };
+      return { ...sendWithETag(reply, created), secret: created.secret };
     },
   });
 
@@ -142,7 +144,7 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
       'What was planned for a disabled endpoint goes out once it is enabled; what happened meanwhile is replayed on demand. If-Match takes the ETag.',
     tags,
     permission: 'hook.write',
-    params: ofEndpoint,
+    params: endpointParameters,
     body: WebhookEndpointReplacement,
     response: { 200: WebhookEndpoint },
     responseHeaders: { 200: ['ETag'] },
@@ -152,10 +154,10 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     ],
     async handler(request, reply) {
       const { params, body, headers } = request;
-      const by = byOf(request);
-      return send(
+      const caller = toEndpointCaller(request);
+      return sendWithETag(
         reply,
-        await endpoints.replace(by, params.endpointId, body, readIfMatch(headers)),
+        await endpoints.replace(caller, params.endpointId, body, readIfMatch(headers)),
       );
     },
   });
@@ -168,21 +170,24 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     description: 'With its deliveries, sent or not.',
     tags,
     permission: 'hook.write',
-    params: ofEndpoint,
+    params: endpointParameters,
     bodyOptional: true,
     response: { 204: Type.Null() },
     errors: ['endpoint_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
-      await endpoints.remove(byOf(request), params.endpointId, readIfMatch(headers));
+      await endpoints.remove(toEndpointCaller(request), params.endpointId, readIfMatch(headers));
       return reply.code(204).send();
     },
   });
 }
 
-function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }: Parts): void {
+function registerEndpointActionRoutes(
+  app: FastifyInstance,
+  { endpoints, deliveries, replays }: WebhookOperations,
+): void {
   const permission = 'hook.write';
-  const params = ofEndpoint;
+  const params = endpointParameters;
   const rateLimit = 'outgoing';
 
   route(app, {
@@ -200,7 +205,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     errors: ['endpoint_not_found', 'keys_renewed_often'],
     async handler(request, reply) {
       reply.header('cache-control', 'no-store');
-      return endpoints.renewSecret(byOf(request), request.params.endpointId);
+      return endpoints.rotateSecret(toEndpointCaller(request), request.params.endpointId);
     },
   });
 
@@ -219,7 +224,10 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     responseHeaders: { 200: ['ETag'] },
     errors: ['endpoint_not_found', 'endpoint_state', 'endpoint_unverified'],
     async handler(request, reply) {
-      return send(reply, await endpoints.verify(byOf(request), request.params.endpointId));
+      return sendWithETag(
+        reply,
+        await endpoints.verify(toEndpointCaller(request), request.params.endpointId),
+      );
     },
   });
 
@@ -241,7 +249,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     async handler(request, reply) {
       const { params: of, body } = request;
       reply.code(202);
-      return deliveries.test(scopeOf(request.caller), of.endpointId, body.type);
+      return deliveries.test(toEndpointScope(request.caller), of.endpointId, body.type);
     },
   });
 
@@ -263,12 +271,16 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     errors: ['endpoint_not_found', 'endpoint_state', 'replay_running'],
     async handler(request, reply) {
       reply.code(202);
-      return replays.begin(scopeOf(request.caller), request.params.endpointId, request.body);
+      return replays.begin(
+        toEndpointScope(request.caller),
+        request.params.endpointId,
+        request.body,
+      );
     },
   });
 }
 
-function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
+function registerDeliveryRoutes(app: FastifyInstance, { deliveries }: WebhookOperations): void {
   route(app, {
     method: 'GET',
     url: `${base}/deliveries`,
@@ -284,8 +296,8 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     async handler({ caller, query }) {
       const { limit: _limit, cursor: _cursor, ...filters } = query;
       const page = readPageRequest(query, 'listWebhookDeliveries');
-      const found = await deliveries.list(scopeOf(caller), filters, page);
-      return pageResponse(found, query, 'listWebhookDeliveries');
+      const foundPage = await deliveries.list(toEndpointScope(caller), filters, page);
+      return pageResponse(foundPage, query, 'listWebhookDeliveries');
     },
   });
 
@@ -297,10 +309,10 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     description: 'With its tries, and the bytes that are sent.',
     tags,
     permission: 'hook.read',
-    params: ofDelivery,
+    params: deliveryParameters,
     response: { 200: WebhookDeliveryDetail },
     errors: ['delivery_not_found'],
-    handler: ({ caller, params }) => deliveries.get(scopeOf(caller), params.deliveryId),
+    handler: ({ caller, params }) => deliveries.get(toEndpointScope(caller), params.deliveryId),
   });
 
   route(app, {
@@ -313,12 +325,12 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     permission: 'hook.write',
     takesIdempotencyKey: true,
     rateLimit: 'outgoing',
-    params: ofDelivery,
+    params: deliveryParameters,
     response: { 202: WebhookDelivery },
     errors: ['delivery_not_found', 'delivery_state', 'endpoint_state'],
     async handler(request, reply) {
       reply.code(202);
-      return deliveries.resend(scopeOf(request.caller), request.params.deliveryId);
+      return deliveries.resend(toEndpointScope(request.caller), request.params.deliveryId);
     },
   });
 }

@@ -20,7 +20,7 @@ import { systemClock, systemIds } from '../../src/platform/index.ts';
 import { createSubOrganizations } from '../../src/provisioning/organizations/organizations.ts';
 import { createReconciliations } from '../../src/reporting/reconciliation/reconciliations.ts';
 import { createReconciliationStore } from '../../src/reporting/reconciliation/store.ts';
-import { createDeliveryLog } from '../../src/webhooks/delivery/manage-deliveries.ts';
+import { createDeliveryOperations } from '../../src/webhooks/delivery/manage-deliveries.ts';
 import { dueClockOf } from '../support/movable-clock.ts';
 import { type WebhookRoom, webhookRoom } from '../webhooks/test-webhooks.ts';
 
@@ -67,13 +67,13 @@ describe('a fault behind a commit', () => {
     ]);
   }
 
-  const logOf = (hurry: () => Promise<void>) =>
-    createDeliveryLog({
+  const logOf = (sendNow: () => Promise<void>) =>
+    createDeliveryOperations({
       database: room.database,
       clock: systemClock,
       dueClock: dueClockOf(systemClock),
       ids: systemIds,
-      hurry,
+      sendNow,
     });
 
   test('sends one test event', async () => {

@@ -14,7 +14,7 @@ import {
   systemIds,
 } from '../../platform/index.ts';
 import { createFeedRetention } from './feed-retention.ts';
-import { forgetBefore } from './feed-retention-sql.ts';
+import { moveFeedStarts } from './feed-retention-sql.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const now = Date.parse('2026-06-30T00:00:00.000Z');
@@ -89,7 +89,7 @@ describe('retention of the feed', () => {
     const { database, retention } = await setUp(t);
     const id = randomUUID();
     await fill(database, id, [60, 60, 40, 1]);
-    const first = await forgetBefore(database, isoTime(now - 50 * dayMs));
+    const first = await moveFeedStarts(database, isoTime(now - 50 * dayMs));
     assert.deepEqual([...first.bounds], [[id, 2]]);
     assert.deepEqual(await stateOf(database, id), { swept: 2, kept: [1, 2, 3, 4] });
     retention.start();

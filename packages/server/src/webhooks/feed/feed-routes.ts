@@ -17,7 +17,7 @@ import {
   route,
   wantsEventStream,
 } from '../../http/index.ts';
-import type { FeedPart, FeedPartBack, FeedReader } from './read-feed.ts';
+import type { BackwardFeedPage, FeedPage, FeedReader } from './read-feed.ts';
 
 export const feedTopic = 'feed';
 
@@ -96,11 +96,11 @@ const types = {
   })),
 };
 
-const itemsOf = ({ events }: Pick<FeedPart, 'events'>) =>
+const parseItems = ({ events }: Pick<FeedPage, 'events'>) =>
   events.map(({ data }) => JSON.parse(data) as FeedItem);
 
 /** Refuses `before` with a long poll or a stream, because these wait for new events. */
-function demandAlone({ after, wait }: Static<typeof query>, isStream: boolean): void {
+function requireOnlyBefore({ after, wait }: Static<typeof query>, isStream: boolean): void {
   if (after === undefined && wait === undefined && !isStream) return;
   const detail = 'Goes with neither after nor wait, and not with a stream.';
   throwProblem('field_invalid', `before: ${detail}`, {
@@ -109,13 +109,13 @@ function demandAlone({ after, wait }: Static<typeof query>, isStream: boolean): 
 }
 
 /** The page contains the end of the feed, so that the client can continue from there. */
-function pageBack(part: FeedPartBack): EventList {
+function toBackwardPage(part: BackwardFeedPage): EventList {
   const { next, end } = part;
   const more = defined({ nextBefore: next });
-  return { items: itemsOf(part), nextAfter: end, hasMore: next !== undefined, ...more };
+  return { items: parseItems(part), nextAfter: end, hasMore: next !== undefined, ...more };
 }
 
-export function registerFeed(
+export function registerFeedRoutes(
   app: FastifyInstance,
   reader: FeedReader,
   streams: EventStreams,
@@ -135,33 +135,33 @@ export function registerFeed(
     errors: ['cursor_invalid', 'events_forgotten', 'entity_out_of_scope', 'header_invalid'],
     priority: 'list',
     async handler(request, reply) {
-      const { caller, query: asked } = request;
-      const { limit = limitDefault, wait = 0 } = asked;
-      const wanted = reader.wanted(caller, asked);
-      if (asked.before !== undefined) {
-        demandAlone(asked, wantsEventStream(request));
-        return pageBack(await reader.readBack(wanted, asked.before, limit));
+      const { caller, query: filters } = request;
+      const { limit = limitDefault, wait = 0 } = filters;
+      const feedQuery = reader.toFeedQuery(caller, filters);
+      if (filters.before !== undefined) {
+        requireOnlyBefore(filters, wantsEventStream(request));
+        return toBackwardPage(await reader.readBackwards(feedQuery, filters.before, limit));
       }
       const topic = { kind: feedTopic, key: caller.organizationId };
       if (wantsEventStream(request)) {
-        const named = readStreamCursor(request, asked.after ?? -1);
-        const after = named < 0 ? await reader.end(caller.organizationId) : named;
-        const read = (from: number) => reader.read(wanted, from, streamedAtOnce);
+        const cursor = readStreamCursor(request, filters.after ?? -1);
+        const after = cursor < 0 ? await reader.findEnd(caller.organizationId) : cursor;
+        const read = (from: number) => reader.read(feedQuery, from, streamedAtOnce);
         return streams.send(request, reply, { topic, after, read });
       }
       let end = 0;
       const page = await streams.poll(request, reply, {
         topic,
-        after: asked.after ?? 0,
+        after: filters.after ?? 0,
         waitSeconds: wait,
         async read(from) {
-          const part = await reader.read(wanted, from, limit);
+          const part = await reader.read(feedQuery, from, limit);
           end = part.end;
           return part;
         },
       });
       return {
-        items: itemsOf(page),
+        items: parseItems(page),
         nextAfter: page.next,
         hasMore: page.next < end,
       };

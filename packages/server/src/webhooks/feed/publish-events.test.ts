@@ -19,8 +19,8 @@ import {
 } from '../../platform/index.ts';
 import { bodyBytesMax } from './event-body.ts';
 import type { FeedEvent } from './feed-event.ts';
-import { createSetAside } from './postpone-unknown-events.ts';
-import { createPublisher } from './publish-events.ts';
+import { createPostponeUnknownEvents } from './postpone-unknown-events.ts';
+import { createEventPublisher } from './publish-events.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
@@ -53,17 +53,17 @@ async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
     working.push(jobs);
     return jobs;
   };
-  const open = (sources = [facts], jobs = jobsOf()) => {
+  const open = (eventMappers = [facts], jobs = jobsOf()) => {
     const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 10 });
-    const publish = createPublisher({
-      sources,
+    const publish = createEventPublisher({
+      eventMappers,
       log,
-      setAside: createSetAside({ database, jobs, sources }),
+      postponeUnknownEvents: createPostponeUnknownEvents({ database, jobs, eventMappers }),
       metrics: createMetrics(),
-      tell: (positions) => void told.push(...positions.keys()),
+      notifyReaders: (positions) => void told.push(...positions.keys()),
       deliveries: {
         plan: async (events) => void planned.push(...events),
-        poke: () => {},
+        wakeDispatcher: () => {},
       },
     });
     outbox.subscribe(publish);
@@ -265,13 +265,13 @@ describe('publishing', () => {
     first.start();
     await eventually('it is set aside', async () => (await left()) === 0);
     await first.stop();
-    const sources = [facts, { ...facts, prefix: 'newer.' }];
+    const eventMappers = [facts, { ...facts, prefix: 'newer.' }];
     const handlers: JobHandler[] = [];
     const held = {
       ...jobs,
       handle: (_kind: string, handler: JobHandler) => void handlers.push(handler),
     };
-    const second = open(sources, held);
+    const second = open(eventMappers, held);
     const [job] = await database.query<{ job_id: string; payload: Record<string, unknown> }>(
       'SELECT job_id, payload FROM jobs',
     );

@@ -14,11 +14,11 @@ import {
   systemClock,
   systemIds,
 } from '../../platform/index.ts';
-import { createPublisher } from './publish-events.ts';
+import { createEventPublisher } from './publish-events.ts';
 import { createFeedReader, scannedMax } from './read-feed.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-const setAside = () => Promise.reject(new Error('every kind is known here'));
+const postponeUnknownEvents = () => Promise.reject(new Error('every kind is known here'));
 
 const source: OutboxEventMapper = {
   prefix: 'transaction.',
@@ -43,7 +43,13 @@ async function setUp(t: TestContext) {
       const metrics = createMetrics();
       const outbox = createOutbox({ database, log, metrics, pollMs: 5 });
       outbox.subscribe(
-        createPublisher({ sources: [source], log, metrics, setAside, tell: () => {} }),
+        createEventPublisher({
+          eventMappers: [source],
+          log,
+          metrics,
+          postponeUnknownEvents,
+          notifyReaders: () => {},
+        }),
       );
       working.push(outbox);
       outbox.start();
@@ -108,7 +114,7 @@ describe('the reader of the feed', () => {
     const types = Array.from({ length: 2 * scannedMax + 500 }, () => 'transaction.captured');
     types[rare - 1] = 'qr.completed';
     await fill(types);
-    const wanted = reader.wanted(callerOf(organizationId), { types: 'qr.*' });
+    const wanted = reader.toFeedQuery(callerOf(organizationId), { types: 'qr.*' });
     const ends: number[] = [];
     const found: number[] = [];
     for (let after = 0; after < types.length; ) {
@@ -125,7 +131,7 @@ describe('the reader of the feed', () => {
     const { organizationId, reader, fill } = await setUp(t);
     const captured = 'transaction.captured';
     await fill([captured, 'qr.completed', captured, captured, 'qr.completed']);
-    const wanted = reader.wanted(callerOf(organizationId), { types: captured });
+    const wanted = reader.toFeedQuery(callerOf(organizationId), { types: captured });
     const first = await reader.read(wanted, 0, 2);
     assert.deepEqual([first.events.map(({ id }) => id), first.next, first.end], [[1, 3], 3, 5]);
     const second = await reader.read(wanted, first.next, 2);
@@ -139,20 +145,20 @@ describe('the reader of the feed', () => {
     const wanted = { organizationId: randomUUID() };
     assert.deepEqual(await reader.read(wanted, 0, 10), { events: [], next: 0, end: 0 });
     await assert.rejects(reader.read(wanted, 1, 10), { code: 'cursor_invalid' });
-    assert.equal(await reader.end(wanted.organizationId), 0);
+    assert.equal(await reader.findEnd(wanted.organizationId), 0);
   });
 
   test('a caller of a merchant wants that merchant, by whichever claim it is bound', () => {
     const reader = createFeedReader({} as never);
     const merchantId = randomUUID();
     const bound = callerOf(randomUUID(), { entityType: 'merchant', entityId: merchantId });
-    assert.equal(reader.wanted(bound, {}).merchantId, merchantId);
-    assert.equal(reader.wanted(callerOf('o', { merchantId }), {}).merchantId, merchantId);
-    assert.throws(() => reader.wanted(bound, { merchantId: randomUUID() }), {
+    assert.equal(reader.toFeedQuery(bound, {}).merchantId, merchantId);
+    assert.equal(reader.toFeedQuery(callerOf('o', { merchantId }), {}).merchantId, merchantId);
+    assert.throws(() => reader.toFeedQuery(bound, { merchantId: randomUUID() }), {
       code: 'entity_out_of_scope',
     });
-    assert.equal(reader.wanted(callerOf('o'), { types: '*' }).types, undefined);
-    assert.deepEqual(reader.wanted(callerOf('o'), { types: 'batch.*,qr.held' }).types, [
+    assert.equal(reader.toFeedQuery(callerOf('o'), { types: '*' }).types, undefined);
+    assert.deepEqual(reader.toFeedQuery(callerOf('o'), { types: 'batch.*,qr.held' }).types, [
       'qr.held',
       'batch.completed',
     ]);
