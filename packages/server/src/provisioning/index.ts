@@ -112,7 +112,7 @@ export type Provisioning = {
   register(app: FastifyInstance): void;
   /**
    * Finds the merchant, store, device and contracts of a sale. Entities outside `within` (the
-   * binding of the token) are treated as unknown. It throws a Refusal; a cache hit takes less than
+   * binding of the token) are treated as unknown. It throws a ProblemError; a cache hit takes less than
    * a microsecond.
    */
   resolveSaleEntities(

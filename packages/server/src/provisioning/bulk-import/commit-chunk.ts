@@ -102,7 +102,7 @@ export function createChunkCommit({
         // An entity that was not created has no identifier and no credentials.
         const visibleResults = results.map(
           ({ id, clientId: _client, clientSecret: _secret, ...result }) =>
-            id === undefined || rowCache.isMade(id) ? result : { ...result, id },
+            id === undefined || rowCache.isNewId(id) ? result : { ...result, id },
         );
         return { results: visibleResults, entries };
       };

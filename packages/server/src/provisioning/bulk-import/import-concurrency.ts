@@ -34,9 +34,10 @@ export function createImportConcurrency() {
   function enter(owner: Owner): void {
     for (const [id, max] of limitsOf(owner)) {
       if ((openByOwner.get(id) ?? 0) >= max)
-        throwOverloaded(`You have ${max} imports open already.`);
+        throwOverloaded(`You already have ${max} open imports; wait until one ends.`);
     }
-    if (open >= openMax) throwOverloaded(`The process has ${openMax} imports open already.`);
+    if (open >= openMax)
+      throwOverloaded(`The server already has ${openMax} open imports; try again later.`);
     open += 1;
     for (const [id] of limitsOf(owner)) openByOwner.set(id, (openByOwner.get(id) ?? 0) + 1);
   }

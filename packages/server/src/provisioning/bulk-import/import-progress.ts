@@ -44,7 +44,7 @@ export const noCounts: Counts = { created: 0, replaced: 0, unchanged: 0, deleted
  */
 export class LeaseLostError extends Error {
   constructor() {
-    super('another process goes on with the import');
+    super('another process has taken over the import');
     this.name = 'LeaseLost';
   }
 }

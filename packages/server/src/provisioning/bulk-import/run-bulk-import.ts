@@ -47,14 +47,14 @@ function openBody({ body, format }: ImportRequest): OpenBody {
 function throwOtherBody(): never {
   return throwProblem(
     'client_id_reused',
-    'Another body was sent under this name; choose a new one.',
+    'Another body was sent with this bulkId; use a new bulkId.',
   );
 }
 
 /** Returns a fault that the summary can report, because the response has already begun. */
 function toReportableProblem(error: unknown): ProblemError {
   if (error instanceof LeaseLostError) {
-    return new ProblemError('request_in_progress', 'Another process goes on with the import.');
+    return new ProblemError('request_in_progress', 'Another process continues the import.');
   }
   if (error instanceof ProblemError) return error;
   throw error;
@@ -89,7 +89,7 @@ export function createBulkImports(deps: BulkImportDeps) {
       },
     });
     if (lease !== undefined) return lease;
-    return throwProblem('request_in_progress', 'An import of this name is running.', {
+    return throwProblem('request_in_progress', 'An import with this bulkId is running.', {
       retryAfterMs: leaseMs,
     });
   }
@@ -139,7 +139,7 @@ export function createBulkImports(deps: BulkImportDeps) {
   /** Processes all chunks; a fault after the first one is in the summary. */
   async function* continueImport(
     request: ImportRequest,
-    { name, held: lease, place: body }: { name: ImportKey; held: LeasedImport; place: OpenBody },
+    { name, lease, body }: { name: ImportKey; lease: LeasedImport; body: OpenBody },
   ): AsyncGenerator<string, ProblemError | undefined> {
     const { bulkId } = name;
     const { hashedBody, bodyLines } = body;
@@ -197,7 +197,7 @@ export function createBulkImports(deps: BulkImportDeps) {
       yield* readStoredResults(name);
       if (lease.isCompleted) yield formatSummary({ bulkId, dryRun: false, counts: lease.counts });
       else {
-        const problem = yield* continueImport(request, { name, held: lease, place: body });
+        const problem = yield* continueImport(request, { name, lease, body });
         if (problem !== undefined) error = toImportError(problem);
       }
     } finally {

@@ -74,9 +74,9 @@ function toEntitySearch(criteria: ProvisioningCriteria, scope: CallerScope): Ent
 
 function requireCriterion(criteria: ProvisioningCriteria): void {
   if (requiredCriteria.some((name) => criteria[name] !== undefined)) return;
-  const detail = `At least one of ${requiredCriteria.join(', ')} is needed.`;
+  const detail = `At least one of ${requiredCriteria.join(', ')} is required.`;
   throwProblem('field_required', detail, {
-    errors: [{ pointer: '?q', code: 'field_required', detail: 'or another criterion is needed' }],
+    errors: [{ pointer: '?q', code: 'field_required', detail: 'or another criterion is required' }],
   });
 }
 

@@ -119,7 +119,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const deliveryMetrics = createDeliveryMetrics({ ...deps, running: () => calls });
   const deliveryUpdates = createGroupCommit<DeliveryUpdate, void>({
     name: 'webhook marks',
-    key: (mark) => mark.delivery_id,
+    key: (update) => update.delivery_id,
     async run(rows) {
       await updateDeliveries(database, rows);
       return rows.map(() => undefined);
@@ -128,7 +128,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const poller = createPoller({
     pollMs: times.pollMs,
     poll: runOnce,
-    onError: (error) => log.error({ err: error }, 'webhooks cannot be sent'),
+    onError: (error) => log.error({ err: error }, 'sending webhooks failed'),
   });
 
   async function runOnce(): Promise<boolean> {
@@ -264,7 +264,10 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       await disableIfGone(queue, response, url);
     } catch (error) {
       // The delivery stays due, and the server sends it again with the same identifier and body.
-      log.warn({ err: error, deliveryId: delivery.deliveryId }, 'a delivery was not written down');
+      log.warn(
+        { err: error, deliveryId: delivery.deliveryId },
+        'the result of a delivery was not stored',
+      );
       queue.hasMore = true;
     } finally {
       endCall();
@@ -302,7 +305,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
     const cause = isGone ? 'Gone' : 'Unreachable';
     if (!(await deps.disableEndpoint({ ...queue.key, url }, cause))) return;
     deliveryMetrics.disabled.inc({ reason: cause });
-    log.warn({ ...queue.key, cause }, 'an endpoint was disabled');
+    log.warn({ ...queue.key, cause }, 'the server disabled an endpoint');
   }
 
   function abandonQueue(queue: EndpointQueue): void {
@@ -357,7 +360,7 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
 
   const renewInBackground = (leasedQueues: readonly EndpointQueue[]): void => {
     renewLeases(leasedQueues).catch((error: unknown) =>
-      log.warn({ err: error }, 'lanes were not renewed'),
+      log.warn({ err: error }, 'the leases of endpoints were not renewed'),
     );
   };
 
@@ -381,8 +384,8 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       await deliveryUpdates.drain();
       if (queues.size > 0) await releaseQueues([...queues.values()]);
     },
-    wake(these) {
-      requestLeases(these);
+    wake(endpointKeys) {
+      requestLeases(endpointKeys);
       poller.wake();
     },
     async sendNow(key) {

@@ -127,7 +127,7 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
       const endpoint = await findEndpoint(createDatabaseRunner(database), scope, row.endpoint_id);
       if (endpoint === undefined) throwProblem('delivery_state', 'The endpoint was deleted.');
       await requireEnabledEndpoint(scope, row.endpoint_id);
-      if (row.body === null) throwProblem('delivery_state', 'The event is no longer kept.');
+      if (row.body === null) throwProblem('delivery_state', 'The event is no longer stored.');
       const now = isoTime(clock.now());
       await restartDelivery(createDatabaseRunner(database), organizationId, row.delivery_id, now);
       return sendNowAndRead({ organizationId, endpointId: row.endpoint_id }, row.delivery_id);
@@ -135,7 +135,7 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
 
     async test(scope, endpointIdText, type = 'endpoint.test') {
       if (!isEventType(type)) {
-        const detail = 'names no type of event';
+        const detail = 'is not an event type';
         throwProblem('field_invalid', `type ${detail}.`, {
           errors: [{ pointer: '/type', code: 'field_invalid', detail }],
         });
@@ -144,7 +144,7 @@ export function createDeliveryOperations(deps: DeliveryOperationsDeps): Delivery
       const endpointId = await requireEnabledEndpoint(scope, endpointIdText);
       const eventId = ids.uuid();
       const deliveryId = deliveryIdOf(eventId, endpointId);
-      const data = { organizationId, endpointId, message: 'A test, as asked for.', test: true };
+      const data = { organizationId, endpointId, message: 'A test event.', test: true };
       const timestamp = isoTime(clock.now());
       const body = JSON.stringify({ type, timestamp, data: { ...data, sequence: 1 } });
       const row = { organizationId, deliveryId, endpointId, eventId, type, position: null, body };

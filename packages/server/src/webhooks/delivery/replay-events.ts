@@ -110,7 +110,7 @@ async function findEventsOfStep(run: SqlRunner, organizationId: string, step: Re
   return rows as (PlannedEvent & { readonly isWithin: boolean })[];
 }
 
-/** @returns undefined if the request names no time. @throws Refusal field_invalid */
+/** @returns undefined if the request names no time. @throws ProblemError field_invalid */
 function parseReplayTimes(
   span: WebhookReplay,
 ): { from: string; to?: string | undefined } | undefined {
@@ -118,7 +118,7 @@ function parseReplayTimes(
   if (from === undefined && to === undefined) return undefined;
   if (from !== undefined && (to === undefined || to > from)) return { from, to };
   const pointer = from === undefined ? '/from' : '/to';
-  const detail = from === undefined ? 'is needed beside to' : 'must be later than from';
+  const detail = from === undefined ? 'is required if to is set' : 'must be later than from';
   return throwProblem('field_invalid', `${pointer.slice(1)} ${detail}.`, {
     errors: [{ pointer, code: 'field_invalid', detail }],
   });
@@ -127,14 +127,14 @@ function parseReplayTimes(
 /**
  * Allows one replay at a time, because each may read the whole feed.
  *
- * @throws Refusal replay_running
+ * @throws ProblemError replay_running
  */
 function requireNoRunningReplay({
   replay_after: afterPosition,
   replay_to: toPosition,
 }: EndpointRow): void {
   if (toPosition === null) return;
-  throwProblem('replay_running', 'One is under way already.', {
+  throwProblem('replay_running', 'A replay to this endpoint is already running.', {
     extensions: { ...(afterPosition === null ? {} : { afterPosition }), toPosition },
   });
 }

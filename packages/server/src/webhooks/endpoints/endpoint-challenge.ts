@@ -45,9 +45,9 @@ export function createEndpointChallenge(deps: {
         maxResponseBytes,
         isIdempotent: true,
       });
-      if (answer.fault !== undefined) return `could not be asked: ${answer.fault}`;
+      if (answer.fault !== undefined) return `could not be called: ${answer.fault}`;
       if (answer.status !== ok) return `answered its challenge with status ${answer.status}`;
-      return answer.body.trim() === word ? undefined : 'answered something else';
+      return answer.body.trim() === word ? undefined : 'returned a body that is not the challenge';
     },
   };
 }

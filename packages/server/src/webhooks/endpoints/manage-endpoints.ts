@@ -51,24 +51,24 @@ type VersionedEndpoint = { readonly view: WebhookEndpoint; readonly version: num
 
 export type Endpoints = {
   create(
-    by: EndpointCaller,
+    caller: EndpointCaller,
     input: WebhookEndpointInput,
   ): Promise<VersionedEndpoint & { readonly secret: string }>;
   list(scope: EndpointScope, page: PageRequest): Promise<FoundPage<WebhookEndpoint>>;
   get(scope: EndpointScope, endpointId: string): Promise<VersionedEndpoint>;
   replace(
-    by: EndpointCaller,
+    caller: EndpointCaller,
     endpointId: string,
     input: WebhookEndpointReplacement,
     ifMatch?: string,
   ): Promise<VersionedEndpoint>;
-  remove(by: EndpointCaller, endpointId: string, ifMatch?: string): Promise<void>;
-  rotateSecret(by: EndpointCaller, endpointId: string): Promise<WebhookSecret>;
+  remove(caller: EndpointCaller, endpointId: string, ifMatch?: string): Promise<void>;
+  rotateSecret(caller: EndpointCaller, endpointId: string): Promise<WebhookSecret>;
   /**
    * Sends the challenge. An endpoint that answers it becomes verified, and enabled if only the
    * verification was missing.
    */
-  verify(by: EndpointCaller, endpointId: string): Promise<VersionedEndpoint>;
+  verify(caller: EndpointCaller, endpointId: string): Promise<VersionedEndpoint>;
 };
 
 export type EndpointsDeps = {
@@ -147,7 +147,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     if (fault !== undefined) throwFieldProblem('/url', fault);
     eventTypes.forEach((pattern, index) => {
       if (!isEventPattern(pattern))
-        throwFieldProblem(`/eventTypes/${index}`, 'names no type of event');
+        throwFieldProblem(`/eventTypes/${index}`, 'is not an event type');
     });
     if (merchantId === undefined) return;
     if (own === undefined) await deps.requireMerchant(organizationId, merchantId);
@@ -167,19 +167,19 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
    * Makes one change of an endpoint with its audit record, and reads the row again for the answer.
    */
   async function changeWithAudit(
-    by: EndpointCaller,
+    caller: EndpointCaller,
     endpointId: string,
     action: string,
     change: (run: SqlRunner, row: EndpointRow, now: string) => Promise<void>,
   ): Promise<VersionedEndpoint> {
     const after = await database.transaction(async (trx) => {
       const run = createTransactionRunner(trx);
-      const before = await lockEndpoint(run, by, endpointId);
+      const before = await lockEndpoint(run, caller, endpointId);
       await change(run, before, isoTime(clock.now()));
-      const row = await lockEndpoint(run, by, endpointId);
+      const row = await lockEndpoint(run, caller, endpointId);
       await audit.record(trx, {
-        organizationId: by.organizationId,
-        ...by.author,
+        organizationId: caller.organizationId,
+        ...caller.author,
         action,
         entity: auditEntityOf(row),
         before: toAuditView(before),
@@ -192,9 +192,9 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
   }
 
   return {
-    async create(by, input) {
-      const { organizationId, merchantId: ownerMerchantId = null } = by;
-      await requireValidInput(by, input);
+    async create(caller, input) {
+      const { organizationId, merchantId: ownerMerchantId = null } = caller;
+      await requireValidInput(caller, input);
       const most = ownerMerchantId === null ? organizationEndpointsMax : merchantEndpointsMax;
       const endpointId = ids.uuid();
       const { sealed, secret, publicKey } = keys.make(endpointId);
@@ -223,7 +223,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
         }
         await audit.record(trx, {
           organizationId,
-          ...by.author,
+          ...caller.author,
           action: 'endpoint.created',
           entity: auditEntityOf(made),
           after: toAuditView(made),
@@ -248,10 +248,10 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       return row === undefined ? throwEndpointNotFound() : toVersioned(row);
     },
 
-    async replace(by, endpointId, input, ifMatch) {
-      const { organizationId } = by;
-      await requireValidInput(by, input);
-      return changeWithAudit(by, endpointId, 'endpoint.updated', async (run, row, now) => {
+    async replace(caller, endpointId, input, ifMatch) {
+      const { organizationId } = caller;
+      await requireValidInput(caller, input);
+      return changeWithAudit(caller, endpointId, 'endpoint.updated', async (run, row, now) => {
         requireVersion(ifMatch, row.version);
         requireUnchanged(input, toEndpointView(row, clock.now()));
         await updateEndpoint(run, row, toEndpointChange(input, row.owner_merchant_id), now);
@@ -262,7 +262,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
           if (row.disabled_reason === 'Unverified') {
             throwProblem(
               'endpoint_state',
-              'The endpoint has to answer its challenge first: …/verify.',
+              'The endpoint must answer its challenge first; call …/verify.',
             );
           }
           await enableEndpoint(run, row, now);
@@ -270,17 +270,17 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       });
     },
 
-    async remove(by, endpointId, ifMatch) {
-      const { organizationId } = by;
+    async remove(caller, endpointId, ifMatch) {
+      const { organizationId } = caller;
       await database.transaction(async (trx) => {
         const run = createTransactionRunner(trx);
-        const row = await lockEndpoint(run, by, endpointId);
+        const row = await lockEndpoint(run, caller, endpointId);
         requireVersion(ifMatch, row.version);
         await deleteEndpoint(run, row);
         await deps.enqueueDeliveryDeletion(organizationId, row.endpoint_id, trx);
         await audit.record(trx, {
           organizationId,
-          ...by.author,
+          ...caller.author,
           action: 'endpoint.deleted',
           entity: auditEntityOf(row),
           before: toAuditView(row),
@@ -289,11 +289,11 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       onChange(organizationId, endpointId.toLowerCase());
     },
 
-    async rotateSecret(by, endpointId) {
+    async rotateSecret(caller, endpointId) {
       const made = keys.make(endpointId.toLowerCase());
       const until = isoTime(clock.now() + rotationOverlapMs);
       const { view } = await changeWithAudit(
-        by,
+        caller,
         endpointId,
         'endpoint.secret_renewed',
         (run, row, now) => {
@@ -305,17 +305,20 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       return { endpointId: view.endpointId, secret, publicKey, previousUntil: until };
     },
 
-    async verify(by, endpointId) {
+    async verify(caller, endpointId) {
       const row = uuidPattern.test(endpointId)
-        ? await findEndpoint(createDatabaseRunner(database), by, endpointId)
+        ? await findEndpoint(createDatabaseRunner(database), caller, endpointId)
         : undefined;
       if (row === undefined) return throwEndpointNotFound();
       const fault = await challenge.findFault(row);
       if (fault !== undefined) throwProblem('endpoint_unverified', `The endpoint ${fault}.`);
-      return changeWithAudit(by, endpointId, 'endpoint.verified', async (run, current, now) => {
+      return changeWithAudit(caller, endpointId, 'endpoint.verified', async (run, current, now) => {
         // The old URL answered the challenge; the new one needs its own challenge.
         if (current.url !== row.url)
-          throwProblem('endpoint_state', 'The address changed meanwhile.');
+          throwProblem(
+            'endpoint_state',
+            'The URL changed during the verification; verify the endpoint again.',
+          );
         await markVerified(run, current, now);
         if (current.disabled_reason === 'Unverified') await enableEndpoint(run, current, now);
       });

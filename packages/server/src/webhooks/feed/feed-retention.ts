@@ -32,6 +32,6 @@ export function createFeedRetention({ database, clock, log, days }: RetentionDep
       if (bounds.size === 0) afterOrganizationId = last;
       return bounds.size > 0 || last !== undefined;
     },
-    onError: (error) => log.warn({ err: error }, 'old events were not forgotten'),
+    onError: (error) => log.warn({ err: error }, 'old events were not deleted'),
   });
 }

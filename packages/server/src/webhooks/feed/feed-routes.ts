@@ -38,8 +38,8 @@ const query = Type.Object(
         minimum: 0,
         maximum: positionMax,
         description:
-          'What lies behind this position: the `nextAfter` of the page before. Left out, or 0: from ' +
-          'the oldest there is; a stream without it tells what is new.',
+          'Returns events after this position: the `nextAfter` of the previous page. Omitted or 0: from ' +
+          'the oldest event. A stream without it sends only new events.',
       }),
     ),
     before: Type.Optional(
@@ -47,15 +47,15 @@ const query = Type.Object(
         minimum: 0,
         maximum: positionMax,
         description:
-          'In place of `after`, to look back: what lies before this position, the newest first; 0: ' +
-          'from the newest there is. Go on with `nextBefore`.',
+          'Instead of `after`, to read backwards: returns events before this position, newest first; 0: ' +
+          'from the newest event. Continue with `nextBefore`.',
       }),
     ),
     types: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 4000,
-        description: 'Only these: types, families (`transaction.*`), divided by commas.',
+        description: 'Only these event types or families (`transaction.*`), separated by commas.',
         examples: ['transaction.captured,transaction.refunded'],
       }),
     ),
@@ -67,14 +67,14 @@ const query = Type.Object(
         minimum: 1,
         maximum: limitMax,
         default: limitDefault,
-        description: 'How many events a page holds at most.',
+        description: 'The maximum number of events of a page.',
       }),
     ),
     wait: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: waitMaxSeconds,
-        description: 'Seconds to wait for an event where there is none yet.',
+        description: 'The seconds to wait for an event if there is none yet.',
       }),
     ),
   },
@@ -82,12 +82,12 @@ const query = Type.Object(
 );
 
 const description =
-  'What has happened in the organisation, the oldest first. Keep `nextAfter` with what you have ' +
-  'worked off, and ask with it as `after`: nothing is missed, however long you were away within the ' +
-  'time that events are kept. A page may hold nothing although `hasMore` says there is more: what ' +
-  'lies between is not of the types or the merchant that you asked for. `before` looks back instead, the newest first. With `Accept: ' +
-  'text/event-stream` the same comes as Server-Sent Events: `id` is the position, `event` the type, ' +
-  '`data` one item; a client that comes back says `Last-Event-ID`.';
+  'The events of the organisation, oldest first. Store `nextAfter` together with the result of your ' +
+  'processing, and send it as `after` in the next request. Then you miss no event within the ' +
+  'retention time. A page may be empty although `hasMore` is true: the events that the server ' +
+  'skipped have other types or another merchant. `before` reads backwards, newest first. With ' +
+  '`Accept: text/event-stream` the response is a stream of Server-Sent Events: `id` is the ' +
+  'position, `event` the type, `data` one item. A client that reconnects sends `Last-Event-ID`.';
 
 const types = {
   items: [...eventDefinitions.values()].map(({ data, ...definition }) => ({
@@ -102,7 +102,7 @@ const parseItems = ({ events }: Pick<FeedPage, 'events'>) =>
 /** Refuses `before` with a long poll or a stream, because these wait for new events. */
 function requireOnlyBefore({ after, wait }: Static<typeof query>, isStream: boolean): void {
   if (after === undefined && wait === undefined && !isStream) return;
-  const detail = 'Goes with neither after nor wait, and not with a stream.';
+  const detail = 'Cannot be combined with after, wait or a stream.';
   throwProblem('field_invalid', `before: ${detail}`, {
     errors: [{ pointer: '?before', code: 'field_invalid', detail }],
   });
@@ -129,7 +129,9 @@ export function registerFeedRoutes(
     tags,
     permission: 'hook.read',
     query,
-    headers: { 'last-event-id': 'Of a stream that comes back: the last `id` that it has seen.' },
+    headers: {
+      'last-event-id': 'For a stream that reconnects: the last `id` that the client received.',
+    },
     response: { 200: EventList },
     produces: ['application/json', eventStreamType],
     errors: ['cursor_invalid', 'events_forgotten', 'entity_out_of_scope', 'header_invalid'],
@@ -173,7 +175,7 @@ export function registerFeedRoutes(
     url: `${base}/types`,
     operationId: 'listEventTypes',
     summary: 'List the event types',
-    description: 'Every type that is published, with the JSON Schema of its `data`.',
+    description: 'All published event types, each with the JSON Schema of its `data`.',
     tags,
     // The event types are public, as the API documents are.
     permission: 'public',

@@ -53,7 +53,7 @@ export function createPostponeUnknownEvents({
     const kind = String(payload['kind']);
     // A failed job is retried with growing pauses in any process, and raises the alarm for jobs.
     if (findEventMapper(eventMappers, kind) === undefined)
-      throw new Error(`no room tells the facts of ${kind}`);
+      throw new Error(`no module maps the outbox kind ${kind} to events`);
     const rows = JSON.stringify(payload['rows']);
     await database.query(returnToOutboxText, [organizationId, kind, rows, jobId]);
   };

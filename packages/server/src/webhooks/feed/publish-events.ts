@@ -38,7 +38,10 @@ export function createEventPublisher(deps: PublisherDeps): OutboxSubscriber {
     for (const [source, mappedRows] of groupByMapper(eventMappers, rows)) {
       if (source === undefined) {
         const kinds = [...new Set(mappedRows.map(({ kind }) => kind))];
-        log.error({ kinds }, 'no room tells the facts of these events, so they are set aside');
+        log.error(
+          { kinds },
+          'no module maps these outbox kinds to events; they are stored as a job',
+        );
         await postponeUnknownEvents(mappedRows, trx);
         continue;
       }

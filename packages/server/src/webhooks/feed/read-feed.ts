@@ -39,7 +39,7 @@ function throwQueryProblem(member: string, detail: string): never {
 }
 
 /**
- * @throws Refusal field_invalid if a pattern matches no type, because the client would wait for
+ * @throws ProblemError field_invalid if a pattern matches no type, because the client would wait for
  * ever
  */
 function parseTypes(text: string | undefined): { types?: readonly string[] } {
@@ -48,7 +48,7 @@ function parseTypes(text: string | undefined): { types?: readonly string[] } {
   if (patterns.length > patternsMax)
     throwQueryProblem('types', `Names more than ${patternsMax} types.`);
   if (!patterns.every(isEventPattern))
-    throwQueryProblem('types', 'Names a type of event that there is not.');
+    throwQueryProblem('types', 'Contains an unknown event type.');
   if (patterns.includes('*')) return {};
   return { types: eventTypes.filter((type) => matchesEventType(patterns, type)) };
 }
@@ -103,20 +103,20 @@ export function createFeedReader(database: Database) {
     /**
      * Returns events after a position; 0 means from the oldest event.
      *
-     * @throws Refusal events_forgotten, cursor_invalid
+     * @throws ProblemError events_forgotten, cursor_invalid
      */
     async read(feedQuery: FeedQuery, after: number, limit: number): Promise<FeedPage> {
       const result = await findEvents(database, { ...feedQuery, after, limit, scannedMax });
       if (after > 0 && after < result.deletedUpTo) {
         throwProblem(
           'events_forgotten',
-          `The oldest event is behind position ${result.deletedUpTo}.`,
+          `The oldest stored event comes after position ${result.deletedUpTo}.`,
         );
       }
       if (after > result.endPosition) {
-        throwProblem('cursor_invalid', 'The feed has not come to this position.', {
+        throwProblem('cursor_invalid', 'The feed has not reached this position.', {
           errors: [
-            { pointer: '?after', code: 'cursor_invalid', detail: 'Lies ahead of the feed.' },
+            { pointer: '?after', code: 'cursor_invalid', detail: 'Is after the end of the feed.' },
           ],
         });
       }

@@ -79,7 +79,7 @@ export async function applyChunk(
         await readMissing(error);
       }
     }
-    throw new Error(`line ${line.line} asks for more and more`);
+    throw new Error(`line ${line.line} needs too many reads`);
   }
 
   await reader.readFor(validLines);

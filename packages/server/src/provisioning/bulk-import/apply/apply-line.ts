@@ -47,13 +47,13 @@ function requireUnique(rows: readonly Row[], member: string): Row | undefined {
   if (rows.length <= 1) return rows[0];
   return throwFieldProblem(
     `/${member}`,
-    'is that of several: name the identifier, or the parent as well',
+    'matches several entities; send the identifier, or also the parent',
   );
 }
 
 export function createLineApplier({ rowCache, dependants, scope, ids, now }: ApplyLineDeps) {
   const lookup: ReferencedRows = {
-    run: () => Promise.reject(new Error('a line of an import asks for no statement of its own')),
+    run: () => Promise.reject(new Error('applying a line must not run an SQL statement')),
     findForShare: async (table, _scope, id) => rowCache.requireRows(table, idRowKey(id), false)[0],
   };
 
@@ -242,7 +242,7 @@ export function createLineApplier({ rowCache, dependants, scope, ids, now }: App
   }
 
   /**
-   * It changes nothing if it throws. A Refusal is the result of the line; after `NotRead`,
+   * It changes nothing if it throws. A ProblemError is the result of the line; after `NotRead`,
    * `NotCounted` and `WriteFirst` the caller processes the line again.
    */
   return async function applyLine(line: ImportLine): Promise<AppliedLine> {

@@ -9,7 +9,7 @@ type StoredDependants = { readonly total: number; readonly first: readonly Row[]
 /** Thrown if the dependants of an entity have not been read yet. */
 export class DependantsNotCountedError extends Error {
   constructor() {
-    super('dependants have not been counted');
+    super('the dependants have not been counted');
     this.name = 'NotCounted';
   }
 }

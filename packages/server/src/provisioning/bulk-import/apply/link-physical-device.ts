@@ -29,10 +29,10 @@ export function findLogicalDeviceToLink(
   if (logicalDevice === undefined) return throwNotFound(logicalDeviceReference.notFound);
   const linked = device?.['logical_device_id'] ?? null;
   if (linked !== null && linked !== logicalDevice['logical_device_id']) {
-    throwFieldProblem(pointer, 'is not the logical device that it is linked to');
+    throwFieldProblem(pointer, 'is not the logical device that this physical device is linked to');
   }
   if (linked === null && physicalDeviceIdsOf(logicalDevice).length >= physicalDevicesMax) {
-    throwFieldProblem(pointer, `holds ${physicalDevicesMax} physical devices already`);
+    throwFieldProblem(pointer, `already has ${physicalDevicesMax} physical devices`);
   }
   const merchantId = parents.get('merchantId');
   if (merchantId !== undefined && merchantId !== logicalDevice['merchant_id']) {

@@ -143,7 +143,7 @@ export function createRowReader({ run, scope, rowCache, isLocking }: RowReaderDe
       [...idsForShare].filter((id) => !idsForUpdate.has(id)),
       'FOR SHARE',
     );
-    for (const { key } of unread) rowCache.mark(table, key);
+    for (const { key } of unread) rowCache.markRead(table, key);
   }
 
   return {
@@ -153,9 +153,9 @@ export function createRowReader({ run, scope, rowCache, isLocking }: RowReaderDe
      * Reads the rows that the lines need, table by table, because lower rows depend on upper ones.
      */
     async readFor(lines: readonly ImportLine[]): Promise<void> {
-      const find = (of: EntityTable, key: RowKey) => {
-        const [row, second] = rowCache.known(of, key);
-        return row === undefined || second !== undefined ? undefined : String(row[of.id]);
+      const find = (table: EntityTable, key: RowKey) => {
+        const [row, second] = rowCache.findRead(table, key);
+        return row === undefined || second !== undefined ? undefined : String(row[table.id]);
       };
       for (const table of tablesInWriteOrder)
         await readTable(table, listRowRequests(table, lines, find));

@@ -17,17 +17,17 @@ export type CachedRow = {
 export class RowNotReadError extends Error {
   readonly request: RowRequest;
 
-  constructor(wanted: RowRequest) {
+  constructor(request: RowRequest) {
     super('a row has not been read');
     this.name = 'NotRead';
-    this.request = wanted;
+    this.request = request;
   }
 }
 
 /** Thrown if rows must be written before another row can use one of their unique values. */
 export class UnwrittenRowsError extends Error {
   constructor() {
-    super('rows have to be written first');
+    super('rows must be written first');
     this.name = 'WriteFirst';
   }
 }
@@ -57,7 +57,7 @@ function createTableRows() {
     },
     change(id: string, row: Row | undefined): void {
       const entry = entries.get(id);
-      if (entry === undefined) throw new Error('a row that was never read is changed');
+      if (entry === undefined) throw new Error('a row was changed before it was read');
       const before = entry.row;
       entry.row = row;
       index(entry, before);
@@ -140,8 +140,8 @@ export function createRowCache() {
   }
 
   return {
-    mark: markRead,
-    isMade: isNewId,
+    markRead,
+    isNewId,
     /** The secrets of new points of sale, shown once and stored only as hashes. */
     secrets: new Map<string, string>(),
     isRead,
@@ -149,7 +149,7 @@ export function createRowCache() {
     entriesOf: (table: EntityTable): ReadonlyMap<string, CachedRow> => rowsOf(table).entries,
 
     /** The rows of a key that were already read. */
-    known: findRead,
+    findRead,
 
     /** @throws NotRead if the rows of the key have not been read yet */
     requireRows(table: EntityTable, key: RowKey, isForUpdate: boolean): Row[] {

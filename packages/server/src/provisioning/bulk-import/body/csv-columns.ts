@@ -45,13 +45,13 @@ function findColumnError(
     return {
       pointer,
       code: 'field_invalid',
-      detail: `The column ${displayName(name)} is there twice.`,
+      detail: `The column ${displayName(name)} occurs twice.`,
     };
   }
   if (knownColumns.has(name) || labelColumn.test(name)) return undefined;
   const nearest = nearestName(name.slice(0, displayedCharsMax), [...knownColumns, 'labels.']);
   const hint = nearest === 'labels.' ? 'labels. and the name of a label' : nearest;
-  const detail = `The column ${displayName(name)} is not known; the nearest is ${hint}.`;
+  const detail = `The column ${displayName(name)} is unknown; the most similar name is ${hint}.`;
   return { pointer, code: 'field_unknown', detail };
 }
 
@@ -61,10 +61,10 @@ function throwColumnProblem(errors: readonly FieldError[]): never {
   throw new ProblemError(code, errors.map(({ detail }) => detail).join(' '), { errors });
 }
 
-/** @throws Refusal that names every wrong column, with the most similar known name */
+/** @throws ProblemError that names every wrong column, with the most similar known name */
 export function parseColumns(names: readonly string[]): Column[] {
   if (names.length > columnsMax) {
-    const detail = `A table has at most ${columnsMax} columns.`;
+    const detail = `A CSV file has at most ${columnsMax} columns.`;
     throwColumnProblem([{ pointer: '', code: 'field_invalid', detail }]);
   }
   const errors = names
@@ -72,7 +72,7 @@ export function parseColumns(names: readonly string[]): Column[] {
     .filter((fault) => fault !== undefined);
   if (errors.length > 0) throwColumnProblem(errors);
   if (!names.includes('type')) {
-    const detail = 'The first row names the columns, and one of them is type.';
+    const detail = 'The first row must name the columns, including type.';
     throw new ProblemError('field_required', detail, {
       errors: [{ pointer: '/type', code: 'field_required', detail }],
     });

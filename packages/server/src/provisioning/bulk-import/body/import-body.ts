@@ -57,7 +57,7 @@ export function createHashedBody(body: ByteStream): HashedBody {
       let index = 0;
       for (; hashed < end; index += 1) {
         const part = unhashedParts[index];
-        if (part === undefined) throw new RangeError('the body has not come so far');
+        if (part === undefined) throw new RangeError('the body has not been read to this position');
         const hashedPart = part.subarray(0, end - hashed);
         hash.update(hashedPart);
         hashed += hashedPart.length;

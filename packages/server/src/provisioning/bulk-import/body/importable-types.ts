@@ -77,7 +77,7 @@ export const logicalDeviceReference: ParentReference = {
 
 /** `credentials.ts` writes the credentials with the rows; the decision about a line does not. */
 function throwNoPosClients(): never {
-  throw new Error('whoever judges a line makes no credentials');
+  throw new Error('credentials are created when rows are written, not while a line is applied');
 }
 
 /** The order in which rows are locked and written: parents first. */
@@ -138,6 +138,6 @@ const byType = new Map<string, ImportableType>(importableTypes.map((one) => [one
 
 export function findImportableType(type: string): ImportableType {
   const importableType = byType.get(type);
-  if (importableType === undefined) throw new RangeError(`no import has lines of the type ${type}`);
+  if (importableType === undefined) throw new RangeError(`unknown line type ${type}`);
   return importableType;
 }

@@ -76,7 +76,7 @@ function checkData(line: ImportLine, schema: 'input' | 'replacement' | 'deletion
   checks.get(importableType.type)?.[schema]({ ...Object.fromEntries(parentIds), ...data });
 }
 
-/** @throws Refusal with the same errors as the single route */
+/** @throws ProblemError with the same errors as the single route */
 export const checkInput = (line: ImportLine): void => checkData(line, 'input');
 
 const schemaOfOperation = {
@@ -96,14 +96,14 @@ function requireOneNameForParent(
   for (const { externalIdMember, idMember } of parents) {
     if (!(externalIdMember in lineMembers && (idMember in data || idMember in lineMembers)))
       continue;
-    const detail = `stands in place of ${idMember}: give one of the two`;
+    const detail = `cannot be combined with ${idMember}; send one of the two`;
     throw new ProblemError('field_invalid', `${externalIdMember} ${detail}.`, {
       errors: [{ pointer: `/${externalIdMember}`, code: 'field_invalid', detail }],
     });
   }
 }
 
-/** @throws Refusal for faults that are visible without a database lookup */
+/** @throws ProblemError for faults that are visible without a database lookup */
 function validateLine(line: number, value: unknown): ImportLine {
   checkLine(value);
   const { type, operation = 'upsert', data: all } = value as BulkLine;

@@ -16,7 +16,7 @@ export function bufferBody(body: Readable): BufferedBody {
   ahead.on('error', () => {});
   body.once('error', (error) => ahead.destroy(error));
   body.once('close', () => {
-    if (!body.readableEnded) ahead.destroy(new Error('the body broke off'));
+    if (!body.readableEnded) ahead.destroy(new Error('the client ended the body early'));
   });
   body.pipe(ahead);
   return {

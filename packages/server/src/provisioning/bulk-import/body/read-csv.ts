@@ -68,19 +68,21 @@ function createCsvPosition() {
 
 type CsvPosition = ReturnType<typeof createCsvPosition>;
 
-/** Translates an error of the CSV library to a Refusal. */
-function toCsvProblem(error: unknown, place: CsvPosition): ProblemError | undefined {
+/** Translates an error of the CSV library to a ProblemError. */
+function toCsvProblem(error: unknown, position: CsvPosition): ProblemError | undefined {
   switch (error instanceof Error && 'code' in error ? error.code : undefined) {
     case 'CSV_QUOTE_NOT_CLOSED':
-      return malformedCsv(`The quote that opens on line ${place.openQuoteLine()} is never closed.`);
+      return malformedCsv(
+        `The quote that opens on line ${position.openQuoteLine()} is never closed.`,
+      );
     case 'CSV_MAX_RECORD_SIZE':
       return malformedCsv(
-        `The row that begins on line ${place.beginning()} is longer than ${bulkLimits.lineBytes} bytes; a quote may not be closed.`,
+        `The row that begins on line ${position.beginning()} is longer than ${bulkLimits.lineBytes} bytes; a quote may not be closed.`,
       );
     case 'INVALID_OPENING_QUOTE':
     case 'CSV_INVALID_CLOSING_QUOTE':
       return malformedCsv(
-        `In the row that begins on line ${place.beginning()} a quote stands within a cell; quotes in a quoted cell are doubled.`,
+        `In the row that begins on line ${position.beginning()} a cell contains an unescaped quote; put the cell in quotes and double the quotes in it.`,
       );
     default:
       return undefined;
@@ -88,7 +90,7 @@ function toCsvProblem(error: unknown, place: CsvPosition): ProblemError | undefi
 }
 
 /** Yields rows as they arrive; rows that precede an error come before the error. */
-async function* readRows(bytes: ByteStream, place: CsvPosition): AsyncGenerator<CsvRow> {
+async function* readRows(bytes: ByteStream, position: CsvPosition): AsyncGenerator<CsvRow> {
   const rows: CsvRow[] = [];
   const { parse } = await import('csv-parse');
   const parser = parse({
@@ -115,11 +117,11 @@ async function* readRows(bytes: ByteStream, place: CsvPosition): AsyncGenerator<
   const takeRows = function* () {
     yield* rows.splice(0);
     if (failure === undefined) return;
-    const problem = toCsvProblem(failure, place);
+    const problem = toCsvProblem(failure, position);
     throw problem === undefined ? failure : new UnreadableBodyError(problem);
   };
   for await (const part of bytes) {
-    place.add(part);
+    position.add(part);
     await runParser((done) => parser.write(part, done));
     yield* takeRows();
   }
@@ -127,10 +129,13 @@ async function* readRows(bytes: ByteStream, place: CsvPosition): AsyncGenerator<
   yield* takeRows();
 }
 
-type ByteOrderMark = { length: number };
+type SkippedBytes = { length: number };
 
-/** Removes the byte order mark and stores its length. */
-async function* stripByteOrderMark(bytes: ByteStream, mark: ByteOrderMark): AsyncGenerator<Buffer> {
+/** Removes the byte order mark, and stores its length in `skippedBytes`. */
+async function* stripByteOrderMark(
+  bytes: ByteStream,
+  skippedBytes: SkippedBytes,
+): AsyncGenerator<Buffer> {
   let first: Buffer | undefined = Buffer.alloc(0);
   for await (const part of bytes) {
     if (first === undefined) {
@@ -139,25 +144,25 @@ async function* stripByteOrderMark(bytes: ByteStream, mark: ByteOrderMark): Asyn
     }
     first = Buffer.concat([first, part]);
     if (first.length < byteOrderMark.length) continue;
-    yield stripFromStart(first, mark);
+    yield stripFromStart(first, skippedBytes);
     first = undefined;
   }
-  if (first !== undefined && first.length > 0) yield stripFromStart(first, mark);
+  if (first !== undefined && first.length > 0) yield stripFromStart(first, skippedBytes);
 }
 
-function stripFromStart(first: Buffer, mark: ByteOrderMark): Buffer {
+function stripFromStart(first: Buffer, skippedBytes: SkippedBytes): Buffer {
   if (utf16Marks.some((other) => first.subarray(0, other.length).equals(other))) {
-    throw new UnreadableBodyError(malformedCsv('The table is not in UTF-8.'));
+    throw new UnreadableBodyError(malformedCsv('The CSV file is not in UTF-8.'));
   }
   if (!first.subarray(0, byteOrderMark.length).equals(byteOrderMark)) return first;
-  mark.length = byteOrderMark.length;
+  skippedBytes.length = byteOrderMark.length;
   return first.subarray(byteOrderMark.length);
 }
 
-/** @throws Refusal for bytes that are not UTF-8 text, or that PostgreSQL cannot store */
+/** @throws ProblemError for bytes that are not UTF-8 text, or that PostgreSQL cannot store */
 function cellsOf(row: CsvRow): string[] {
   if (!row.cells.every((cell) => isUtf8(cell))) throw malformedCsv('The row is not in UTF-8.');
-  if (row.cells.some((cell) => cell.includes(0))) throw malformedCsv('A cell holds U+0000.');
+  if (row.cells.some((cell) => cell.includes(0))) throw malformedCsv('A cell contains U+0000.');
   return row.cells.map((cell) => cell.toString('utf8'));
 }
 
@@ -185,17 +190,22 @@ function toContent(columns: readonly Column[], row: CsvRow, length: number): Bod
 
 /** The first row names the columns; blank lines are counted, but get no result. */
 export async function* readCsv(bytes: ByteStream): AsyncGenerator<BodyLine> {
-  const place = createCsvPosition();
-  const mark = { length: 0 };
+  const position = createCsvPosition();
+  const skippedBytes = { length: 0 };
   let columns: Column[] | undefined;
   let last = 0;
-  for await (const row of readRows(stripByteOrderMark(bytes, mark), place)) {
-    const line = place.advanceTo(row.end);
+  for await (const row of readRows(stripByteOrderMark(bytes, skippedBytes), position)) {
+    const line = position.advanceTo(row.end);
     const length = row.end - last;
     last = row.end;
     if (columns === undefined) columns = columnsOf(row);
-    else yield { line, end: mark.length + row.end, content: toContent(columns, row, length) };
+    else
+      yield {
+        line,
+        end: skippedBytes.length + row.end,
+        content: toContent(columns, row, length),
+      };
   }
   if (columns !== undefined) return;
-  throw new UnreadableBodyError(malformedCsv('The table has no row that names its columns.'));
+  throw new UnreadableBodyError(malformedCsv('The CSV file has no header row.'));
 }
