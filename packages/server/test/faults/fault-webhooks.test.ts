@@ -10,7 +10,7 @@ import { makeCertificate } from '../../src/http/authentication/certificate.fixtu
 import { freePorts } from '../support/free-ports.ts';
 import { randomFrom } from '../support/seeded-random.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { quickTimes, type WebhookRoom, webhookRoom } from '../webhooks/test-webhooks.ts';
+import { quickTimes, startTestWebhooks, type TestWebhooks } from '../webhooks/test-webhooks.ts';
 import {
   type Answering,
   accept,
@@ -36,8 +36,8 @@ function keep<Of extends { stop(): Promise<void> }>(one: Of): Of {
 const open = async (...from: Parameters<typeof receiver>): Promise<Receiver> =>
   keep(await receiver(...from));
 
-async function room(...from: Parameters<typeof webhookRoom>): Promise<WebhookRoom> {
-  const made = keep(await webhookRoom(...from));
+async function room(...from: Parameters<typeof startTestWebhooks>): Promise<TestWebhooks> {
+  const made = keep(await startTestWebhooks(...from));
   made.start();
   return made;
 }
@@ -70,7 +70,7 @@ function assertSameBytes({ received }: Receiver): Map<string, number> {
  * receiver.
  */
 async function assertNoMoreThanLogged(
-  { database }: WebhookRoom,
+  { database }: TestWebhooks,
   endpointId: string,
   { received }: Receiver,
 ): Promise<void> {
@@ -312,7 +312,7 @@ describe('an endpoint that must not be called', () => {
 
 test('an endpoint is replayed to once at a time, and again once that has come to its end', async () => {
   // No process runs the replay job yet.
-  const on = keep(await webhookRoom());
+  const on = keep(await startTestWebhooks());
   const { endpointId } = await on.endpoint('http://127.0.0.1:9/');
   const begin = (span: WebhookReplay = {}) => on.replays.begin(on, endpointId, span);
   const all = await Promise.allSettled(Array.from({ length: 20 }, () => begin()));
@@ -427,7 +427,7 @@ describe('many receivers, each with faults that come and go', () => {
     // Longer than a busy machine delays a working receiver.
     const times = { timeoutMs: 2_000, leaseMs: 15_000 };
     const first = await room({ times });
-    const second = keep(await webhookRoom({ on: first.url, times }));
+    const second = keep(await startTestWebhooks({ on: first.url, times }));
     second.start();
     const kinds = Object.values(faults);
     const good = await Promise.all([open(), open(), open()]);

@@ -22,7 +22,7 @@ import { createReconciliations } from '../../src/reporting/reconciliation/reconc
 import { createReconciliationStore } from '../../src/reporting/reconciliation/store.ts';
 import { createDeliveryOperations } from '../../src/webhooks/delivery/manage-deliveries.ts';
 import { dueClockOf } from '../support/movable-clock.ts';
-import { type WebhookRoom, webhookRoom } from '../webhooks/test-webhooks.ts';
+import { startTestWebhooks, type TestWebhooks } from '../webhooks/test-webhooks.ts';
 
 /** The error of a missing database connection. */
 async function lost(): Promise<never> {
@@ -34,9 +34,9 @@ async function lost(): Promise<never> {
 const facts = { operationId: 'make' } as RouteDeclaration;
 
 describe('a fault behind a commit', () => {
-  let room: WebhookRoom;
+  let room: TestWebhooks;
   before(async () => {
-    room = await webhookRoom();
+    room = await startTestWebhooks();
   });
   after(() => room.stop());
 
@@ -124,7 +124,7 @@ describe('a fault behind a commit', () => {
     type Made = Parameters<typeof createSubOrganizations>;
     const below = createSubOrganizations(
       { create } as unknown as Made[0],
-      { changed: lost } as unknown as Made[1],
+      { invalidate: lost } as unknown as Made[1],
     );
     const scope = { organizationId: room.organizationId } as Parameters<typeof below.create>[0];
     await assertTaken(async () => below.create(scope, { name: 'Once' }));

@@ -51,13 +51,13 @@ const facts: OutboxEventMapper = {
     ),
 };
 
-export type WebhookRoom = Awaited<ReturnType<typeof webhookRoom>>;
+export type TestWebhooks = Awaited<ReturnType<typeof startTestWebhooks>>;
 
 /**
- * @param on the database URL of another webhook room, to act as a second process
- * @param asked is called at each search for endpoints without a lease
+ * @param on the database URL of other test webhooks, to act as a second process
+ * @param onDueSearch is called at each search for endpoints without a lease
  */
-export async function webhookRoom(
+export async function startTestWebhooks(
   options: {
     times?: DeliveryTimes;
     clock?: Clock;
@@ -65,7 +65,7 @@ export async function webhookRoom(
     authorities?: string;
     allowsLoopback?: boolean;
     on?: string;
-    asked?: () => void;
+    onDueSearch?: () => void;
   } = {},
 ) {
   const { clock = systemClock, allowsLoopback = true } = options;
@@ -77,7 +77,7 @@ export async function webhookRoom(
     ...opened,
     async query(text, values) {
       const rows = await opened.query(text, values);
-      if (text === findDueEndpointsText) options.asked?.();
+      if (text === findDueEndpointsText) options.onDueSearch?.();
       return rows as never;
     },
   };

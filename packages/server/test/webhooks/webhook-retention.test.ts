@@ -9,25 +9,25 @@ import {
 } from '../../src/webhooks/delivery/delivery-log-sql.ts';
 import { createDatabaseRunner } from '../../src/webhooks/endpoints/endpoint-sql.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { type WebhookRoom, webhookRoom } from './test-webhooks.ts';
+import { startTestWebhooks, type TestWebhooks } from './test-webhooks.ts';
 import { type Receiver, receiver } from './webhook-receiver.ts';
 
 const day = 86_400_000;
 
 describe('old deliveries', () => {
-  let opened: (Receiver | WebhookRoom)[] = [];
+  let opened: (Receiver | TestWebhooks)[] = [];
   afterEach(async () => {
     for (const each of opened.toReversed()) await each.stop();
     opened = [];
   });
 
-  async function room(): Promise<WebhookRoom> {
-    const made = await webhookRoom();
+  async function room(): Promise<TestWebhooks> {
+    const made = await startTestWebhooks();
     opened.push(made);
     return made;
   }
 
-  const insert = ({ database, organizationId }: WebhookRoom, endpointId: string, ages: number[]) =>
+  const insert = ({ database, organizationId }: TestWebhooks, endpointId: string, ages: number[]) =>
     database.query(
       `INSERT INTO webhook_deliveries (organization_id, delivery_id, endpoint_id, event_id, type,
          position, status, attempts, due_at, log, created_at, updated_at)

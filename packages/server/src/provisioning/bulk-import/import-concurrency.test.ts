@@ -16,7 +16,7 @@ describe('places of imports', () => {
   };
   const isFull = { code: 'overloaded' };
 
-  test('no organisation and no merchant takes all, and who ends makes room', async () => {
+  test('one organisation or merchant cannot use all imports, and an ended import frees its slot', async () => {
     const merchant = { organizationId: 'A', merchantId: 'M' };
     const mine = [await opened(merchant), await opened(merchant)];
     await assert.rejects(opened(merchant), isFull);

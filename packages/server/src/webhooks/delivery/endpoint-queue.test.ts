@@ -31,7 +31,7 @@ const due = (deliveryId: string): DueDelivery => ({
   createdAt: new Date(0),
 });
 
-test('what is in hand, or was written down while the look was under way, is not taken twice', () => {
+test('a delivery that is in flight, or was stored during the read, is not added twice', () => {
   const queue = fresh();
   const wish = nextRead(queue, 5_000);
   assert.ok(wish);
@@ -45,7 +45,7 @@ test('what is in hand, or was written down while the look was under way, is not 
   assert.equal(queue.waiting.length, 3);
 });
 
-test('a queue with room reads on behind its last one, and begins anew after a while', () => {
+test('a queue with free slots reads after its last delivery, and from the start after a while', () => {
   const queue = fresh();
   const first = nextRead(queue, 5_000);
   assert.ok(first);

@@ -54,7 +54,7 @@ async function stateOf(database: Database, organizationId: string) {
 }
 
 describe('retention of the feed', () => {
-  test('forgets what is older than it is kept, of many organisations and in many steps', async (t) => {
+  test('deletes events after the retention time, for many organisations and in many steps', async (t) => {
     const { database, retention } = await setUp(t);
     const many = Array.from({ length: 45 }, () => randomUUID());
     for (const id of many) await fill(database, id, [40, 35, 31, 29, 1]);
@@ -85,7 +85,7 @@ describe('retention of the feed', () => {
     assert.deepEqual((await stateOf(database, id))?.kept, [2, 3, 4]);
   });
 
-  test('a crash between the two steps leaves rows that nobody reads, and that the next step takes', async (t) => {
+  test('a crash between the two steps leaves unreadable rows, which the next step deletes', async (t) => {
     const { database, retention } = await setUp(t);
     const id = randomUUID();
     await fill(database, id, [60, 60, 40, 1]);

@@ -123,7 +123,7 @@ describe('publishing', () => {
     }
   });
 
-  test('an organisation that is held by another process waits, and gives no position twice', async (t) => {
+  test('a feed that another process has locked waits, and no position is used twice', async (t) => {
     const { database, open, insert, left, events } = await setUp(t);
     const tenant = randomUUID();
     await insert(tenant, 3);
@@ -151,7 +151,7 @@ describe('publishing', () => {
     );
   });
 
-  test('the body is in the form of Standard Webhooks, and is what deliveries are planned with', async (t) => {
+  test('the body has the form of Standard Webhooks, and deliveries are planned with it', async (t) => {
     const { open, insert, left, events, planned } = await setUp(t);
     const tenant = randomUUID();
     await insert(tenant, 1);
@@ -169,7 +169,7 @@ describe('publishing', () => {
     assert.equal(planned[0]?.position, 1);
   });
 
-  test('facts beyond what a receiver must take leave the identifiers alone', async (t) => {
+  test('a body above the size limit keeps only the identifiers', async (t) => {
     const { open, insert, left, events } = await setUp(t, {
       read: async (rows) =>
         new Map(
@@ -195,7 +195,7 @@ describe('publishing', () => {
     });
   });
 
-  test('a row that no source speaks for, or whose subject is gone, holds up nobody', async (t) => {
+  test('a row without a mapper or without its subject does not block other rows', async (t) => {
     const { open, insert, left, events } = await setUp(t, {
       read: async (rows) =>
         new Map(
@@ -221,7 +221,7 @@ describe('publishing', () => {
     );
   });
 
-  test('what only a newer process knows waits for one, whoever takes it out of the outbox', async (t) => {
+  test('an event kind of a newer version waits until a newer process runs', async (t) => {
     const { database, open, jobsOf, facts, insert, left, events } = await setUp(t);
     const tenant = randomUUID();
     const older = jobsOf();
@@ -256,7 +256,7 @@ describe('publishing', () => {
     assert.deepEqual(await database.query('SELECT job_id FROM jobs'), []);
   });
 
-  test('what was set aside is told once, though the process dies before it hears that its job is done', async (t) => {
+  test('a postponed event is published once, even if the process dies before its job ends', async (t) => {
     const { database, open, jobsOf, facts, insert, left, events } = await setUp(t);
     const tenant = randomUUID();
     const jobs = jobsOf();

@@ -108,7 +108,7 @@ describe('the reader of the feed', () => {
     assert.equal(of, (total * (total + 1)) / 2, 'each event of the outbox is there once');
   });
 
-  test('looks at a bounded part for what is rare, and comes to it', async (t) => {
+  test('a read for a rare type scans a bounded part, and finds the event in the end', async (t) => {
     const { organizationId, reader, fill } = await setUp(t);
     const rare = 2 * scannedMax + 300;
     const types = Array.from({ length: 2 * scannedMax + 500 }, () => 'transaction.captured');
@@ -127,7 +127,7 @@ describe('the reader of the feed', () => {
     assert.deepEqual(ends, [scannedMax, 2 * scannedMax, types.length]);
   });
 
-  test('a full page ends at its last event, whatever lies behind it', async (t) => {
+  test('a full page ends at its last event, even if more events follow', async (t) => {
     const { organizationId, reader, fill } = await setUp(t);
     const captured = 'transaction.captured';
     await fill([captured, 'qr.completed', captured, captured, 'qr.completed']);

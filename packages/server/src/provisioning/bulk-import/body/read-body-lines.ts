@@ -27,7 +27,7 @@ export async function* readBodyLines(
   for await (const line of readers[format](bytes)) {
     count += 1;
     if (count > bulkLimits.lines) {
-      const detail = `An import has at most ${bulkLimits.lines} lines; send the lines from ${line.line} on as another import.`;
+      const detail = `An import has at most ${bulkLimits.lines} lines; send the rest, from line ${line.line} on, as another import.`;
       throw new UnreadableBodyError(new ProblemError('payload_too_large', detail));
     }
     yield line;
