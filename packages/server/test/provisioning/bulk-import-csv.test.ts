@@ -80,15 +80,15 @@ describe('a bulk import of a table', () => {
         'field_unknown',
         /“nmae” is unknown; the most similar name is name\./,
       ],
-      ['type,address.town\nmerchant,x', 'field_unknown', /the nearest is address\./],
+      ['type,address.town\nmerchant,x', 'field_unknown', /the most similar name is address\./],
       ['type,labels\nmerchant,x', 'field_unknown', /labels\. and the name of a label/],
-      ['type,name,name\nmerchant,x,y', 'field_invalid', /“name” is there twice/],
-      ['externalId,name\nM,x', 'field_required', /one of them is type/],
+      ['type,name,name\nmerchant,x,y', 'field_invalid', /“name” occurs twice/],
+      ['externalId,name\nM,x', 'field_required', /including type/],
       ['type;externalId;name\nmerchant;M;x', 'field_unknown', /without a name/],
       ['type,4111111111111111\nmerchant,x', 'field_unknown', /without a name/],
       ['"type,name\nmerchant,x', 'malformed_csv', /opens on line 1 is never closed/],
-      ['', 'malformed_csv', /no row that names its columns/],
-      ['\n\n', 'malformed_csv', /no row that names its columns/],
+      ['', 'malformed_csv', /has no header row/],
+      ['\n\n', 'malformed_csv', /has no header row/],
     ];
     for (const [body, code, detail] of rows) {
       const { status, problem } = await scene.send(body, { type: csv });
