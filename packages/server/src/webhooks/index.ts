@@ -45,7 +45,7 @@ export type Webhooks = {
   stop(): Promise<void>;
 };
 
-/** @example const webhooks = createWebhooks({ database, outbox, live, jobs, sources: paymentEvents, … }); */
+/** @example const webhooks = createWebhooks({ database, outbox, changeNotifier, jobs, eventMappers, … }); */
 export function createWebhooks({ outbox, changeNotifier, jobs, ...deps }: WebhooksDeps): Webhooks {
   const { deliveries } = deps;
   const reader = createFeedReader(deps.database);

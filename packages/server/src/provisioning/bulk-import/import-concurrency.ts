@@ -19,7 +19,7 @@ function throwOverloaded(detail: string): never {
   return throwProblem('overloaded', detail, { retryAfterMs: fullRetryMs });
 }
 
-/** @example const places = createPlaces(); yield* places.open(scope, answers); */
+/** @example const concurrency = createImportConcurrency(); yield* concurrency.limitOpenImports(scope, response); */
 export function createImportConcurrency() {
   const openByOwner = new Map<string, number>();
   const waiting: (() => void)[] = [];

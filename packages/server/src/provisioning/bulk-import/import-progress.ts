@@ -157,7 +157,7 @@ export function createImportProgress({ database, clock }: { database: Database; 
         };
       }),
 
-    /** @throws LeaseLost if another process has taken over the import */
+    /** @throws LeaseLostError if another process has taken over the import */
     async storeChunk(
       trx: Kysely<unknown>,
       name: ImportKey,

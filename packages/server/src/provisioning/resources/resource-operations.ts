@@ -107,7 +107,7 @@ async function reportUniqueViolation<Result>(
   }
 }
 
-/** @example const stores = createResource(deps, storeKind); */
+/** @example const stores = createResourceOperations(deps, storeDefinition); */
 export function createResourceOperations<View>(
   deps: ResourceDeps,
   definition: ResourceDefinition<View>,

@@ -47,7 +47,7 @@ function requireUuids(names: SaleEntityIds): void {
   }
 }
 
-/** @example const { merchant, contract } = await resolver.resolve(organizationId, { deviceId }); */
+/** @example const { merchant, contract } = await resolver.resolveSaleEntities(organizationId, { deviceId }); */
 export function createSaleEntityResolver({
   database,
   clock,

@@ -112,7 +112,7 @@ export type SearchEntities = (
   page: PageRequest,
 ) => Promise<FoundPage<FoundItem>>;
 
-/** @example const { items } = await createSearch(database)(scope, { q: 'till' }, { limit: 50 }); */
+/** @example const { items } = await createEntitySearch(database)(scope, { q: 'till' }, { limit: 50 }); */
 export function createEntitySearch(database: Database): SearchEntities {
   return async (scope, criteria, { limit, after }) => {
     requireCriterion(criteria);

@@ -30,7 +30,7 @@ export type DisableDeps = {
 /**
  * Returns whether it disabled the endpoint; it does not if the URL has changed.
  *
- * @example const disable = createDisable(deps); await disable({ ...key, url }, 'Gone');
+ * @example const disableEndpoint = createDisableEndpoint(deps); await disableEndpoint({ ...key, url }, 'Gone');
  */
 export function createDisableEndpoint({ database, clock, ids, audit }: DisableDeps) {
   return (

@@ -27,7 +27,7 @@ export type EndpointQueue = {
   waiting: DueDelivery[];
   /** Queued deliveries, running ones, and sent ones that are not stored yet. */
   readonly inFlight: Map<string, DueDelivery>;
-  /** Deliveries in hand that were made due again, for example by a resend. */
+  /** Deliveries in flight that were made due again, for example by a resend. */
   readonly resent: Set<string>;
   running: number;
   /** The maximum number of running calls; it is low while the endpoint fails. */
@@ -36,7 +36,7 @@ export type EndpointQueue = {
   failingSince: number | undefined;
   succeededAt: number | undefined;
   pausedUntil: number;
-  /** Whether the database may have more deliveries than are in hand. */
+  /** Whether the database may have more deliveries than are in flight. */
   hasMore: boolean;
   /** Whether a read from the oldest delivery found nothing more; the lease is kept until then. */
   isFullyRead: boolean;
@@ -93,7 +93,7 @@ export function nextRead(queue: EndpointQueue, now: number) {
     queue.readAfter = startPosition;
     queue.fullReadAt = now;
   }
-  // Deliveries in hand are still due in the database, so the limit allows for them.
+  // Deliveries in flight are still due in the database, so the limit allows for them.
   const limit = Math.min(freeSlots, queue.window * 2) + (isFromStart ? queue.inFlight.size : 0);
   return { ...queue.key, limit, after: queue.readAfter, isFromStart };
 }

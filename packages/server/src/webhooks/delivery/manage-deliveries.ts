@@ -76,7 +76,7 @@ function toDeliveryView(row: DeliveryRow, fromDue: (dueAt: number) => number): W
   };
 }
 
-/** @example const deliveries = createDeliveryLog({ database, clock, dueClock, ids, hurry }); */
+/** @example const deliveries = createDeliveryOperations({ database, clock, dueClock, ids, sendNow }); */
 export function createDeliveryOperations(deps: DeliveryOperationsDeps): DeliveryOperations {
   const { database, clock, dueClock, ids, sendNow } = deps;
   const toView = (row: DeliveryRow): WebhookDelivery => toDeliveryView(row, dueClock.fromDue);

@@ -240,7 +240,7 @@ const dueStatement = {
   ) AS f ON true`,
 };
 
-/** Returns the oldest first. A read that begins before deliveries in hand includes them. */
+/** Returns the oldest first. A read that begins before deliveries in flight includes them. */
 export async function readDueDeliveries(
   database: Database,
   reads: readonly DueRead[],

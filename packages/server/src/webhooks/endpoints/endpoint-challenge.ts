@@ -18,7 +18,7 @@ export type EndpointChallenge = {
   findFault(row: EndpointRow): Promise<string | undefined>;
 };
 
-/** @example const fault = await createChallenge({ calls, keys, clock, ids }).ask(row); */
+/** @example const fault = await createEndpointChallenge({ calls, keys, clock, ids }).findFault(row); */
 export function createEndpointChallenge(deps: {
   readonly calls: Pick<OutgoingCalls, 'call'>;
   readonly keys: EndpointKeys;

@@ -127,7 +127,7 @@ function toEndpointChange(
   return { url, eventTypes, merchantId: owner ?? merchantId ?? null, description };
 }
 
-/** @example const endpoints = createEndpoints(deps); await endpoints.create(by, { url, eventTypes: ['*'] }); */
+/** @example const endpoints = createEndpoints(deps); await endpoints.create(caller, { url, eventTypes: ['*'] }); */
 export function createEndpoints(deps: EndpointsDeps): Endpoints {
   const { database, clock, ids, audit, keys, challenge, onChange } = deps;
   const toVersioned = (row: EndpointRow & Partial<EndpointHealth>): VersionedEndpoint => ({

@@ -43,7 +43,7 @@ export const findEventMapper = (
   kind: string,
 ): OutboxEventMapper | undefined => eventMappers.find(({ prefix }) => kind.startsWith(prefix));
 
-/** @example const setAside = createSetAside({ database, jobs, sources }); await setAside(rows, trx); */
+/** @example const postpone = createPostponeUnknownEvents({ database, jobs, eventMappers }); await postpone(rows, trx); */
 export function createPostponeUnknownEvents({
   database,
   jobs,

@@ -24,7 +24,7 @@ export type PublisherDeps = {
   notifyReaders(positions: ReadonlyMap<string, number>): void;
 };
 
-/** @example outbox.subscribe(createPublisher({ sources, log, metrics, tell })); */
+/** @example outbox.subscribe(createEventPublisher({ eventMappers, log, metrics, notifyReaders })); */
 export function createEventPublisher(deps: PublisherDeps): OutboxSubscriber {
   const { eventMappers, log, deliveries, postponeUnknownEvents, notifyReaders } = deps;
   const publishMetrics = createMetrics(deps.metrics);

@@ -242,8 +242,8 @@ export function createLineApplier({ rowCache, dependants, scope, ids, now }: App
   }
 
   /**
-   * It changes nothing if it throws. A ProblemError is the result of the line; after `NotRead`,
-   * `NotCounted` and `WriteFirst` the caller processes the line again.
+   * It changes nothing if it throws. A ProblemError is the result of the line; after
+   * `RowNotReadError`, `DependantsNotCountedError` and `UnwrittenRowsError` the caller processes the line again.
    */
   return async function applyLine(line: ImportLine): Promise<AppliedLine> {
     const parents = findParentIds(line);

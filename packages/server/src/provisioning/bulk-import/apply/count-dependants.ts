@@ -77,7 +77,7 @@ export function createDependantCounter(rowCache: RowCache, linesMax: number) {
       if (unread.length === 0) return;
       for (const kind of kinds) await readKind(run, organizationId, unread, kind);
     },
-    /** @throws NotCounted if the dependants have not been read yet */
+    /** @throws DependantsNotCountedError if the dependants have not been read yet */
     listDependants: (id: string, kinds: readonly DependantType[]): DependantGroup[] =>
       kinds.map((kind) => countOf(kind, id)).filter(({ total }) => total > 0),
     /** The stored counts are invalid after a write. */

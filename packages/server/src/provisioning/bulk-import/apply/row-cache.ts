@@ -151,7 +151,7 @@ export function createRowCache() {
     /** The rows of a key that were already read. */
     findRead,
 
-    /** @throws NotRead if the rows of the key have not been read yet */
+    /** @throws RowNotReadError if the rows of the key have not been read yet */
     requireRows(table: EntityTable, key: RowKey, isForUpdate: boolean): Row[] {
       if (!isRead(table, key)) throw new RowNotReadError({ table, key, isForUpdate });
       return findRead(table, key);

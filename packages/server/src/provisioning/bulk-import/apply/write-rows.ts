@@ -89,7 +89,7 @@ async function releaseClaimsOfMovedDevices(
   if (rowsWithoutTerminal.length > 0) await releaseClaims(run, organizationId, rowsWithoutTerminal);
 }
 
-/** Writes parents first; a serial number that moves needs two writes (see `isFree`). */
+/** Writes parents first; a serial number that moves needs two writes (see `isSerialNumberFree`). */
 export async function writeChanges(
   run: SqlRunner,
   rowCache: RowCache,

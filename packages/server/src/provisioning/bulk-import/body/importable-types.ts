@@ -75,7 +75,7 @@ export const logicalDeviceReference: ParentReference = {
   column: 'logical_device_id',
 };
 
-/** `credentials.ts` writes the credentials with the rows; the decision about a line does not. */
+/** `point-of-sale-credentials.ts` writes the credentials together with the rows, after the lines are applied. */
 function throwNoPosClients(): never {
   throw new Error('credentials are created when rows are written, not while a line is applied');
 }
