@@ -340,17 +340,18 @@ function createModules(deps: ApplicationOptions) {
     audit,
     calls,
     retentionDays,
-    demandMerchant: merchantAndStoreLookups(provisioning).requireMerchant,
+    requireMerchant: merchantAndStoreLookups(provisioning).requireMerchant,
     failPoints: createFailPoints(settings.failPoint),
     ...defined({ times: deps.webhookTimes }),
   });
   const webhooks = createWebhooks({
     ...parts,
+    changeNotifier: live,
     outbox,
     jobs,
     retentionDays,
     deliveries,
-    sources: [
+    eventMappers: [
       ...paymentEvents(cards?.recent),
       qrEvents,
       retailEvents,

@@ -86,14 +86,14 @@ async function makeEndpoints(scene: BenchEnvironment, urls: readonly string[]): 
   const parts = { database, ...times, ids: systemIds, log, metrics: createMetrics() };
   const jobs = createJobs(parts);
   const calls = createOutgoingCalls({ allowsLoopback: true });
-  const { parts: room } = createDeliveries({
+  const { operations: room } = createDeliveries({
     ...parts,
     jobs,
     calls,
     masterKey,
     retentionDays: 30,
     audit: createAudit({ database, clock: systemClock, jobs, masterKey }),
-    demandMerchant: async () => {},
+    requireMerchant: async () => {},
   });
   const by = { organizationId: scene.organization.organizationId, author: platformAuthor };
   for (const url of urls) await room.endpoints.create(by, { url, eventTypes: ['transaction.*'] });

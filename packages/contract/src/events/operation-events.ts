@@ -116,7 +116,7 @@ export const operationEvents: readonly EventDefinition[] = [
     example: {
       organizationId: exampleIds.organizationId,
       endpointId: '019823f8-55ee-72b9-9d88-a071e4d5b399',
-      message: 'A test, as asked for.',
+      message: 'A test event.',
       sequence: 1,
     },
   },

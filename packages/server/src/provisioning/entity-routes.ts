@@ -145,7 +145,8 @@ function registerDeviceLinkRoute(app: FastifyInstance, logicalDevices: LogicalDe
     url: `${base}/logical-devices/:logicalDeviceId/physical-devices`,
     operationId: 'linkPhysicalDevices',
     summary: 'Link physical devices to a logical device',
-    description: 'None, one or two physical devices; whatever was linked before is free again.',
+    description:
+      'Replaces the physical devices of a logical device: zero, one or two. A device that is not listed is no longer linked.',
     tags: ['Provisioning'],
     permission: 'prov.write',
     params: Type.Object({ logicalDeviceId: Type.String({ maxLength: 64 }) }),

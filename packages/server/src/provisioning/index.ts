@@ -25,8 +25,8 @@ import {
   createListLinksToOpen,
   type LinkToOpen,
 } from './acquirers/links-to-open.ts';
-import { registerBulkRoutes } from './bulk-import/bulk-import-routes.ts';
-import { createBulk } from './bulk-import/run-bulk-import.ts';
+import { registerBulkImportRoutes } from './bulk-import/bulk-import-routes.ts';
+import { createBulkImports } from './bulk-import/run-bulk-import.ts';
 import { createDeviceFinder, type FoundDevice } from './devices/find-device.ts';
 import { createTerminalFinder, type TerminalFinder } from './devices/find-terminals.ts';
 import { createLogicalDevices, type LogicalDevices } from './devices/logical-devices.ts';
@@ -112,7 +112,7 @@ export type Provisioning = {
   register(app: FastifyInstance): void;
   /**
    * Finds the merchant, store, device and contracts of a sale. Entities outside `within` (the
-   * binding of the token) are treated as unknown. It throws a Refusal; a cache hit takes less than
+   * binding of the token) are treated as unknown. It throws a ProblemError; a cache hit takes less than
    * a microsecond.
    */
   resolveSaleEntities(
@@ -211,7 +211,7 @@ export function createProvisioning(options: ProvisioningDeps): Provisioning {
   });
   const linkApprovals = createAcquirerLinkApprovals({ ...deps, isOperator });
   const search = createEntitySearch(database);
-  const bulk = createBulk({
+  const bulk = createBulkImports({
     database,
     clock,
     ids,
@@ -229,7 +229,7 @@ export function createProvisioning(options: ProvisioningDeps): Provisioning {
       registerSearchRoute(app, search);
       registerAcquirerLinkApprovalRoutes(app, linkApprovals);
       registerTerminalClaimRoutes(app, terminalClaims);
-      registerBulkRoutes(app, { bulk, ids });
+      registerBulkImportRoutes(app, { bulk, ids });
     },
     findOrganization: organizationCache.find,
     listAncestorIds: organizationCache.listAncestorIds,

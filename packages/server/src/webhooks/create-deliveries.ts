@@ -17,18 +17,18 @@ import {
 } from '../platform/index.ts';
 import { attemptTimeoutMs } from './delivery/delivery-attempt.ts';
 import { createDispatcher, type DispatcherTimes } from './delivery/delivery-dispatcher.ts';
-import { createDeliveryRetention, forgetKind } from './delivery/delivery-retention.ts';
-import { createDisable, endpointEvents } from './delivery/disable-endpoint.ts';
-import { createDeliveryLog } from './delivery/manage-deliveries.ts';
-import { createPlanner } from './delivery/plan-deliveries.ts';
+import { createDeliveryRetention, deleteDeliveriesJobKind } from './delivery/delivery-retention.ts';
+import { createDisableEndpoint, endpointEvents } from './delivery/disable-endpoint.ts';
+import { createDeliveryOperations } from './delivery/manage-deliveries.ts';
+import { createDeliveryPlanner } from './delivery/plan-deliveries.ts';
 import { createReplays } from './delivery/replay-events.ts';
 import { retryDelaysMs } from './delivery/retry-schedule.ts';
-import type { LaneKey } from './delivery/send-deliveries-sql.ts';
-import { createChallenge } from './endpoints/endpoint-challenge.ts';
+import type { EndpointKey } from './delivery/send-deliveries-sql.ts';
+import { createEndpointChallenge } from './endpoints/endpoint-challenge.ts';
 import { createEndpointKeys } from './endpoints/endpoint-keys.ts';
 import { createEndpoints } from './endpoints/manage-endpoints.ts';
 import type { DeliveryPlanner } from './feed/index.ts';
-import { type Parts, registerWebhooks } from './webhook-routes.ts';
+import { registerWebhookRoutes, type WebhookOperations } from './webhook-routes.ts';
 
 /** Times that a test can shorten. */
 export type DeliveryTimes = Partial<DispatcherTimes> & {
@@ -50,13 +50,13 @@ export type DeliveriesDeps = {
   readonly retentionDays: number;
   readonly failPoints?: FailPoints;
   readonly times?: DeliveryTimes;
-  demandMerchant(organizationId: string, merchantId: string): Promise<void>;
+  requireMerchant(organizationId: string, merchantId: string): Promise<void>;
 };
 
 export type Deliveries = DeliveryPlanner & {
   register(app: FastifyInstance): void;
   /** The functions behind the routes, for seeds and tests. */
-  readonly parts: Parts;
+  readonly operations: WebhookOperations;
   /** The facts of `endpoint.` events. */
   readonly events: OutboxEventMapper;
   /** Starts sending, in processes with the role `jobs`. */
@@ -68,7 +68,7 @@ export type Deliveries = DeliveryPlanner & {
 export function createDeliveries(deps: DeliveriesDeps): Deliveries {
   const { database, clock, dueClock, ids, calls, jobs, times = {} } = deps;
   const keys = createEndpointKeys(deps);
-  const plan = createPlanner({ clock });
+  const plan = createDeliveryPlanner({ clock });
   const dispatcher = createDispatcher({
     ...deps,
     keys,
@@ -77,45 +77,45 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
     failPoints: deps.failPoints ?? createFailPoints(),
     timeoutMs: times.timeoutMs ?? attemptTimeoutMs,
     retryDelaysMs: times.retryDelaysMs ?? retryDelaysMs,
-    disable: createDisable(deps),
+    disableEndpoint: createDisableEndpoint(deps),
   });
   let isSending = false;
-  const wake = (these: readonly LaneKey[]) => {
-    if (isSending) dispatcher.wake(these);
+  const wake = (endpointKeys: readonly EndpointKey[]) => {
+    if (isSending) dispatcher.wake(endpointKeys);
   };
   const endpoints = createEndpoints({
     ...deps,
     keys,
-    challenge: createChallenge({ calls, keys, clock, ids }),
+    challenge: createEndpointChallenge({ calls, keys, clock, ids }),
     onChange(organizationId, endpointId) {
-      if (isSending) dispatcher.changed({ organizationId, endpointId });
+      if (isSending) dispatcher.reloadEndpoint({ organizationId, endpointId });
     },
-    forget: (organizationId, endpointId, trx) =>
-      jobs.enqueue({ organizationId, kind: forgetKind, payload: { endpointId } }, trx),
+    enqueueDeliveryDeletion: (organizationId, endpointId, trx) =>
+      jobs.enqueue({ organizationId, kind: deleteDeliveriesJobKind, payload: { endpointId } }, trx),
   });
-  const deliveries = createDeliveryLog({
+  const deliveries = createDeliveryOperations({
     database,
     clock,
     dueClock,
     ids,
-    hurry: dispatcher.hurry,
+    sendNow: dispatcher.sendNow,
   });
   const replays = createReplays({ database, clock, jobs, wake });
-  const parts = { endpoints, deliveries, replays };
+  const operations = { endpoints, deliveries, replays };
   const retention = createDeliveryRetention({ ...deps, days: deps.retentionDays });
   /** Endpoints with planned deliveries that may not be committed yet. */
-  const planned = new Map<string, LaneKey>();
+  const plannedEndpoints = new Map<string, EndpointKey>();
   return {
     async plan(events, trx) {
-      for (const key of await plan(events, trx)) planned.set(key.endpointId, key);
+      for (const key of await plan(events, trx)) plannedEndpoints.set(key.endpointId, key);
     },
-    poke() {
-      wake([...planned.values()]);
-      planned.clear();
+    wakeDispatcher() {
+      wake([...plannedEndpoints.values()]);
+      plannedEndpoints.clear();
     },
-    parts,
+    operations,
     events: endpointEvents,
-    register: (app) => registerWebhooks(app, parts),
+    register: (app) => registerWebhookRoutes(app, operations),
     start() {
       isSending = true;
       dispatcher.start();

@@ -13,12 +13,12 @@ import type {
 } from '../platform/index.ts';
 import type { Deliveries } from './create-deliveries.ts';
 import {
+  createEventPublisher,
   createFeedReader,
   createFeedRetention,
-  createPublisher,
-  createSetAside,
+  createPostponeUnknownEvents,
   feedTopic,
-  registerFeed,
+  registerFeedRoutes,
 } from './feed/index.ts';
 
 export { createDeliveries, type DeliveryTimes } from './create-deliveries.ts';
@@ -27,13 +27,13 @@ export type { DeliveryPlanner, FeedEvent } from './feed/index.ts';
 export type WebhooksDeps = {
   database: Database;
   outbox: Pick<Outbox, 'subscribe'>;
-  live: Pick<ChangeNotifier, 'addSource' | 'publish'>;
+  changeNotifier: Pick<ChangeNotifier, 'addSource' | 'publish'>;
   jobs: Pick<Jobs, 'handle' | 'enqueue'>;
   clock: Clock;
   log: Log;
   metrics: Metrics;
   /** One mapper for each prefix of outbox kinds. */
-  sources: readonly OutboxEventMapper[];
+  eventMappers: readonly OutboxEventMapper[];
   retentionDays: number;
   deliveries: Deliveries;
 };
@@ -45,23 +45,24 @@ export type Webhooks = {
   stop(): Promise<void>;
 };
 
-/** @example const webhooks = createWebhooks({ database, outbox, live, jobs, sources: paymentEvents, … }); */
-export function createWebhooks({ outbox, live, jobs, ...deps }: WebhooksDeps): Webhooks {
+/** @example const webhooks = createWebhooks({ database, outbox, changeNotifier, jobs, eventMappers, … }); */
+export function createWebhooks({ outbox, changeNotifier, jobs, ...deps }: WebhooksDeps): Webhooks {
   const { deliveries } = deps;
   const reader = createFeedReader(deps.database);
   const retention = createFeedRetention({ ...deps, days: deps.retentionDays });
-  live.addSource(feedTopic, reader.ends);
-  const publish = createPublisher({
+  changeNotifier.addSource(feedTopic, reader.findEnds);
+  const publish = createEventPublisher({
     ...deps,
-    setAside: createSetAside({ ...deps, jobs }),
-    tell(positions) {
-      for (const [key, position] of positions) live.publish({ kind: feedTopic, key }, position);
+    postponeUnknownEvents: createPostponeUnknownEvents({ ...deps, jobs }),
+    notifyReaders(positions) {
+      for (const [key, position] of positions)
+        changeNotifier.publish({ kind: feedTopic, key }, position);
     },
   });
   outbox.subscribe(publish);
   return {
     register(app, streams) {
-      registerFeed(app, reader, streams);
+      registerFeedRoutes(app, reader, streams);
       deliveries.register(app);
     },
     start() {

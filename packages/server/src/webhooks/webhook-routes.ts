@@ -27,22 +27,22 @@ import {
   readPageRequest,
   route,
 } from '../http/index.ts';
-import type { Deliveries } from './delivery/manage-deliveries.ts';
-import type { Replays } from './delivery/replay-events.ts';
-import type { By, Endpoints } from './endpoints/manage-endpoints.ts';
+import type { DeliveryOperations } from './delivery/manage-deliveries.ts';
+import type { ReplayOperations } from './delivery/replay-events.ts';
+import type { EndpointCaller, Endpoints } from './endpoints/manage-endpoints.ts';
 
 const base = '/webhooks/v1';
 const tags = ['Webhooks'] as const;
 const closed = { additionalProperties: false };
-const ofEndpoint = Type.Object({
+const endpointParameters = Type.Object({
   endpointId: Type.String({ maxLength: 64, description: 'The endpoint.' }),
 });
-const ofDelivery = Type.Object({
+const deliveryParameters = Type.Object({
   deliveryId: Type.String({ maxLength: 64, description: 'The delivery.' }),
 });
 
 /** An organisation manages all endpoints; a merchant manages those that it created. */
-function scopeOf(caller: Caller): Omit<By, 'author'> {
+function toEndpointScope(caller: Caller): Omit<EndpointCaller, 'author'> {
   if (caller.storeId !== undefined) {
     throwProblem(
       'permission_denied',
@@ -52,30 +52,32 @@ function scopeOf(caller: Caller): Omit<By, 'author'> {
   return { organizationId: caller.organizationId, merchantId: merchantOf(caller) };
 }
 
-const byOf = (request: FastifyRequest & { readonly caller: Caller }): By => ({
-  ...scopeOf(request.caller),
+const toEndpointCaller = (
+  request: FastifyRequest & { readonly caller: Caller },
+): EndpointCaller => ({
+  ...toEndpointScope(request.caller),
   author: actorOf(request.caller, String(request.id)),
 });
 
-function send<View>(reply: FastifyReply, found: { view: View; version: number }): View {
+function sendWithETag<View>(reply: FastifyReply, found: { view: View; version: number }): View {
   reply.header('etag', entityTag(found.version));
   return found.view;
 }
 
-export type Parts = {
+export type WebhookOperations = {
   readonly endpoints: Endpoints;
-  readonly deliveries: Deliveries;
-  readonly replays: Replays;
+  readonly deliveries: DeliveryOperations;
+  readonly replays: ReplayOperations;
 };
 
-export function registerWebhooks(app: FastifyInstance, parts: Parts): void {
-  registerReads(app, parts);
-  registerChanges(app, parts);
-  registerSteps(app, parts);
-  registerDeliveries(app, parts);
+export function registerWebhookRoutes(app: FastifyInstance, parts: WebhookOperations): void {
+  registerEndpointReadRoutes(app, parts);
+  registerEndpointWriteRoutes(app, parts);
+  registerEndpointActionRoutes(app, parts);
+  registerDeliveryRoutes(app, parts);
 }
 
-function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
+function registerEndpointReadRoutes(app: FastifyInstance, { endpoints }: WebhookOperations): void {
   route(app, {
     method: 'GET',
     url: `${base}/endpoints`,
@@ -89,8 +91,8 @@ function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
     priority: 'list',
     async handler({ caller, query }) {
       const page = readPageRequest(query, 'listWebhookEndpoints');
-      const found = await endpoints.list(scopeOf(caller), page);
-      return pageResponse(found, query, 'listWebhookEndpoints');
+      const foundPage = await endpoints.list(toEndpointScope(caller), page);
+      return pageResponse(foundPage, query, 'listWebhookEndpoints');
     },
   });
 
@@ -101,23 +103,23 @@ function registerReads(app: FastifyInstance, { endpoints }: Parts): void {
     summary: 'Get a webhook endpoint',
     tags,
     permission: 'hook.read',
-    params: ofEndpoint,
+    params: endpointParameters,
     response: { 200: WebhookEndpoint },
     responseHeaders: { 200: ['ETag'] },
     errors: ['endpoint_not_found'],
     async handler({ caller, params }, reply) {
-      return send(reply, await endpoints.get(scopeOf(caller), params.endpointId));
+      return sendWithETag(reply, await endpoints.get(toEndpointScope(caller), params.endpointId));
     },
   });
 }
 
-function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
+function registerEndpointWriteRoutes(app: FastifyInstance, { endpoints }: WebhookOperations): void {
   route(app, {
     method: 'POST',
     url: `${base}/endpoints`,
     operationId: 'createWebhookEndpoint',
     summary: 'Create a webhook endpoint',
-    description: 'The answer holds the secret, this once.',
+    description: 'Only this response contains the secret.',
     tags,
     permission: 'hook.write',
     takesIdempotencyKey: true,
@@ -126,10 +128,10 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     responseHeaders: { 201: ['ETag'] },
     errors: ['endpoint_limit_reached', 'merchant_not_found'],
     async handler(request, reply) {
-      const made = await endpoints.create(byOf(request), request.body);
-      reply.code(201).header('location', `${base}/endpoints/${made.view.endpointId}`);
+      const created = await endpoints.create(toEndpointCaller(request), request.body);
+      reply.code(201).header('location', `${base}/endpoints/${created.view.endpointId}`);
       reply.header('cache-control', 'no-store');
-      return { ...send(reply, made), secret: made.secret };
+      return { ...sendWithETag(reply, created), secret: created.secret };
     },
   });
 
@@ -139,10 +141,10 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     operationId: 'updateWebhookEndpoint',
     summary: 'Update a webhook endpoint',
     description:
-      'What was planned for a disabled endpoint goes out once it is enabled; what happened meanwhile is replayed on demand. If-Match takes the ETag.',
+      'When a disabled endpoint is enabled, the server sends the deliveries that were already planned. Events that occurred while it was disabled need a replay. Send the ETag as If-Match to detect concurrent changes.',
     tags,
     permission: 'hook.write',
-    params: ofEndpoint,
+    params: endpointParameters,
     body: WebhookEndpointReplacement,
     response: { 200: WebhookEndpoint },
     responseHeaders: { 200: ['ETag'] },
@@ -152,10 +154,10 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     ],
     async handler(request, reply) {
       const { params, body, headers } = request;
-      const by = byOf(request);
-      return send(
+      const caller = toEndpointCaller(request);
+      return sendWithETag(
         reply,
-        await endpoints.replace(by, params.endpointId, body, readIfMatch(headers)),
+        await endpoints.replace(caller, params.endpointId, body, readIfMatch(headers)),
       );
     },
   });
@@ -165,24 +167,27 @@ function registerChanges(app: FastifyInstance, { endpoints }: Parts): void {
     url: `${base}/endpoints/:endpointId`,
     operationId: 'deleteWebhookEndpoint',
     summary: 'Delete a webhook endpoint',
-    description: 'With its deliveries, sent or not.',
+    description: 'Also deletes its deliveries, sent or not.',
     tags,
     permission: 'hook.write',
-    params: ofEndpoint,
+    params: endpointParameters,
     bodyOptional: true,
     response: { 204: Type.Null() },
     errors: ['endpoint_not_found', 'precondition_failed'],
     async handler(request, reply) {
       const { params, headers } = request;
-      await endpoints.remove(byOf(request), params.endpointId, readIfMatch(headers));
+      await endpoints.remove(toEndpointCaller(request), params.endpointId, readIfMatch(headers));
       return reply.code(204).send();
     },
   });
 }
 
-function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }: Parts): void {
+function registerEndpointActionRoutes(
+  app: FastifyInstance,
+  { endpoints, deliveries, replays }: WebhookOperations,
+): void {
   const permission = 'hook.write';
-  const params = ofEndpoint;
+  const params = endpointParameters;
   const rateLimit = 'outgoing';
 
   route(app, {
@@ -191,7 +196,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     operationId: 'rotateWebhookSecret',
     summary: 'Rotate the secret of a webhook endpoint',
     description:
-      'For 24 hours the old keys sign too, beside the new ones; three times at the most.',
+      'For 24 hours the server signs with the old and the new keys. At most three rotations within that time.',
     tags,
     permission,
     params,
@@ -200,7 +205,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     errors: ['endpoint_not_found', 'keys_renewed_often'],
     async handler(request, reply) {
       reply.header('cache-control', 'no-store');
-      return endpoints.renewSecret(byOf(request), request.params.endpointId);
+      return endpoints.rotateSecret(toEndpointCaller(request), request.params.endpointId);
     },
   });
 
@@ -210,7 +215,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     operationId: 'verifyWebhookEndpoint',
     summary: 'Verify a webhook endpoint',
     description:
-      'Sends a signed `endpoint.challenge`; the endpoint answers 200 with the challenge as the whole body.',
+      'Sends a signed `endpoint.challenge`; the endpoint must answer 200 with the challenge as the whole body.',
     tags,
     permission,
     params,
@@ -219,7 +224,10 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     responseHeaders: { 200: ['ETag'] },
     errors: ['endpoint_not_found', 'endpoint_state', 'endpoint_unverified'],
     async handler(request, reply) {
-      return send(reply, await endpoints.verify(byOf(request), request.params.endpointId));
+      return sendWithETag(
+        reply,
+        await endpoints.verify(toEndpointCaller(request), request.params.endpointId),
+      );
     },
   });
 
@@ -228,7 +236,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     url: `${base}/endpoints/:endpointId/test`,
     operationId: 'testWebhookEndpoint',
     summary: 'Test a webhook endpoint',
-    description: 'Sends an event that has not happened, marked with `test`.',
+    description: 'Sends a test event, marked with `test`.',
     tags,
     permission,
     params,
@@ -241,7 +249,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     async handler(request, reply) {
       const { params: of, body } = request;
       reply.code(202);
-      return deliveries.test(scopeOf(request.caller), of.endpointId, body.type);
+      return deliveries.test(toEndpointScope(request.caller), of.endpointId, body.type);
     },
   });
 
@@ -251,7 +259,7 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     operationId: 'replayWebhookEvents',
     summary: 'Replay events to a webhook endpoint',
     description:
-      'With a time all events of it, delivered or not; without one those that were missed since the last acknowledged one. One replay of an endpoint runs at a time.',
+      'With a time range: all events of that time, delivered or not. Without one: the events that the endpoint missed since the last acknowledged event. Each endpoint has at most one running replay.',
     tags,
     permission,
     params,
@@ -263,18 +271,22 @@ function registerSteps(app: FastifyInstance, { endpoints, deliveries, replays }:
     errors: ['endpoint_not_found', 'endpoint_state', 'replay_running'],
     async handler(request, reply) {
       reply.code(202);
-      return replays.begin(scopeOf(request.caller), request.params.endpointId, request.body);
+      return replays.begin(
+        toEndpointScope(request.caller),
+        request.params.endpointId,
+        request.body,
+      );
     },
   });
 }
 
-function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
+function registerDeliveryRoutes(app: FastifyInstance, { deliveries }: WebhookOperations): void {
   route(app, {
     method: 'GET',
     url: `${base}/deliveries`,
     operationId: 'listWebhookDeliveries',
     summary: 'List the webhook deliveries',
-    description: 'The newest first.',
+    description: 'Newest first.',
     tags,
     permission: 'hook.read',
     query: Type.Object({ ...pageQuery, ...webhookDeliveryFilters }, closed),
@@ -284,8 +296,8 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     async handler({ caller, query }) {
       const { limit: _limit, cursor: _cursor, ...filters } = query;
       const page = readPageRequest(query, 'listWebhookDeliveries');
-      const found = await deliveries.list(scopeOf(caller), filters, page);
-      return pageResponse(found, query, 'listWebhookDeliveries');
+      const foundPage = await deliveries.list(toEndpointScope(caller), filters, page);
+      return pageResponse(foundPage, query, 'listWebhookDeliveries');
     },
   });
 
@@ -294,13 +306,13 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     url: `${base}/deliveries/:deliveryId`,
     operationId: 'getWebhookDelivery',
     summary: 'Get a webhook delivery',
-    description: 'With its tries, and the bytes that are sent.',
+    description: 'Includes the attempts and the body that the server sends.',
     tags,
     permission: 'hook.read',
-    params: ofDelivery,
+    params: deliveryParameters,
     response: { 200: WebhookDeliveryDetail },
     errors: ['delivery_not_found'],
-    handler: ({ caller, params }) => deliveries.get(scopeOf(caller), params.deliveryId),
+    handler: ({ caller, params }) => deliveries.get(toEndpointScope(caller), params.deliveryId),
   });
 
   route(app, {
@@ -308,17 +320,17 @@ function registerDeliveries(app: FastifyInstance, { deliveries }: Parts): void {
     url: `${base}/deliveries/:deliveryId/resend`,
     operationId: 'resendWebhookDelivery',
     summary: 'Resend a webhook delivery',
-    description: 'The same identifier and bytes, at once and with the whole schedule before it.',
+    description: 'Sends the same identifier and body at once, and restarts the retry schedule.',
     tags,
     permission: 'hook.write',
     takesIdempotencyKey: true,
     rateLimit: 'outgoing',
-    params: ofDelivery,
+    params: deliveryParameters,
     response: { 202: WebhookDelivery },
     errors: ['delivery_not_found', 'delivery_state', 'endpoint_state'],
     async handler(request, reply) {
       reply.code(202);
-      return deliveries.resend(scopeOf(request.caller), request.params.deliveryId);
+      return deliveries.resend(toEndpointScope(request.caller), request.params.deliveryId);
     },
   });
 }

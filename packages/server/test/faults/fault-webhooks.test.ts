@@ -10,7 +10,7 @@ import { makeCertificate } from '../../src/http/authentication/certificate.fixtu
 import { freePorts } from '../support/free-ports.ts';
 import { createSeededRandom } from '../support/seeded-random.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { quickTimes, type WebhookRoom, webhookRoom } from '../webhooks/test-webhooks.ts';
+import { quickTimes, startTestWebhooks, type TestWebhooks } from '../webhooks/test-webhooks.ts';
 import {
   type Answering,
   accept,
@@ -36,8 +36,8 @@ function closeAfterTest<Of extends { stop(): Promise<void> }>(one: Of): Of {
 const open = async (...from: Parameters<typeof receiver>): Promise<Receiver> =>
   closeAfterTest(await receiver(...from));
 
-async function openWebhooks(...from: Parameters<typeof webhookRoom>): Promise<WebhookRoom> {
-  const made = closeAfterTest(await webhookRoom(...from));
+async function openWebhooks(...from: Parameters<typeof startTestWebhooks>): Promise<TestWebhooks> {
+  const made = closeAfterTest(await startTestWebhooks(...from));
   made.start();
   return made;
 }
@@ -70,7 +70,7 @@ function assertSameBytes({ received }: Receiver): Map<string, number> {
  * receiver.
  */
 async function assertNoMoreThanLogged(
-  { database }: WebhookRoom,
+  { database }: TestWebhooks,
   endpointId: string,
   { received }: Receiver,
 ): Promise<void> {
@@ -315,7 +315,7 @@ describe('endpoints that the platform must not call', () => {
 
 test('only one replay of an endpoint runs at a time, and a new one can start after its end', async () => {
   // No process runs the replay job yet.
-  const on = closeAfterTest(await webhookRoom());
+  const on = closeAfterTest(await startTestWebhooks());
   const { endpointId } = await on.endpoint('http://127.0.0.1:9/');
   const begin = (span: WebhookReplay = {}) => on.replays.begin(on, endpointId, span);
   const all = await Promise.allSettled(Array.from({ length: 20 }, () => begin()));
@@ -433,7 +433,7 @@ describe('many receivers with faults', () => {
     // Longer than a busy machine delays a working receiver.
     const times = { timeoutMs: 2_000, leaseMs: 15_000 };
     const first = await openWebhooks({ times });
-    const second = closeAfterTest(await webhookRoom({ on: first.url, times }));
+    const second = closeAfterTest(await startTestWebhooks({ on: first.url, times }));
     second.start();
     const kinds = Object.values(faults);
     const good = await Promise.all([open(), open(), open()]);

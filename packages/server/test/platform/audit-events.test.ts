@@ -15,7 +15,7 @@ import {
   systemClock,
   systemIds,
 } from '../../src/platform/index.ts';
-import { createPublisher } from '../../src/webhooks/feed/index.ts';
+import { createEventPublisher } from '../../src/webhooks/feed/index.ts';
 import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { testAudit } from '../support/test-audit.ts';
 import { eventually } from '../support/wait-for-condition.ts';
@@ -28,12 +28,12 @@ async function setUp() {
   await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 10 });
   outbox.subscribe(
-    createPublisher({
-      sources: [auditEvents],
+    createEventPublisher({
+      eventMappers: [auditEvents],
       log,
       metrics: createMetrics(),
-      setAside: () => Promise.reject(new Error('every kind is known here')),
-      tell: () => {},
+      postponeUnknownEvents: () => Promise.reject(new Error('every kind is known here')),
+      notifyReaders: () => {},
     }),
   );
   const audit = testAudit(database, systemClock);

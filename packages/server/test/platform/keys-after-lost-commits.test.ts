@@ -20,9 +20,9 @@ import { systemClock, systemIds } from '../../src/platform/index.ts';
 import { createSubOrganizations } from '../../src/provisioning/organizations/organizations.ts';
 import { createReconciliationStore } from '../../src/reporting/reconciliation/reconciliation-sql.ts';
 import { createReconciliations } from '../../src/reporting/reconciliation/reconciliations.ts';
-import { createDeliveryLog } from '../../src/webhooks/delivery/manage-deliveries.ts';
+import { createDeliveryOperations } from '../../src/webhooks/delivery/manage-deliveries.ts';
 import { dueClockOf } from '../support/movable-clock.ts';
-import { type WebhookRoom, webhookRoom } from '../webhooks/test-webhooks.ts';
+import { startTestWebhooks, type TestWebhooks } from '../webhooks/test-webhooks.ts';
 
 /** The error of a missing database connection. */
 async function lost(): Promise<never> {
@@ -34,9 +34,9 @@ async function lost(): Promise<never> {
 const facts = { operationId: 'make' } as RouteDeclaration;
 
 describe('requests with a key after a lost commit', () => {
-  let webhooks: WebhookRoom;
+  let webhooks: TestWebhooks;
   before(async () => {
-    webhooks = await webhookRoom();
+    webhooks = await startTestWebhooks();
   });
   after(() => webhooks.stop());
 
@@ -67,13 +67,13 @@ describe('requests with a key after a lost commit', () => {
     ]);
   }
 
-  const logOf = (hurry: () => Promise<void>) =>
-    createDeliveryLog({
+  const logOf = (sendNow: () => Promise<void>) =>
+    createDeliveryOperations({
       database: webhooks.database,
       clock: systemClock,
       dueClock: dueClockOf(systemClock),
       ids: systemIds,
-      hurry,
+      sendNow,
     });
 
   test('a repeated test event is sent once', async () => {
@@ -124,7 +124,7 @@ describe('requests with a key after a lost commit', () => {
     type Made = Parameters<typeof createSubOrganizations>;
     const below = createSubOrganizations(
       { create } as unknown as Made[0],
-      { changed: lost } as unknown as Made[1],
+      { invalidate: lost } as unknown as Made[1],
     );
     const scope = { organizationId: webhooks.organizationId } as Parameters<typeof below.create>[0];
     await assertTaken(async () => below.create(scope, { name: 'Once' }));

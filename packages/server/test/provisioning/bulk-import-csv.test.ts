@@ -75,16 +75,20 @@ describe('a bulk import of a table', () => {
 
   test('columns that are wrong are refused before anything is done', async () => {
     const rows: [string, string, RegExp][] = [
-      ['type,nmae\nmerchant,x', 'field_unknown', /“nmae” is not known; the nearest is name\./],
-      ['type,address.town\nmerchant,x', 'field_unknown', /the nearest is address\./],
+      [
+        'type,nmae\nmerchant,x',
+        'field_unknown',
+        /“nmae” is unknown; the most similar name is name\./,
+      ],
+      ['type,address.town\nmerchant,x', 'field_unknown', /the most similar name is address\./],
       ['type,labels\nmerchant,x', 'field_unknown', /labels\. and the name of a label/],
-      ['type,name,name\nmerchant,x,y', 'field_invalid', /“name” is there twice/],
-      ['externalId,name\nM,x', 'field_required', /one of them is type/],
+      ['type,name,name\nmerchant,x,y', 'field_invalid', /“name” occurs twice/],
+      ['externalId,name\nM,x', 'field_required', /including type/],
       ['type;externalId;name\nmerchant;M;x', 'field_unknown', /without a name/],
       ['type,4111111111111111\nmerchant,x', 'field_unknown', /without a name/],
       ['"type,name\nmerchant,x', 'malformed_csv', /opens on line 1 is never closed/],
-      ['', 'malformed_csv', /no row that names its columns/],
-      ['\n\n', 'malformed_csv', /no row that names its columns/],
+      ['', 'malformed_csv', /has no header row/],
+      ['\n\n', 'malformed_csv', /has no header row/],
     ];
     for (const [body, code, detail] of rows) {
       const { status, problem } = await scene.send(body, { type: csv });
@@ -132,7 +136,10 @@ describe('a bulk import of a table', () => {
     const within = [merchantColumns, merchantRow('c-1'), merchantRow('c-2', 'a "b" c')].join('\n');
     const first = await scene.send(within, { type: csv });
     assert.deepEqual([first.results.length, first.summary?.error?.code], [1, 'malformed_csv']);
-    assert.match(first.summary?.error?.detail ?? '', /begins on line 3 a quote stands within/);
+    assert.match(
+      first.summary?.error?.detail ?? '',
+      /begins on line 3 a cell contains an unescaped quote/,
+    );
     const endless = `${merchantColumns}\n${merchantRow('c-3')}\n${merchantRow('c-4', `"${'x\n'.repeat(bulkLimits.lineBytes)}`)}`;
     const second = await scene.send(endless, { type: csv });
     assert.match(second.summary?.error?.detail ?? '', /begins on line 3 is longer than 65536/);

@@ -37,7 +37,7 @@ describe('a bulk import in the house', () => {
   });
   const withoutSecret = ({ clientSecret: _secret, ...result }: BulkResult) => result;
 
-  test('points of sale get credentials, which are told once and sell in their store', async () => {
+  test('points of sale get credentials, which are shown once and sell in their store', async () => {
     const lines = [till('a-1'), till('a-2', { storeId: on.otherMerchant.storeId })];
     const made = await send(lines, 'a');
     assert.deepEqual(

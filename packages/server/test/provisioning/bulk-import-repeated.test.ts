@@ -130,7 +130,7 @@ describe('a bulk import that is sent again', () => {
     assert.equal(await countOf('c'), 1300);
   });
 
-  test('whoever hangs up at any moment leaves its name free', async () => {
+  test('an import is released when the client disconnects at any moment', async () => {
     const lines = estate('i', 1100);
     for (const afterMs of [0, 5, 20, 60, 120]) {
       const { request, answered } = scene.open({ key: 'i' });
@@ -219,7 +219,7 @@ describe('a bulk import that is sent again', () => {
     }
   });
 
-  test('more lines than an import has end it, and what came before counts', async () => {
+  test('an import stops at the maximum number of lines, and earlier lines are stored', async () => {
     const line = JSON.stringify({ type: 'store', data: {} });
     const body = `${line}\n`.repeat(bulkLimits.lines + 1);
     const { results, summary } = await scene.send(body, { key: 'h' });

@@ -23,7 +23,7 @@ describe('a bulk import', () => {
   });
   after(() => scene.close());
 
-  test('makes parents first, and what is below them by their external identifiers', async () => {
+  test('creates parents first, and children by the external identifiers of their parents', async () => {
     const hardware = deviceBody();
     const lines = [
       merchantLine('a-M', { labels: { region: 'north' }, address: { line1: '1', city: 'Paris' } }),
@@ -88,7 +88,7 @@ describe('a bulk import', () => {
     assert.equal((await scene.call('org', 'GET', `/stores/${store}`)).status, 404);
   });
 
-  test('says for each line what is wrong with it, and goes on with the next one', async () => {
+  test('reports the error of each invalid line, and continues with the next line', async () => {
     const { merchantId } = await scene.shop('b-shop');
     const foreign = await scene.call('other', 'POST', '/merchants', {
       body: { name: 'Foreign', country: 'FR', mcc: '5814', timeZone: 'Europe/Paris' },
@@ -183,7 +183,7 @@ describe('a bulk import', () => {
     assert.equal(imported.summary?.failed, rows.length - 1);
   });
 
-  test('a line sees what the lines before it did, also where it is undone', async () => {
+  test('a line sees the changes of earlier lines, also if a later line reverses them', async () => {
     const [one, two] = [deviceBody(), deviceBody()];
     const body = (serialNumber: string, externalId: string) => ({
       type: 'physicalDevice',
@@ -231,7 +231,7 @@ describe('a bulk import', () => {
     assert.equal(device?.serialNumber, two.serialNumber);
   });
 
-  test('stores that are numbered alike are told apart by their merchant', async () => {
+  test('stores with the same external identifier are distinguished by their merchant', async () => {
     const numbered = ['d-1', 'd-2'].flatMap((merchant) => [
       merchantLine(merchant),
       storeLine(merchant, 'd-001'),
@@ -300,7 +300,7 @@ describe('a bulk import', () => {
     assert.deepEqual(statuses(removed), ['deleted', 'created'], removed.text);
   });
 
-  test('a merchant imports what is its own, and makes and deletes no merchant', async () => {
+  test('a merchant imports its own entities, and cannot create or delete a merchant', async () => {
     const { token, merchantId } = await scene.shop('f-shop');
     const { merchantId: otherId } = await scene.shop('f-other');
     const own = (data: object) => ({

@@ -300,7 +300,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     assert.deepEqual([read.body.state, read.body.capturedAmount], ['Captured', 1234]);
   });
 
-  test('what was done is in the audit, and a platform has one operator', async () => {
+  test('all changes are in the audit, and a platform has one operator', async () => {
     const { items } = await done('GET', '/audit/v1/records?limit=200');
     const actions = new Set(items.map((item: Record<string, string>) => item['action']));
     for (const action of ['merchant.created', 'service.published', 'pointOfSale.created']) {

@@ -290,7 +290,7 @@ describe('points of sale', () => {
     assert.equal((await sell(await tokenOf(till), {})).body.approved, true);
   });
 
-  test('are in the audit with who made them, and without their secret', async () => {
+  test('are in the audit with their author, and without their secret', async () => {
     const till = await made({ name: 'Audited' });
     await call('POST', `${base}/${till.pointOfSaleId}/secret`);
     const { body, text } = await call('GET', `/audit/v1/records?entityId=${till.pointOfSaleId}`);

@@ -148,7 +148,7 @@ describe('the plans of search and lists', () => {
     }
   });
 
-  test('few texts are prepared: as many as there are forms of what is looked for', async () => {
+  test('few statements are prepared: one for each form of a search', async () => {
     names.clear();
     for (const merchant of [{}, { merchantId: idOf('m', 67) }]) {
       for (const q of ['a', 'b%', '67', 'AXIUM_DX8000-67', idOf('l', 67), `pos-${idOf('t', 67)}`]) {

@@ -94,7 +94,7 @@ describe('the feed of events', () => {
     assert.ok(!items.some(({ type }) => type === 'transaction.received'));
   });
 
-  test('tells what was done to the estate, and which members changed, without their values', async () => {
+  test('publishes changes of entities with the names of changed members, without their values', async () => {
     const from = await settled();
     const secretName = `Quiet ${randomUUID()}`;
     const { merchantId } = on.otherMerchant;
@@ -163,7 +163,7 @@ describe('the feed of events', () => {
     assert.equal(nothing?.data['clientOperationId'], undefined);
   });
 
-  test('filters by type, family and merchant, and goes on behind what was not wanted', async () => {
+  test('filters by type, family and merchant, and continues after skipped events', async () => {
     const from = await settled();
     const mine = await sale();
     const theirs = await sale(on.otherMerchant);
@@ -184,7 +184,7 @@ describe('the feed of events', () => {
     );
   });
 
-  test('a developer of a merchant sees what is of the merchant, and names no other', async () => {
+  test('a developer of a merchant sees the events of this merchant, and cannot name another', async () => {
     const token = await on.tokenFor({
       name: 'merchant hooks',
       entityType: 'merchant',
@@ -205,7 +205,7 @@ describe('the feed of events', () => {
     assert.equal(refused.body.code, 'entity_out_of_scope');
   });
 
-  test('looks back from the newest, and what lies before a position', async () => {
+  test('reads backwards from the newest event, and before a position', async () => {
     const from = await settled();
     const first = await sale();
     await sale();
@@ -239,7 +239,7 @@ describe('the feed of events', () => {
     assert.ok(types.includes('qr.completed') && types.includes('transaction.captured'), types);
   });
 
-  test('waits for what comes, and for the time at most', async () => {
+  test('waits for new events, at most for the given time', async () => {
     const from = await settled();
     const waiting = page(`after=${from}&wait=20&types=transaction.captured`);
     const transactionId = await sale();
@@ -315,7 +315,7 @@ describe('the feed of events', () => {
     assert.equal(stream.status, 400);
   });
 
-  test('tells what becomes of a clearing file, for the organisation alone', async () => {
+  test('publishes the states of a clearing file, only for the organisation', async () => {
     const own = await createTestOrganization({ captureTransport: 'File' });
     const ask = (method: string, url: string, call: object) =>
       own.client.call(method, `/payment/v1/${url}`, call);
@@ -368,7 +368,7 @@ describe('the feed of events', () => {
     assert.deepEqual(named.items, []);
   });
 
-  test('a reader behind what is kept is told so, and one who begins is not', async () => {
+  test('a reader before the oldest event gets events_forgotten, and a new reader does not', async () => {
     const end = await settled();
     const database = await testDatabase();
     const swept = end - 2;

@@ -19,8 +19,11 @@ import {
   systemIds,
 } from '../../src/platform/index.ts';
 import type { AddressLookup } from '../../src/platform/net/dns-lookup.ts';
-import { waitingText } from '../../src/webhooks/delivery/send-deliveries-sql.ts';
-import { createPublisher, createSetAside } from '../../src/webhooks/feed/index.ts';
+import { findDueEndpointsText } from '../../src/webhooks/delivery/send-deliveries-sql.ts';
+import {
+  createEventPublisher,
+  createPostponeUnknownEvents,
+} from '../../src/webhooks/feed/index.ts';
 import { createDeliveries, type DeliveryTimes } from '../../src/webhooks/index.ts';
 import { migrationsFolder, testDatabaseCopyUrl } from '../support/database/test-database.ts';
 
@@ -29,12 +32,12 @@ const masterKey = Buffer.alloc(32, 9);
 
 export const quickTimes: DeliveryTimes = {
   pollMs: 10,
-  sweepMs: 40,
+  dueSearchMs: 40,
   // Longer than a busy machine delays a working receiver.
   leaseMs: 15_000,
   timeoutMs: 800,
   retryDelaysMs: Array.from({ length: 40 }, () => 60),
-  restsMs: [80, 120, 160],
+  pausesMs: [80, 120, 160],
 };
 
 const facts: OutboxEventMapper = {
@@ -48,13 +51,13 @@ const facts: OutboxEventMapper = {
     ),
 };
 
-export type WebhookRoom = Awaited<ReturnType<typeof webhookRoom>>;
+export type TestWebhooks = Awaited<ReturnType<typeof startTestWebhooks>>;
 
 /**
- * @param on the database URL of another webhook room, to act as a second process
- * @param asked is called at each search for endpoints without a lease
+ * @param on the database URL of other test webhooks, to act as a second process
+ * @param onDueSearch is called at each search for endpoints without a lease
  */
-export async function webhookRoom(
+export async function startTestWebhooks(
   options: {
     times?: DeliveryTimes;
     clock?: Clock;
@@ -62,7 +65,7 @@ export async function webhookRoom(
     authorities?: string;
     allowsLoopback?: boolean;
     on?: string;
-    asked?: () => void;
+    onDueSearch?: () => void;
   } = {},
 ) {
   const { clock = systemClock, allowsLoopback = true } = options;
@@ -74,7 +77,7 @@ export async function webhookRoom(
     ...opened,
     async query(text, values) {
       const rows = await opened.query(text, values);
-      if (text === waitingText) options.asked?.();
+      if (text === findDueEndpointsText) options.onDueSearch?.();
       return rows as never;
     },
   };
@@ -99,13 +102,20 @@ export async function webhookRoom(
     audit: createAudit({ database, clock, jobs, masterKey }),
     retentionDays: 30,
     times: { ...quickTimes, ...options.times },
-    demandMerchant: async () => {},
+    requireMerchant: async () => {},
   });
   const outbox = createOutbox({ database, log, metrics, pollMs: 20 });
-  const sources = [facts, deliveries.events];
-  const setAside = createSetAside({ database, jobs, sources });
+  const eventMappers = [facts, deliveries.events];
+  const postponeUnknownEvents = createPostponeUnknownEvents({ database, jobs, eventMappers });
   outbox.subscribe(
-    createPublisher({ sources, log, metrics, deliveries, setAside, tell: () => {} }),
+    createEventPublisher({
+      eventMappers,
+      log,
+      metrics,
+      deliveries,
+      postponeUnknownEvents,
+      notifyReaders: () => {},
+    }),
   );
   const organizationId = randomUUID();
   const by = { organizationId, author: platformAuthor };
@@ -116,7 +126,7 @@ export async function webhookRoom(
     organizationId,
     metrics,
     by,
-    ...deliveries.parts,
+    ...deliveries.operations,
     start() {
       jobs.start();
       outbox.start();
@@ -136,7 +146,7 @@ export async function webhookRoom(
       organization = organizationId,
     ): Promise<CreatedWebhookEndpoint> {
       const input = { url: to, eventTypes };
-      const made = await deliveries.parts.endpoints.create(
+      const made = await deliveries.operations.endpoints.create(
         { ...by, organizationId: organization },
         input,
       );

@@ -1,10 +1,10 @@
 // The metric of waiting deliveries.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { webhookRoom } from './test-webhooks.ts';
+import { startTestWebhooks } from './test-webhooks.ts';
 
-test('how long the oldest delivery waits is told, and kept while the database is away', async () => {
-  const on = await webhookRoom();
+test('a metric shows the delay of the oldest delivery, and keeps its value without the database', async () => {
+  const on = await startTestWebhooks();
   try {
     const minutes = async () => {
       const text = await on.metrics.registry.metrics();

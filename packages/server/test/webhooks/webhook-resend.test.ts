@@ -4,11 +4,11 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, describe, test } from 'node:test';
 import { systemClock } from '../../src/platform/index.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { type WebhookRoom, webhookRoom } from './test-webhooks.ts';
+import { startTestWebhooks, type TestWebhooks } from './test-webhooks.ts';
 import { type Receiver, receiver } from './webhook-receiver.ts';
 
 describe('a resend beside a try that is under way', () => {
-  let opened: (Receiver | WebhookRoom)[] = [];
+  let opened: (Receiver | TestWebhooks)[] = [];
   afterEach(async () => {
     for (const each of opened.toReversed()) await each.stop();
     opened = [];
@@ -19,7 +19,7 @@ describe('a resend beside a try that is under way', () => {
     const replies: ServerResponse[] = [];
     const to = await receiver((_received, reply) => void replies.push(reply));
     opened.push(to);
-    const on = await webhookRoom({ times: { timeoutMs: 60_000, retryDelaysMs } });
+    const on = await startTestWebhooks({ times: { timeoutMs: 60_000, retryDelaysMs } });
     opened.push(on);
     on.start();
     const { endpointId } = await on.endpoint(to.url);
@@ -41,7 +41,7 @@ describe('a resend beside a try that is under way', () => {
   const isDelivered = (get: () => Promise<{ status: string }>) =>
     eventually('it is delivered', async () => (await get()).status === 'Delivered');
 
-  test('is sent at once where that try fails, whatever its schedule says', async () => {
+  test('is sent at once after that attempt fails, regardless of the schedule', async () => {
     for (const delays of [[3_600_000], []]) {
       const { arrived, get, answer } = await resent(delays);
       answer(0, 500);
@@ -67,18 +67,18 @@ describe('a resend beside a try that is under way', () => {
     opened.push(to);
     const leaseMs = 15_000;
     const times = { timeoutMs: 60_000, leaseMs };
-    const on = await webhookRoom({ times });
+    const on = await startTestWebhooks({ times });
     opened.push(on);
     on.start();
     await on.endpoint(to.url);
     await on.happen(1);
     await eventually('the try is under way', () => replies.length === 1);
     let looks = 0;
-    const ahead = await webhookRoom({
+    const ahead = await startTestWebhooks({
       times,
       on: on.url,
       clock: { now: () => systemClock.now() + 2 * leaseMs },
-      asked: () => {
+      onDueSearch: () => {
         looks += 1;
       },
     });

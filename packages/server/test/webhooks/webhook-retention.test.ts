@@ -3,31 +3,31 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, test } from 'node:test';
 import {
-  deleteOfEndpoint,
-  deleteOld,
-  idBoundOf,
+  deleteDeliveriesOfEndpoint,
+  deleteOldDeliveries,
+  lowestDeliveryIdAt,
 } from '../../src/webhooks/delivery/delivery-log-sql.ts';
-import { runOn } from '../../src/webhooks/endpoints/endpoint-sql.ts';
+import { createDatabaseRunner } from '../../src/webhooks/endpoints/endpoint-sql.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { type WebhookRoom, webhookRoom } from './test-webhooks.ts';
+import { startTestWebhooks, type TestWebhooks } from './test-webhooks.ts';
 import { type Receiver, receiver } from './webhook-receiver.ts';
 
 const day = 86_400_000;
 
 describe('old deliveries', () => {
-  let opened: (Receiver | WebhookRoom)[] = [];
+  let opened: (Receiver | TestWebhooks)[] = [];
   afterEach(async () => {
     for (const each of opened.toReversed()) await each.stop();
     opened = [];
   });
 
-  async function room(): Promise<WebhookRoom> {
-    const made = await webhookRoom();
+  async function room(): Promise<TestWebhooks> {
+    const made = await startTestWebhooks();
     opened.push(made);
     return made;
   }
 
-  const insert = ({ database, organizationId }: WebhookRoom, endpointId: string, ages: number[]) =>
+  const insert = ({ database, organizationId }: TestWebhooks, endpointId: string, ages: number[]) =>
     database.query(
       `INSERT INTO webhook_deliveries (organization_id, delivery_id, endpoint_id, event_id, type,
          position, status, attempts, due_at, log, created_at, updated_at)
@@ -36,7 +36,9 @@ describe('old deliveries', () => {
       [
         organizationId,
         endpointId,
-        ages.map((age) => idBoundOf(Date.now() - age).slice(0, 14) + randomUUID().slice(14)),
+        ages.map(
+          (age) => lowestDeliveryIdAt(Date.now() - age).slice(0, 14) + randomUUID().slice(14),
+        ),
       ],
     );
 
@@ -48,7 +50,11 @@ describe('old deliveries', () => {
     for (const { endpointId } of made) {
       await insert(on, endpointId, [40 * day, 31 * day, 29 * day, 0]);
     }
-    const { deleted, last } = await deleteOld(runOn(on.database), Date.now() - 30 * day, undefined);
+    const { deleted, last } = await deleteOldDeliveries(
+      createDatabaseRunner(on.database),
+      Date.now() - 30 * day,
+      undefined,
+    );
     assert.deepEqual([deleted, last], [6, undefined]);
     for (const { endpointId } of made) {
       assert.deepEqual(await on.counts(endpointId), { Delivered: 2 });
@@ -64,10 +70,10 @@ describe('old deliveries', () => {
        FROM unnest($1::uuid[]) AS r(o), generate_series(1, 40)`,
       [organizations],
     );
-    const run = runOn(on.database);
-    const first = await deleteOld(run, Date.now(), undefined);
+    const run = createDatabaseRunner(on.database);
+    const first = await deleteOldDeliveries(run, Date.now(), undefined);
     assert.ok(first.last);
-    const second = await deleteOld(run, Date.now(), first.last);
+    const second = await deleteOldDeliveries(run, Date.now(), first.last);
     assert.deepEqual(second, { deleted: 0 });
   });
 
@@ -79,9 +85,9 @@ describe('old deliveries', () => {
       endpointId,
       Array.from({ length: 5_001 }, () => 0),
     );
-    const run = runOn(on.database);
-    assert.equal(await deleteOfEndpoint(run, on.organizationId, endpointId), true);
-    assert.equal(await deleteOfEndpoint(run, on.organizationId, endpointId), false);
+    const run = createDatabaseRunner(on.database);
+    assert.equal(await deleteDeliveriesOfEndpoint(run, on.organizationId, endpointId), true);
+    assert.equal(await deleteDeliveriesOfEndpoint(run, on.organizationId, endpointId), false);
     assert.deepEqual(await on.counts(endpointId), {});
   });
 

@@ -83,7 +83,7 @@ describe('webhooks', () => {
     assert.equal(JSON.stringify({ type, timestamp, data }), told.body);
   });
 
-  test('an endpoint gets the types and the merchant that it asked for, and nothing else', async () => {
+  test('an endpoint gets only the events of its types and its merchant', async () => {
     const [byType, byMerchant, all] = [await open(), await open(), await open()];
     await create({ url: byType.url, eventTypes: ['transaction.refunded', 'batch.completed'] });
     const { merchantId } = on.otherMerchant;
@@ -303,7 +303,7 @@ describe('webhooks', () => {
     assert.equal(moved.body.verifiedAt, undefined, moved.text);
   });
 
-  test('what cannot be an endpoint is refused, member by member', async () => {
+  test('an invalid endpoint is refused with a pointer to each member', async () => {
     const good = { url: 'https://hooks.example/x', eventTypes: ['*'] };
     const refusals: [object, string, string?][] = [
       [{ ...good, url: 'http://hooks.example/' }, '/url'],
@@ -350,7 +350,7 @@ describe('webhooks', () => {
     assertProblem(bad, { code: 'field_invalid', pointer: '/type' });
   });
 
-  test('nobody has the platform call servers without measure', async () => {
+  test('calls to endpoints on request are rate-limited', async () => {
     const to = await open();
     const { endpointId } = await create({ url: to.url, eventTypes: ['endpoint.test'] });
     const tried = await ask('POST', `/endpoints/${endpointId}/test`);

@@ -98,7 +98,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
     inFlightTransactions: createInFlightTransactions(),
     jobs: { enqueue: async (job: NewJob) => void enqueued.push(job) },
     provisioning: {
-      contract: async () => ({ partialCancel: true, multipleCapture: true, overCapturePercent: 0 }),
+      findContract: async () => ({ partialCancel: true, multipleCapture: true, overCapturePercent: 0 }),
     },
     vault: { reveal: async () => ({ pan: '', expiry: '' }), wasDeleted: () => false },
     acquiring: {

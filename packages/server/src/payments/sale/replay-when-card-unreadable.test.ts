@@ -50,7 +50,7 @@ async function replayResult(code: ErrorCode, situation: World): Promise<unknown>
     inFlightTransactions: { find: () => (isRunning ? new Promise(() => {}) : undefined) },
     transactions: { findByClientId: async () => (sale === undefined ? [] : [sale]) },
     provisioning: {
-      async resolve() {
+      async resolveSaleEntities() {
         if (isPlaceGone) throw new ProblemError('device_not_found', 'gone');
         return { merchant: { merchantId: 'm' } };
       },

@@ -149,7 +149,7 @@ describe('acquirer links and contracts', () => {
     assertRefused(await changed(), 422, 'field_invalid', '/institutionId');
   });
 
-  test('a contract has its defaults, and what transactions refer to stays', async () => {
+  test('a contract gets defaults, and the members that transactions refer to cannot change', async () => {
     const { call, made, shop } = scene;
     const { merchantId, token } = await shop('contracted');
     const base = `/merchants/${merchantId}/acquirer-contracts`;
@@ -238,7 +238,7 @@ describe('acquirer links and contracts', () => {
     }
   });
 
-  test('a currency that was withdrawn stays where it stands, and comes in nowhere anew', async () => {
+  test('a contract keeps a withdrawn currency, and no contract can add one', async () => {
     const { call, made, shop, database } = scene;
     const { merchantId } = await shop('withdrawn-currency');
     const path = `/merchants/${merchantId}/acquirer-contracts`;

@@ -26,7 +26,8 @@ async function lockLink(run: SqlRunner, scope: CallerScope, linkId: string): Pro
   const link = isUuid(linkId)
     ? await linkRecords.find(run, organization, linkId, 'update')
     : undefined;
-  if (link === undefined) throwFieldProblem('/acquirerLink', 'names no acquirer link');
+  if (link === undefined)
+    throwFieldProblem('/acquirerLink', 'is not an acquirer link of this organisation');
 }
 
 type IsCurrency = (currency: string) => boolean;
@@ -50,10 +51,13 @@ function requireValidRouting(routing: readonly RoutingRule[], isCurrency: IsCurr
     }
     const isBounded = amountFrom !== undefined || amountTo !== undefined;
     if (isBounded && currencies.length !== 1) {
-      throwFieldProblem(`${pointer}/currencies`, 'is one currency where amounts are named');
+      throwFieldProblem(
+        `${pointer}/currencies`,
+        'must have exactly one currency if amountFrom or amountTo is set',
+      );
     }
     if (amountFrom !== undefined && amountTo !== undefined && amountFrom > amountTo) {
-      throwFieldProblem(`${pointer}/amountTo`, 'is less than amountFrom');
+      throwFieldProblem(`${pointer}/amountTo`, 'must not be less than amountFrom');
     }
   }
 }
@@ -77,12 +81,12 @@ function requireValidContract(input: ResourceInput, isCurrency: IsCurrency): voi
   const modes = input['captureModes'] as string[];
   const standard = input['defaultCaptureMode'];
   if (standard !== undefined && !modes.includes(String(standard))) {
-    throwFieldProblem('/defaultCaptureMode', 'is none of captureModes');
+    throwFieldProblem('/defaultCaptureMode', 'must be one of captureModes');
   }
   if (!isTerminalIdRange(input['terminalIdRange'] as TerminalIdRange)) {
     throwFieldProblem(
       '/terminalIdRange',
-      'is no fixed head with a counted tail, such as TERM0001 to TERM0099',
+      'must be a fixed prefix with a range of numbers, such as TERM0001 to TERM0099',
     );
   }
 }
@@ -109,7 +113,7 @@ function requireFixedMembersUnchanged(input: ResourceInput, current: Row): void 
     if (wanted !== stored) throwFieldProblem(pointer, 'is read-only', 'field_read_only');
   }
   if (range.to < String(current['terminal_id_to'])) {
-    throwFieldProblem('/terminalIdRange/to', 'can only grow', 'field_read_only');
+    throwFieldProblem('/terminalIdRange/to', 'must not become smaller', 'field_read_only');
   }
 }
 
@@ -178,7 +182,10 @@ const contractDefinition: ResourceDefinition<AcquirerContract> = {
     // The server matches responses by terminal and trace number, so contracts cannot share a
     // terminal.
     if (await sharesTerminals(lookup.run, { organizationId, linkId, contractId, ...range })) {
-      throwFieldProblem('/terminalIdRange', 'shares terminals with another contract of the link');
+      throwFieldProblem(
+        '/terminalIdRange',
+        'overlaps the range of another contract of the same link',
+      );
     }
     return {
       merchant_id: current?.['merchant_id'] ?? (await findContractMerchantId(lookup, scope, input)),

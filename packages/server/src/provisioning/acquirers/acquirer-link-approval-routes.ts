@@ -36,7 +36,7 @@ export function registerAcquirerLinkApprovalRoutes(
     operationId: 'approveAcquirerLink',
     summary: 'Approve an acquirer link',
     description:
-      'For the operator of the platform. The body repeats the host and port of the link; 409 if the link leads elsewhere by now. The platform connects to the host within ten seconds. Approving again changes nothing.',
+      'For the operator of the platform. The body repeats the host and port of the link; 409 if the link leads to another host or port now. The platform connects to the host within ten seconds. Approving again changes nothing.',
     tags,
     permission: 'onb.approve',
     params: Type.Object({

@@ -79,7 +79,7 @@ export function createAcquirerLinkApprovals(
         if (before['host'] !== host || before['port'] !== port) {
           throwProblem(
             'concurrent_modification',
-            `The link leads to ${String(before['host'])}:${String(before['port'])}, not to ${host}:${port}: read it again.`,
+            `The link leads to ${String(before['host'])}:${String(before['port'])}, not to ${host}:${port}; read the link again.`,
           );
         }
         if (before['approval'] === 'Approved') return before;

@@ -47,11 +47,14 @@ function requireDialectKeys(input: ResourceInput, { name, pinBytes, needsMac }: 
   if (pin !== undefined && pinBlockBytes[pin.format] !== pinBytes) {
     throwFieldProblem(
       '/zonePinKey/format',
-      `is not what ${name} takes: ${pinBytes} bytes in field 52`,
+      `does not fit ${name}, which needs ${pinBytes} bytes in field 52`,
     );
   }
   if (needsMac && input['macKey'] === undefined && input['zoneMasterKey'] === undefined) {
-    throwFieldProblem('/macKey', `is needed by ${name}, or a zoneMasterKey under which it comes`);
+    throwFieldProblem(
+      '/macKey',
+      `is required by ${name}; send it, or a zoneMasterKey that encrypts it`,
+    );
   }
 }
 
@@ -62,7 +65,7 @@ function toHostColumns(input: ResourceInput, dialects: readonly HostDialect[]): 
   if (dialect === undefined) {
     return throwFieldProblem(
       '/dialect',
-      `is none of ${dialects.map((each) => each.name).join(', ')}`,
+      `must be one of ${dialects.map((each) => each.name).join(', ')}`,
     );
   }
   if (input['httpJson'] === undefined) requireDialectKeys(input, dialect);
@@ -99,11 +102,11 @@ const keepsClearAddress = (input: ResourceInput, current: Row | undefined): bool
 /** A link without TLS may lead only to a loopback host, and only to a configured proxy. */
 function requireClearProxy(input: ResourceInput, proxies: readonly string[] | undefined): void {
   const host = String(input['host']);
-  if (!isLoopbackHost(host)) throwFieldProblem('/tls', 'may be false for a loopback host alone');
+  if (!isLoopbackHost(host)) throwFieldProblem('/tls', 'may be false only for a loopback host');
   if (proxies?.includes(`${host}:${input['port']}`) === false) {
     throwFieldProblem(
       '/tls',
-      'may be false for a proxy alone that the operator of the platform has named',
+      'may be false only for a proxy that the operator of the platform has configured',
     );
   }
 }
@@ -120,7 +123,7 @@ async function requireNoContract(run: SqlRunner, link: Row): Promise<void> {
   if (used.length === 0) return;
   throwFieldProblem(
     '/institutionId',
-    'names what was sent over the link: make another link instead',
+    'cannot change after a contract has used the link; create another link',
   );
 }
 
@@ -163,7 +166,7 @@ const createLinkDefinition = (
     if (tls !== true && !keepsClearAddress(input, current)) requireClearProxy(input, proxies);
     const clientCertificate = input['clientCertificate'] ?? null;
     if (clientCertificate !== null && tls !== true) {
-      throwFieldProblem('/clientCertificate', 'goes with tls');
+      throwFieldProblem('/clientCertificate', 'requires tls');
     }
     return {
       adapter: input['adapter'] ?? 'Iso8583Host',

@@ -52,12 +52,12 @@ export async function sharesTerminals(
      WHERE organization_id = $1 AND acquirer_link_id = $2 AND removed_at IS ${removed}
        AND terminal_id_from COLLATE "C" <= $4 AND terminal_id_to COLLATE "C" >= $3
        AND contract_id IS DISTINCT FROM $5`;
-  const found = await run(`${sharing('NULL')} UNION ALL ${sharing('NOT NULL')} LIMIT 1`, [
+  const rows = await run(`${sharing('NULL')} UNION ALL ${sharing('NOT NULL')} LIMIT 1`, [
     organizationId,
     linkId,
     from,
     to,
     contractId ?? null,
   ]);
-  return found.length > 0;
+  return rows.length > 0;
 }

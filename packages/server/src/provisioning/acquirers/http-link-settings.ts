@@ -24,13 +24,15 @@ export const isHttpLink = (link: ResourceInput | Row): boolean => link['adapter'
 export function toHttpColumn(input: ResourceInput): HttpJson | null {
   const httpJson = input['httpJson'] as HttpJson | undefined;
   if (!isHttpLink(input)) {
-    if (httpJson !== undefined) throwFieldProblem('/httpJson', 'goes with the adapter HttpJson');
+    if (httpJson !== undefined)
+      throwFieldProblem('/httpJson', 'is allowed only with the adapter HttpJson');
     return null;
   }
-  if (httpJson === undefined) return throwFieldProblem('/httpJson', 'is needed', 'field_required');
+  if (httpJson === undefined)
+    return throwFieldProblem('/httpJson', 'is required', 'field_required');
   const hostMember = hostOnlyMembers.find((name) => input[name] !== undefined);
   if (hostMember !== undefined)
-    throwFieldProblem(`/${hostMember}`, 'goes with the adapter Iso8583Host');
+    throwFieldProblem(`/${hostMember}`, 'is allowed only with the adapter Iso8583Host');
   return httpJson;
 }
 

@@ -23,10 +23,10 @@ import {
 import type { Ids } from '../../platform/index.ts';
 import { type CallerScope, toCallerScope } from '../resources/caller-scope.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
-import type { Format } from './body/import-body.ts';
-import { readAhead } from './body/read-ahead.ts';
-import { type ImportName, importKeyForm } from './import-progress.ts';
-import type { Bulk } from './run-bulk-import.ts';
+import type { ImportFormat } from './body/import-body.ts';
+import { bufferBody } from './body/read-ahead.ts';
+import { type ImportKey, importCursorPattern } from './import-progress.ts';
+import type { BulkImports } from './run-bulk-import.ts';
 
 const url = '/provisioning/v2/bulk';
 const tags = ['Provisioning'] as const;
@@ -34,15 +34,15 @@ const closed = { additionalProperties: false };
 const jsonLines = ['application/jsonl', 'application/x-ndjson'];
 const csv = 'text/csv';
 /** The buffer for a client that reads no response before it has sent the whole body. */
-const answersAheadBytes = 8_388_608;
+const responseBufferBytes = 8_388_608;
 /** After this time without any traffic the connection is closed, and its import is released. */
-const silentMs = 60_000;
+const idleTimeoutMs = 60_000;
 const listName = 'listBulkImportResults';
 const lineForm = /^[1-9]\d{0,7}$/;
 /** One page of results reads at most this many chunks. */
 const chunksPerPage = 3;
 
-const ofImport = Type.Object({ bulkId: ClientIdentifier });
+const importParameters = Type.Object({ bulkId: ClientIdentifier });
 
 const examples = {
   'application/jsonl': [
@@ -58,15 +58,19 @@ const examples = {
   ].join('\n'),
 };
 
-const formatOf = (type = ''): Format =>
+const formatOf = (type = ''): ImportFormat =>
   type.trim().toLowerCase().startsWith(csv) ? 'Csv' : 'JsonLines';
 
-const importName = (scope: CallerScope, bulkId: string): ImportName => {
+const toImportKey = (scope: CallerScope, bulkId: string): ImportKey => {
   const { organizationId, merchantId: ownerId = organizationId } = scope;
   return { organizationId, ownerId, bulkId };
 };
 
-function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>): void {
+function registerCreateRoute(
+  app: FastifyInstance,
+  bulk: BulkImports,
+  ids: Pick<Ids, 'uuid'>,
+): void {
   // The handler receives the body as a stream.
   app.addContentTypeParser([...jsonLines, csv], (_request, body, done) => done(null, body));
   route(app, {
@@ -75,18 +79,18 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
     operationId: 'createBulkImport',
     summary: 'Create a bulk import',
     description:
-      'One thing a line, parents first; the answer has a line for each, and a summary. Chunks of lines are committed as they come. Sent again under the same name, the body is answered from what was stored as far as it went, and the rest goes on.',
+      'Each line is one entity, parents before their children. The response has one line for each line, and a summary. The server commits the lines in chunks. If the client sends the same body again with the same bulkId, the server returns the stored results and continues after them.',
     tags,
     permission: 'prov.write',
     streamedMediaTypes: [...jsonLines, csv],
     bodyLimitBytes: bulkLimits.bytes,
     examples,
-    headers: { [idempotencyKeyHeader]: 'Names the import; means the same as bulkId.' },
+    headers: { [idempotencyKeyHeader]: 'The identifier of the import, in place of bulkId.' },
     query: Type.Object(
       {
         bulkId: Type.Optional(ClientIdentifier),
         dryRun: Type.Optional(
-          Type.Boolean({ default: false, description: 'Checks everything and writes nothing.' }),
+          Type.Boolean({ default: false, description: 'Validates all lines and writes nothing.' }),
         ),
       },
       closed,
@@ -109,10 +113,10 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
       const { query, headers, caller } = request;
       const bulkId = resolveClientIdentifier(headers, 'bulkId', query.bulkId) ?? ids.uuid();
       const scope = toCallerScope(caller, request.id);
-      reply.raw.setTimeout(silentMs);
-      const { bytes: body, close } = readAhead(request.body as Readable);
-      const asked = { scope, body, bulkId, format: formatOf(headers['content-type']) };
-      const answers = query.dryRun === true ? bulk.try(asked) : bulk.run(asked);
+      reply.raw.setTimeout(idleTimeoutMs);
+      const { bytes: body, close } = bufferBody(request.body as Readable);
+      const importRequest = { scope, body, bulkId, format: formatOf(headers['content-type']) };
+      const answers = query.dryRun === true ? bulk.dryRun(importRequest) : bulk.run(importRequest);
       // A fault before the first result becomes a problem response; later faults are in the
       // summary.
       const first = await answers.next().catch((error: unknown) => {
@@ -125,7 +129,7 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
       };
       reply.type('application/jsonl').header('cache-control', 'no-store');
       if (query.dryRun !== true) reply.header('location', `${url}/${bulkId}`);
-      const ahead = { objectMode: false, highWaterMark: answersAheadBytes };
+      const ahead = { objectMode: false, highWaterMark: responseBufferBytes };
       const stream = Readable.from(all(), ahead);
       // Also runs if the client disconnects before the first result, so that the import is
       // released.
@@ -138,14 +142,14 @@ function registerImport(app: FastifyInstance, bulk: Bulk, ids: Pick<Ids, 'uuid'>
   });
 }
 
-function registerList(app: FastifyInstance, bulk: Bulk): void {
+function registerListRoute(app: FastifyInstance, bulk: BulkImports): void {
   const list = 'listBulkImports';
   route(app, {
     method: 'GET',
     url,
     operationId: list,
     summary: 'List the bulk imports',
-    description: 'The newest first, of the last 30 days, without those that tried alone.',
+    description: 'Newest first, for the last 30 days, without dry runs.',
     tags,
     permission: 'prov.read',
     query: Type.Object(pageQuery, closed),
@@ -153,28 +157,28 @@ function registerList(app: FastifyInstance, bulk: Bulk): void {
     errors: ['cursor_invalid'],
     priority: 'list',
     async handler({ caller, query, id }) {
-      const page = readPageRequest(query, list, importKeyForm);
-      const owner = importName(toCallerScope(caller, id), '');
+      const page = readPageRequest(query, list, importCursorPattern);
+      const owner = toImportKey(toCallerScope(caller, id), '');
       return pageResponse(await bulk.list(owner, page), query, list);
     },
   });
 }
 
-function registerReads(app: FastifyInstance, bulk: Bulk): void {
+function registerReadRoutes(app: FastifyInstance, bulk: BulkImports): void {
   route(app, {
     method: 'GET',
     url: `${url}/:bulkId`,
     operationId: 'getBulkImport',
     summary: 'Get a bulk import',
-    description: 'How far it is. What was answered is kept for 30 days.',
+    description: 'The progress of the import. The server keeps imports for 30 days.',
     tags,
     permission: 'prov.read',
-    params: ofImport,
+    params: importParameters,
     response: { 200: BulkImport },
     errors: ['batch_not_found'],
     async handler({ caller, params, id }) {
-      const found = await bulk.find(importName(toCallerScope(caller, id), params.bulkId));
-      return found ?? throwNotFound('batch_not_found');
+      const bulkImport = await bulk.find(toImportKey(toCallerScope(caller, id), params.bulkId));
+      return bulkImport ?? throwNotFound('batch_not_found');
     },
   });
 
@@ -183,16 +187,16 @@ function registerReads(app: FastifyInstance, bulk: Bulk): void {
     url: `${url}/:bulkId/results`,
     operationId: listName,
     summary: 'List the results of a bulk import',
-    description: 'In the order of the lines, as far as they are committed.',
+    description: 'The results of the committed lines, in the order of the lines.',
     tags,
     permission: 'prov.read',
-    params: ofImport,
+    params: importParameters,
     query: Type.Object({ ...pageQuery, ...bulkResultFilters }, closed),
     response: { 200: BulkResultList },
     errors: ['batch_not_found', 'cursor_invalid'],
     priority: 'list',
     async handler({ caller, params, query, id }) {
-      const name = importName(toCallerScope(caller, id), params.bulkId);
+      const name = toImportKey(toCallerScope(caller, id), params.bulkId);
       if ((await bulk.find(name)) === undefined) throwNotFound('batch_not_found');
       const filters = { ...query, bulkId: params.bulkId };
       const page = readPageRequest(filters, listName, lineForm);
@@ -202,23 +206,23 @@ function registerReads(app: FastifyInstance, bulk: Bulk): void {
         .flatMap((text) => text.trimEnd().split('\n'))
         .map((text) => JSON.parse(text) as Static<typeof BulkResult>)
         .filter(({ line }) => line > after);
-      const wanted = results.filter(({ status }) => status === (query.status ?? status));
-      const items = wanted.slice(0, page.limit);
+      const matching = results.filter(({ status }) => status === (query.status ?? status));
+      const items = matching.slice(0, page.limit);
       // A page may be short if few results match the filter.
-      const left = wanted.length > items.length ? items : results;
-      const isMore = left === items || chunks.length === chunksPerPage;
-      const last = isMore ? left.at(-1)?.line : undefined;
+      const scanned = matching.length > items.length ? items : results;
+      const isMore = scanned === items || chunks.length === chunksPerPage;
+      const last = isMore ? scanned.at(-1)?.line : undefined;
       const next = last === undefined ? undefined : String(last);
       return pageResponse({ items, next }, filters, listName);
     },
   });
 }
 
-export function registerBulkRoutes(
+export function registerBulkImportRoutes(
   app: FastifyInstance,
-  { bulk, ids }: { bulk: Bulk; ids: Pick<Ids, 'uuid'> },
+  { bulk, ids }: { bulk: BulkImports; ids: Pick<Ids, 'uuid'> },
 ): void {
-  registerImport(app, bulk, ids);
-  registerList(app, bulk);
-  registerReads(app, bulk);
+  registerCreateRoute(app, bulk, ids);
+  registerListRoute(app, bulk);
+  registerReadRoutes(app, bulk);
 }

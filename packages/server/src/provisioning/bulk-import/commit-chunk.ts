@@ -5,23 +5,23 @@ import type { PosClients } from '../devices/points-of-sale.ts';
 import type { CallerScope } from '../resources/caller-scope.ts';
 import { throwNotFound } from '../resources/provisioning-errors.ts';
 import { createDatabaseRunner, createTransactionRunner } from '../resources/resource-sql.ts';
-import { type JudgedChunk, judgeChunk } from './apply/apply-chunk.ts';
-import { createCredentials } from './apply/point-of-sale-credentials.ts';
-import { createWorkspace } from './apply/row-cache.ts';
-import type { ReadLine } from './body/parse-line.ts';
+import { type AppliedChunk, applyChunk } from './apply/apply-chunk.ts';
+import { createPointOfSaleCredentials } from './apply/point-of-sale-credentials.ts';
+import { createRowCache } from './apply/row-cache.ts';
+import type { ParsedLine } from './body/parse-line.ts';
 
 const uniqueViolation = '23505';
 /** Each retry means that another request created the same row first; the retry finds that row. */
-const overtakenMax = 5;
+const attemptsMax = 5;
 
-const lockText = `SELECT 1 AS locked FROM organizations
+const lockOrganizationText = `SELECT 1 AS locked FROM organizations
   WHERE organization_id = $1 AND removed_at IS NULL FOR NO KEY UPDATE`;
 
-function isOvertaken(error: unknown): boolean {
+function isUniqueViolation(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === uniqueViolation;
 }
 
-export type BulkDeps = {
+export type BulkImportDeps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -34,61 +34,77 @@ export type BulkDeps = {
   readonly onWrite: (organizationId: string) => void;
 };
 
-type Kept = (
-  trx: Parameters<Parameters<BulkDeps['database']['transaction']>[0]>[0],
-  judged: JudgedChunk,
+type StoreProgress = (
+  trx: Parameters<Parameters<BulkImportDeps['database']['transaction']>[0]>[0],
+  judged: AppliedChunk,
 ) => Promise<void>;
 
-export function createCommit({ database, clock, ids, audit, onWrite, posClients }: BulkDeps) {
-  const credentials = createCredentials(posClients);
+export function createChunkCommit({
+  database,
+  clock,
+  ids,
+  audit,
+  onWrite,
+  posClients,
+}: BulkImportDeps) {
+  const credentials = createPointOfSaleCredentials(posClients);
 
   /**
    * Locks the organisation for one chunk, so that two imports never create the same entity twice.
    */
-  const once = (scope: CallerScope, lines: readonly ReadLine[], keep: Kept): Promise<JudgedChunk> =>
+  const commitOnce = (
+    scope: CallerScope,
+    lines: readonly ParsedLine[],
+    storeProgress: StoreProgress,
+  ): Promise<AppliedChunk> =>
     database.transaction(async (trx) => {
       const run = createTransactionRunner(trx);
-      const held = await run(lockText, [scope.organizationId]);
-      if (held.length === 0) throwNotFound('organization_not_found');
+      const lockedRows = await run(lockOrganizationText, [scope.organizationId]);
+      if (lockedRows.length === 0) throwNotFound('organization_not_found');
       const now = isoTime(clock.now());
-      const workspace = createWorkspace();
-      const beside = credentials.within(trx, workspace);
-      const judged = await judgeChunk(
-        { run, scope, workspace, ids, now, isWriting: true, beside },
+      const rowCache = createRowCache();
+      const writeRelatedData = credentials.createWriter(trx, rowCache);
+      const applied = await applyChunk(
+        { run, scope, rowCache, ids, now, isWriting: true, writeRelatedData },
         lines,
       );
-      await keep(trx, judged);
-      await audit.recordAll(trx, judged.entries);
-      return judged;
+      await storeProgress(trx, applied);
+      await audit.recordAll(trx, applied.entries);
+      return applied;
     });
 
   return {
-    async write(scope: CallerScope, lines: readonly ReadLine[], keep: Kept): Promise<JudgedChunk> {
+    async write(
+      scope: CallerScope,
+      lines: readonly ParsedLine[],
+      storeProgress: StoreProgress,
+    ): Promise<AppliedChunk> {
       for (let tries = 1; ; tries += 1) {
         try {
-          const judged = await once(scope, lines, keep);
-          if (judged.entries.length > 0) onWrite(scope.organizationId);
-          credentials.committed(scope.organizationId, judged.results);
-          return judged;
+          const applied = await commitOnce(scope, lines, storeProgress);
+          if (applied.entries.length > 0) onWrite(scope.organizationId);
+          credentials.invalidateAfterCommit(scope.organizationId, applied.results);
+          return applied;
         } catch (error) {
-          if (!isOvertaken(error) || tries === overtakenMax) throw error;
+          if (!isUniqueViolation(error) || tries === attemptsMax) throw error;
         }
       }
     },
 
     /** Processes lines without a write; later lines see the results of earlier lines in memory. */
-    createTrial(scope: CallerScope): (lines: readonly ReadLine[]) => Promise<JudgedChunk> {
-      const workspace = createWorkspace();
+    createDryRun(scope: CallerScope): (lines: readonly ParsedLine[]) => Promise<AppliedChunk> {
+      const rowCache = createRowCache();
       const run = createDatabaseRunner(database);
       return async (lines) => {
         const now = isoTime(clock.now());
-        const judging = { run, scope, workspace, ids, now, isWriting: false };
-        const { results, entries } = await judgeChunk(judging, lines);
+        const options = { run, scope, rowCache, ids, now, isWriting: false };
+        const { results, entries } = await applyChunk(options, lines);
         // An entity that was not created has no identifier and no credentials.
-        const told = results.map(({ id, clientId: _client, clientSecret: _secret, ...result }) =>
-          id === undefined || workspace.isMade(id) ? result : { ...result, id },
+        const visibleResults = results.map(
+          ({ id, clientId: _client, clientSecret: _secret, ...result }) =>
+            id === undefined || rowCache.isNewId(id) ? result : { ...result, id },
         );
-        return { results: told, entries };
+        return { results: visibleResults, entries };
       };
     },
   };

@@ -1,22 +1,22 @@
 // Tests which imports get a place while other clients are slow.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createPlaces } from './import-concurrency.ts';
+import { createImportConcurrency } from './import-concurrency.ts';
 
 async function* endless(): AsyncGenerator<string> {
   for (;;) yield 'line';
 }
 
 describe('places of imports', () => {
-  const places = createPlaces();
+  const places = createImportConcurrency();
   const opened = async (owner: { organizationId: string; merchantId?: string }) => {
-    const answers = places.open(owner, endless());
+    const answers = places.limitOpenImports(owner, endless());
     await answers.next();
     return answers;
   };
   const isFull = { code: 'overloaded' };
 
-  test('no organisation and no merchant takes all, and who ends makes room', async () => {
+  test('one organisation or merchant cannot use all imports, and an ended import frees its slot', async () => {
     const merchant = { organizationId: 'A', merchantId: 'M' };
     const mine = [await opened(merchant), await opened(merchant)];
     await assert.rejects(opened(merchant), isFull);
@@ -41,7 +41,7 @@ describe('places of imports', () => {
     const begun: number[] = [];
     const ends: (() => void)[] = [];
     const chunks = Array.from({ length: 7 }, (_, number) =>
-      places.work(async () => {
+      places.limitWorkingChunks(async () => {
         begun.push(number);
         await new Promise<void>((resolve) => ends.push(resolve));
         if (number === 1) throw new Error('one that fails makes room as well');
@@ -59,6 +59,6 @@ describe('places of imports', () => {
       one.status === 'fulfilled' ? one.value : 'failed',
     );
     assert.deepEqual(values, [0, 'failed', 2, 3, 4, 5, 6]);
-    assert.equal(await places.work(async () => 'again'), 'again');
+    assert.equal(await places.limitWorkingChunks(async () => 'again'), 'again');
   });
 });

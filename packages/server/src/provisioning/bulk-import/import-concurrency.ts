@@ -9,49 +9,51 @@ const openMax = 16;
 /**
  * One organisation cannot use all imports, and one merchant not all of its organisation's share.
  */
-const ofOrganizationMax = 4;
-const ofMerchantMax = 2;
+const openOfOrganizationMax = 4;
+const openOfMerchantMax = 2;
 const fullRetryMs = 2000;
 
 type Owner = Pick<CallerScope, 'organizationId' | 'merchantId'>;
 
-function refuseFull(detail: string): never {
+function throwOverloaded(detail: string): never {
   return throwProblem('overloaded', detail, { retryAfterMs: fullRetryMs });
 }
 
-/** @example const places = createPlaces(); yield* places.open(scope, answers); */
-export function createPlaces() {
-  const openOf = new Map<string, number>();
+/** @example const concurrency = createImportConcurrency(); yield* concurrency.limitOpenImports(scope, response); */
+export function createImportConcurrency() {
+  const openByOwner = new Map<string, number>();
   const waiting: (() => void)[] = [];
   let open = 0;
   let working = 0;
 
   const limitsOf = ({ organizationId, merchantId }: Owner): [string, number][] => [
-    [organizationId, ofOrganizationMax],
-    ...(merchantId === undefined ? [] : [[merchantId, ofMerchantMax] as [string, number]]),
+    [organizationId, openOfOrganizationMax],
+    ...(merchantId === undefined ? [] : [[merchantId, openOfMerchantMax] as [string, number]]),
   ];
 
   function enter(owner: Owner): void {
     for (const [id, max] of limitsOf(owner)) {
-      if ((openOf.get(id) ?? 0) >= max) refuseFull(`You have ${max} imports open already.`);
+      if ((openByOwner.get(id) ?? 0) >= max)
+        throwOverloaded(`You already have ${max} open imports; wait until one ends.`);
     }
-    if (open >= openMax) refuseFull(`The process has ${openMax} imports open already.`);
+    if (open >= openMax)
+      throwOverloaded(`The server already has ${openMax} open imports; try again later.`);
     open += 1;
-    for (const [id] of limitsOf(owner)) openOf.set(id, (openOf.get(id) ?? 0) + 1);
+    for (const [id] of limitsOf(owner)) openByOwner.set(id, (openByOwner.get(id) ?? 0) + 1);
   }
 
   function leave(owner: Owner): void {
     open -= 1;
     for (const [id] of limitsOf(owner)) {
-      const left = (openOf.get(id) ?? 0) - 1;
-      if (left > 0) openOf.set(id, left);
-      else openOf.delete(id);
+      const openLeft = (openByOwner.get(id) ?? 0) - 1;
+      if (openLeft > 0) openByOwner.set(id, openLeft);
+      else openByOwner.delete(id);
     }
   }
 
   return {
     /** Occupies a place from the first line to the last, even if the client is slow. */
-    async *open(owner: Owner, answers: AsyncGenerator<string>): AsyncGenerator<string> {
+    async *limitOpenImports(owner: Owner, answers: AsyncGenerator<string>): AsyncGenerator<string> {
       enter(owner);
       try {
         yield* answers;
@@ -61,7 +63,7 @@ export function createPlaces() {
     },
 
     /** Runs one chunk as soon as a place is free, in the order of arrival. */
-    async work<Result>(chunk: () => Promise<Result>): Promise<Result> {
+    async limitWorkingChunks<Result>(chunk: () => Promise<Result>): Promise<Result> {
       if (working >= workingMax) await new Promise<void>((resolve) => waiting.push(resolve));
       else working += 1;
       try {

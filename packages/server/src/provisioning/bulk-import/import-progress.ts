@@ -8,10 +8,10 @@ import {
   createTransactionRunner,
   type Row,
 } from '../resources/resource-sql.ts';
-import type { Format } from './body/import-body.ts';
+import type { ImportFormat } from './body/import-body.ts';
 
 /** The owner of an import, and the owner's name for it. */
-export type ImportName = {
+export type ImportKey = {
   readonly organizationId: string;
   readonly ownerId: string;
   readonly bulkId: string;
@@ -28,9 +28,9 @@ export type Progress = {
   readonly counts: Counts;
 };
 
-export type Held = Progress & {
+export type LeasedImport = Progress & {
   readonly leaseId: string;
-  readonly format: Format;
+  readonly format: ImportFormat;
   readonly isCompleted: boolean;
 };
 
@@ -42,45 +42,45 @@ export const noCounts: Counts = { created: 0, replaced: 0, unchanged: 0, deleted
 /**
  * Thrown after another process took over the import, because this process did not renew its lease.
  */
-export class LeaseLost extends Error {
+export class LeaseLostError extends Error {
   constructor() {
-    super('another process goes on with the import');
+    super('another process has taken over the import');
     this.name = 'LeaseLost';
   }
 }
 
 const columns = `bulk_id, format, lines, bytes, hash, counts, error, lease_id, created_at, updated_at,
   completed_at`;
-const isHeld = 'leased_until > statement_timestamp() AS is_held';
+const isLeasedSql = 'leased_until > statement_timestamp() AS is_held';
 /** Uses the database clock, because the clocks of two processes may differ. */
 const leaseEnd = `clock_timestamp() + ${leaseMs} * interval '1 millisecond'`;
-const named = 'organization_id = $1 AND owner_id = $2 AND bulk_id = $3';
-const valuesOf = ({ organizationId, ownerId, bulkId }: ImportName) => [
+const importKeySql = 'organization_id = $1 AND owner_id = $2 AND bulk_id = $3';
+const valuesOf = ({ organizationId, ownerId, bulkId }: ImportKey) => [
   organizationId,
   ownerId,
   bulkId,
 ];
 
-const beginText = `INSERT INTO bulk_imports AS i (organization_id, owner_id, bulk_id, format, lines,
+const beginImportText = `INSERT INTO bulk_imports AS i (organization_id, owner_id, bulk_id, format, lines,
     bytes, hash, counts, lease_id, leased_until, created_at, updated_at)
   VALUES ($1, $2, $3, $4, 0, 0, '', $5, $6, ${leaseEnd}, $7, $7)
   ON CONFLICT (organization_id, owner_id, bulk_id) DO UPDATE
     SET lease_id = $6, leased_until = ${leaseEnd} WHERE i.leased_until <= statement_timestamp()
   RETURNING ${columns}, (created_at = $7) AS is_new`;
 
-const advanceText = `UPDATE bulk_imports SET lines = $5, bytes = $6, hash = $7, counts = $8,
+const storeProgressText = `UPDATE bulk_imports SET lines = $5, bytes = $6, hash = $7, counts = $8,
     error = NULL, leased_until = ${leaseEnd}, updated_at = $9, completed_at = $10
-  WHERE ${named} AND lease_id = $4 RETURNING bulk_id`;
+  WHERE ${importKeySql} AND lease_id = $4 RETURNING bulk_id`;
 
-const keepText = `INSERT INTO bulk_answers (organization_id, owner_id, bulk_id, first_line, last_line,
+const insertResultsText = `INSERT INTO bulk_answers (organization_id, owner_id, bulk_id, first_line, last_line,
     answers) VALUES ($1, $2, $3, $4, $5, $6)`;
 
 const renewText = `UPDATE bulk_imports SET leased_until = ${leaseEnd}
-  WHERE ${named} AND lease_id = $4`;
+  WHERE ${importKeySql} AND lease_id = $4`;
 
 const releaseText = `UPDATE bulk_imports SET leased_until = statement_timestamp(),
     error = coalesce($5, error)
-  WHERE ${named} AND lease_id = $4`;
+  WHERE ${importKeySql} AND lease_id = $4`;
 
 const progressOf = (row: Row): Progress => ({
   lines: Number(row['lines']),
@@ -89,15 +89,15 @@ const progressOf = (row: Row): Progress => ({
   counts: row['counts'] as Counts,
 });
 
-const timeOf = (value: unknown) => isoTime((value as Date).getTime());
+const toIsoTime = (value: unknown) => isoTime((value as Date).getTime());
 
-const listText = `SELECT ${columns}, ${isHeld} FROM bulk_imports
+const listText = `SELECT ${columns}, ${isLeasedSql} FROM bulk_imports
   WHERE organization_id = $1 AND owner_id = $2
     AND ($4::timestamptz IS NULL OR (created_at, bulk_id) < ($4, $5))
   ORDER BY created_at DESC, bulk_id DESC LIMIT $3`;
 
 /** The content of a cursor: the start time of an import and its name. */
-export const importKeyForm = /^(?<at>\d{1,13})\.(?<bulkId>[A-Za-z0-9._:-]{1,64})$/;
+export const importCursorPattern = /^(?<at>\d{1,13})\.(?<bulkId>[A-Za-z0-9._:-]{1,64})$/;
 
 function viewOf(row: Row): BulkImport {
   const { lines, bytes, counts } = progressOf(row);
@@ -105,39 +105,42 @@ function viewOf(row: Row): BulkImport {
   return {
     bulkId: String(row['bulk_id']),
     state: completedAt !== null ? 'Completed' : row['is_held'] === true ? 'Running' : 'Interrupted',
-    format: row['format'] as Format,
+    format: row['format'] as ImportFormat,
     lines,
     bytes,
     ...counts,
     ...(row['error'] === null ? {} : { error: row['error'] as ImportError }),
-    createdAt: timeOf(row['created_at']),
-    updatedAt: timeOf(row['updated_at']),
-    ...(completedAt === null ? {} : { completedAt: timeOf(completedAt) }),
+    createdAt: toIsoTime(row['created_at']),
+    updatedAt: toIsoTime(row['updated_at']),
+    ...(completedAt === null ? {} : { completedAt: toIsoTime(completedAt) }),
   };
 }
 
-type Beginning = {
-  readonly format: Format;
+type BeginOptions = {
+  readonly format: ImportFormat;
   readonly leaseId: string;
   onNew(trx: Kysely<unknown>): Promise<void>;
 };
 
 /** The results of a chunk, and the position at which it ended. */
-export type Chunk = Progress & {
+export type ProcessedChunk = Progress & {
   readonly results: readonly BulkResult[];
   readonly answers: string;
   readonly isLast: boolean;
 };
 
-export function createProgress({ database, clock }: { database: Database; clock: Clock }) {
+export function createImportProgress({ database, clock }: { database: Database; clock: Clock }) {
   return {
     /**
      * Returns undefined while another process works on it. `onNew` runs in the same transaction.
      */
-    begin: (name: ImportName, { format, leaseId, onNew }: Beginning): Promise<Held | undefined> =>
+    begin: (
+      name: ImportKey,
+      { format, leaseId, onNew }: BeginOptions,
+    ): Promise<LeasedImport | undefined> =>
       database.transaction(async (trx) => {
         const now = isoTime(clock.now());
-        const [row] = await createTransactionRunner(trx)(beginText, [
+        const [row] = await createTransactionRunner(trx)(beginImportText, [
           ...valuesOf(name),
           format,
           JSON.stringify(noCounts),
@@ -149,17 +152,22 @@ export function createProgress({ database, clock }: { database: Database; clock:
         return {
           ...progressOf(row),
           leaseId,
-          format: row['format'] as Format,
+          format: row['format'] as ImportFormat,
           isCompleted: row['completed_at'] !== null,
         };
       }),
 
-    /** @throws LeaseLost if another process has taken over the import */
-    async advance(trx: Kysely<unknown>, name: ImportName, leaseId: string, chunk: Chunk) {
+    /** @throws LeaseLostError if another process has taken over the import */
+    async storeChunk(
+      trx: Kysely<unknown>,
+      name: ImportKey,
+      leaseId: string,
+      chunk: ProcessedChunk,
+    ) {
       const run = createTransactionRunner(trx);
       const now = isoTime(clock.now());
       const { lines, bytes, hash, counts, results, answers, isLast } = chunk;
-      const advanced = await run(advanceText, [
+      const advanced = await run(storeProgressText, [
         ...valuesOf(name),
         leaseId,
         lines,
@@ -169,25 +177,25 @@ export function createProgress({ database, clock }: { database: Database; clock:
         now,
         isLast ? now : null,
       ]);
-      if (advanced.length === 0) throw new LeaseLost();
+      if (advanced.length === 0) throw new LeaseLostError();
       const [first, last] = [results.at(0), results.at(-1)];
       if (first === undefined || last === undefined) return;
-      await run(keepText, [...valuesOf(name), first.line, last.line, answers]);
+      await run(insertResultsText, [...valuesOf(name), first.line, last.line, answers]);
     },
 
-    async renew(name: ImportName, leaseId: string): Promise<void> {
+    async renew(name: ImportKey, leaseId: string): Promise<void> {
       await database.query(renewText, [...valuesOf(name), leaseId]);
     },
 
     /** Ends the lease, so that another process can continue at once. */
-    async release(name: ImportName, leaseId: string, error?: ImportError): Promise<void> {
-      const told = error === undefined ? null : JSON.stringify(error);
-      await database.query(releaseText, [...valuesOf(name), leaseId, told]);
+    async release(name: ImportKey, leaseId: string, error?: ImportError): Promise<void> {
+      const errorJson = error === undefined ? null : JSON.stringify(error);
+      await database.query(releaseText, [...valuesOf(name), leaseId, errorJson]);
     },
 
-    async find(name: ImportName): Promise<BulkImport | undefined> {
+    async find(name: ImportKey): Promise<BulkImport | undefined> {
       const [row] = await database.query<Row>(
-        `SELECT ${columns}, ${isHeld} FROM bulk_imports WHERE ${named}`,
+        `SELECT ${columns}, ${isLeasedSql} FROM bulk_imports WHERE ${importKeySql}`,
         valuesOf(name),
       );
       return row === undefined ? undefined : viewOf(row);
@@ -195,10 +203,10 @@ export function createProgress({ database, clock }: { database: Database; clock:
 
     /** Newest first; imports older than 30 days are deleted. */
     async list(
-      { organizationId, ownerId }: Omit<ImportName, 'bulkId'>,
+      { organizationId, ownerId }: Omit<ImportKey, 'bulkId'>,
       { limit, after }: PageRequest,
     ): Promise<FoundPage<BulkImport>> {
-      const { at, bulkId } = importKeyForm.exec(after ?? '')?.groups ?? {};
+      const { at, bulkId } = importCursorPattern.exec(after ?? '')?.groups ?? {};
       const rows = await createDatabaseRunner(database)(listText, [
         organizationId,
         ownerId,
@@ -216,9 +224,9 @@ export function createProgress({ database, clock }: { database: Database; clock:
     },
 
     /** The results of the chunks that end after a line, in order, up to a number of chunks. */
-    async answersAfter(name: ImportName, line: number, chunks: number): Promise<string[]> {
+    async listResultsAfter(name: ImportKey, line: number, chunks: number): Promise<string[]> {
       const rows = await createDatabaseRunner(database)(
-        `SELECT answers FROM bulk_answers WHERE ${named} AND last_line > $4
+        `SELECT answers FROM bulk_answers WHERE ${importKeySql} AND last_line > $4
          ORDER BY first_line LIMIT $5`,
         [...valuesOf(name), line, chunks],
       );
@@ -226,9 +234,9 @@ export function createProgress({ database, clock }: { database: Database; clock:
     },
 
     /** Deletes an import after its retention time; returns the time of the next check otherwise. */
-    async forget(name: ImportName, keptMs: number): Promise<number | undefined> {
+    async deleteExpired(name: ImportKey, retentionMs: number): Promise<number | undefined> {
       const [row] = await database.query<Row>(
-        `SELECT updated_at, leased_until FROM bulk_imports WHERE ${named}`,
+        `SELECT updated_at, leased_until FROM bulk_imports WHERE ${importKeySql}`,
         valuesOf(name),
       );
       if (row === undefined) return undefined;
@@ -236,11 +244,11 @@ export function createProgress({ database, clock }: { database: Database; clock:
         (row['updated_at'] as Date).getTime(),
         (row['leased_until'] as Date).getTime(),
       );
-      if (touched + keptMs > clock.now()) return touched + keptMs;
+      if (touched + retentionMs > clock.now()) return touched + retentionMs;
       await database.transaction(async (trx) => {
         const run = createTransactionRunner(trx);
-        await run(`DELETE FROM bulk_answers WHERE ${named}`, valuesOf(name));
-        await run(`DELETE FROM bulk_imports WHERE ${named}`, valuesOf(name));
+        await run(`DELETE FROM bulk_answers WHERE ${importKeySql}`, valuesOf(name));
+        await run(`DELETE FROM bulk_imports WHERE ${importKeySql}`, valuesOf(name));
       });
       return undefined;
     },

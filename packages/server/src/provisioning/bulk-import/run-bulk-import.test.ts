@@ -11,7 +11,7 @@ import {
 import { testAudit } from '../../../test/support/test-audit.ts';
 import { type Job, type JobHandler, type NewJob, systemIds } from '../../platform/index.ts';
 import { createProvisioning } from '../index.ts';
-import { createBulk, keptMs } from './run-bulk-import.ts';
+import { createBulkImports, resultRetentionMs } from './run-bulk-import.ts';
 
 const day = 86_400_000;
 
@@ -24,7 +24,7 @@ async function openProcess(shared?: { now: number; organizationId: string }) {
   const audit = testAudit(database, clock);
   const orders: NewJob[] = [];
   const handlers = new Map<string, JobHandler>();
-  const bulk = createBulk({
+  const bulk = createBulkImports({
     database,
     clock,
     ids: systemIds,
@@ -121,7 +121,7 @@ describe('an import', () => {
     time.now += 21 * day;
     const later = await process.sweep();
     assert.ok(later !== undefined && later.retryAt > time.now);
-    assert.ok(later.retryAt <= time.now + keptMs);
+    assert.ok(later.retryAt <= time.now + resultRetentionMs);
     assert.notEqual(await bulk.find(name('b')), undefined);
     time.now = later.retryAt;
     assert.equal(await process.sweep(), undefined);

@@ -1,103 +1,115 @@
 // Runs an import: starts or continues it, processes chunk by chunk, and writes a summary.
 import { ProblemError, throwProblem } from '@switchyard/contract';
 import type { CallerScope } from '../resources/caller-scope.ts';
-import { createTap, type Format, type Tap } from './body/import-body.ts';
-import { errorOf } from './body/parse-line.ts';
-import { readSource } from './body/read-body-lines.ts';
-import { type Batch, nextBatch, passTo, type Source } from './body/read-chunk.ts';
-import { type BulkDeps, createCommit } from './commit-chunk.ts';
-import { createPlaces } from './import-concurrency.ts';
+import { createHashedBody, type HashedBody, type ImportFormat } from './body/import-body.ts';
+import { toImportError } from './body/parse-line.ts';
+import { readBodyLines } from './body/read-body-lines.ts';
+import { type BodyLines, type LineChunk, readChunk, skipTo } from './body/read-chunk.ts';
+import { type BulkImportDeps, createChunkCommit } from './commit-chunk.ts';
+import { createImportConcurrency } from './import-concurrency.ts';
 import {
-  createProgress,
-  type Held,
+  createImportProgress,
   type ImportError,
-  type ImportName,
-  LeaseLost,
+  type ImportKey,
+  type LeasedImport,
+  LeaseLostError,
   leaseMs,
   noCounts,
   type Progress,
 } from './import-progress.ts';
-import { countAll, keptText, summaryOf, textOf, totalOf } from './import-response.ts';
+import {
+  addCounts,
+  formatSummary,
+  sumCounts,
+  toJsonLines,
+  toStoredJsonLines,
+} from './import-response.ts';
 
 const renewalsPerLease = 3;
 /** The retention time of the results after the last line. */
-export const keptMs = 30 * 86_400_000;
-const sweepKind = 'bulk-sweep';
+export const resultRetentionMs = 30 * 86_400_000;
+const deletionJobKind = 'bulk-sweep';
 
-type Asked = {
+type ImportRequest = {
   readonly scope: CallerScope;
-  readonly format: Format;
+  readonly format: ImportFormat;
   readonly body: AsyncIterable<Buffer>;
   readonly bulkId: string;
 };
 
-type Place = { readonly tap: Tap; readonly source: Source };
+type OpenBody = { readonly hashedBody: HashedBody; readonly bodyLines: BodyLines };
 
-function open({ body, format }: Asked): Place {
-  const tap = createTap(body);
-  return { tap, source: readSource(tap.bytes, format) };
+function openBody({ body, format }: ImportRequest): OpenBody {
+  const hashedBody = createHashedBody(body);
+  return { hashedBody, bodyLines: readBodyLines(hashedBody.bytes, format) };
 }
 
-function refuseOther(): never {
+function throwOtherBody(): never {
   return throwProblem(
     'client_id_reused',
-    'Another body was sent under this name; choose a new one.',
+    'Another body was sent with this bulkId; use a new bulkId.',
   );
 }
 
 /** Returns a fault that the summary can report, because the response has already begun. */
-function tellable(error: unknown): ProblemError {
-  if (error instanceof LeaseLost) {
-    return new ProblemError('request_in_progress', 'Another process goes on with the import.');
+function toReportableProblem(error: unknown): ProblemError {
+  if (error instanceof LeaseLostError) {
+    return new ProblemError('request_in_progress', 'Another process continues the import.');
   }
   if (error instanceof ProblemError) return error;
   throw error;
 }
 
-export type Bulk = ReturnType<typeof createBulk>;
+export type BulkImports = ReturnType<typeof createBulkImports>;
 
-export function createBulk(deps: BulkDeps) {
+export function createBulkImports(deps: BulkImportDeps) {
   const { ids, jobs, clock } = deps;
-  const progress = createProgress(deps);
-  const commit = createCommit(deps);
-  const places = createPlaces();
+  const progress = createImportProgress(deps);
+  const commit = createChunkCommit(deps);
+  const concurrency = createImportConcurrency();
 
-  jobs?.handle(sweepKind, async ({ organizationId, payload }) => {
+  jobs?.handle(deletionJobKind, async ({ organizationId, payload }) => {
     const { ownerId, bulkId } = payload as { ownerId: string; bulkId: string };
-    const retryAt = await progress.forget({ organizationId, ownerId, bulkId }, keptMs);
+    const retryAt = await progress.deleteExpired(
+      { organizationId, ownerId, bulkId },
+      resultRetentionMs,
+    );
     return retryAt === undefined ? undefined : { retryAt, countAttempt: false };
   });
 
-  async function begin(name: ImportName, { format }: Asked): Promise<Held> {
+  async function beginImport(name: ImportKey, { format }: ImportRequest): Promise<LeasedImport> {
     const { organizationId, ownerId, bulkId } = name;
-    const held = await progress.begin(name, {
+    const lease = await progress.begin(name, {
       format,
       leaseId: ids.uuid(),
       onNew: async (trx) => {
         const payload = { ownerId, bulkId };
-        const dueAt = clock.now() + keptMs;
-        await jobs?.enqueue({ organizationId, kind: sweepKind, payload, dueAt }, trx);
+        const dueAt = clock.now() + resultRetentionMs;
+        await jobs?.enqueue({ organizationId, kind: deletionJobKind, payload, dueAt }, trx);
       },
     });
-    if (held !== undefined) return held;
-    return throwProblem('request_in_progress', 'An import of this name is running.', {
+    if (lease !== undefined) return lease;
+    return throwProblem('request_in_progress', 'An import with this bulkId is running.', {
       retryAfterMs: leaseMs,
     });
   }
 
   /** The client must send the same bytes that were processed before. */
-  async function passOver({ source, tap }: Place, held: Held): Promise<void> {
-    if (!(await passTo(source, held.bytes))) refuseOther();
-    if (held.bytes > 0 && tap.hashTo(held.bytes) !== held.hash) refuseOther();
-    if (!held.isCompleted) return;
-    const { lines, refusal } = await nextBatch(source, held.bytes);
-    if (lines.length > 0 || refusal !== undefined) refuseOther();
+  async function skipProcessedLines(
+    { bodyLines, hashedBody }: OpenBody,
+    lease: LeasedImport,
+  ): Promise<void> {
+    if (!(await skipTo(bodyLines, lease.bytes))) throwOtherBody();
+    if (lease.bytes > 0 && hashedBody.hashTo(lease.bytes) !== lease.hash) throwOtherBody();
+    if (!lease.isCompleted) return;
+    const { lines, problem } = await readChunk(bodyLines, lease.bytes);
+    if (lines.length > 0 || problem !== undefined) throwOtherBody();
   }
 
   /** Keeps only one chunk in memory at a time. */
-  async function* told(name: ImportName): AsyncGenerator<string> {
+  async function* readStoredResults(name: ImportKey): AsyncGenerator<string> {
     for (let line = 0; ; ) {
-      const [answers] = await progress.answersAfter(name, line, 1);
+      const [answers] = await progress.listResultsAfter(name, line, 1);
       if (answers === undefined) return;
       yield answers;
       const last = answers.trimEnd().split('\n').at(-1) ?? '';
@@ -105,105 +117,110 @@ export function createBulk(deps: BulkDeps) {
     }
   }
 
-  async function write(
-    { scope }: Asked,
-    { name, leaseId, tap }: { name: ImportName; leaseId: string; tap: Tap },
-    { batch, at }: { batch: Batch; at: Progress },
+  async function commitLines(
+    { scope }: ImportRequest,
+    { name, leaseId, hashedBody }: { name: ImportKey; leaseId: string; hashedBody: HashedBody },
+    { batch, at }: { batch: LineChunk; at: Progress },
   ): Promise<Progress & { answers: string }> {
     const { lines, end: bytes, isLast } = batch;
-    const hash = lines.length === 0 ? at.hash : tap.hashTo(bytes);
+    const hash = lines.length === 0 ? at.hash : hashedBody.hashTo(bytes);
     let next = { ...at, bytes, hash, answers: '' };
     const written = () =>
       commit.write(scope, lines, async (trx, { results }) => {
-        const counts = countAll(at.counts, results);
-        next = { lines: totalOf(counts), bytes, hash, counts, answers: textOf(results) };
-        const kept = { ...next, answers: keptText(results) };
-        await progress.advance(trx, name, leaseId, { ...kept, results, isLast });
+        const counts = addCounts(at.counts, results);
+        next = { lines: sumCounts(counts), bytes, hash, counts, answers: toJsonLines(results) };
+        const stored = { ...next, answers: toStoredJsonLines(results) };
+        await progress.storeChunk(trx, name, leaseId, { ...stored, results, isLast });
       });
-    await places.work(written);
+    await concurrency.limitWorkingChunks(written);
     return next;
   }
 
   /** Processes all chunks; a fault after the first one is in the summary. */
-  async function* goOn(
-    asked: Asked,
-    { name, held, place }: { name: ImportName; held: Held; place: Place },
+  async function* continueImport(
+    request: ImportRequest,
+    { name, lease, body }: { name: ImportKey; lease: LeasedImport; body: OpenBody },
   ): AsyncGenerator<string, ProblemError | undefined> {
     const { bulkId } = name;
-    const { tap, source } = place;
-    let at: Progress = held;
-    let coming = nextBatch(source, at.bytes);
+    const { hashedBody, bodyLines } = body;
+    let progressSoFar: Progress = lease;
+    let nextChunk = readChunk(bodyLines, progressSoFar.bytes);
     for (;;) {
-      let refusal: ProblemError | undefined;
+      let problem: ProblemError | undefined;
       let answers = '';
       let isLast = false;
       try {
-        const batch = await coming;
-        ({ refusal, isLast } = batch);
+        const batch = await nextChunk;
+        ({ problem, isLast } = batch);
         // Reads the next lines while the database writes these; a read fault is handled in its
         // turn.
-        if (refusal === undefined && !isLast) {
-          coming = nextBatch(source, batch.end);
-          coming.catch(() => {});
+        if (problem === undefined && !isLast) {
+          nextChunk = readChunk(bodyLines, batch.end);
+          nextChunk.catch(() => {});
         }
         if (batch.lines.length > 0 || isLast) {
-          const written = await write(asked, { name, leaseId: held.leaseId, tap }, { batch, at });
-          ({ answers, ...at } = written);
+          const written = await commitLines(
+            request,
+            { name, leaseId: lease.leaseId, hashedBody },
+            { batch, at: progressSoFar },
+          );
+          ({ answers, ...progressSoFar } = written);
         }
       } catch (error) {
-        refusal = tellable(error);
+        problem = toReportableProblem(error);
       }
-      if (refusal !== undefined && totalOf(at.counts) === 0) throw refusal;
-      if (refusal === undefined && !isLast) yield answers;
+      if (problem !== undefined && sumCounts(progressSoFar.counts) === 0) throw problem;
+      if (problem === undefined && !isLast) yield answers;
       else {
-        yield answers + summaryOf({ bulkId, dryRun: false, counts: at.counts, refusal });
-        return refusal;
+        yield answers +
+          formatSummary({ bulkId, dryRun: false, counts: progressSoFar.counts, problem });
+        return problem;
       }
     }
   }
 
-  async function* imported(asked: Asked): AsyncGenerator<string> {
-    const { scope, bulkId } = asked;
+  async function* runImport(request: ImportRequest): AsyncGenerator<string> {
+    const { scope, bulkId } = request;
     const { organizationId, merchantId: ownerId = organizationId } = scope;
-    const name: ImportName = { organizationId, ownerId, bulkId };
-    const held = await begin(name, asked);
+    const name: ImportKey = { organizationId, ownerId, bulkId };
+    const lease = await beginImport(name, request);
     // If the renewal fails, the next commit detects the lost lease.
     const renewal = setInterval(
-      () => void progress.renew(name, held.leaseId).catch(() => {}),
+      () => void progress.renew(name, lease.leaseId).catch(() => {}),
       leaseMs / renewalsPerLease,
     );
     let error: ImportError | undefined;
     try {
-      if (held.format !== asked.format) refuseOther();
-      const place = open(asked);
-      await passOver(place, held);
-      yield* told(name);
-      if (held.isCompleted) yield summaryOf({ bulkId, dryRun: false, counts: held.counts });
+      if (lease.format !== request.format) throwOtherBody();
+      const body = openBody(request);
+      await skipProcessedLines(body, lease);
+      yield* readStoredResults(name);
+      if (lease.isCompleted) yield formatSummary({ bulkId, dryRun: false, counts: lease.counts });
       else {
-        const refusal = yield* goOn(asked, { name, held, place });
-        if (refusal !== undefined) error = errorOf(refusal);
+        const problem = yield* continueImport(request, { name, lease, body });
+        if (problem !== undefined) error = toImportError(problem);
       }
     } finally {
       clearInterval(renewal);
       // Without the database the lease expires by itself, and the response contains the error.
-      await progress.release(name, held.leaseId, error).catch(() => {});
+      await progress.release(name, lease.leaseId, error).catch(() => {});
     }
   }
 
-  async function* tried(asked: Asked): AsyncGenerator<string> {
-    const { source } = open(asked);
-    const judge = commit.createTrial(asked.scope);
+  async function* runDryRun(request: ImportRequest): AsyncGenerator<string> {
+    const { bodyLines } = openBody(request);
+    const applyChunk = commit.createDryRun(request.scope);
     let counts = noCounts;
     for (let end = 0; ; ) {
-      const batch = await nextBatch(source, end);
+      const batch = await readChunk(bodyLines, end);
       ({ end } = batch);
-      const { results } = await places.work(() => judge(batch.lines));
-      counts = countAll(counts, results);
-      const { refusal, isLast } = batch;
-      if (refusal !== undefined && totalOf(counts) === 0) throw refusal;
-      if (refusal === undefined && !isLast) yield textOf(results);
+      const { results } = await concurrency.limitWorkingChunks(() => applyChunk(batch.lines));
+      counts = addCounts(counts, results);
+      const { problem, isLast } = batch;
+      if (problem !== undefined && sumCounts(counts) === 0) throw problem;
+      if (problem === undefined && !isLast) yield toJsonLines(results);
       else {
-        yield textOf(results) + summaryOf({ dryRun: true, counts, refusal });
+        yield toJsonLines(results) + formatSummary({ dryRun: true, counts, problem });
         return;
       }
     }
@@ -211,11 +228,13 @@ export function createBulk(deps: BulkDeps) {
 
   return {
     /** Yields the response in parts; an error before the first part refuses the whole import. */
-    run: (asked: Asked) => places.open(asked.scope, imported(asked)),
+    run: (request: ImportRequest) =>
+      concurrency.limitOpenImports(request.scope, runImport(request)),
     /** Reports the results of `run` without a write. */
-    try: (asked: Asked) => places.open(asked.scope, tried(asked)),
+    dryRun: (request: ImportRequest) =>
+      concurrency.limitOpenImports(request.scope, runDryRun(request)),
     find: progress.find,
     list: progress.list,
-    answersAfter: progress.answersAfter,
+    answersAfter: progress.listResultsAfter,
   };
 }

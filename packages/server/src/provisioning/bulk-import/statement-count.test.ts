@@ -12,7 +12,7 @@ import {
 import { testAudit } from '../../../test/support/test-audit.ts';
 import { type Database, systemClock, systemIds } from '../../platform/index.ts';
 import { createProvisioning } from '../index.ts';
-import { createBulk } from './run-bulk-import.ts';
+import { createBulkImports } from './run-bulk-import.ts';
 
 /** Reports each statement of a transaction. */
 function counting(database: Database, onStatement: () => void): Database {
@@ -41,7 +41,7 @@ async function statementsFor(places: number): Promise<number> {
   const { organizations } = createProvisioning({ ...deps, database });
   await organizations.create({ organizationId }, { name: 'Acquirer' }, organizationId);
   let statements = 0;
-  const bulk = createBulk({
+  const bulk = createBulkImports({
     ...deps,
     database: counting(database, () => {
       statements += 1;

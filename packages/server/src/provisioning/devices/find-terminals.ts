@@ -98,7 +98,7 @@ function toTerminal(row: Row): Terminal {
   };
 }
 
-/** @example const terminals = createTerminals({ database, clock }); await terminals.find(organizationId, tsn); */
+/** @example const terminals = createTerminalFinder({ database, clock }); await terminals.find(organizationId, tsn); */
 export function createTerminalFinder({ database, clock }: { database: Database; clock: Clock }) {
   const cache = createShortLivedCache<Terminal | undefined>(clock);
   const run = createStatementRunner(database, 'provisioning');

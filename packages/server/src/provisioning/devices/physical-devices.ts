@@ -86,7 +86,11 @@ export const physicalDeviceDefinition: ResourceDefinition<PhysicalDevice> = {
     const merchantId = input['merchantId'] ?? scope.merchantId ?? null;
     const currentMerchantId = current?.['merchant_id'] ?? null;
     if ((current?.['logical_device_id'] ?? null) !== null && merchantId !== currentMerchantId) {
-      throwFieldProblem('/merchantId', 'stays while the device is linked', 'field_read_only');
+      throwFieldProblem(
+        '/merchantId',
+        'cannot change while the device is linked',
+        'field_read_only',
+      );
     }
     if (merchantId !== null && merchantId !== currentMerchantId) {
       await requireMerchant(lookup, scope, merchantId);

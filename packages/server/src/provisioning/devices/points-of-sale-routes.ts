@@ -36,7 +36,7 @@ export function registerPointOfSaleRoutes(app: FastifyInstance, pointsOfSale: Po
     url: `${path}/:pointOfSaleId/secret`,
     operationId: 'rotatePointOfSaleSecret',
     summary: 'Rotate the secret of a point of sale',
-    description: 'The old secret is dead at once; access tokens that were issued live on.',
+    description: 'The old secret stops working at once. Access tokens that were issued stay valid.',
     tags: ['Provisioning'],
     permission: 'prov.write',
     takesIdempotencyKey: true,

@@ -73,7 +73,7 @@ export const createPointOfSaleDefinition = (
   relatedData: {
     /** The server adds the secret to the client's input; identity stores only its hash. */
     onCreated: (trx, row, { clientSecret }) => {
-      if (typeof clientSecret !== 'string') throw new Error('a point of sale without a secret');
+      if (typeof clientSecret !== 'string') throw new Error('a new point of sale has no secret');
       return posClients().create(trx, toPosClient(row), clientSecret);
     },
     async onReplaced(trx, row, before) {

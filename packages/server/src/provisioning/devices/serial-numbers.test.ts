@@ -18,7 +18,7 @@ describe('a serial number', () => {
   });
   after(() => scene.close());
 
-  test('is held by one living device of an organisation, whatever its make and model', async () => {
+  test('is unique among the devices of an organisation, for any make and model', async () => {
     const { call, made } = scene;
     const body = device();
     const { physicalDeviceId } = await made('org', path, body);
@@ -142,7 +142,7 @@ describe('a serial number', () => {
     assert.equal(Number(row?.claims), 0);
   });
 
-  test('is not taken by what was refused', async () => {
+  test('is not used by a refused line', async () => {
     const { call, made } = scene;
     const body = { ...device(), merchantId: systemIds.uuid() };
     assertRefused(await call('org', 'POST', path, { body }), 404, 'merchant_not_found');

@@ -29,7 +29,7 @@ export function registerTerminalClaimRoutes(app: FastifyInstance, claims: Termin
     operationId: 'claimTerminal',
     summary: 'Claim a terminal',
     description:
-      'The terminal sends its claim code to the platform and shows it; a person enters it here within 15 minutes. The device becomes Claimed. A claimed device stays as it is. Each refusal has the same code, whatever the reason.',
+      'The terminal sends its claim code to the platform and shows it; a user enters it here within 15 minutes. The device becomes Claimed; a claimed device does not change. Every refusal has the same code, claim_code_invalid.',
     tags,
     permission: ['dev.write', 'prov.write'],
     params: Type.Object({

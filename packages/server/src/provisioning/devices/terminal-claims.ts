@@ -212,7 +212,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
       await insertConflict(run, ids.uuid(), names, { holder, claimant: claimant }, now());
       return { isClaimed: false };
     }
-    throw new Error('a terminal was claimed and given up again and again');
+    throw new Error('the claim of a terminal changed too often');
   }
 
   /**
@@ -401,7 +401,7 @@ export function createTerminalClaims(deps: ClaimDeps): TerminalClaims {
           if (before['status'] !== 'Open') {
             throwProblem(
               'concurrent_modification',
-              `The conflict is ${String(before['status'])} already: read it.`,
+              `The conflict is already ${String(before['status'])}; read it again.`,
             );
           }
           const moves = decision === 'GiveToClaimant' ? await transferClaim(run, before) : [];

@@ -127,7 +127,7 @@ describe('merchants and stores', () => {
     assert.equal(same.status, 200);
   });
 
-  test('what others depend on is not deleted, and they are named', async () => {
+  test('an entity with dependants is not deleted, and the response names them', async () => {
     const { call, shop } = scene;
     const { merchantId, storeId } = await shop('depended-on');
     const answer = await call('org', 'DELETE', `/merchants/${merchantId}`);

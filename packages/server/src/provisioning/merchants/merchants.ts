@@ -48,7 +48,7 @@ export const merchantDefinition: ResourceDefinition<Merchant> = {
     }),
   async toColumns(_lookup, scope, input, current) {
     if (!isCountry(String(input['country'])))
-      throwFieldProblem('/country', 'is no country of ISO 3166-1');
+      throwFieldProblem('/country', 'is not an ISO 3166-1 country code');
     requireKnownTimeZone(input);
     if (scope.merchantId !== undefined && current !== undefined)
       requireOrganizationMembersUnchanged(input, current);
@@ -65,16 +65,16 @@ export const merchantDefinition: ResourceDefinition<Merchant> = {
 
 function requireOrganizationMembersUnchanged(input: ResourceInput, current: Row): void {
   for (const member of organizationOnlyMembers) {
-    const wanted = input[member] ?? (member === 'status' ? 'Enabled' : undefined);
-    if (wanted === current[member]) continue;
-    throwFieldProblem(`/${member}`, 'is changed by the organisation alone', 'field_read_only');
+    const newValue = input[member] ?? (member === 'status' ? 'Enabled' : undefined);
+    if (newValue === current[member]) continue;
+    throwFieldProblem(`/${member}`, 'can be changed only by the organisation', 'field_read_only');
   }
 }
 
 export function requireKnownTimeZone(input: ResourceInput): void {
   const timeZone = input['timeZone'];
   if (timeZone === undefined || isTimeZone(String(timeZone))) return;
-  throwFieldProblem('/timeZone', 'is no name of the IANA time zone database');
+  throwFieldProblem('/timeZone', 'is not a name of the IANA time zone database');
 }
 
 /** The merchant of a new entity, which must be in the caller's scope. */

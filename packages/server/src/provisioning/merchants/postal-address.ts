@@ -12,7 +12,7 @@ export type PostalAddress = {
  * The address in one line, for receipts.
  *
  * @returns undefined without an address
- * @example addressLine({ line1: '1 High Street', city: 'York' }); // '1 High Street, York'
+ * @example formatAddressLine({ line1: '1 High Street', city: 'York' }); // '1 High Street, York'
  */
 export function formatAddressLine(address: PostalAddress | undefined): string | undefined {
   if (address === undefined) return undefined;

@@ -24,7 +24,7 @@ export type CachedOrganization = {
 const findOrganizationText = `SELECT organization_id, ancestor_ids, status, approval_code_required
   FROM organizations WHERE organization_id = $1 AND removed_at IS NULL`;
 
-/** @example const above = await tree.ancestorsOf(organizationId); */
+/** @example const ancestorIds = await organizationCache.listAncestorIds(organizationId); */
 export function createOrganizationCache({
   database,
   clock,

@@ -148,7 +148,7 @@ describe('organisations below', () => {
     assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 422]);
   });
 
-  test('there are eight levels, for one that is made and for what moves along', async () => {
+  test('at most eight levels, for a new organisation and for a moved subtree', async () => {
     const top = await below('Second level');
     let last = top;
     for (let level = 3; level <= 8; level += 1) last = await below(`Level ${level}`, last);
@@ -177,7 +177,7 @@ describe('organisations below', () => {
     assert.deepEqual([renamed.status, renamed.body['status']], [200, 'Disabled']);
   });
 
-  test('what is to be approved in it, those above alone let go again', async () => {
+  test('only an organisation above can remove the requirement of approval codes', async () => {
     const own = await below('Approved');
     const token = tokenOf(own);
     const asked = (answer: Answer) => [answer.status, answer.body['approvalCodeRequired']];
@@ -193,7 +193,7 @@ describe('organisations below', () => {
     assert.deepEqual(asked(atTop), [200, false]);
   });
 
-  test('one with anything in it stays, and the answer names what', async () => {
+  test('an organisation with dependants is not deleted, and the response names them', async () => {
     const { call, made } = scene;
     const id = await below('Full');
     const child = await below('Inside', id);
@@ -242,7 +242,7 @@ describe('organisations below', () => {
     assert.equal((await call('reader', 'GET', `${path}/${organizationId}`)).status, 200);
   });
 
-  test('what is no organisation is refused by its member', async () => {
+  test('an invalid organisation is refused with a pointer to the member', async () => {
     const { call } = scene;
     const bodies = [
       [{}, 'field_required', '/name'],

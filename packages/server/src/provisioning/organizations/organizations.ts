@@ -49,7 +49,7 @@ function newParentId(input: ResourceInput, current: Row | undefined): string | u
 
 /** An organisation cannot change its own parent or status. */
 function requireNoOwnChange(input: ResourceInput, current: Row): void {
-  const detail = 'is changed by an organisation above alone';
+  const detail = 'can be changed only by an organisation above this one';
   if (newParentId(input, current) !== undefined) {
     throwFieldProblem('/parentOrganizationId', detail, 'field_read_only');
   }
@@ -77,13 +77,16 @@ async function treeColumns(
     (await records.find(run, scope, parentId)) ?? throwNotFound('organization_not_found');
   const ancestorIds = [...ancestorIdsOf(parent), parentId];
   if (current !== undefined && ancestorIds.includes(organizationIdOf(current))) {
-    throwFieldProblem('/parentOrganizationId', 'is the organisation itself, or below it');
+    throwFieldProblem(
+      '/parentOrganizationId',
+      'must not be the organisation itself or an organisation below it',
+    );
   }
   const below = current === undefined ? 0 : await countLevelsBelow(run, current);
   if (ancestorIds.length + 1 + below > organizationLevelsMax) {
     throwFieldProblem(
       '/parentOrganizationId',
-      `would make more than ${organizationLevelsMax} levels`,
+      `would create more than ${organizationLevelsMax} levels`,
     );
   }
   if (current !== undefined) await moveSubtree(run, current, ancestorIds);
@@ -230,7 +233,10 @@ export function createSubOrganizations(
     },
     async remove(scope, id, ifMatch) {
       if (id.toLowerCase() === scope.organizationId) {
-        throwProblem('permission_denied', 'An organisation is removed by one above it alone.');
+        throwProblem(
+          'permission_denied',
+          'Only an organisation above it can remove an organisation.',
+        );
       }
       await organizations.remove(scope, id, ifMatch);
       await userDomains.invalidate(id.toLowerCase());

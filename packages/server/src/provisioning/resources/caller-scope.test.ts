@@ -7,7 +7,7 @@ import {
   type ProvisioningScene,
 } from '../../../test/support/provisioning/test-provisioning.ts';
 
-describe('who sees and changes what', () => {
+describe('scopes of callers', () => {
   let scene: ProvisioningScene;
   before(async () => {
     scene = await openProvisioning();
@@ -82,7 +82,7 @@ describe('who sees and changes what', () => {
     assertRefused(cheaper, 422, 'field_read_only', '/mcc');
   });
 
-  test('whoever acts for one store has to do with that store alone', async () => {
+  test('a caller of one store sees and changes only that store', async () => {
     const { call, made, shop, organizationId } = scene;
     const { token, merchantId, storeId } = await shop('two-stores');
     const { storeId: other = '' } = await made(token, '/stores', { name: 'The other' });

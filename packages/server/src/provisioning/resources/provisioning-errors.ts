@@ -41,17 +41,21 @@ export function throwFieldProblems(faults: readonly { pointer: string; detail: s
 }
 
 export function throwAlreadyExists(member: string): never {
-  return throwFieldProblem(`/${member}`, 'is taken by another one', 'already_exists');
+  return throwFieldProblem(`/${member}`, 'is already in use', 'already_exists');
 }
 
 export function throwHasDependants(dependants: readonly DependantGroup[]): never {
   const counts = dependants.map(({ type, total }) => `${total} × ${type}`).join(', ');
   const listed = dependants.flatMap(({ type, first }) => first.map((one) => ({ type, ...one })));
-  return throwProblem('has_dependants', `Still depending on it: ${counts}.`, {
-    extensions: { dependants: listed },
-  });
+  return throwProblem(
+    'has_dependants',
+    `Other entities depend on it: ${counts}. Delete or move them first.`,
+    {
+      extensions: { dependants: listed },
+    },
+  );
 }
 
 export function throwOrganizationOnly(action: string): never {
-  return throwProblem('permission_denied', `Only the organisation ${action}.`);
+  return throwProblem('permission_denied', `Only a caller of the organisation ${action}.`);
 }

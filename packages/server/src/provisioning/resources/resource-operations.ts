@@ -107,7 +107,7 @@ async function reportUniqueViolation<Result>(
   }
 }
 
-/** @example const stores = createResource(deps, storeKind); */
+/** @example const stores = createResourceOperations(deps, storeDefinition); */
 export function createResourceOperations<View>(
   deps: ResourceDeps,
   definition: ResourceDefinition<View>,
@@ -126,8 +126,9 @@ export function createResourceOperations<View>(
     await audit.record(trx, entry);
     // For a change computeColumns an organisation above, the audit of the changed organisation also gets the
     // entry.
-    const own = String((changed.after ?? changed.before)?.['organization_id']);
-    if (own !== scope.organizationId) await audit.record(trx, { ...entry, organizationId: own });
+    const ownOrganizationId = String((changed.after ?? changed.before)?.['organization_id']);
+    if (ownOrganizationId !== scope.organizationId)
+      await audit.record(trx, { ...entry, organizationId: ownOrganizationId });
   };
 
   async function lockRow(

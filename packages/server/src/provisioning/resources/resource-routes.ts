@@ -42,7 +42,7 @@ export type ResourceRouteDefinition<View> = {
   readonly organizationOnly?: readonly ('create' | 'replace' | 'remove' | 'read')[];
   readonly createErrors?: readonly ErrorCode[];
   /** Determines the scope from the parent that the path names. */
-  readonly scope?: (asked: ScopeRequest) => Promise<CallerScope>;
+  readonly scope?: (request: ScopeRequest) => Promise<CallerScope>;
 };
 
 const tags = ['Provisioning'] as const;
@@ -113,7 +113,7 @@ function registerReadRoutes<View>(
     url: path,
     operationId: `list${plural}`,
     summary: `List the ${toWords(plural)}`,
-    description: 'In the order of creation; stable while others are added.',
+    description: 'Sorted by creation time. Pages stay consistent while entities are added.',
     tags,
     permission: 'prov.read',
     params: collection,
@@ -190,7 +190,8 @@ function registerUpdateRoute<View>(
     url: `${path}/:${routes.idMember}`,
     operationId: `update${singular}`,
     summary: `Update ${withArticle(singular)}`,
-    description: 'Members that are left out take their defaults. If-Match takes the ETag.',
+    description:
+      'Replaces the whole entity: omitted members get their defaults. Send the ETag as If-Match to detect concurrent changes.',
     tags,
     permission: 'prov.write',
     params: pathParameters(routes).item,
@@ -227,7 +228,8 @@ function registerDeleteRoute<View>(
     url: `${path}/:${routes.idMember}`,
     operationId: `delete${singular}`,
     summary: `Delete ${withArticle(singular)}`,
-    description: 'Refused while something depends on it; payments keep what they refer to.',
+    description:
+      'Answers 409 has_dependants while other entities depend on it. Earlier payments still refer to a deleted entity.',
     tags,
     permission: 'prov.write',
     params: pathParameters(routes).item,

@@ -88,7 +88,7 @@ export function scopeCondition(table: EntityTable, scope: CallerScope, values: u
   return conditions.join(' AND ');
 }
 
-/** @example const stores = createRecords({ name: 'stores', id: 'store_id', … }); */
+/** @example const stores = createRowRepository({ name: 'stores', id: 'store_id', … }); */
 export function createRowRepository(table: EntityTable) {
   const writtenColumns = [...commonColumns, ...table.columns];
   // In the table of organisations both columns are the same, and may appear only once.

@@ -22,7 +22,7 @@ function opened() {
   return { memory, ask, loads: () => loads };
 }
 
-describe('what is remembered for a moment', () => {
+describe('the short-lived cache', () => {
   it('is known by its other name', async () => {
     const { ask, loads } = opened();
     await ask('name', { id: 'id' });

@@ -5,7 +5,8 @@ export const organizations: EntityTable = {
   name: 'organizations',
   id: 'organization_id',
   columns: ['parent_organization_id', 'ancestor_ids', 'approval_code_required'],
-  scopeSql: (own) => `(organization_id = ${own} OR ancestor_ids @> ARRAY[${own}]::uuid[])`,
+  scopeSql: (organizationId) =>
+    `(organization_id = ${organizationId} OR ancestor_ids @> ARRAY[${organizationId}]::uuid[])`,
   uniqueIndexes: {},
 };
 

@@ -152,7 +152,7 @@ describe('resolving the names of a sale', () => {
     assert.equal((await resolve({ merchantId })).contract.contractId, younger['contractId']);
   });
 
-  test('who asks at the same time shares one statement, and memory lasts five seconds', async () => {
+  test('concurrent callers share one statement, and the cache lasts five seconds', async () => {
     const resolver = counted();
     const ask = () => resolver.resolveSaleEntities(scene.organizationId, { deviceId });
     await Promise.all(Array.from({ length: 50 }, ask));

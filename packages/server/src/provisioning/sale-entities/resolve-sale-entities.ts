@@ -47,7 +47,7 @@ function requireUuids(names: SaleEntityIds): void {
   }
 }
 
-/** @example const { merchant, contract } = await resolver.resolve(organizationId, { deviceId }); */
+/** @example const { merchant, contract } = await resolver.resolveSaleEntities(organizationId, { deviceId }); */
 export function createSaleEntityResolver({
   database,
   clock,
@@ -66,7 +66,7 @@ export function createSaleEntityResolver({
   ): Promise<Found> {
     const { merchantId, storeId, deviceId } = names;
     if ((merchantId ?? storeId ?? deviceId) === undefined) {
-      throwProblem('field_required', 'A merchant, a store or a device must be named.', {
+      throwProblem('field_required', 'Send a merchantId, a storeId or a deviceId.', {
         errors: [{ pointer: '/merchantId', code: 'field_required', detail: 'is required' }],
       });
     }

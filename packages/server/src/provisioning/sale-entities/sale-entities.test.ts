@@ -101,7 +101,7 @@ test('every enabled contract takes part whose link is enabled, the oldest in fro
   ]);
 });
 
-test('what is not found is named', () => {
+test('the error names the entity that was not found', () => {
   const none = { merchant_id: null, store_id: null, logical_device_id: null };
   assert.deepEqual(refusalOf(none, { deviceId: 'd9' }), ['device_not_found']);
   assert.deepEqual(refusalOf(none, { storeId: 's9' }), ['store_not_found']);

@@ -96,7 +96,7 @@ export type TokenBinding = { readonly merchantId?: string | undefined };
 
 const textColumn = (row: Row, column: string) => String(row[column]);
 const isNull = (row: Row, column: string) => (row[column] ?? null) === null;
-const isSameId = (named: string, found: unknown) => named.toLowerCase() === found;
+const isSameId = (requestedId: string, storedId: unknown) => requestedId.toLowerCase() === storedId;
 
 function requireKnownEntities(row: Row, names: SaleEntityIds, within: TokenBinding): void {
   if (names.deviceId !== undefined && isNull(row, 'logical_device_id')) {
@@ -237,7 +237,7 @@ export function readSaleEntitiesWithoutAcquirer(
 }
 
 /**
- * Throws a matching Refusal if the names do not identify an entity that accepts sales.
+ * Throws a matching ProblemError if the names do not identify an entity that accepts sales.
  *
  * @param rows one for each enabled contract of the merchant, oldest first
  */

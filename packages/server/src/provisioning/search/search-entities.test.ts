@@ -58,7 +58,7 @@ describe('the search', () => {
     return { ...shop, ...ids, serialNumber, tsn };
   }
 
-  test('finds by the beginning of a name, whatever its letters, type by type', async () => {
+  test('finds by the beginning of a name, in any letter case, grouped by type', async () => {
     await estate('Été 100%');
     const all = [
       'Merchant Été 100%',
@@ -184,7 +184,7 @@ describe('the search', () => {
     assertRefused(await scene.call('nobody', 'GET', '/search?q=seen'), 403, 'permission_denied');
   });
 
-  test('shows an organisation those below it, and answers in their name where it is asked to', async () => {
+  test('shows an organisation the entities below it, and searches as one of them if the request says so', async () => {
     const { made } = scene;
     const below = await made('org', '/organizations', { name: 'Branch of the search' });
     const { organizationId = '' } = below;

@@ -74,9 +74,9 @@ function toEntitySearch(criteria: ProvisioningCriteria, scope: CallerScope): Ent
 
 function requireCriterion(criteria: ProvisioningCriteria): void {
   if (requiredCriteria.some((name) => criteria[name] !== undefined)) return;
-  const detail = `At least one of ${requiredCriteria.join(', ')} is needed.`;
+  const detail = `At least one of ${requiredCriteria.join(', ')} is required.`;
   throwProblem('field_required', detail, {
-    errors: [{ pointer: '?q', code: 'field_required', detail: 'or another criterion is needed' }],
+    errors: [{ pointer: '?q', code: 'field_required', detail: 'or another criterion is required' }],
   });
 }
 
@@ -112,7 +112,7 @@ export type SearchEntities = (
   page: PageRequest,
 ) => Promise<FoundPage<FoundItem>>;
 
-/** @example const { items } = await createSearch(database)(scope, { q: 'till' }, { limit: 50 }); */
+/** @example const { items } = await createEntitySearch(database)(scope, { q: 'till' }, { limit: 50 }); */
 export function createEntitySearch(database: Database): SearchEntities {
   return async (scope, criteria, { limit, after }) => {
     requireCriterion(criteria);

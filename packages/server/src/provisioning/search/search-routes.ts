@@ -20,8 +20,9 @@ export function registerSearchRoute(app: FastifyInstance, search: SearchEntities
     operationId: operationId,
     summary: 'Search the provisioned entities',
     description:
-      'Type by type; with `q` by name, else in the order of creation; stable while others are ' +
-      'added. One of `q`, `externalId`, `serialNumber`, `merchantId` and `storeId` is needed.',
+      'Results are grouped by type; with `q` they are sorted by name, otherwise by creation time. ' +
+      'Pages stay consistent while entities are added. At least one of `q`, `externalId`, ' +
+      '`serialNumber`, `merchantId` and `storeId` is required.',
     tags: ['Provisioning'],
     permission: 'prov.read',
     query: Type.Object({ ...pageQuery, ...provisioningCriteria }, { additionalProperties: false }),

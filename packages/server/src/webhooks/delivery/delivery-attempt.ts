@@ -10,8 +10,13 @@ import {
   redactText,
 } from '../../platform/index.ts';
 import type { SigningKeys } from '../endpoints/endpoint-keys.ts';
-import { nextTryAfterMs, retryAfterMsOf, type Tried, verdictOf } from './retry-schedule.ts';
-import type { DueDelivery, Mark } from './send-deliveries-sql.ts';
+import {
+  type AttemptResponse,
+  findRetryDelayMs,
+  parseRetryAfterMs,
+  toOutcome,
+} from './retry-schedule.ts';
+import type { DeliveryUpdate, DueDelivery } from './send-deliveries-sql.ts';
 
 export const attemptTimeoutMs = 15_000;
 const maxResponseBytes = 1_024;
@@ -27,44 +32,48 @@ export type AttemptDeps = {
 };
 
 /** Without `tried` the server sent nothing, because the feed no longer contains the event. */
-export type Attempt = { readonly tried?: Tried; readonly mark: Mark };
+export type AttemptResult = {
+  readonly response?: AttemptResponse;
+  readonly update: DeliveryUpdate;
+};
 
-function triedOf(result: CallResult, now: number): Tried {
+function toAttemptResponse(result: CallResult, now: number): AttemptResponse {
   if (result.fault !== undefined) return { fault: result.fault };
   const header = result.headers['retry-after'];
-  const retryAfterMs = retryAfterMsOf(header, now);
+  const retryAfterMs = parseRetryAfterMs(header, now);
   const { status } = result;
   return retryAfterMs === undefined ? { status } : { status, retryAfterMs };
 }
 
 /** PostgreSQL text cannot contain U+0000, and the log must not contain card numbers. */
-const kept = (answer: string) => hideCardNumbers(redactText(answer)).replaceAll('\u0000', '\ufffd');
+const cleanLogText = (answer: string) =>
+  hideCardNumbers(redactText(answer)).replaceAll('\u0000', '\ufffd');
 
-function entryOf(tried: Tried, result: CallResult, at: number) {
-  const answer = result.fault === undefined ? kept(result.body) : '';
+function buildLogEntry(response: AttemptResponse, result: CallResult, at: number) {
+  const answer = result.fault === undefined ? cleanLogText(result.body) : '';
   return {
     at: isoTime(at),
-    ...('fault' in tried ? { fault: tried.fault } : { status: tried.status }),
+    ...('fault' in response ? { fault: response.fault } : { status: response.status }),
     ms: result.ms,
     ...(answer === '' ? {} : { answer }),
   };
 }
 
-function nextOf(attempts: number, tried: Tried, deps: AttemptDeps) {
+function decideNextState(attempts: number, response: AttemptResponse, deps: AttemptDeps) {
   const now = deps.clock.now();
   const at = isoTime(now);
-  if (verdictOf(tried) === 'Delivered') return { status: 'Delivered', due_at: at, at } as const;
+  if (toOutcome(response) === 'Delivered') return { status: 'Delivered', due_at: at, at } as const;
   const { retryDelaysMs, jittered } = deps;
-  const pauseMs = nextTryAfterMs(attempts + 1, tried, retryDelaysMs, jittered);
+  const pauseMs = findRetryDelayMs(attempts + 1, response, retryDelaysMs, jittered);
   if (pauseMs === undefined) return { status: 'Failed', due_at: at, at } as const;
   return { status: 'Pending', due_at: isoTime(deps.dueClock.toDue(now + pauseMs)), at } as const;
 }
 
-export async function attempt(
+export async function attemptDelivery(
   deps: AttemptDeps,
   to: { readonly url: string; readonly signing: SigningKeys },
   delivery: DueDelivery,
-): Promise<Attempt> {
+): Promise<AttemptResult> {
   const { calls, clock, timeoutMs } = deps;
   const at = clock.now();
   const { body, eventId } = delivery;
@@ -76,7 +85,7 @@ export async function attempt(
   if (body === null) {
     const now = isoTime(at);
     const entry = { at: now, fault: 'event_expired', ms: 0 };
-    return { mark: { ...row, status: 'Failed', due_at: now, at: now, entry } };
+    return { update: { ...row, status: 'Failed', due_at: now, at: now, entry } };
   }
   const { keys, privateKeys } = to.signing;
   const headers = {
@@ -92,7 +101,10 @@ export async function attempt(
     acceptsTruncatedBody: true,
     isIdempotent: true,
   });
-  const tried = triedOf(result, clock.now());
-  const entry = entryOf(tried, result, at);
-  return { tried, mark: { ...row, ...nextOf(delivery.attempts, tried, deps), entry } };
+  const response = toAttemptResponse(result, clock.now());
+  const entry = buildLogEntry(response, result, at);
+  return {
+    response,
+    update: { ...row, ...decideNextState(delivery.attempts, response, deps), entry },
+  };
 }

@@ -11,66 +11,66 @@ import {
   pause,
 } from '../../platform/index.ts';
 import type { EndpointKeys } from '../endpoints/endpoint-keys.ts';
-import { type AttemptDeps, attempt } from './delivery-attempt.ts';
-import { createMeasurements } from './delivery-metrics.ts';
+import { type AttemptDeps, attemptDelivery } from './delivery-attempt.ts';
+import { createDeliveryMetrics } from './delivery-metrics.ts';
 import {
-  createLane,
-  endOf,
+  addDeliveries,
+  createEndpointQueue,
+  type EndpointQueue,
   isIdle,
-  type Lane,
-  learn,
-  letOff,
-  takeIn,
-  wishOf,
+  nextRead,
+  recordResponse,
+  removeDelivery,
+  toHealthUpdate,
 } from './endpoint-queue.ts';
 import {
-  defaultRestsMs,
-  disabledAfterMs,
+  type AttemptResponse,
+  defaultPausesMs,
+  disableAfterMs,
   retryDelaysMs,
-  type Tried,
-  verdictOf,
+  toOutcome,
 } from './retry-schedule.ts';
 import {
+  type DeliveryUpdate,
   type DueDelivery,
-  endRest,
-  findWaitingLanes,
-  type LaneKey,
-  leaseLanes,
-  type Mark,
-  markDeliveries,
-  readDue,
-  renewLanes,
-  tellLanes,
+  type EndpointKey,
+  endEndpointPause,
+  findDueEndpoints,
+  leaseEndpoints,
+  readDueDeliveries,
+  renewEndpointLeases,
+  storeEndpointHealth,
+  updateDeliveries,
 } from './send-deliveries-sql.ts';
 
 /** The maximum number of running calls: of this process, and of one organisation. */
 const callsMax = 1_024;
 const organizationCallsMax = 256;
 /** Each endpoint may have this many calls, even if the total limits are reached. */
-const ownPlaces = 2;
-const lanesMax = 1_000;
+const callsPerEndpointMin = 2;
+const leasedEndpointsMax = 1_000;
 /** How long the process keeps the lease of an idle endpoint, in case more deliveries follow. */
-const lingerMs = 300;
+const idleLeaseMs = 300;
 /** How long this process retries to lease an endpoint that another process holds. */
-const wishMs = 2_000;
+const leaseRetryMs = 2_000;
 const stopGraceMs = 5_000;
-const stopLookMs = 20;
+const stopPollMs = 20;
 const renewalsPerLease = 3;
 
 export type DispatcherTimes = {
   readonly pollMs: number;
   /** The interval of the search for due endpoints that no process has leased. */
-  readonly sweepMs: number;
+  readonly dueSearchMs: number;
   readonly leaseMs: number;
   /** The pauses of an endpoint that keeps failing, from the first to the longest. */
-  readonly restsMs: readonly number[];
+  readonly pausesMs: readonly number[];
 };
 
 const defaultTimes: DispatcherTimes = {
   pollMs: 200,
-  sweepMs: 2_000,
+  dueSearchMs: 2_000,
   leaseMs: 15_000,
-  restsMs: defaultRestsMs,
+  pausesMs: defaultPausesMs,
 };
 
 export type DisabledCause = 'Gone' | 'Unreachable';
@@ -84,18 +84,21 @@ export type DispatcherDeps = AttemptDeps & {
   readonly failPoints: FailPoints;
   readonly times?: Partial<DispatcherTimes>;
   /** Disables the endpoint, unless its URL has changed. Returns whether it did so. */
-  disable(key: LaneKey & { readonly url: string }, cause: DisabledCause): Promise<boolean>;
+  disableEndpoint(
+    key: EndpointKey & { readonly url: string },
+    cause: DisabledCause,
+  ): Promise<boolean>;
 };
 
 export type Dispatcher = {
   start(): void;
   stop(): Promise<void>;
   /** New deliveries were planned for these endpoints. */
-  wake(keys: readonly LaneKey[]): void;
+  wake(keys: readonly EndpointKey[]): void;
   /** Ends a pause of the endpoint, because a client waits for a delivery. */
-  hurry(key: LaneKey): Promise<void>;
+  sendNow(key: EndpointKey): Promise<void>;
   /** The endpoint was changed. */
-  changed(key: LaneKey): void;
+  reloadEndpoint(key: EndpointKey): void;
 };
 
 /** @example const dispatcher = createDispatcher(deps); dispatcher.start(); dispatcher.wake(keys); */
@@ -103,171 +106,183 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
   const { database, clock, dueClock, ids, log, keys, failPoints } = deps;
   const times = { ...defaultTimes, ...deps.times };
   const token = ids.uuid();
-  const lanes = new Map<string, Lane>();
-  const wanted = new Map<string, { key: LaneKey; until: number }>();
-  const callsOf = new Map<string, number>();
+  const queues = new Map<string, EndpointQueue>();
+  const leaseRequests = new Map<string, { key: EndpointKey; until: number }>();
+  const callsByOrganization = new Map<string, number>();
   /** Deliveries that were stored since the last database read began. */
-  const ended = new Set<string>();
+  const storedSinceRead = new Set<string>();
   let isStopping = false;
   let isStopped = false;
   let calls = 0;
-  let sweptAt = 0;
+  let searchedAt = 0;
   let renewal: NodeJS.Timeout | undefined;
-  const measured = createMeasurements({ ...deps, running: () => calls });
-  const marks = createGroupCommit<Mark, void>({
+  const deliveryMetrics = createDeliveryMetrics({ ...deps, running: () => calls });
+  const deliveryUpdates = createGroupCommit<DeliveryUpdate, void>({
     name: 'webhook marks',
-    key: (mark) => mark.delivery_id,
+    key: (update) => update.delivery_id,
     async run(rows) {
-      await markDeliveries(database, rows);
+      await updateDeliveries(database, rows);
       return rows.map(() => undefined);
     },
   });
   const poller = createPoller({
     pollMs: times.pollMs,
-    poll: turn,
-    onError: (error) => log.error({ err: error }, 'webhooks cannot be sent'),
+    poll: runOnce,
+    onError: (error) => log.error({ err: error }, 'sending webhooks failed'),
   });
 
-  async function turn(): Promise<boolean> {
+  async function runOnce(): Promise<boolean> {
     const now = dueClock.now();
-    if (now - sweptAt >= times.sweepMs) {
-      sweptAt = now;
-      want(await findWaitingLanes(database, isoTime(now), lanesMax));
+    if (now - searchedAt >= times.dueSearchMs) {
+      searchedAt = now;
+      requestLeases(await findDueEndpoints(database, isoTime(now), leasedEndpointsMax));
     }
-    await lease();
-    const isMore = await read();
-    for (const lane of lanes.values()) pump(lane);
-    await letGo();
+    await leaseRequested();
+    const isMore = await fillQueues();
+    for (const queue of queues.values()) sendQueued(queue);
+    await releaseIdle();
     return isMore;
   }
 
-  function want(these: readonly LaneKey[]): void {
+  function requestLeases(endpointKeys: readonly EndpointKey[]): void {
     // This process does not send deliveries.
     if (renewal === undefined) return;
-    const until = dueClock.now() + wishMs;
-    for (const key of these) {
-      const lane = lanes.get(key.endpointId);
-      if (lane === undefined || lane.isLost) {
-        if (wanted.size < lanesMax) wanted.set(key.endpointId, { key, until });
+    const until = dueClock.now() + leaseRetryMs;
+    for (const key of endpointKeys) {
+      const queue = queues.get(key.endpointId);
+      if (queue === undefined || queue.isAbandoned) {
+        if (leaseRequests.size < leasedEndpointsMax)
+          leaseRequests.set(key.endpointId, { key, until });
         continue;
       }
-      lane.hasMore = true;
-      lane.isChecked = false;
+      queue.hasMore = true;
+      queue.isFullyRead = false;
     }
   }
 
-  async function lease(): Promise<void> {
+  async function leaseRequested(): Promise<void> {
     const now = dueClock.now();
-    const asked = [...wanted.values()].slice(0, Math.max(0, lanesMax - lanes.size));
-    if (asked.length === 0) return;
-    const found = await leaseLanes(
+    const requested = [...leaseRequests.values()].slice(
+      0,
+      Math.max(0, leasedEndpointsMax - queues.size),
+    );
+    if (requested.length === 0) return;
+    const leased = await leaseEndpoints(
       database,
-      asked.map(({ key }) => key),
+      requested.map(({ key }) => key),
       { token, now: isoTime(now), leaseMs: times.leaseMs },
     );
-    for (const row of found) {
+    for (const row of leased) {
       const { organizationId, endpointId, url, version, failures, failingSince } = row;
       const key = { organizationId, endpointId };
-      wanted.delete(endpointId);
-      lanes.set(
+      leaseRequests.delete(endpointId);
+      queues.set(
         endpointId,
-        createLane({ key, url, version, failures, failingSince }, keys.open(row)),
+        createEndpointQueue({ key, url, version, failures, failingSince }, keys.open(row)),
       );
     }
-    for (const [endpointId, wish] of wanted) if (wish.until <= now) wanted.delete(endpointId);
+    for (const [endpointId, request] of leaseRequests)
+      if (request.until <= now) leaseRequests.delete(endpointId);
   }
 
-  async function read(): Promise<boolean> {
+  async function fillQueues(): Promise<boolean> {
     const now = dueClock.now();
-    const wishes = [...lanes.values()].flatMap((lane) => {
-      const wish = wishOf(lane, now);
-      return wish === undefined ? [] : [{ lane, wish }];
+    const reads = [...queues.values()].flatMap((queue) => {
+      const request = nextRead(queue, now);
+      return request === undefined ? [] : [{ queue, request }];
     });
-    if (wishes.length === 0) return false;
-    const asked = wishes.map(({ wish }) => wish);
+    if (reads.length === 0) return false;
+    const requests = reads.map(({ request }) => request);
     // The next turn reads deliveries that are planned during this read.
-    for (const { lane } of wishes) lane.hasMore = false;
-    ended.clear();
-    const found = Map.groupBy(
-      await readDue(database, asked, isoTime(now)),
+    for (const { queue } of reads) queue.hasMore = false;
+    storedSinceRead.clear();
+    const deliveries = Map.groupBy(
+      await readDueDeliveries(database, requests, isoTime(now)),
       ({ endpointId }) => endpointId,
     );
     let isMore = false;
-    for (const { lane, wish } of wishes) {
-      const isHinted = lane.hasMore;
-      takeIn(lane, found.get(lane.key.endpointId) ?? [], wish, ended);
-      lane.hasMore ||= isHinted;
-      isMore ||= lane.hasMore && lane.queue.length <= lane.window && lane.running < lane.window;
+    for (const { queue, request } of reads) {
+      const hasNewHint = queue.hasMore;
+      addDeliveries(queue, deliveries.get(queue.key.endpointId) ?? [], request, storedSinceRead);
+      queue.hasMore ||= hasNewHint;
+      isMore ||=
+        queue.hasMore && queue.waiting.length <= queue.window && queue.running < queue.window;
     }
     return isMore;
   }
 
-  function hasPlace(lane: Lane): boolean {
-    if (lane.running >= lane.window) return false;
-    if (lane.running < ownPlaces) return true;
-    return calls < callsMax && (callsOf.get(lane.key.organizationId) ?? 0) < organizationCallsMax;
+  function mayCall(queue: EndpointQueue): boolean {
+    if (queue.running >= queue.window) return false;
+    if (queue.running < callsPerEndpointMin) return true;
+    return (
+      calls < callsMax &&
+      (callsByOrganization.get(queue.key.organizationId) ?? 0) < organizationCallsMax
+    );
   }
 
-  function pump(lane: Lane): void {
-    const isAway = () => lane.isLost || lane.restingUntil > dueClock.now() || isStopping;
-    while (lane.queue.length > 0 && hasPlace(lane) && !isAway()) {
-      const delivery = lane.queue.shift();
-      if (delivery !== undefined) void send(lane, delivery);
+  function sendQueued(queue: EndpointQueue): void {
+    const isPaused = () => queue.isAbandoned || queue.pausedUntil > dueClock.now() || isStopping;
+    while (queue.waiting.length > 0 && mayCall(queue) && !isPaused()) {
+      const delivery = queue.waiting.shift();
+      if (delivery !== undefined) void send(queue, delivery);
     }
-    if (lane.hasMore && lane.queue.length <= lane.window / 2) poller.wake();
+    if (queue.hasMore && queue.waiting.length <= queue.window / 2) poller.wake();
   }
 
-  function count(lane: Lane, by: 1 | -1): void {
-    const { organizationId } = lane.key;
-    const left = (callsOf.get(organizationId) ?? 0) + by;
-    lane.running += by;
-    calls += by;
-    if (left === 0) callsOf.delete(organizationId);
-    else callsOf.set(organizationId, left);
+  function countCall(queue: EndpointQueue, change: 1 | -1): void {
+    const { organizationId } = queue.key;
+    const runningCalls = (callsByOrganization.get(organizationId) ?? 0) + change;
+    queue.running += change;
+    calls += change;
+    if (runningCalls === 0) callsByOrganization.delete(organizationId);
+    else callsByOrganization.set(organizationId, runningCalls);
   }
 
-  async function send(lane: Lane, delivery: DueDelivery): Promise<void> {
-    count(lane, 1);
+  async function send(queue: EndpointQueue, delivery: DueDelivery): Promise<void> {
+    countCall(queue, 1);
     let isCounted = true;
-    const done = () => {
-      if (isCounted) count(lane, -1);
+    const endCall = () => {
+      if (isCounted) countCall(queue, -1);
       isCounted = false;
     };
     try {
-      const { url } = lane;
-      const made = await attempt(deps, lane, delivery);
+      const { url } = queue;
+      const result = await attemptDelivery(deps, queue, delivery);
       // The process has stopped and cannot store the result, so another process sends it again.
       if (isStopped) return;
       failPoints.hit('after-webhook');
-      done();
-      const { tried, mark } = made;
-      if (tried !== undefined) {
+      endCall();
+      const { response, update } = result;
+      if (response !== undefined) {
         const now = { at: clock.now(), due: dueClock.now() };
-        learn(lane, tried, now, times.restsMs);
+        recordResponse(queue, response, now, times.pausesMs);
       }
-      pump(lane);
-      await marks.submit(mark);
-      if (tried === undefined) return;
-      note(tried, delivery);
-      await endIfGone(lane, tried, url);
+      sendQueued(queue);
+      await deliveryUpdates.submit(update);
+      if (response === undefined) return;
+      recordMetrics(response, delivery);
+      await disableIfGone(queue, response, url);
     } catch (error) {
       // The delivery stays due, and the server sends it again with the same identifier and body.
-      log.warn({ err: error, deliveryId: delivery.deliveryId }, 'a delivery was not written down');
-      lane.hasMore = true;
+      log.warn(
+        { err: error, deliveryId: delivery.deliveryId },
+        'the result of a delivery was not stored',
+      );
+      queue.hasMore = true;
     } finally {
-      done();
-      ended.add(delivery.deliveryId);
-      letOff(lane, delivery.deliveryId);
-      pump(lane);
-      if (isIdle(lane, dueClock.now())) poller.wake();
+      endCall();
+      storedSinceRead.add(delivery.deliveryId);
+      removeDelivery(queue, delivery.deliveryId);
+      sendQueued(queue);
+      if (isIdle(queue, dueClock.now())) poller.wake();
     }
   }
 
-  function note(tried: Tried, delivery: DueDelivery): void {
-    const verdict = verdictOf(tried);
-    measured.attempts.inc({ outcome: verdict });
-    if (verdict === 'Delivered' && delivery.attempts === 0) {
-      measured.delay.observe((clock.now() - delivery.createdAt.getTime()) / 1000);
+  function recordMetrics(response: AttemptResponse, delivery: DueDelivery): void {
+    const outcome = toOutcome(response);
+    deliveryMetrics.attempts.inc({ outcome: outcome });
+    if (outcome === 'Delivered' && delivery.attempts === 0) {
+      deliveryMetrics.delay.observe((clock.now() - delivery.createdAt.getTime()) / 1000);
     }
   }
 
@@ -275,73 +290,85 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
    * Disables an endpoint that is gone or failing for days, unless its URL has changed since the
    * call.
    */
-  async function endIfGone(lane: Lane, tried: Tried, url: string): Promise<void> {
-    const isGone = verdictOf(tried) === 'Gone';
-    const { failingSince = Number.POSITIVE_INFINITY, failures } = lane;
+  async function disableIfGone(
+    queue: EndpointQueue,
+    response: AttemptResponse,
+    url: string,
+  ): Promise<void> {
+    const isGone = toOutcome(response) === 'Gone';
+    const { failingSince = Number.POSITIVE_INFINITY, failures } = queue;
     // One old failure and one new failure do not mean five days of failures.
-    const isLong = clock.now() - failingSince >= disabledAfterMs && failures > retryDelaysMs.length;
-    if (lane.isLost || lane.url !== url || !(isGone || isLong)) return;
-    drop(lane);
+    const hasFailedForDays =
+      clock.now() - failingSince >= disableAfterMs && failures > retryDelaysMs.length;
+    if (queue.isAbandoned || queue.url !== url || !(isGone || hasFailedForDays)) return;
+    abandonQueue(queue);
     const cause = isGone ? 'Gone' : 'Unreachable';
-    if (!(await deps.disable({ ...lane.key, url }, cause))) return;
-    measured.disabled.inc({ reason: cause });
-    log.warn({ ...lane.key, cause }, 'an endpoint was disabled');
+    if (!(await deps.disableEndpoint({ ...queue.key, url }, cause))) return;
+    deliveryMetrics.disabled.inc({ reason: cause });
+    log.warn({ ...queue.key, cause }, 'the server disabled an endpoint');
   }
 
-  function drop(lane: Lane): void {
-    lane.isLost = true;
-    lane.queue = [];
+  function abandonQueue(queue: EndpointQueue): void {
+    queue.isAbandoned = true;
+    queue.waiting = [];
   }
 
   /** Stores the health of idle endpoints and releases their leases. */
-  async function letGo(): Promise<void> {
+  async function releaseIdle(): Promise<void> {
     const now = dueClock.now();
-    const idle = [...lanes.values()].filter((lane) => {
-      if (!isIdle(lane, now)) {
-        lane.idleSince = undefined;
+    const idle = [...queues.values()].filter((queue) => {
+      if (!isIdle(queue, now)) {
+        queue.idleSince = undefined;
         return false;
       }
-      lane.idleSince ??= now;
-      return lane.isLost || lane.restingUntil > now || now - lane.idleSince >= lingerMs;
+      queue.idleSince ??= now;
+      return queue.isAbandoned || queue.pausedUntil > now || now - queue.idleSince >= idleLeaseMs;
     });
-    if (idle.length > 0) await release(idle);
+    if (idle.length > 0) await releaseQueues(idle);
   }
 
-  async function release(these: readonly Lane[]): Promise<void> {
-    for (const lane of these) lanes.delete(lane.key.endpointId);
-    const ends = these.map((lane) => endOf(lane, isoTime));
-    await tellLanes(database, token, ends, true);
+  async function releaseQueues(released: readonly EndpointQueue[]): Promise<void> {
+    for (const queue of released) queues.delete(queue.key.endpointId);
+    const health = released.map((queue) => toHealthUpdate(queue, isoTime));
+    await storeEndpointHealth(database, token, health, true);
   }
 
-  async function renew(these: readonly Lane[]): Promise<void> {
-    if (these.length === 0) return;
+  async function renewLeases(leasedQueues: readonly EndpointQueue[]): Promise<void> {
+    if (leasedQueues.length === 0) return;
     const { leaseMs } = times;
-    const asked = these.map(({ key }) => key);
-    const found = new Map(
-      (await renewLanes(database, asked, { token, leaseMs })).map((row) => [row.endpointId, row]),
+    const endpointKeys = leasedQueues.map(({ key }) => key);
+    const renewed = new Map(
+      (await renewEndpointLeases(database, endpointKeys, { token, leaseMs })).map((row) => [
+        row.endpointId,
+        row,
+      ]),
     );
-    for (const lane of these) {
-      const row = found.get(lane.key.endpointId);
+    for (const queue of leasedQueues) {
+      const row = renewed.get(queue.key.endpointId);
       if (row === undefined || row.status !== 'Enabled') {
-        drop(lane);
-      } else if (row.version !== lane.version || lane.signing.until <= clock.now()) {
+        abandonQueue(queue);
+      } else if (row.version !== queue.version || queue.signing.until <= clock.now()) {
         const { url, version } = row;
-        Object.assign(lane, { url, version, signing: keys.open(row) });
+        Object.assign(queue, { url, version, signing: keys.open(row) });
       }
     }
-    const ends = these.filter(({ isLost }) => !isLost).map((lane) => endOf(lane, isoTime));
-    if (ends.length > 0) await tellLanes(database, token, ends, false);
+    const health = leasedQueues
+      .filter(({ isAbandoned }) => !isAbandoned)
+      .map((queue) => toHealthUpdate(queue, isoTime));
+    if (health.length > 0) await storeEndpointHealth(database, token, health, false);
   }
 
-  const renewing = (these: readonly Lane[]): void => {
-    renew(these).catch((error: unknown) => log.warn({ err: error }, 'lanes were not renewed'));
+  const renewInBackground = (leasedQueues: readonly EndpointQueue[]): void => {
+    renewLeases(leasedQueues).catch((error: unknown) =>
+      log.warn({ err: error }, 'the leases of endpoints were not renewed'),
+    );
   };
 
   return {
     start() {
       poller.start();
       renewal ??= setInterval(
-        () => renewing([...lanes.values()]),
+        () => renewInBackground([...queues.values()]),
         times.leaseMs / renewalsPerLease,
       );
     },
@@ -350,28 +377,28 @@ export function createDispatcher(deps: DispatcherDeps): Dispatcher {
       renewal = undefined;
       isStopping = true;
       await poller.stop();
-      for (const lane of lanes.values()) drop(lane);
+      for (const queue of queues.values()) abandonQueue(queue);
       const end = dueClock.now() + stopGraceMs;
-      while (calls > 0 && dueClock.now() < end) await pause(stopLookMs);
+      while (calls > 0 && dueClock.now() < end) await pause(stopPollMs);
       isStopped = true;
-      await marks.drain();
-      if (lanes.size > 0) await release([...lanes.values()]);
+      await deliveryUpdates.drain();
+      if (queues.size > 0) await releaseQueues([...queues.values()]);
     },
-    wake(these) {
-      want(these);
+    wake(endpointKeys) {
+      requestLeases(endpointKeys);
       poller.wake();
     },
-    async hurry(key) {
-      await endRest(database, key);
-      const lane = lanes.get(key.endpointId);
-      if (lane !== undefined) lane.restingUntil = 0;
-      want([key]);
+    async sendNow(key) {
+      await endEndpointPause(database, key);
+      const queue = queues.get(key.endpointId);
+      if (queue !== undefined) queue.pausedUntil = 0;
+      requestLeases([key]);
       poller.wake();
     },
-    changed(key) {
-      const lane = lanes.get(key.endpointId);
-      if (lane !== undefined) renewing([lane]);
-      want([key]);
+    reloadEndpoint(key) {
+      const queue = queues.get(key.endpointId);
+      if (queue !== undefined) renewInBackground([queue]);
+      requestLeases([key]);
       poller.wake();
     },
   };

@@ -1,6 +1,6 @@
 // Reads, resends and deletes deliveries in the delivery log by SQL.
 import type { WebhookDelivery } from '@switchyard/contract';
-import type { EndpointScope, Run } from '../endpoints/endpoint-sql.ts';
+import type { EndpointScope, SqlRunner } from '../endpoints/endpoint-sql.ts';
 import { deliveryIdOf } from './plan-deliveries.ts';
 
 export type DeliveryFilters = {
@@ -28,7 +28,7 @@ const columns = `d.delivery_id, d.endpoint_id, d.event_id, d.type, d.position, d
   d.due_at, d.log, d.created_at, d.updated_at`;
 
 export async function findDelivery(
-  run: Run,
+  run: SqlRunner,
   { organizationId, merchantId }: EndpointScope,
   deliveryId: string,
 ): Promise<DeliveryRow | undefined> {
@@ -44,8 +44,8 @@ export async function findDelivery(
   return row as DeliveryRow | undefined;
 }
 
-async function endpointIdsOf(
-  run: Run,
+async function findEndpointIds(
+  run: SqlRunner,
   { organizationId, merchantId }: EndpointScope,
 ): Promise<string[]> {
   const rows = await run(
@@ -57,32 +57,36 @@ async function endpointIdsOf(
 }
 
 /** The endpoints to search; undefined means all of them, including deleted ones. */
-async function endpointsWanted(
-  run: Run,
+async function filterEndpointIds(
+  run: SqlRunner,
   scope: EndpointScope,
   endpointId: string | undefined,
 ): Promise<string[] | undefined> {
-  const wanted = endpointId?.toLowerCase();
-  if (scope.merchantId === undefined) return wanted === undefined ? undefined : [wanted];
-  const own = await endpointIdsOf(run, scope);
-  return wanted === undefined ? own : own.filter((id) => id === wanted);
+  const requestedId = endpointId?.toLowerCase();
+  if (scope.merchantId === undefined) return requestedId === undefined ? undefined : [requestedId];
+  const ownIds = await findEndpointIds(run, scope);
+  return requestedId === undefined ? ownIds : ownIds.filter((id) => id === requestedId);
 }
 
 /** An event has one delivery per endpoint, and its identifier follows from both. */
-async function ofEvent(run: Run, scope: EndpointScope, eventId: string): Promise<string[]> {
-  const endpointIds = await endpointIdsOf(run, scope);
+async function deliveryIdsOfEvent(
+  run: SqlRunner,
+  scope: EndpointScope,
+  eventId: string,
+): Promise<string[]> {
+  const endpointIds = await findEndpointIds(run, scope);
   return endpointIds.map((endpointId) => deliveryIdOf(eventId.toLowerCase(), endpointId));
 }
 
 /** Returns the newest deliveries first. */
 export async function listDeliveries(
-  run: Run,
+  run: SqlRunner,
   scope: EndpointScope,
   { endpointId, status, eventId }: DeliveryFilters,
   page: { readonly limit: number; readonly after?: string },
 ): Promise<DeliveryRow[]> {
-  const only = eventId === undefined ? null : await ofEvent(run, scope, eventId);
-  const endpointIds = await endpointsWanted(run, scope, endpointId);
+  const deliveryIds = eventId === undefined ? null : await deliveryIdsOfEvent(run, scope, eventId);
+  const endpointIds = await filterEndpointIds(run, scope, endpointId);
   const rows = await run(
     `SELECT ${columns}, NULL AS body FROM webhook_deliveries AS d
      WHERE d.organization_id = $1 AND ($2::uuid[] IS NULL OR d.endpoint_id = ANY($2))
@@ -93,7 +97,7 @@ export async function listDeliveries(
       scope.organizationId,
       endpointIds ?? null,
       status ?? null,
-      only,
+      deliveryIds,
       page.after ?? null,
       page.limit,
     ],
@@ -102,8 +106,8 @@ export async function listDeliveries(
 }
 
 /** Restarts the retry schedule; a pending delivery becomes due at once. */
-export async function resendDelivery(
-  run: Run,
+export async function restartDelivery(
+  run: SqlRunner,
   organizationId: string,
   deliveryId: string,
   now: string,
@@ -116,7 +120,7 @@ export async function resendDelivery(
 }
 
 /** The smallest identifier of a delivery for an event of this time. */
-export function idBoundOf(ms: number): string {
+export function lowestDeliveryIdAt(ms: number): string {
   const hex = ms.toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
@@ -128,8 +132,8 @@ const endpointsPerStep = 100;
  * Deletes a part of the old deliveries of some endpoints. `last` is the start of the next step, and
  * is undefined after the last endpoint.
  */
-export async function deleteOld(
-  run: Run,
+export async function deleteOldDeliveries(
+  run: SqlRunner,
   before: number,
   after: { readonly organizationId: string; readonly endpointId: string } | undefined,
 ): Promise<{ deleted: number; last?: { organizationId: string; endpointId: string } }> {
@@ -152,7 +156,7 @@ export async function deleteOld(
      SELECT (SELECT count(*)::int FROM gone) AS deleted, (SELECT count(*)::int FROM page) AS seen,
        (SELECT organization_id FROM page ORDER BY 1 DESC, endpoint_id DESC LIMIT 1) AS organization,
        (SELECT endpoint_id FROM page ORDER BY organization_id DESC, 1 DESC LIMIT 1) AS endpoint`,
-    [after?.organizationId ?? null, after?.endpointId ?? null, idBoundOf(before)],
+    [after?.organizationId ?? null, after?.endpointId ?? null, lowestDeliveryIdAt(before)],
   );
   const deleted = Number(row?.['deleted'] ?? 0);
   if (row === undefined || Number(row['seen']) < endpointsPerStep) return { deleted };
@@ -163,20 +167,20 @@ export async function deleteOld(
   return { deleted, last };
 }
 
-const rowsOfGone = 5_000;
+const rowsPerDeletedEndpoint = 5_000;
 
 /** Deletes a part of the deliveries of a deleted endpoint. Returns whether more may remain. */
-export async function deleteOfEndpoint(
-  run: Run,
+export async function deleteDeliveriesOfEndpoint(
+  run: SqlRunner,
   organizationId: string,
   endpointId: string,
 ): Promise<boolean> {
   const rows = await run(
     `DELETE FROM webhook_deliveries AS d USING (
        SELECT delivery_id FROM webhook_deliveries
-       WHERE organization_id = $1 AND endpoint_id = $2 LIMIT ${rowsOfGone}) AS o
+       WHERE organization_id = $1 AND endpoint_id = $2 LIMIT ${rowsPerDeletedEndpoint}) AS o
      WHERE d.organization_id = $1 AND d.delivery_id = o.delivery_id RETURNING 1`,
     [organizationId, endpointId],
   );
-  return rows.length === rowsOfGone;
+  return rows.length === rowsPerDeletedEndpoint;
 }

@@ -1,10 +1,10 @@
 // Defines the metrics of webhook deliveries.
 import { type Clock, type Database, isoTime, type Metrics } from '../../platform/index.ts';
-import { oldestDue } from './send-deliveries-sql.ts';
+import { findOldestDue } from './send-deliveries-sql.ts';
 
 const delayBuckets = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-export function createMeasurements(deps: {
+export function createDeliveryMetrics(deps: {
   readonly database: Database;
   readonly dueClock: Clock;
   readonly metrics: Metrics;
@@ -24,7 +24,7 @@ export function createMeasurements(deps: {
     async collect() {
       const now = dueClock.now();
       // If the database is unavailable, the gauge keeps its last value.
-      const oldest = await oldestDue(database, isoTime(now)).catch(() => 'unknown' as const);
+      const oldest = await findOldestDue(database, isoTime(now)).catch(() => 'unknown' as const);
       if (oldest === 'unknown') return;
       this.set(Math.max(0, now - (oldest?.getTime() ?? now)) / 1000);
     },

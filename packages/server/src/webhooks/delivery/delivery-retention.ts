@@ -7,12 +7,12 @@ import {
   type Log,
   type Poller,
 } from '../../platform/index.ts';
-import { runOn } from '../endpoints/endpoint-sql.ts';
-import { deleteOfEndpoint, deleteOld } from './delivery-log-sql.ts';
+import { createDatabaseRunner } from '../endpoints/endpoint-sql.ts';
+import { deleteDeliveriesOfEndpoint, deleteOldDeliveries } from './delivery-log-sql.ts';
 
 const everyMs = 60_000;
 const dayMs = 86_400_000;
-export const forgetKind = 'webhook-endpoint-forgotten';
+export const deleteDeliveriesJobKind = 'webhook-endpoint-forgotten';
 
 export type RetentionDeps = {
   readonly database: Database;
@@ -25,10 +25,10 @@ export type RetentionDeps = {
 /** @example const retention = createDeliveryRetention(deps); retention.start(); */
 export function createDeliveryRetention(deps: RetentionDeps): Poller {
   const { database, clock, log, jobs, days } = deps;
-  let place: { organizationId: string; endpointId: string } | undefined;
-  jobs.handle(forgetKind, async ({ organizationId, payload }) => {
-    const isMore = await deleteOfEndpoint(
-      runOn(database),
+  let afterEndpoint: { organizationId: string; endpointId: string } | undefined;
+  jobs.handle(deleteDeliveriesJobKind, async ({ organizationId, payload }) => {
+    const isMore = await deleteDeliveriesOfEndpoint(
+      createDatabaseRunner(database),
       organizationId,
       String(payload['endpointId']),
     );
@@ -38,9 +38,13 @@ export function createDeliveryRetention(deps: RetentionDeps): Poller {
     pollMs: everyMs,
     async poll() {
       const before = clock.now() - days * dayMs;
-      const { deleted, last } = await deleteOld(runOn(database), before, place);
+      const { deleted, last } = await deleteOldDeliveries(
+        createDatabaseRunner(database),
+        before,
+        afterEndpoint,
+      );
       // The next step repeats the same endpoints while they have old deliveries.
-      if (deleted === 0) place = last;
+      if (deleted === 0) afterEndpoint = last;
       return deleted > 0 || last !== undefined;
     },
     onError: (error) => log.warn({ err: error }, 'old deliveries were not deleted'),

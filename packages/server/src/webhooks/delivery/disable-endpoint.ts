@@ -9,16 +9,16 @@ import {
   type OutboxEventData,
   type OutboxEventMapper,
 } from '../../platform/index.ts';
-import { disableEndpoint, runIn } from '../endpoints/endpoint-sql.ts';
-import { auditedEndpoint, auditedEntity, shownUrl } from '../endpoints/endpoint-view.ts';
+import { createTransactionRunner, disableEndpoint } from '../endpoints/endpoint-sql.ts';
+import { auditEntityOf, stripUrlQuery, toAuditView } from '../endpoints/endpoint-view.ts';
 import type { DisabledCause } from './delivery-dispatcher.ts';
-import type { LaneKey } from './send-deliveries-sql.ts';
+import type { EndpointKey } from './send-deliveries-sql.ts';
 
-const disabledKind = 'endpoint.disabled';
+const endpointDisabledKind = 'endpoint.disabled';
 
-const announceText = `INSERT INTO outbox
+const insertOutboxText = `INSERT INTO outbox
   (organization_id, outbox_id, kind, subject_id, sequence, created_at)
-  VALUES ($1, $2, '${disabledKind}', $3, $4, $5)`;
+  VALUES ($1, $2, '${endpointDisabledKind}', $3, $4, $5)`;
 
 export type DisableDeps = {
   readonly database: Database;
@@ -30,23 +30,26 @@ export type DisableDeps = {
 /**
  * Returns whether it disabled the endpoint; it does not if the URL has changed.
  *
- * @example const disable = createDisable(deps); await disable({ ...key, url }, 'Gone');
+ * @example const disableEndpoint = createDisableEndpoint(deps); await disableEndpoint({ ...key, url }, 'Gone');
  */
-export function createDisable({ database, clock, ids, audit }: DisableDeps) {
-  return ({ organizationId, endpointId, url }: LaneKey & { url: string }, cause: DisabledCause) =>
+export function createDisableEndpoint({ database, clock, ids, audit }: DisableDeps) {
+  return (
+    { organizationId, endpointId, url }: EndpointKey & { url: string },
+    cause: DisabledCause,
+  ) =>
     database.transaction(async (trx): Promise<boolean> => {
       const now = isoTime(clock.now());
       const key = { organizationId, endpointId, url };
-      const row = await disableEndpoint(runIn(trx), key, cause, now);
+      const row = await disableEndpoint(createTransactionRunner(trx), key, cause, now);
       if (row === undefined) return false;
       const values = [organizationId, ids.uuid(), endpointId, row.version, now];
-      await trx.executeQuery(CompiledQuery.raw(announceText, values));
+      await trx.executeQuery(CompiledQuery.raw(insertOutboxText, values));
       await audit.record(trx, {
         organizationId,
         ...platformAuthor,
         action: 'endpoint.disabled',
-        entity: auditedEntity(row),
-        after: auditedEndpoint(row),
+        entity: auditEntityOf(row),
+        after: toAuditView(row),
       });
       return true;
     });
@@ -56,7 +59,7 @@ export function createDisable({ database, clock, ids, audit }: DisableDeps) {
 export const endpointEvents: OutboxEventMapper = {
   prefix: 'endpoint.',
   async read(rows, trx): Promise<ReadonlyMap<string, OutboxEventData>> {
-    const found = await runIn(trx)(
+    const endpointRows = await createTransactionRunner(trx)(
       `SELECT e.organization_id, e.endpoint_id, e.url, e.disabled_reason, e.owner_merchant_id,
          l.succeeded_at
        FROM webhook_endpoints AS e JOIN webhook_lanes AS l
@@ -64,7 +67,7 @@ export const endpointEvents: OutboxEventMapper = {
        WHERE e.organization_id = ANY($1::uuid[]) AND e.endpoint_id = ANY($2::uuid[])`,
       [rows.map(({ organizationId }) => organizationId), rows.map(({ subjectId }) => subjectId)],
     );
-    const byId = new Map(found.map((endpoint) => [endpoint['endpoint_id'], endpoint]));
+    const byId = new Map(endpointRows.map((endpoint) => [endpoint['endpoint_id'], endpoint]));
     const facts = rows.flatMap(({ outboxId, subjectId }): [string, OutboxEventData][] => {
       const endpoint = byId.get(subjectId);
       // The endpoint was deleted, so the server publishes no event.
@@ -72,7 +75,7 @@ export const endpointEvents: OutboxEventMapper = {
       const at = endpoint['succeeded_at'];
       const data = {
         endpointId: subjectId,
-        url: shownUrl(String(endpoint['url'])),
+        url: stripUrlQuery(String(endpoint['url'])),
         reason: String(endpoint['disabled_reason'] ?? 'Requested'),
         ...(at instanceof Date ? { lastSuccessAt: isoTime(at.getTime()) } : {}),
       };

@@ -2,21 +2,24 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  createLane,
+  addDeliveries,
+  createEndpointQueue,
+  type EndpointQueue,
+  endpointCallsMax,
   isIdle,
-  type Lane,
-  laneCallsMax,
-  learn,
-  takeIn,
-  wishOf,
+  nextRead,
+  recordResponse,
 } from './endpoint-queue.ts';
 import type { DueDelivery } from './send-deliveries-sql.ts';
 
 const key = { organizationId: 'o', endpointId: 'e' };
 const keys = { keys: [], privateKeys: [], until: Number.POSITIVE_INFINITY };
 
-const fresh = (failures = 0): Lane =>
-  createLane({ key, url: 'https://a.example/', version: 1, failures, failingSince: null }, keys);
+const fresh = (failures = 0): EndpointQueue =>
+  createEndpointQueue(
+    { key, url: 'https://a.example/', version: 1, failures, failingSince: null },
+    keys,
+  );
 
 const due = (deliveryId: string): DueDelivery => ({
   ...key,
@@ -28,62 +31,62 @@ const due = (deliveryId: string): DueDelivery => ({
   createdAt: new Date(0),
 });
 
-test('what is in hand, or was written down while the look was under way, is not taken twice', () => {
-  const lane = fresh();
-  const wish = wishOf(lane, 5_000);
+test('a delivery that is in flight, or was stored during the read, is not added twice', () => {
+  const queue = fresh();
+  const wish = nextRead(queue, 5_000);
   assert.ok(wish);
   assert.equal(wish.isFromStart, true);
-  takeIn(lane, [due('1'), due('2'), due('3')], wish, new Set(['2']));
+  addDeliveries(queue, [due('1'), due('2'), due('3')], wish, new Set(['2']));
   assert.deepEqual(
-    lane.queue.map(({ deliveryId }) => deliveryId),
+    queue.waiting.map(({ deliveryId }) => deliveryId),
     ['1', '3'],
   );
-  takeIn(lane, [due('1'), due('3'), due('4')], wish, new Set());
-  assert.equal(lane.queue.length, 3);
+  addDeliveries(queue, [due('1'), due('3'), due('4')], wish, new Set());
+  assert.equal(queue.waiting.length, 3);
 });
 
-test('a lane with room reads on behind its last one, and begins anew after a while', () => {
-  const lane = fresh();
-  const first = wishOf(lane, 5_000);
+test('a queue with free slots reads after its last delivery, and from the start after a while', () => {
+  const queue = fresh();
+  const first = nextRead(queue, 5_000);
   assert.ok(first);
   const full = Array.from({ length: first.limit }, (_, index) => due(String(index)));
-  takeIn(lane, full, first, new Set());
-  assert.equal(wishOf(lane, 5_001), undefined, 'enough to do');
-  lane.queue = [];
-  const second = wishOf(lane, 5_002);
+  addDeliveries(queue, full, first, new Set());
+  assert.equal(nextRead(queue, 5_001), undefined, 'enough to do');
+  queue.waiting = [];
+  const second = nextRead(queue, 5_002);
   assert.equal(second?.isFromStart, false);
   assert.equal(second?.after.deliveryId, String(first.limit - 1));
-  const third = wishOf(lane, 6_100);
+  const third = nextRead(queue, 6_100);
   assert.equal(third?.isFromStart, true);
-  assert.ok((third?.limit ?? 0) > lane.inHand.size, 'what is in hand does not fill the page');
+  assert.ok((third?.limit ?? 0) > queue.inFlight.size, 'what is in hand does not fill the page');
 });
 
-test('a lane is let go when a whole look found nothing, when it rests, and never under way', () => {
-  const lane = fresh();
-  assert.equal(isIdle(lane, 5_000), false, 'nobody has looked yet');
-  const wish = wishOf(lane, 5_000);
+test('a queue is let go when a whole look found nothing, when it rests, and never under way', () => {
+  const queue = fresh();
+  assert.equal(isIdle(queue, 5_000), false, 'nobody has looked yet');
+  const wish = nextRead(queue, 5_000);
   assert.ok(wish);
-  takeIn(lane, [], wish, new Set());
-  assert.equal(isIdle(lane, 5_000), true);
-  lane.running = 1;
-  assert.equal(isIdle(lane, 5_000), false);
-  lane.restingUntil = 9_000;
-  assert.equal(isIdle(lane, 5_000), false);
-  lane.running = 0;
-  assert.equal(isIdle(lane, 5_000), true);
-  assert.equal(wishOf(lane, 5_000), undefined, 'a resting one reads nothing');
+  addDeliveries(queue, [], wish, new Set());
+  assert.equal(isIdle(queue, 5_000), true);
+  queue.running = 1;
+  assert.equal(isIdle(queue, 5_000), false);
+  queue.pausedUntil = 9_000;
+  assert.equal(isIdle(queue, 5_000), false);
+  queue.running = 0;
+  assert.equal(isIdle(queue, 5_000), true);
+  assert.equal(nextRead(queue, 5_000), undefined, 'a resting one reads nothing');
 });
 
 test('failures in a row shrink the window and bring a rest, and one success ends both', () => {
-  const lane = fresh();
+  const queue = fresh();
   for (let failure = 0; failure < 8; failure += 1)
-    learn(lane, { status: 500 }, { at: 1_000, due: 1_000 });
-  assert.deepEqual([lane.window, lane.failures, lane.failingSince], [1, 8, 1_000]);
-  assert.ok(lane.restingUntil > 1_000);
-  learn(lane, { status: 204 }, { at: 9_000, due: 9_000 });
-  assert.deepEqual([lane.window, lane.failures, lane.failingSince], [2, 0, undefined]);
+    recordResponse(queue, { status: 500 }, { at: 1_000, due: 1_000 });
+  assert.deepEqual([queue.window, queue.failures, queue.failingSince], [1, 8, 1_000]);
+  assert.ok(queue.pausedUntil > 1_000);
+  recordResponse(queue, { status: 204 }, { at: 9_000, due: 9_000 });
+  assert.deepEqual([queue.window, queue.failures, queue.failingSince], [2, 0, undefined]);
   for (let success = 0; success < 99; success += 1)
-    learn(lane, { status: 200 }, { at: 9_000, due: 9_000 });
-  assert.equal(lane.window, laneCallsMax);
+    recordResponse(queue, { status: 200 }, { at: 9_000, due: 9_000 });
+  assert.equal(queue.window, endpointCallsMax);
   assert.equal(fresh(3).window, 1, 'one that failed elsewhere begins with one call');
 });

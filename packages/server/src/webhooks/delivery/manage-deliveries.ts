@@ -15,21 +15,26 @@ import {
   isoTime,
   withUnknownOutcome,
 } from '../../platform/index.ts';
-import { type EndpointScope, findEndpoint, runIn, runOn } from '../endpoints/endpoint-sql.ts';
-import { refuseUnknownEndpoint } from '../endpoints/manage-endpoints.ts';
+import {
+  createDatabaseRunner,
+  createTransactionRunner,
+  type EndpointScope,
+  findEndpoint,
+} from '../endpoints/endpoint-sql.ts';
+import { throwEndpointNotFound } from '../endpoints/manage-endpoints.ts';
 import {
   type DeliveryFilters,
   type DeliveryRow,
   findDelivery,
   listDeliveries,
-  resendDelivery,
+  restartDelivery,
 } from './delivery-log-sql.ts';
 import { deliveryIdOf } from './plan-deliveries.ts';
-import { insertDeliveries, type LaneKey } from './send-deliveries-sql.ts';
+import { type EndpointKey, insertDeliveries } from './send-deliveries-sql.ts';
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-export type Deliveries = {
+export type DeliveryOperations = {
   list(
     scope: EndpointScope,
     filters: DeliveryFilters,
@@ -40,21 +45,21 @@ export type Deliveries = {
   test(scope: EndpointScope, endpointId: string, type?: string): Promise<WebhookDelivery>;
 };
 
-export type DeliveriesDeps = {
+export type DeliveryOperationsDeps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly dueClock: Pick<DueClock, 'fromDue'>;
   readonly ids: Ids;
   /** Sends the pending deliveries of the endpoint at once, because a client waits for one. */
-  hurry(key: LaneKey): Promise<void>;
+  sendNow(key: EndpointKey): Promise<void>;
 };
 
-function refuseUnknown(): never {
+function throwDeliveryNotFound(): never {
   return throwProblem('delivery_not_found', 'No delivery in your scope has this identifier.');
 }
 
 /** @param fromDue converts a due time to the process clock */
-function viewOf(row: DeliveryRow, fromDue: (dueAt: number) => number): WebhookDelivery {
+function toDeliveryView(row: DeliveryRow, fromDue: (dueAt: number) => number): WebhookDelivery {
   const lastAttempt = row.log.at(-1);
   return {
     deliveryId: row.delivery_id,
@@ -71,80 +76,82 @@ function viewOf(row: DeliveryRow, fromDue: (dueAt: number) => number): WebhookDe
   };
 }
 
-/** @example const deliveries = createDeliveryLog({ database, clock, dueClock, ids, hurry }); */
-export function createDeliveryLog(deps: DeliveriesDeps): Deliveries {
-  const { database, clock, dueClock, ids, hurry } = deps;
-  const viewed = (row: DeliveryRow): WebhookDelivery => viewOf(row, dueClock.fromDue);
-  const detailOf = (row: DeliveryRow): WebhookDeliveryDetail => ({
-    ...viewed(row),
+/** @example const deliveries = createDeliveryOperations({ database, clock, dueClock, ids, sendNow }); */
+export function createDeliveryOperations(deps: DeliveryOperationsDeps): DeliveryOperations {
+  const { database, clock, dueClock, ids, sendNow } = deps;
+  const toView = (row: DeliveryRow): WebhookDelivery => toDeliveryView(row, dueClock.fromDue);
+  const toDetail = (row: DeliveryRow): WebhookDeliveryDetail => ({
+    ...toView(row),
     ...(row.body === null ? {} : { body: row.body }),
     log: row.log,
   });
 
-  async function demandEnabled(scope: EndpointScope, endpointId: string): Promise<string> {
-    const row = uuid.test(endpointId)
-      ? await findEndpoint(runOn(database), scope, endpointId)
+  async function requireEnabledEndpoint(scope: EndpointScope, endpointId: string): Promise<string> {
+    const row = uuidPattern.test(endpointId)
+      ? await findEndpoint(createDatabaseRunner(database), scope, endpointId)
       : undefined;
-    if (row === undefined) return refuseUnknownEndpoint();
+    if (row === undefined) return throwEndpointNotFound();
     if (row.status !== 'Enabled') {
       throwProblem('endpoint_state', 'The endpoint is disabled; enable it first.');
     }
     return row.endpoint_id;
   }
 
-  async function demand(scope: EndpointScope, deliveryId: string): Promise<DeliveryRow> {
-    const row = uuid.test(deliveryId)
-      ? await findDelivery(runOn(database), scope, deliveryId)
+  async function requireDelivery(scope: EndpointScope, deliveryId: string): Promise<DeliveryRow> {
+    const row = uuidPattern.test(deliveryId)
+      ? await findDelivery(createDatabaseRunner(database), scope, deliveryId)
       : undefined;
-    return row ?? refuseUnknown();
+    return row ?? throwDeliveryNotFound();
   }
 
-  const hurried = ({ organizationId, endpointId }: LaneKey, deliveryId: string) =>
+  const sendNowAndRead = ({ organizationId, endpointId }: EndpointKey, deliveryId: string) =>
     withUnknownOutcome(async () => {
-      await hurry({ organizationId, endpointId });
-      return viewed(await demand({ organizationId }, deliveryId));
+      await sendNow({ organizationId, endpointId });
+      return toView(await requireDelivery({ organizationId }, deliveryId));
     });
 
   return {
     async list(scope, filters, page) {
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listDeliveries(runOn(database), scope, filters, read);
+      const rows = await listDeliveries(createDatabaseRunner(database), scope, filters, read);
       const items = rows.slice(0, page.limit);
       const next = rows.length > page.limit ? items.at(-1)?.delivery_id : undefined;
-      return { items: items.map(viewed), next };
+      return { items: items.map(toView), next };
     },
 
-    get: async (scope, deliveryId) => detailOf(await demand(scope, deliveryId)),
+    get: async (scope, deliveryId) => toDetail(await requireDelivery(scope, deliveryId)),
 
     async resend(scope, deliveryId) {
       const { organizationId } = scope;
-      const row = await demand(scope, deliveryId);
-      const endpoint = await findEndpoint(runOn(database), scope, row.endpoint_id);
+      const row = await requireDelivery(scope, deliveryId);
+      const endpoint = await findEndpoint(createDatabaseRunner(database), scope, row.endpoint_id);
       if (endpoint === undefined) throwProblem('delivery_state', 'The endpoint was deleted.');
-      await demandEnabled(scope, row.endpoint_id);
-      if (row.body === null) throwProblem('delivery_state', 'The event is no longer kept.');
+      await requireEnabledEndpoint(scope, row.endpoint_id);
+      if (row.body === null) throwProblem('delivery_state', 'The event is no longer stored.');
       const now = isoTime(clock.now());
-      await resendDelivery(runOn(database), organizationId, row.delivery_id, now);
-      return hurried({ organizationId, endpointId: row.endpoint_id }, row.delivery_id);
+      await restartDelivery(createDatabaseRunner(database), organizationId, row.delivery_id, now);
+      return sendNowAndRead({ organizationId, endpointId: row.endpoint_id }, row.delivery_id);
     },
 
-    async test(scope, given, type = 'endpoint.test') {
+    async test(scope, endpointIdText, type = 'endpoint.test') {
       if (!isEventType(type)) {
-        const detail = 'names no type of event';
+        const detail = 'is not an event type';
         throwProblem('field_invalid', `type ${detail}.`, {
           errors: [{ pointer: '/type', code: 'field_invalid', detail }],
         });
       }
       const { organizationId } = scope;
-      const endpointId = await demandEnabled(scope, given);
+      const endpointId = await requireEnabledEndpoint(scope, endpointIdText);
       const eventId = ids.uuid();
       const deliveryId = deliveryIdOf(eventId, endpointId);
-      const data = { organizationId, endpointId, message: 'A test, as asked for.', test: true };
+      const data = { organizationId, endpointId, message: 'A test event.', test: true };
       const timestamp = isoTime(clock.now());
       const body = JSON.stringify({ type, timestamp, data: { ...data, sequence: 1 } });
       const row = { organizationId, deliveryId, endpointId, eventId, type, position: null, body };
-      await database.transaction((trx) => insertDeliveries(runIn(trx), [row], timestamp));
-      return hurried({ organizationId, endpointId }, deliveryId);
+      await database.transaction((trx) =>
+        insertDeliveries(createTransactionRunner(trx), [row], timestamp),
+      );
+      return sendNowAndRead({ organizationId, endpointId }, deliveryId);
     },
   };
 }

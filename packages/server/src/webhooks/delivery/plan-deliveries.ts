@@ -3,14 +3,14 @@ import { createHash } from 'node:crypto';
 import { matchesEventType } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { type Clock, isoTime } from '../../platform/index.ts';
-import { runIn } from '../endpoints/endpoint-sql.ts';
+import { createTransactionRunner } from '../endpoints/endpoint-sql.ts';
 import type { FeedEvent } from '../feed/index.ts';
 import {
+  type EndpointKey,
+  findSubscribedEndpoints,
   insertDeliveries,
-  type LaneKey,
   type NewDelivery,
-  type Wanting,
-  wanting,
+  type SubscribedEndpoint,
 } from './send-deliveries-sql.ts';
 
 /**
@@ -26,8 +26,8 @@ export function deliveryIdOf(eventId: string, endpointId: string): string {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-export function isWanted(
-  { eventTypes, merchantId }: Pick<Wanting, 'eventTypes' | 'merchantId'>,
+export function subscribesTo(
+  { eventTypes, merchantId }: Pick<SubscribedEndpoint, 'eventTypes' | 'merchantId'>,
   event: Pick<FeedEvent, 'type' | 'merchantId'>,
 ): boolean {
   if (merchantId !== null && merchantId !== event.merchantId) return false;
@@ -39,30 +39,30 @@ export type PlannedEvent = Pick<
   'organizationId' | 'eventId' | 'type' | 'merchantId' | 'position'
 >;
 
-export function deliveryOf(event: PlannedEvent, endpointId: string): NewDelivery {
+export function toNewDelivery(event: PlannedEvent, endpointId: string): NewDelivery {
   const { organizationId, eventId, type, position } = event;
   const deliveryId = deliveryIdOf(eventId, endpointId);
   return { organizationId, deliveryId, endpointId, eventId, type, position, body: null };
 }
 
 /** Plans the deliveries and returns the endpoints that get one. */
-export function createPlanner({ clock }: { readonly clock: Clock }) {
-  return async (events: readonly FeedEvent[], trx: Kysely<unknown>): Promise<LaneKey[]> => {
-    const run = runIn(trx);
+export function createDeliveryPlanner({ clock }: { readonly clock: Clock }) {
+  return async (events: readonly FeedEvent[], trx: Kysely<unknown>): Promise<EndpointKey[]> => {
+    const run = createTransactionRunner(trx);
     const endpoints = Map.groupBy(
-      await wanting(run, events),
+      await findSubscribedEndpoints(run, events),
       ({ organizationId }) => organizationId,
     );
-    const lanes = new Map<string, LaneKey>();
+    const endpointKeys = new Map<string, EndpointKey>();
     const rows = events.flatMap((event) =>
       (endpoints.get(event.organizationId) ?? [])
-        .filter((endpoint) => isWanted(endpoint, event))
+        .filter((endpoint) => subscribesTo(endpoint, event))
         .map(({ organizationId, endpointId }) => {
-          lanes.set(endpointId, { organizationId, endpointId });
-          return deliveryOf(event, endpointId);
+          endpointKeys.set(endpointId, { organizationId, endpointId });
+          return toNewDelivery(event, endpointId);
         }),
     );
     if (rows.length > 0) await insertDeliveries(run, rows, isoTime(clock.now()));
-    return [...lanes.values()];
+    return [...endpointKeys.values()];
   };
 }

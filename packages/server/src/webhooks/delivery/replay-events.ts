@@ -8,22 +8,22 @@ import {
 import { parseTimeRange } from '../../http/index.ts';
 import { type Clock, type Database, isoTime, type Job, type Jobs } from '../../platform/index.ts';
 import {
+  createTransactionRunner,
   type EndpointRow,
   type EndpointScope,
   findEndpoint,
-  type Run,
-  runIn,
+  type SqlRunner,
 } from '../endpoints/endpoint-sql.ts';
-import { refuseUnknownEndpoint } from '../endpoints/manage-endpoints.ts';
-import { deliveryOf, isWanted, type PlannedEvent } from './plan-deliveries.ts';
-import { insertDeliveries, type LaneKey } from './send-deliveries-sql.ts';
+import { throwEndpointNotFound } from '../endpoints/manage-endpoints.ts';
+import { type PlannedEvent, subscribesTo, toNewDelivery } from './plan-deliveries.ts';
+import { type EndpointKey, insertDeliveries } from './send-deliveries-sql.ts';
 
-const replayKind = 'webhook-replay';
+const replayJobKind = 'webhook-replay';
 const eventsPerStep = 500;
 /** The order of positions can differ a little from the order of times. */
-const slack = 1_000;
+const positionTolerance = 1_000;
 
-export type Replays = {
+export type ReplayOperations = {
   begin(scope: EndpointScope, endpointId: string, span: WebhookReplay): Promise<BegunWebhookReplay>;
 };
 
@@ -31,10 +31,10 @@ export type ReplayDeps = {
   readonly database: Database;
   readonly clock: Clock;
   readonly jobs: Pick<Jobs, 'handle' | 'enqueue' | 'wake'>;
-  wake(keys: readonly LaneKey[]): void;
+  wake(keys: readonly EndpointKey[]): void;
 };
 
-type Step = {
+type ReplayStep = {
   readonly endpointId: string;
   readonly after: number;
   readonly to: number;
@@ -44,13 +44,13 @@ type Step = {
   readonly before?: string;
 };
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
  * The last position before a time, by binary search: times rise nearly in the order of positions. A
  * skipped position has no event, so the event before it decides.
  */
-async function positionBefore(run: Run, organizationId: string, at: string): Promise<number> {
+async function positionBefore(run: SqlRunner, organizationId: string, at: string): Promise<number> {
   const [row] = await run(
     `WITH RECURSIVE half AS (
        SELECT h.swept AS low, h.position + 1 AS high FROM feed_heads AS h
@@ -71,7 +71,7 @@ async function positionBefore(run: Run, organizationId: string, at: string): Pro
   return Number(row?.['low'] ?? 0);
 }
 
-async function headOf(run: Run, organizationId: string): Promise<number> {
+async function findFeedEnd(run: SqlRunner, organizationId: string): Promise<number> {
   const [row] = await run('SELECT position FROM feed_heads WHERE organization_id = $1', [
     organizationId,
   ]);
@@ -82,18 +82,22 @@ async function headOf(run: Run, organizationId: string): Promise<number> {
  * The position up to which the endpoint acknowledged all events: before its first failed delivery
  * and before the events that it missed while it was disabled.
  */
-async function lastAcknowledged(run: Run, row: EndpointRow, head: number): Promise<number> {
-  const [found] = await run(
+async function findLastAcknowledged(
+  run: SqlRunner,
+  row: EndpointRow,
+  head: number,
+): Promise<number> {
+  const [failedRow] = await run(
     `SELECT min(position) AS position FROM webhook_deliveries
      WHERE organization_id = $1 AND endpoint_id = $2 AND status = 'Failed'`,
     [row.organization_id, row.endpoint_id],
   );
-  const failed = found?.['position'];
+  const failed = failedRow?.['position'];
   const firstFailed = failed === null || failed === undefined ? head : Number(failed) - 1;
   return Math.max(0, Math.min(firstFailed, row.gap_after ?? head));
 }
 
-async function eventsBetween(run: Run, organizationId: string, step: Step) {
+async function findEventsOfStep(run: SqlRunner, organizationId: string, step: ReplayStep) {
   const rows = await run(
     `SELECT organization_id AS "organizationId", event_id AS "eventId", type, position,
        merchant_id AS "merchantId",
@@ -106,13 +110,15 @@ async function eventsBetween(run: Run, organizationId: string, step: Step) {
   return rows as (PlannedEvent & { readonly isWithin: boolean })[];
 }
 
-/** @returns undefined if the request names no time. @throws Refusal field_invalid */
-function timesOf(span: WebhookReplay): { from: string; to?: string | undefined } | undefined {
+/** @returns undefined if the request names no time. @throws ProblemError field_invalid */
+function parseReplayTimes(
+  span: WebhookReplay,
+): { from: string; to?: string | undefined } | undefined {
   const { from, to } = parseTimeRange(span);
   if (from === undefined && to === undefined) return undefined;
   if (from !== undefined && (to === undefined || to > from)) return { from, to };
   const pointer = from === undefined ? '/from' : '/to';
-  const detail = from === undefined ? 'is needed beside to' : 'must be later than from';
+  const detail = from === undefined ? 'is required if to is set' : 'must be later than from';
   return throwProblem('field_invalid', `${pointer.slice(1)} ${detail}.`, {
     errors: [{ pointer, code: 'field_invalid', detail }],
   });
@@ -121,18 +127,21 @@ function timesOf(span: WebhookReplay): { from: string; to?: string | undefined }
 /**
  * Allows one replay at a time, because each may read the whole feed.
  *
- * @throws Refusal replay_running
+ * @throws ProblemError replay_running
  */
-function demandFree({ replay_after: afterPosition, replay_to: toPosition }: EndpointRow): void {
+function requireNoRunningReplay({
+  replay_after: afterPosition,
+  replay_to: toPosition,
+}: EndpointRow): void {
   if (toPosition === null) return;
-  throwProblem('replay_running', 'One is under way already.', {
+  throwProblem('replay_running', 'A replay to this endpoint is already running.', {
     extensions: { ...(afterPosition === null ? {} : { afterPosition }), toPosition },
   });
 }
 
 /** Stores the bounds of the running replay; without bounds no replay runs. */
-async function note(
-  run: Run,
+async function storeReplayBounds(
+  run: SqlRunner,
   { organization_id, endpoint_id }: EndpointRow,
   span: { readonly after: number; readonly to: number } | undefined,
 ): Promise<void> {
@@ -144,71 +153,78 @@ async function note(
 }
 
 /** @example const replays = createReplays(deps); await replays.begin(organizationId, endpointId, { from }); */
-export function createReplays(deps: ReplayDeps): Replays {
+export function createReplays(deps: ReplayDeps): ReplayOperations {
   const { database, clock, jobs, wake } = deps;
 
-  const enqueue = (organizationId: string, payload: Step, trx: Parameters<Jobs['enqueue']>[1]) =>
-    jobs.enqueue({ organizationId, kind: replayKind, payload }, trx);
+  const enqueue = (
+    organizationId: string,
+    payload: ReplayStep,
+    trx: Parameters<Jobs['enqueue']>[1],
+  ) => jobs.enqueue({ organizationId, kind: replayJobKind, payload }, trx);
 
   /** Enqueues the next step in the transaction of this one; a repeated step has the same result. */
-  async function work({ organizationId, payload }: Job): Promise<void> {
-    const step = payload as Step;
+  async function runStep({ organizationId, payload }: Job): Promise<void> {
+    const step = payload as ReplayStep;
     const { endpointId, all } = step;
     await database.transaction(async (trx) => {
-      const run = runIn(trx);
+      const run = createTransactionRunner(trx);
       const row = await findEndpoint(run, { organizationId }, endpointId);
       if (row === undefined) return;
-      const wanted = { eventTypes: row.event_types, merchantId: row.merchant_id };
-      const events = await eventsBetween(run, organizationId, step);
-      const planned = events.filter((event) => event.isWithin && isWanted(wanted, event));
+      const subscription = { eventTypes: row.event_types, merchantId: row.merchant_id };
+      const events = await findEventsOfStep(run, organizationId, step);
+      const planned = events.filter((event) => event.isWithin && subscribesTo(subscription, event));
       if (planned.length > 0) {
-        const rows = planned.map((event) => deliveryOf(event, endpointId));
+        const rows = planned.map((event) => toNewDelivery(event, endpointId));
         await insertDeliveries(run, rows, isoTime(clock.now()), all ? 'ended' : 'failed');
       }
       const last = events.at(-1);
-      if (last === undefined || events.length < eventsPerStep) return note(run, row, undefined);
+      if (last === undefined || events.length < eventsPerStep)
+        return storeReplayBounds(run, row, undefined);
       return enqueue(organizationId, { ...step, after: last.position }, trx);
     });
     wake([{ organizationId, endpointId }]);
     jobs.wake();
   }
-  jobs.handle(replayKind, work);
+  jobs.handle(replayJobKind, runStep);
 
-  async function spanned(
-    run: Run,
+  async function findPositions(
+    run: SqlRunner,
     organizationId: string,
-    { from, to }: NonNullable<ReturnType<typeof timesOf>>,
+    { from, to }: NonNullable<ReturnType<typeof parseReplayTimes>>,
     head: number,
   ) {
-    const after = Math.max(0, (await positionBefore(run, organizationId, from)) - slack);
+    const after = Math.max(
+      0,
+      (await positionBefore(run, organizationId, from)) - positionTolerance,
+    );
     const end = to === undefined ? head : await positionBefore(run, organizationId, to);
     const before = defined({ before: to });
-    return { after, to: Math.min(head, end + slack), all: true, from, ...before };
+    return { after, to: Math.min(head, end + positionTolerance), all: true, from, ...before };
   }
 
   return {
-    async begin(scope, given, span) {
+    async begin(scope, endpointIdText, span) {
       const { organizationId } = scope;
-      const times = timesOf(span);
-      const begun = await database.transaction(async (trx) => {
-        const run = runIn(trx);
-        const row = uuid.test(given)
-          ? await findEndpoint(run, scope, given, 'FOR UPDATE OF e')
+      const times = parseReplayTimes(span);
+      const firstStep = await database.transaction(async (trx) => {
+        const run = createTransactionRunner(trx);
+        const row = uuidPattern.test(endpointIdText)
+          ? await findEndpoint(run, scope, endpointIdText, 'FOR UPDATE OF e')
           : undefined;
-        if (row === undefined) return refuseUnknownEndpoint();
+        if (row === undefined) return throwEndpointNotFound();
         if (row.status !== 'Enabled') throwProblem('endpoint_state', 'The endpoint is disabled.');
-        demandFree(row);
+        requireNoRunningReplay(row);
         const endpointId = row.endpoint_id;
-        const head = await headOf(run, organizationId);
+        const head = await findFeedEnd(run, organizationId);
         if (times !== undefined) {
-          const step = { endpointId, ...(await spanned(run, organizationId, times, head)) };
-          await note(run, row, step);
+          const step = { endpointId, ...(await findPositions(run, organizationId, times, head)) };
+          await storeReplayBounds(run, row, step);
           await enqueue(organizationId, step, trx);
           return step;
         }
-        const after = await lastAcknowledged(run, row, head);
+        const after = await findLastAcknowledged(run, row, head);
         const step = { endpointId, after, to: head, all: false };
-        await note(run, row, step);
+        await storeReplayBounds(run, row, step);
         await enqueue(organizationId, step, trx);
         await run(
           `UPDATE webhook_endpoints SET gap_after = NULL WHERE organization_id = $1
@@ -219,9 +235,9 @@ export function createReplays(deps: ReplayDeps): Replays {
       });
       jobs.wake();
       return {
-        endpointId: begun.endpointId,
-        afterPosition: begun.after,
-        toPosition: begun.to,
+        endpointId: firstStep.endpointId,
+        afterPosition: firstStep.after,
+        toPosition: firstStep.to,
       };
     },
   };

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  nextTryAfterMs,
+  findPauseMs,
+  findRetryDelayMs,
   nextWindow,
-  restAfterMs,
-  retryAfterMsOf,
+  parseRetryAfterMs,
   retryDelaysMs,
-  verdictOf,
+  toOutcome,
 } from './retry-schedule.ts';
 
 const all = (ms: number) => ms;
@@ -17,47 +17,47 @@ test('the pauses are those of Standard Webhooks, with a fifth by chance at most'
   const total = retryDelaysMs.reduce((sum, ms) => sum + ms, 0);
   assert.equal(total, ((75 * 60 + 35) * 60 + 5) * 1000);
   const failed = { status: 500 };
-  assert.equal(nextTryAfterMs(1, failed, retryDelaysMs, none), 5_000);
-  assert.equal(nextTryAfterMs(1, failed, retryDelaysMs, all), 6_000);
-  assert.equal(nextTryAfterMs(9, failed, retryDelaysMs, none), 86_400_000);
-  assert.equal(nextTryAfterMs(10, failed, retryDelaysMs, none), undefined);
+  assert.equal(findRetryDelayMs(1, failed, retryDelaysMs, none), 5_000);
+  assert.equal(findRetryDelayMs(1, failed, retryDelaysMs, all), 6_000);
+  assert.equal(findRetryDelayMs(9, failed, retryDelaysMs, none), 86_400_000);
+  assert.equal(findRetryDelayMs(10, failed, retryDelaysMs, none), undefined);
 });
 
 test('a receiver may ask for more time, up to an hour, and never for less', () => {
   const busy = (retryAfterMs: number) => ({ status: 429, retryAfterMs });
-  assert.equal(nextTryAfterMs(1, busy(60_000), retryDelaysMs, none), 60_000);
-  assert.equal(nextTryAfterMs(1, busy(1), retryDelaysMs, none), 5_000);
-  assert.equal(nextTryAfterMs(1, busy(1e12), retryDelaysMs, none), 3_600_000);
+  assert.equal(findRetryDelayMs(1, busy(60_000), retryDelaysMs, none), 60_000);
+  assert.equal(findRetryDelayMs(1, busy(1), retryDelaysMs, none), 5_000);
+  assert.equal(findRetryDelayMs(1, busy(1e12), retryDelaysMs, none), 3_600_000);
 });
 
 test('Retry-After is seconds or a date, and anything else is nothing', () => {
   const now = Date.parse('2026-03-01T00:00:00Z');
-  assert.equal(retryAfterMsOf('120', now), 120_000);
-  assert.equal(retryAfterMsOf('Sun, 01 Mar 2026 00:01:00 GMT', now), 60_000);
-  assert.equal(retryAfterMsOf('Sat, 28 Feb 2026 00:01:00 GMT', now), 0);
+  assert.equal(parseRetryAfterMs('120', now), 120_000);
+  assert.equal(parseRetryAfterMs('Sun, 01 Mar 2026 00:01:00 GMT', now), 60_000);
+  assert.equal(parseRetryAfterMs('Sat, 28 Feb 2026 00:01:00 GMT', now), 0);
   for (const odd of [undefined, '', '-5', '1.5', 'soon', '99999999999999', '2026-03-01', '٣']) {
-    assert.equal(retryAfterMsOf(odd, now), undefined, String(odd));
+    assert.equal(parseRetryAfterMs(odd, now), undefined, String(odd));
   }
 });
 
 test('2xx alone is a success, and 410 alone is the end', () => {
-  for (const status of [200, 202, 204, 299]) assert.equal(verdictOf({ status }), 'Delivered');
+  for (const status of [200, 202, 204, 299]) assert.equal(toOutcome({ status }), 'Delivered');
   for (const status of [100, 199, 300, 301, 304, 307, 400, 401, 404, 409, 429, 500, 999]) {
-    assert.equal(verdictOf({ status }), 'Failed');
+    assert.equal(toOutcome({ status }), 'Failed');
   }
-  assert.equal(verdictOf({ status: 410 }), 'Gone');
-  assert.equal(verdictOf({ fault: 'timed_out' }), 'Failed');
+  assert.equal(toOutcome({ status: 410 }), 'Gone');
+  assert.equal(toOutcome({ fault: 'timed_out' }), 'Failed');
 });
 
 test('an endpoint that keeps failing, or asks for it, is left alone for a while', () => {
   const failed = { status: 500 };
   for (let failures = 1; failures < 8; failures += 1)
-    assert.equal(restAfterMs(failures, failed), 0);
-  const rests = [8, 9, 10, 11, 12, 13, 99].map((failures) => restAfterMs(failures, failed));
+    assert.equal(findPauseMs(failures, failed), 0);
+  const rests = [8, 9, 10, 11, 12, 13, 99].map((failures) => findPauseMs(failures, failed));
   assert.deepEqual(rests, [5_000, 15_000, 60_000, 300_000, 900_000, 900_000, 900_000]);
   for (const status of [429, 502, 503, 504]) {
-    assert.equal(restAfterMs(1, { status }), 5_000);
-    assert.equal(restAfterMs(1, { status, retryAfterMs: 30_000 }), 30_000);
+    assert.equal(findPauseMs(1, { status }), 5_000);
+    assert.equal(findPauseMs(1, { status, retryAfterMs: 30_000 }), 30_000);
   }
 });
 

@@ -20,11 +20,11 @@ export const retryDelaysMs: readonly number[] = [
 ];
 
 /** The server disables an endpoint that has failed for this time. */
-export const disabledAfterMs = 5 * 24 * hour;
+export const disableAfterMs = 5 * 24 * hour;
 
 /** After this many consecutive failures the endpoint is at fault, and not one delivery. */
-const failuresBeforeRest = 8;
-export const defaultRestsMs: readonly number[] = [
+const failuresBeforePause = 8;
+export const defaultPausesMs: readonly number[] = [
   5 * second,
   15 * second,
   minute,
@@ -34,20 +34,20 @@ export const defaultRestsMs: readonly number[] = [
 /** Deliveries that failed together must not be retried together. */
 const jitterShare = 0.2;
 /** The limit for a Retry-After header. */
-const longestRetryAfterMs = hour;
-const throttling: ReadonlySet<number> = new Set([429, 502, 503, 504]);
-const gone = 410;
+const retryAfterMaxMs = hour;
+const throttlingStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const goneStatus = 410;
 
-export type Answer = { readonly status: number; readonly retryAfterMs?: number };
+export type HttpResponse = { readonly status: number; readonly retryAfterMs?: number };
 /** The result of an attempt, as far as it decides the next step. */
-export type Tried = Answer | { readonly fault: string };
+export type AttemptResponse = HttpResponse | { readonly fault: string };
 
-export type Verdict = 'Delivered' | 'Gone' | 'Failed';
+export type AttemptOutcome = 'Delivered' | 'Gone' | 'Failed';
 
-export function verdictOf(tried: Tried): Verdict {
-  if ('fault' in tried) return 'Failed';
-  if (tried.status >= 200 && tried.status < 300) return 'Delivered';
-  return tried.status === gone ? 'Gone' : 'Failed';
+export function toOutcome(response: AttemptResponse): AttemptOutcome {
+  if ('fault' in response) return 'Failed';
+  if (response.status >= 200 && response.status < 300) return 'Delivered';
+  return response.status === goneStatus ? 'Gone' : 'Failed';
 }
 
 /**
@@ -55,36 +55,36 @@ export function verdictOf(tried: Tried): Verdict {
  *
  * @param jittered returns a part of a time to add, because no attempt may be early
  */
-export function nextTryAfterMs(
+export function findRetryDelayMs(
   attempts: number,
-  tried: Tried,
+  response: AttemptResponse,
   delays: readonly number[],
   jittered: (ms: number) => number,
 ): number | undefined {
   const delay = delays[attempts - 1];
   if (delay === undefined) return undefined;
-  return Math.max(delay, askedForMs(tried)) + jittered(Math.round(delay * jitterShare));
+  return Math.max(delay, requestedDelayMs(response)) + jittered(Math.round(delay * jitterShare));
 }
 
 /** The pause of an endpoint after this many consecutive failures. */
-export function restAfterMs(
+export function findPauseMs(
   failures: number,
-  tried: Tried,
-  restsMs: readonly number[] = defaultRestsMs,
+  response: AttemptResponse,
+  pausesMs: readonly number[] = defaultPausesMs,
 ): number {
-  const beyond = failures - failuresBeforeRest;
-  const rest = beyond < 0 ? 0 : (restsMs[Math.min(beyond, restsMs.length - 1)] ?? 0);
-  const isThrottled = 'status' in tried && throttling.has(tried.status);
-  return Math.max(rest, isThrottled ? askedForMs(tried, restsMs[0]) : 0);
+  const beyond = failures - failuresBeforePause;
+  const pause = beyond < 0 ? 0 : (pausesMs[Math.min(beyond, pausesMs.length - 1)] ?? 0);
+  const isThrottled = 'status' in response && throttlingStatuses.has(response.status);
+  return Math.max(pause, isThrottled ? requestedDelayMs(response, pausesMs[0]) : 0);
 }
 
-function askedForMs(tried: Tried, otherwise = 0): number {
-  const asked = 'status' in tried ? tried.retryAfterMs : undefined;
-  return asked === undefined ? otherwise : Math.min(asked, longestRetryAfterMs);
+function requestedDelayMs(response: AttemptResponse, defaultMs = 0): number {
+  const requestedMs = 'status' in response ? response.retryAfterMs : undefined;
+  return requestedMs === undefined ? defaultMs : Math.min(requestedMs, retryAfterMaxMs);
 }
 
 /** Retry-After as seconds or a date (RFC 9110, 10.2.3); undefined for any other value. */
-export function retryAfterMsOf(header: string | undefined, now: number): number | undefined {
+export function parseRetryAfterMs(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\d{1,9}$/.test(header)) return Number(header) * second;
   const at = Date.parse(header);
@@ -92,6 +92,6 @@ export function retryAfterMsOf(header: string | undefined, now: number): number 
 }
 
 /** The new limit of parallel calls: half of it after a failure, and one more after a success. */
-export function nextWindow(window: number, isDelivered: boolean, most: number): number {
-  return isDelivered ? Math.min(most, window + 1) : Math.max(1, Math.floor(window / 2));
+export function nextWindow(window: number, isDelivered: boolean, windowMax: number): number {
+  return isDelivered ? Math.min(windowMax, window + 1) : Math.max(1, Math.floor(window / 2));
 }

@@ -1,20 +1,20 @@
 // Plans, reads and marks deliveries by SQL, and leases endpoints to processes.
 import type { Database, OlderKeyJson } from '../../platform/index.ts';
-import type { Run } from '../endpoints/endpoint-sql.ts';
+import type { SqlRunner } from '../endpoints/endpoint-sql.ts';
 
-export type LaneKey = { readonly organizationId: string; readonly endpointId: string };
+export type EndpointKey = { readonly organizationId: string; readonly endpointId: string };
 
 /** An enabled endpoint, read in the transaction that publishes the events. */
-export type Wanting = LaneKey & {
+export type SubscribedEndpoint = EndpointKey & {
   readonly eventTypes: readonly string[];
   readonly merchantId: string | null;
 };
 
 /** Leaves out endpoints of merchants without an event, because there may be thousands of them. */
-export async function wanting(
-  run: Run,
+export async function findSubscribedEndpoints(
+  run: SqlRunner,
   events: readonly { readonly organizationId: string; readonly merchantId: string | null }[],
-): Promise<Wanting[]> {
+): Promise<SubscribedEndpoint[]> {
   const merchants = events.flatMap(({ merchantId }) => (merchantId === null ? [] : [merchantId]));
   const rows = await run(
     `SELECT organization_id AS "organizationId", endpoint_id AS "endpointId",
@@ -24,10 +24,10 @@ export async function wanting(
        AND (merchant_id IS NULL OR merchant_id = ANY($2::uuid[]))`,
     [[...new Set(events.map(({ organizationId }) => organizationId))], [...new Set(merchants)]],
   );
-  return rows as Wanting[];
+  return rows as SubscribedEndpoint[];
 }
 
-export type NewDelivery = LaneKey & {
+export type NewDelivery = EndpointKey & {
   readonly deliveryId: string;
   readonly eventId: string;
   readonly type: string;
@@ -35,7 +35,7 @@ export type NewDelivery = LaneKey & {
   readonly body: string | null;
 };
 
-const insertText = `INSERT INTO webhook_deliveries AS d (organization_id, delivery_id, endpoint_id,
+const insertDeliveriesText = `INSERT INTO webhook_deliveries AS d (organization_id, delivery_id, endpoint_id,
     event_id, type, position, body, status, attempts, due_at, log, created_at, updated_at)
   SELECT r.organization_id, r.delivery_id, r.endpoint_id, r.event_id, r.type, r.position, r.body,
     'Pending', 0, $8, '[]', $8, $8
@@ -44,23 +44,23 @@ const insertText = `INSERT INTO webhook_deliveries AS d (organization_id, delive
   ORDER BY r.organization_id, r.delivery_id
   ON CONFLICT (organization_id, delivery_id) DO `;
 
-const insertTexts = {
+const insertDeliveriesTexts = {
   /** An existing delivery stays unchanged. */
-  none: `${insertText}NOTHING`,
-  failed: `${insertText}UPDATE SET status = 'Pending', attempts = 0, due_at = excluded.due_at,
+  none: `${insertDeliveriesText}NOTHING`,
+  failed: `${insertDeliveriesText}UPDATE SET status = 'Pending', attempts = 0, due_at = excluded.due_at,
     updated_at = excluded.updated_at WHERE d.status = 'Failed'`,
-  ended: `${insertText}UPDATE SET status = 'Pending', attempts = 0, due_at = excluded.due_at,
+  ended: `${insertDeliveriesText}UPDATE SET status = 'Pending', attempts = 0, due_at = excluded.due_at,
     updated_at = excluded.updated_at WHERE d.status <> 'Pending'`,
 };
 
 /** @param again which existing deliveries the server sends again */
 export async function insertDeliveries(
-  run: Run,
+  run: SqlRunner,
   rows: readonly NewDelivery[],
   now: string,
-  again: keyof typeof insertTexts = 'none',
+  again: keyof typeof insertDeliveriesTexts = 'none',
 ): Promise<void> {
-  await run(insertTexts[again], [
+  await run(insertDeliveriesTexts[again], [
     rows.map((row) => row.organizationId),
     rows.map((row) => row.deliveryId),
     rows.map((row) => row.endpointId),
@@ -72,7 +72,7 @@ export async function insertDeliveries(
   ]);
 }
 
-export type LeasedLane = LaneKey & {
+export type LeasedEndpoint = EndpointKey & {
   readonly url: string;
   readonly version: number;
   readonly endpoint_id: string;
@@ -84,14 +84,14 @@ export type LeasedLane = LaneKey & {
   readonly failingSince: Date | null;
 };
 
-const laneFacts = `e.organization_id AS "organizationId", e.endpoint_id AS "endpointId",
+const endpointColumns = `e.organization_id AS "organizationId", e.endpoint_id AS "endpointId",
   e.endpoint_id, e.url, e.version, e.keys_sealed, e.previous_sealed, e.previous_until,
   e.older_keys`;
-const laneIn = (list: string) =>
+const isSameEndpointSql = (list: string) =>
   `l.organization_id = ${list}.organization_id AND l.endpoint_id = ${list}.endpoint_id`;
-const keysIn = 'unnest($1::uuid[], $2::uuid[]) AS k(organization_id, endpoint_id)';
+const keysSql = 'unnest($1::uuid[], $2::uuid[]) AS k(organization_id, endpoint_id)';
 
-const keysOf = (keys: readonly LaneKey[]) => [
+const keyValues = (keys: readonly EndpointKey[]) => [
   keys.map(({ organizationId }) => organizationId),
   keys.map(({ endpointId }) => endpointId),
 ];
@@ -101,54 +101,54 @@ const leaseEnd = (milliseconds: string) =>
   `clock_timestamp() + ${milliseconds} * interval '1 millisecond'`;
 
 /** Leases the endpoints that are free, enabled and not paused. */
-export async function leaseLanes(
+export async function leaseEndpoints(
   database: Database,
-  keys: readonly LaneKey[],
+  keys: readonly EndpointKey[],
   lease: { readonly token: string; readonly now: string; readonly leaseMs: number },
-): Promise<LeasedLane[]> {
-  return database.query<LeasedLane>(
+): Promise<LeasedEndpoint[]> {
+  return database.query<LeasedEndpoint>(
     `WITH free AS (
-       SELECT l.organization_id, l.endpoint_id FROM webhook_lanes AS l JOIN ${keysIn} ON ${laneIn('k')}
+       SELECT l.organization_id, l.endpoint_id FROM webhook_lanes AS l JOIN ${keysSql} ON ${isSameEndpointSql('k')}
        WHERE l.lease_until <= statement_timestamp() AND l.resting_until <= $4
        ORDER BY l.organization_id, l.endpoint_id FOR UPDATE OF l SKIP LOCKED
      )
      UPDATE webhook_lanes AS l SET lease_token = $3, lease_until = ${leaseEnd('$5')}
      FROM free JOIN webhook_endpoints AS e
        ON e.organization_id = free.organization_id AND e.endpoint_id = free.endpoint_id
-     WHERE ${laneIn('free')} AND e.status = 'Enabled'
-     RETURNING ${laneFacts}, l.failures, l.failing_since AS "failingSince"`,
-    [...keysOf(keys), lease.token, lease.now, lease.leaseMs],
+     WHERE ${isSameEndpointSql('free')} AND e.status = 'Enabled'
+     RETURNING ${endpointColumns}, l.failures, l.failing_since AS "failingSince"`,
+    [...keyValues(keys), lease.token, lease.now, lease.leaseMs],
   );
 }
 
 /** Renews the leases that this process still holds, and returns them with the endpoint's status. */
-export async function renewLanes(
+export async function renewEndpointLeases(
   database: Database,
-  keys: readonly LaneKey[],
+  keys: readonly EndpointKey[],
   lease: { readonly token: string; readonly leaseMs: number },
-): Promise<(Omit<LeasedLane, 'failures' | 'failingSince'> & { readonly status: string })[]> {
+): Promise<(Omit<LeasedEndpoint, 'failures' | 'failingSince'> & { readonly status: string })[]> {
   return database.query(
     `UPDATE webhook_lanes AS l SET lease_until = ${leaseEnd('$4')}
-     FROM ${keysIn} JOIN webhook_endpoints AS e
+     FROM ${keysSql} JOIN webhook_endpoints AS e
        ON e.organization_id = k.organization_id AND e.endpoint_id = k.endpoint_id
-     WHERE ${laneIn('k')} AND l.lease_token = $3
-     RETURNING ${laneFacts}, e.status`,
-    [...keysOf(keys), lease.token, lease.leaseMs],
+     WHERE ${isSameEndpointSql('k')} AND l.lease_token = $3
+     RETURNING ${endpointColumns}, e.status`,
+    [...keyValues(keys), lease.token, lease.leaseMs],
   );
 }
 
-export type LaneEnd = LaneKey & {
-  readonly restingUntil: string;
+export type EndpointHealthUpdate = EndpointKey & {
+  readonly pausedUntil: string;
   readonly failures: number;
   readonly failingSince: string | null;
   readonly succeededAt: string | null;
 };
 
 /** Stores the health of leased endpoints; with `isDone` it also releases them. */
-export async function tellLanes(
+export async function storeEndpointHealth(
   database: Database,
   token: string,
-  ends: readonly LaneEnd[],
+  ends: readonly EndpointHealthUpdate[],
   isDone: boolean,
 ): Promise<void> {
   await database.query(
@@ -159,11 +159,11 @@ export async function tellLanes(
      FROM unnest($1::uuid[], $2::uuid[], $4::timestamptz[], $5::integer[], $6::timestamptz[],
        $7::timestamptz[]) AS k(organization_id, endpoint_id, resting_until, failures, failing_since,
        succeeded_at)
-     WHERE ${laneIn('k')} AND l.lease_token = $3`,
+     WHERE ${isSameEndpointSql('k')} AND l.lease_token = $3`,
     [
-      ...keysOf(ends),
+      ...keyValues(ends),
       token,
-      ends.map((end) => end.restingUntil),
+      ends.map((end) => end.pausedUntil),
       ends.map((end) => end.failures),
       ends.map((end) => end.failingSince),
       ends.map((end) => end.succeededAt),
@@ -172,9 +172,9 @@ export async function tellLanes(
   );
 }
 
-export async function endRest(
+export async function endEndpointPause(
   database: Database,
-  { organizationId, endpointId }: LaneKey,
+  { organizationId, endpointId }: EndpointKey,
 ): Promise<void> {
   await database.query(
     `UPDATE webhook_lanes SET resting_until = 'epoch'
@@ -183,7 +183,7 @@ export async function endRest(
   );
 }
 
-export const waitingText = `SELECT l.organization_id AS "organizationId",
+export const findDueEndpointsText = `SELECT l.organization_id AS "organizationId",
     l.endpoint_id AS "endpointId"
   FROM webhook_lanes AS l
   WHERE l.lease_until <= statement_timestamp() AND l.resting_until <= $1 AND EXISTS (
@@ -195,12 +195,12 @@ export const waitingText = `SELECT l.organization_id AS "organizationId",
   LIMIT $2`;
 
 /** Finds endpoints with due deliveries and no lease: after a crash, or after a pause. */
-export async function findWaitingLanes(
+export async function findDueEndpoints(
   database: Database,
   now: string,
-  most: number,
-): Promise<LaneKey[]> {
-  return database.query<LaneKey>(waitingText, [now, most]);
+  limit: number,
+): Promise<EndpointKey[]> {
+  return database.query<EndpointKey>(findDueEndpointsText, [now, limit]);
 }
 
 export type DueDelivery = {
@@ -216,9 +216,9 @@ export type DueDelivery = {
 };
 
 /** A read begins after this delivery, in the order of due times. */
-export type Place = { readonly dueAt: string; readonly deliveryId: string };
+export type DeliveryPosition = { readonly dueAt: string; readonly deliveryId: string };
 
-export type LaneWish = LaneKey & { readonly limit: number; readonly after: Place };
+export type DueRead = EndpointKey & { readonly limit: number; readonly after: DeliveryPosition };
 
 const dueStatement = {
   name: 'webhooks-due',
@@ -240,22 +240,22 @@ const dueStatement = {
   ) AS f ON true`,
 };
 
-/** Returns the oldest first. A read that begins before deliveries in hand includes them. */
-export async function readDue(
+/** Returns the oldest first. A read that begins before deliveries in flight includes them. */
+export async function readDueDeliveries(
   database: Database,
-  wishes: readonly LaneWish[],
+  reads: readonly DueRead[],
   now: string,
 ): Promise<DueDelivery[]> {
   return database.hot<DueDelivery>(dueStatement, [
-    ...keysOf(wishes),
-    wishes.map(({ limit }) => limit),
-    wishes.map(({ after }) => after.dueAt),
-    wishes.map(({ after }) => after.deliveryId),
+    ...keyValues(reads),
+    reads.map(({ limit }) => limit),
+    reads.map(({ after }) => after.dueAt),
+    reads.map(({ after }) => after.deliveryId),
     now,
   ]);
 }
 
-export type Mark = {
+export type DeliveryUpdate = {
   readonly organization_id: string;
   readonly delivery_id: string;
   readonly status: 'Pending' | 'Delivered' | 'Failed';
@@ -268,20 +268,20 @@ export type Mark = {
   readonly entry: Readonly<Record<string, unknown>>;
 };
 
-export const logMax = 20;
+export const logEntriesMax = 20;
 
 // A failed attempt does not affect a schedule that began after it; a successful attempt ends it.
-const counts = `(r.status = 'Delivered' OR date_trunc('milliseconds', d.due_at) = r.taken_at)`;
+const isCurrentSql = `(r.status = 'Delivered' OR date_trunc('milliseconds', d.due_at) = r.taken_at)`;
 
 // The condition avoids "Pending", so that PostgreSQL uses the primary key and not the partial
 // index.
-const markStatement = {
+const updateStatement = {
   name: 'webhooks-mark',
   text: `UPDATE webhook_deliveries AS d SET
-    status = CASE WHEN ${counts} THEN r.status ELSE d.status END,
-    attempts = CASE WHEN ${counts} THEN d.attempts + 1 ELSE d.attempts END,
-    due_at = CASE WHEN ${counts} THEN r.due_at ELSE d.due_at END, updated_at = r.at,
-    log = CASE WHEN jsonb_array_length(d.log) >= ${logMax} THEN d.log - 0 ELSE d.log END || r.entry
+    status = CASE WHEN ${isCurrentSql} THEN r.status ELSE d.status END,
+    attempts = CASE WHEN ${isCurrentSql} THEN d.attempts + 1 ELSE d.attempts END,
+    due_at = CASE WHEN ${isCurrentSql} THEN r.due_at ELSE d.due_at END, updated_at = r.at,
+    log = CASE WHEN jsonb_array_length(d.log) >= ${logEntriesMax} THEN d.log - 0 ELSE d.log END || r.entry
   FROM jsonb_to_recordset($1::jsonb) AS r(organization_id uuid, delivery_id uuid, status text,
     taken_at timestamptz, due_at timestamptz, at timestamptz, entry jsonb)
   WHERE d.organization_id = r.organization_id AND d.delivery_id = r.delivery_id
@@ -289,11 +289,14 @@ const markStatement = {
 };
 
 /** Does not change deliveries that another process has completed, or that were deleted. */
-export async function markDeliveries(database: Database, marks: readonly Mark[]): Promise<void> {
-  await database.hot(markStatement, [JSON.stringify(marks)]);
+export async function updateDeliveries(
+  database: Database,
+  updates: readonly DeliveryUpdate[],
+): Promise<void> {
+  await database.hot(updateStatement, [JSON.stringify(updates)]);
 }
 
-export async function oldestDue(database: Database, now: string): Promise<Date | undefined> {
+export async function findOldestDue(database: Database, now: string): Promise<Date | undefined> {
   const [row] = await database.query<{ due_at: Date | null }>(
     `SELECT min(d.due_at) AS due_at FROM webhook_lanes AS l
      JOIN webhook_endpoints AS e ON e.organization_id = l.organization_id

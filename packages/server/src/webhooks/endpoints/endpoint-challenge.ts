@@ -13,21 +13,21 @@ const timeoutMs = 10_000;
 const maxResponseBytes = 1_024;
 const ok = 200;
 
-export type Challenge = {
+export type EndpointChallenge = {
   /** Returns the fault, or undefined if the endpoint answered correctly. */
-  ask(row: EndpointRow): Promise<string | undefined>;
+  findFault(row: EndpointRow): Promise<string | undefined>;
 };
 
-/** @example const fault = await createChallenge({ calls, keys, clock, ids }).ask(row); */
-export function createChallenge(deps: {
+/** @example const fault = await createEndpointChallenge({ calls, keys, clock, ids }).findFault(row); */
+export function createEndpointChallenge(deps: {
   readonly calls: Pick<OutgoingCalls, 'call'>;
   readonly keys: EndpointKeys;
   readonly clock: Clock;
   readonly ids: Ids;
-}): Challenge {
+}): EndpointChallenge {
   const { calls, keys, clock, ids } = deps;
   return {
-    async ask(row) {
+    async findFault(row) {
       const at = clock.now();
       const word = ids.secret();
       const data = { organizationId: row.organization_id, endpointId: row.endpoint_id };
@@ -45,9 +45,9 @@ export function createChallenge(deps: {
         maxResponseBytes,
         isIdempotent: true,
       });
-      if (answer.fault !== undefined) return `could not be asked: ${answer.fault}`;
+      if (answer.fault !== undefined) return `could not be called: ${answer.fault}`;
       if (answer.status !== ok) return `answered its challenge with status ${answer.status}`;
-      return answer.body.trim() === word ? undefined : 'answered something else';
+      return answer.body.trim() === word ? undefined : 'returned a body that is not the challenge';
     },
   };
 }

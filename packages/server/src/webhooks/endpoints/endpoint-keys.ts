@@ -15,7 +15,7 @@ import {
 const keyBytes = 32;
 const seedBytes = 32;
 /** How long the previous keys also sign after a rotation. */
-export const overlapMs = 86_400_000;
+export const rotationOverlapMs = 86_400_000;
 
 export type SealedKeys = RetiredKeyColumns & {
   readonly endpoint_id: string;
@@ -35,7 +35,7 @@ export type EndpointKeys = {
   open(row: SealedKeys): SigningKeys;
 };
 
-const placeOf = (endpointId: string) => `webhook endpoint ${endpointId}`;
+const encryptionContextOf = (endpointId: string) => `webhook endpoint ${endpointId}`;
 
 /** @example const keys = createEndpointKeys({ masterKey, ids, clock }); */
 export function createEndpointKeys(deps: {
@@ -48,7 +48,7 @@ export function createEndpointKeys(deps: {
     make(endpointId) {
       const all = Buffer.from(deps.ids.secret(keyBytes + seedBytes), 'base64url');
       return {
-        sealed: encryptBytes(sealingKey, all, placeOf(endpointId)),
+        sealed: encryptBytes(sealingKey, all, encryptionContextOf(endpointId)),
         secret: formatWebhookSecret(all.subarray(0, keyBytes)),
         publicKey: createWebhookKeyPair(all.subarray(keyBytes)).publicKey,
       };
@@ -56,7 +56,7 @@ export function createEndpointKeys(deps: {
     open(row) {
       const retired = listActiveRetiredKeys(row, deps.clock.now());
       const opened = [row.keys_sealed, ...retired.map(({ sealed }) => sealed)].map((sealed) =>
-        decryptBytes(sealingKey, sealed, placeOf(row.endpoint_id)),
+        decryptBytes(sealingKey, sealed, encryptionContextOf(row.endpoint_id)),
       );
       return {
         keys: opened.map((all) => createSecretKey(all.subarray(0, keyBytes))),

@@ -2,15 +2,15 @@
 import { CompiledQuery, type Kysely } from 'kysely';
 import type { Database, OlderKeyJson, Row } from '../../platform/index.ts';
 
-export type Run = (text: string, values: readonly unknown[]) => Promise<Row[]>;
+export type SqlRunner = (text: string, values: readonly unknown[]) => Promise<Row[]>;
 
-export const runOn =
-  (database: Database): Run =>
+export const createDatabaseRunner =
+  (database: Database): SqlRunner =>
   (text, values) =>
     database.query(text, values);
 
-export const runIn =
-  (trx: Kysely<unknown>): Run =>
+export const createTransactionRunner =
+  (trx: Kysely<unknown>): SqlRunner =>
   async (text, values) =>
     (await trx.executeQuery<Row>(CompiledQuery.raw(text, [...values]))).rows;
 
@@ -49,7 +49,7 @@ export type EndpointRow = {
   updated_at: Date;
 };
 
-export type LaneFacts = {
+export type EndpointHealth = {
   resting_until: Date;
   failures: number;
   failing_since: Date | null;
@@ -60,8 +60,8 @@ const columns = `e.organization_id, e.endpoint_id, e.url, e.event_types, e.merch
   e.status, e.disabled_reason, e.disabled_at, e.gap_after, e.replay_after, e.replay_to, e.verified_at, e.public_key, e.keys_sealed,
   e.previous_public_key, e.previous_sealed, e.previous_until, e.older_keys, e.version, e.created_at,
   e.updated_at`;
-const laneColumns = 'l.resting_until, l.failures, l.failing_since, l.succeeded_at';
-const withLane = `webhook_endpoints AS e JOIN webhook_lanes AS l
+const healthColumns = 'l.resting_until, l.failures, l.failing_since, l.succeeded_at';
+const endpointsWithHealth = `webhook_endpoints AS e JOIN webhook_lanes AS l
   ON l.organization_id = e.organization_id AND l.endpoint_id = e.endpoint_id`;
 
 export type NewEndpoint = {
@@ -82,7 +82,7 @@ export type NewEndpoint = {
  * Returns undefined if the owner has reached its limit; the lock on the organisation's feed guards
  * the count.
  */
-export async function insertEndpoint(run: Run, row: NewEndpoint, most: number) {
+export async function insertEndpoint(run: SqlRunner, row: NewEndpoint, most: number) {
   await run(
     'INSERT INTO feed_heads (organization_id, position) VALUES ($1, 0) ON CONFLICT DO NOTHING',
     [row.organizationId],
@@ -125,33 +125,33 @@ export async function insertEndpoint(run: Run, row: NewEndpoint, most: number) {
 }
 
 export async function findEndpoint(
-  run: Run,
+  run: SqlRunner,
   { organizationId, merchantId }: EndpointScope,
   endpointId: string,
   lock: '' | 'FOR UPDATE OF e' = '',
-): Promise<(EndpointRow & LaneFacts) | undefined> {
+): Promise<(EndpointRow & EndpointHealth) | undefined> {
   const [row] = await run(
-    `SELECT ${columns}, ${laneColumns} FROM ${withLane}
+    `SELECT ${columns}, ${healthColumns} FROM ${endpointsWithHealth}
      WHERE e.organization_id = $1 AND e.endpoint_id = $2
        AND ($3::uuid IS NULL OR e.owner_merchant_id = $3) ${lock}`,
     [organizationId, endpointId, merchantId ?? null],
   );
-  return row as (EndpointRow & LaneFacts) | undefined;
+  return row as (EndpointRow & EndpointHealth) | undefined;
 }
 
 export async function listEndpoints(
-  run: Run,
+  run: SqlRunner,
   { organizationId, merchantId }: EndpointScope,
   page: { readonly limit: number; readonly after?: string },
-): Promise<(EndpointRow & LaneFacts)[]> {
+): Promise<(EndpointRow & EndpointHealth)[]> {
   const rows = await run(
-    `SELECT ${columns}, ${laneColumns} FROM ${withLane}
+    `SELECT ${columns}, ${healthColumns} FROM ${endpointsWithHealth}
      WHERE e.organization_id = $1 AND ($2::uuid IS NULL OR e.endpoint_id > $2)
        AND ($4::uuid IS NULL OR e.owner_merchant_id = $4)
      ORDER BY e.endpoint_id LIMIT $3`,
     [organizationId, page.after ?? null, page.limit, merchantId ?? null],
   );
-  return rows as (EndpointRow & LaneFacts)[];
+  return rows as (EndpointRow & EndpointHealth)[];
 }
 
 /** The gap keeps its first position, and otherwise begins at the current end of the feed. */
@@ -166,8 +166,8 @@ export type EndpointChange = {
 };
 
 /** The caller has locked the row. */
-export async function changeEndpoint(
-  run: Run,
+export async function updateEndpoint(
+  run: SqlRunner,
   { organization_id, endpoint_id }: EndpointRow,
   change: EndpointChange,
   now: string,
@@ -189,7 +189,7 @@ export async function changeEndpoint(
 }
 
 export async function enableEndpoint(
-  run: Run,
+  run: SqlRunner,
   { organization_id, endpoint_id }: EndpointRow,
   now: string,
 ): Promise<void> {
@@ -209,7 +209,7 @@ export async function enableEndpoint(
 
 /** Returns undefined if the endpoint is already disabled or has another URL than `url`. */
 export async function disableEndpoint(
-  run: Run,
+  run: SqlRunner,
   { organizationId, endpointId, url }: { organizationId: string; endpointId: string; url?: string },
   reason: string,
   now: string,
@@ -224,15 +224,15 @@ export async function disableEndpoint(
   return row as EndpointRow | undefined;
 }
 
-export async function verifiedEndpoint(run: Run, row: EndpointRow, now: string): Promise<void> {
+export async function markVerified(run: SqlRunner, row: EndpointRow, now: string): Promise<void> {
   await run(
     `UPDATE webhook_endpoints SET verified_at = $3 WHERE organization_id = $1 AND endpoint_id = $2`,
     [row.organization_id, row.endpoint_id, now],
   );
 }
 
-export async function replaceKeys(
-  run: Run,
+export async function replaceEndpointKeys(
+  run: SqlRunner,
   { organization_id, endpoint_id }: EndpointRow,
   keys: {
     readonly sealed: Buffer;
@@ -260,7 +260,7 @@ export async function replaceKeys(
 }
 
 /** Retention deletes the deliveries later. */
-export async function deleteEndpoint(run: Run, row: EndpointRow): Promise<void> {
+export async function deleteEndpoint(run: SqlRunner, row: EndpointRow): Promise<void> {
   const key = [row.organization_id, row.endpoint_id];
   await run('DELETE FROM webhook_lanes WHERE organization_id = $1 AND endpoint_id = $2', key);
   await run('DELETE FROM webhook_endpoints WHERE organization_id = $1 AND endpoint_id = $2', key);

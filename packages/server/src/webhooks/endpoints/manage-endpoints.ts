@@ -18,54 +18,57 @@ import {
   listOlderKeysAfterRotation,
   type OutgoingCalls,
 } from '../../platform/index.ts';
-import type { Challenge } from './endpoint-challenge.ts';
-import { type EndpointKeys, overlapMs } from './endpoint-keys.ts';
+import type { EndpointChallenge } from './endpoint-challenge.ts';
+import { type EndpointKeys, rotationOverlapMs } from './endpoint-keys.ts';
 import {
-  changeEndpoint,
+  createDatabaseRunner,
+  createTransactionRunner,
   deleteEndpoint,
   disableEndpoint,
   type EndpointChange,
+  type EndpointHealth,
   type EndpointRow,
   type EndpointScope,
   enableEndpoint,
   findEndpoint,
   insertEndpoint,
-  type LaneFacts,
   listEndpoints,
-  type Run,
-  replaceKeys,
-  runIn,
-  runOn,
-  verifiedEndpoint,
+  markVerified,
+  replaceEndpointKeys,
+  type SqlRunner,
+  updateEndpoint,
 } from './endpoint-sql.ts';
-import { auditedEndpoint, auditedEntity, endpointView } from './endpoint-view.ts';
+import { auditEntityOf, toAuditView, toEndpointView } from './endpoint-view.ts';
 
 /** Limits, because each endpoint adds work to every event. */
 const organizationEndpointsMax = 50;
 const merchantEndpointsMax = 10;
 
 /** The endpoints that a request may manage, and the author of the change. */
-export type By = EndpointScope & { readonly author: Author };
+export type EndpointCaller = EndpointScope & { readonly author: Author };
 
-type Versioned = { readonly view: WebhookEndpoint; readonly version: number };
+type VersionedEndpoint = { readonly view: WebhookEndpoint; readonly version: number };
 
 export type Endpoints = {
-  create(by: By, input: WebhookEndpointInput): Promise<Versioned & { readonly secret: string }>;
+  create(
+    caller: EndpointCaller,
+    input: WebhookEndpointInput,
+  ): Promise<VersionedEndpoint & { readonly secret: string }>;
   list(scope: EndpointScope, page: PageRequest): Promise<FoundPage<WebhookEndpoint>>;
-  get(scope: EndpointScope, endpointId: string): Promise<Versioned>;
+  get(scope: EndpointScope, endpointId: string): Promise<VersionedEndpoint>;
   replace(
-    by: By,
+    caller: EndpointCaller,
     endpointId: string,
     input: WebhookEndpointReplacement,
     ifMatch?: string,
-  ): Promise<Versioned>;
-  remove(by: By, endpointId: string, ifMatch?: string): Promise<void>;
-  renewSecret(by: By, endpointId: string): Promise<WebhookSecret>;
+  ): Promise<VersionedEndpoint>;
+  remove(caller: EndpointCaller, endpointId: string, ifMatch?: string): Promise<void>;
+  rotateSecret(caller: EndpointCaller, endpointId: string): Promise<WebhookSecret>;
   /**
    * Sends the challenge. An endpoint that answers it becomes verified, and enabled if only the
    * verification was missing.
    */
-  verify(by: By, endpointId: string): Promise<Versioned>;
+  verify(caller: EndpointCaller, endpointId: string): Promise<VersionedEndpoint>;
 };
 
 export type EndpointsDeps = {
@@ -75,33 +78,37 @@ export type EndpointsDeps = {
   readonly audit: AuditRecorder;
   readonly calls: Pick<OutgoingCalls, 'findAddressFault'>;
   readonly keys: EndpointKeys;
-  readonly challenge: Challenge;
-  demandMerchant(organizationId: string, merchantId: string): Promise<void>;
+  readonly challenge: EndpointChallenge;
+  requireMerchant(organizationId: string, merchantId: string): Promise<void>;
   /** Orders the later deletion of the endpoint's deliveries. */
-  forget(organizationId: string, endpointId: string, trx: Kysely<unknown>): Promise<void>;
+  enqueueDeliveryDeletion(
+    organizationId: string,
+    endpointId: string,
+    trx: Kysely<unknown>,
+  ): Promise<void>;
   /** Notifies the dispatcher of a change. */
   onChange(organizationId: string, endpointId: string): void;
 };
 
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const uuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-export function refuseUnknownEndpoint(): never {
+export function throwEndpointNotFound(): never {
   return throwProblem('endpoint_not_found', 'No endpoint in your scope has this identifier.');
 }
 
-function refuseMember(pointer: string, detail: string): never {
+function throwFieldProblem(pointer: string, detail: string): never {
   return throwProblem('field_invalid', `${pointer.slice(1)} ${detail}.`, {
     errors: [{ pointer, code: 'field_invalid', detail }],
   });
 }
 
-function demandUnchanged(input: WebhookEndpointReplacement, standing: WebhookEndpoint): void {
-  const given = input as Readonly<Record<string, unknown>>;
+function requireUnchanged(input: WebhookEndpointReplacement, current: WebhookEndpoint): void {
+  const members = input as Readonly<Record<string, unknown>>;
   // Writable members, and members that change by themselves during an edit.
-  const free = ['url', 'eventTypes', 'merchantId', 'description', 'status', 'health'];
-  const facts = standing as unknown as Readonly<Record<string, unknown>>;
-  for (const [member, value] of Object.entries(given)) {
-    if (free.includes(member) || value === facts[member]) continue;
+  const writableMembers = ['url', 'eventTypes', 'merchantId', 'description', 'status', 'health'];
+  const currentMembers = current as unknown as Readonly<Record<string, unknown>>;
+  for (const [member, value] of Object.entries(members)) {
+    if (writableMembers.includes(member) || value === currentMembers[member]) continue;
     throwProblem('field_read_only', `${member} is read-only.`, {
       errors: [{ pointer: `/${member}`, code: 'field_read_only', detail: 'is read-only' }],
     });
@@ -109,26 +116,26 @@ function demandUnchanged(input: WebhookEndpointReplacement, standing: WebhookEnd
 }
 
 /** An endpoint of a merchant gets only the events of that merchant. */
-function changeOf(
+function toEndpointChange(
   input: Pick<WebhookEndpointInput, 'url' | 'eventTypes' | 'merchantId' | 'description'>,
   owner: string | null,
 ): EndpointChange {
   const { url, eventTypes, merchantId, description = null } = input;
   if (owner !== null && merchantId !== undefined && merchantId.toLowerCase() !== owner) {
-    refuseMember('/merchantId', 'is not the merchant that owns the endpoint');
+    throwFieldProblem('/merchantId', 'is not the merchant that owns the endpoint');
   }
   return { url, eventTypes, merchantId: owner ?? merchantId ?? null, description };
 }
 
-/** @example const endpoints = createEndpoints(deps); await endpoints.create(by, { url, eventTypes: ['*'] }); */
+/** @example const endpoints = createEndpoints(deps); await endpoints.create(caller, { url, eventTypes: ['*'] }); */
 export function createEndpoints(deps: EndpointsDeps): Endpoints {
   const { database, clock, ids, audit, keys, challenge, onChange } = deps;
-  const shown = (row: EndpointRow & Partial<LaneFacts>): Versioned => ({
-    view: endpointView(row, clock.now()),
+  const toVersioned = (row: EndpointRow & Partial<EndpointHealth>): VersionedEndpoint => ({
+    view: toEndpointView(row, clock.now()),
     version: row.version,
   });
 
-  async function demandValid(
+  async function requireValidInput(
     { organizationId, merchantId: own }: EndpointScope,
     {
       url,
@@ -137,67 +144,68 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
     }: Pick<WebhookEndpointInput, 'url' | 'eventTypes' | 'merchantId'>,
   ): Promise<void> {
     const fault = await deps.calls.findAddressFault(url);
-    if (fault !== undefined) refuseMember('/url', fault);
+    if (fault !== undefined) throwFieldProblem('/url', fault);
     eventTypes.forEach((pattern, index) => {
-      if (!isEventPattern(pattern)) refuseMember(`/eventTypes/${index}`, 'names no type of event');
+      if (!isEventPattern(pattern))
+        throwFieldProblem(`/eventTypes/${index}`, 'is not an event type');
     });
     if (merchantId === undefined) return;
-    if (own === undefined) await deps.demandMerchant(organizationId, merchantId);
+    if (own === undefined) await deps.requireMerchant(organizationId, merchantId);
     else if (merchantId.toLowerCase() !== own) {
       throwProblem('merchant_not_found', 'No merchant in your scope has this identifier.');
     }
   }
 
-  async function demand(run: Run, scope: EndpointScope, endpointId: string) {
-    const row = uuid.test(endpointId)
+  async function lockEndpoint(run: SqlRunner, scope: EndpointScope, endpointId: string) {
+    const row = uuidPattern.test(endpointId)
       ? await findEndpoint(run, scope, endpointId, 'FOR UPDATE OF e')
       : undefined;
-    return row ?? refuseUnknownEndpoint();
+    return row ?? throwEndpointNotFound();
   }
 
   /**
    * Makes one change of an endpoint with its audit record, and reads the row again for the answer.
    */
-  async function changing(
-    by: By,
+  async function changeWithAudit(
+    caller: EndpointCaller,
     endpointId: string,
     action: string,
-    change: (run: Run, row: EndpointRow, now: string) => Promise<void>,
-  ): Promise<Versioned> {
+    change: (run: SqlRunner, row: EndpointRow, now: string) => Promise<void>,
+  ): Promise<VersionedEndpoint> {
     const after = await database.transaction(async (trx) => {
-      const run = runIn(trx);
-      const before = await demand(run, by, endpointId);
+      const run = createTransactionRunner(trx);
+      const before = await lockEndpoint(run, caller, endpointId);
       await change(run, before, isoTime(clock.now()));
-      const row = await demand(run, by, endpointId);
+      const row = await lockEndpoint(run, caller, endpointId);
       await audit.record(trx, {
-        organizationId: by.organizationId,
-        ...by.author,
+        organizationId: caller.organizationId,
+        ...caller.author,
         action,
-        entity: auditedEntity(row),
-        before: auditedEndpoint(before),
-        after: auditedEndpoint(row),
+        entity: auditEntityOf(row),
+        before: toAuditView(before),
+        after: toAuditView(row),
       });
       return row;
     });
     onChange(after.organization_id, after.endpoint_id);
-    return shown(after);
+    return toVersioned(after);
   }
 
   return {
-    async create(by, input) {
-      const { organizationId, merchantId: ownerMerchantId = null } = by;
-      await demandValid(by, input);
+    async create(caller, input) {
+      const { organizationId, merchantId: ownerMerchantId = null } = caller;
+      await requireValidInput(caller, input);
       const most = ownerMerchantId === null ? organizationEndpointsMax : merchantEndpointsMax;
       const endpointId = ids.uuid();
       const { sealed, secret, publicKey } = keys.make(endpointId);
       const stopped = input.status === 'Disabled' ? 'Requested' : null;
       const row = await database.transaction(async (trx) => {
         const made = await insertEndpoint(
-          runIn(trx),
+          createTransactionRunner(trx),
           {
             organizationId,
             endpointId,
-            ...changeOf(input, ownerMerchantId),
+            ...toEndpointChange(input, ownerMerchantId),
             ownerMerchantId,
             sealed,
             publicKey,
@@ -215,38 +223,38 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
         }
         await audit.record(trx, {
           organizationId,
-          ...by.author,
+          ...caller.author,
           action: 'endpoint.created',
-          entity: auditedEntity(made),
-          after: auditedEndpoint(made),
+          entity: auditEntityOf(made),
+          after: toAuditView(made),
         });
         return made;
       });
-      return { ...shown(row), secret };
+      return { ...toVersioned(row), secret };
     },
 
     async list(scope, page) {
       const read = { ...page, limit: page.limit + 1 };
-      const rows = await listEndpoints(runOn(database), scope, read);
+      const rows = await listEndpoints(createDatabaseRunner(database), scope, read);
       const items = rows.slice(0, page.limit);
       const next = rows.length > page.limit ? items.at(-1)?.endpoint_id : undefined;
-      return { items: items.map((row) => shown(row).view), next };
+      return { items: items.map((row) => toVersioned(row).view), next };
     },
 
     async get(scope, endpointId) {
-      const row = uuid.test(endpointId)
-        ? await findEndpoint(runOn(database), scope, endpointId)
+      const row = uuidPattern.test(endpointId)
+        ? await findEndpoint(createDatabaseRunner(database), scope, endpointId)
         : undefined;
-      return row === undefined ? refuseUnknownEndpoint() : shown(row);
+      return row === undefined ? throwEndpointNotFound() : toVersioned(row);
     },
 
-    async replace(by, endpointId, input, ifMatch) {
-      const { organizationId } = by;
-      await demandValid(by, input);
-      return changing(by, endpointId, 'endpoint.updated', async (run, row, now) => {
+    async replace(caller, endpointId, input, ifMatch) {
+      const { organizationId } = caller;
+      await requireValidInput(caller, input);
+      return changeWithAudit(caller, endpointId, 'endpoint.updated', async (run, row, now) => {
         requireVersion(ifMatch, row.version);
-        demandUnchanged(input, endpointView(row, clock.now()));
-        await changeEndpoint(run, row, changeOf(input, row.owner_merchant_id), now);
+        requireUnchanged(input, toEndpointView(row, clock.now()));
+        await updateEndpoint(run, row, toEndpointChange(input, row.owner_merchant_id), now);
         if (input.status === 'Disabled') {
           const key = { organizationId, endpointId: row.endpoint_id };
           await disableEndpoint(run, key, 'Requested', now);
@@ -254,7 +262,7 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
           if (row.disabled_reason === 'Unverified') {
             throwProblem(
               'endpoint_state',
-              'The endpoint has to answer its challenge first: …/verify.',
+              'The endpoint must answer its challenge first; call …/verify.',
             );
           }
           await enableEndpoint(run, row, now);
@@ -262,53 +270,56 @@ export function createEndpoints(deps: EndpointsDeps): Endpoints {
       });
     },
 
-    async remove(by, endpointId, ifMatch) {
-      const { organizationId } = by;
+    async remove(caller, endpointId, ifMatch) {
+      const { organizationId } = caller;
       await database.transaction(async (trx) => {
-        const run = runIn(trx);
-        const row = await demand(run, by, endpointId);
+        const run = createTransactionRunner(trx);
+        const row = await lockEndpoint(run, caller, endpointId);
         requireVersion(ifMatch, row.version);
         await deleteEndpoint(run, row);
-        await deps.forget(organizationId, row.endpoint_id, trx);
+        await deps.enqueueDeliveryDeletion(organizationId, row.endpoint_id, trx);
         await audit.record(trx, {
           organizationId,
-          ...by.author,
+          ...caller.author,
           action: 'endpoint.deleted',
-          entity: auditedEntity(row),
-          before: auditedEndpoint(row),
+          entity: auditEntityOf(row),
+          before: toAuditView(row),
         });
       });
       onChange(organizationId, endpointId.toLowerCase());
     },
 
-    async renewSecret(by, endpointId) {
+    async rotateSecret(caller, endpointId) {
       const made = keys.make(endpointId.toLowerCase());
-      const until = isoTime(clock.now() + overlapMs);
-      const { view } = await changing(
-        by,
+      const until = isoTime(clock.now() + rotationOverlapMs);
+      const { view } = await changeWithAudit(
+        caller,
         endpointId,
         'endpoint.secret_renewed',
         (run, row, now) => {
           const older = listOlderKeysAfterRotation(row, clock.now());
-          return replaceKeys(run, row, { ...made, until, older }, now);
+          return replaceEndpointKeys(run, row, { ...made, until, older }, now);
         },
       );
       const { secret, publicKey } = made;
       return { endpointId: view.endpointId, secret, publicKey, previousUntil: until };
     },
 
-    async verify(by, endpointId) {
-      const row = uuid.test(endpointId)
-        ? await findEndpoint(runOn(database), by, endpointId)
+    async verify(caller, endpointId) {
+      const row = uuidPattern.test(endpointId)
+        ? await findEndpoint(createDatabaseRunner(database), caller, endpointId)
         : undefined;
-      if (row === undefined) return refuseUnknownEndpoint();
-      const fault = await challenge.ask(row);
+      if (row === undefined) return throwEndpointNotFound();
+      const fault = await challenge.findFault(row);
       if (fault !== undefined) throwProblem('endpoint_unverified', `The endpoint ${fault}.`);
-      return changing(by, endpointId, 'endpoint.verified', async (run, current, now) => {
+      return changeWithAudit(caller, endpointId, 'endpoint.verified', async (run, current, now) => {
         // The old URL answered the challenge; the new one needs its own challenge.
         if (current.url !== row.url)
-          throwProblem('endpoint_state', 'The address changed meanwhile.');
-        await verifiedEndpoint(run, current, now);
+          throwProblem(
+            'endpoint_state',
+            'The URL changed during the verification; verify the endpoint again.',
+          );
+        await markVerified(run, current, now);
         if (current.disabled_reason === 'Unverified') await enableEndpoint(run, current, now);
       });
     },

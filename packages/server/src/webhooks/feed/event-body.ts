@@ -5,7 +5,7 @@ import { isoTime, type OutboxEventData, type OutboxRow } from '../../platform/in
 export const bodyBytesMax = 20_000;
 
 /** The identifiers come first. If the data is too large for one event, only they remain. */
-export function eventBody(
+export function renderEventBody(
   row: OutboxRow,
   { merchantId, data, type, ...facts }: OutboxEventData,
 ): string {
@@ -21,6 +21,6 @@ export function eventBody(
   // A UTF-16 code unit takes at most three bytes in UTF-8.
   if (body.length * 3 < bodyBytesMax || Buffer.byteLength(body) < bodyBytesMax) return body;
   const subjectId = facts.subjectId ?? row.subjectId;
-  const short = { ...ids, subjectId, sequence: row.sequence, abridged: true };
-  return JSON.stringify({ ...head, data: short });
+  const abridgedData = { ...ids, subjectId, sequence: row.sequence, abridged: true };
+  return JSON.stringify({ ...head, data: abridgedData });
 }

@@ -21,5 +21,5 @@ export type FeedEvent = {
 export type DeliveryPlanner = {
   plan(events: readonly FeedEvent[], trx: Kysely<unknown>): Promise<void>;
   /** A hint that the events are committed; it may be lost. */
-  poke(): void;
+  wakeDispatcher(): void;
 };

@@ -2,20 +2,20 @@
 import type { Database } from '../../platform/index.ts';
 
 /** The maximum number of organisations in one step, and of events of each that it deletes. */
-const organizationsAtOnce = 20;
-const eventsAtOnce = 500;
-const nil = '00000000-0000-0000-0000-000000000000';
+const organizationsPerStep = 20;
+const eventsPerStep = 500;
+const lowestId = '00000000-0000-0000-0000-000000000000';
 
 /** Old events up to the first newer one: a feed is only deleted from its beginning. */
-const forgetText = `WITH h AS MATERIALIZED (
+const moveFeedStartsText = `WITH h AS MATERIALIZED (
     SELECT organization_id, swept FROM feed_heads WHERE organization_id > $1
-    ORDER BY organization_id LIMIT ${organizationsAtOnce}
+    ORDER BY organization_id LIMIT ${organizationsPerStep}
   ), b AS MATERIALIZED (
     SELECT h.organization_id, o.bound FROM h CROSS JOIN LATERAL (
       SELECT coalesce(min(position) FILTER (WHERE created_at >= $2) - 1, max(position)) AS bound
       FROM (SELECT position, created_at FROM feed_events
         WHERE organization_id = h.organization_id AND position > h.swept
-        ORDER BY position LIMIT ${eventsAtOnce}) f
+        ORDER BY position LIMIT ${eventsPerStep}) f
     ) o WHERE o.bound > h.swept
   ), moved AS (
     UPDATE feed_heads u SET swept = b.bound FROM b WHERE u.organization_id = b.organization_id
@@ -29,22 +29,26 @@ const deleteText = `DELETE FROM feed_events f
   WHERE f.organization_id = b.organization_id AND f.position <= b.bound`;
 
 /** `last` is the start of the next step; undefined after the last organisation. */
-export async function forgetBefore(database: Database, before: string, place = nil) {
-  const rows = await database.query<{ organizationId: string; bound: number | null }>(forgetText, [
-    place,
-    before,
-  ]);
+export async function moveFeedStarts(
+  database: Database,
+  before: string,
+  afterOrganizationId = lowestId,
+) {
+  const rows = await database.query<{ organizationId: string; bound: number | null }>(
+    moveFeedStartsText,
+    [afterOrganizationId, before],
+  );
   const bounds = new Map(
     rows.flatMap(({ organizationId, bound }): [string, number][] =>
       bound === null ? [] : [[organizationId, bound]],
     ),
   );
-  const isWhole = rows.length === organizationsAtOnce;
+  const isWhole = rows.length === organizationsPerStep;
   return { last: isWhole ? rows.at(-1)?.organizationId : undefined, bounds };
 }
 
 /** Also deletes what an earlier step left after a crash. */
-export async function deleteForgotten(
+export async function deleteEventsUpTo(
   database: Database,
   bounds: ReadonlyMap<string, number>,
 ): Promise<void> {

@@ -17,7 +17,7 @@ import {
   systemIds,
 } from '../../platform/index.ts';
 import { createFeedRetention } from './feed-retention.ts';
-import { forgetBefore } from './feed-retention-sql.ts';
+import { moveFeedStarts } from './feed-retention-sql.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const now = Date.parse('2026-06-30T00:00:00.000Z');
@@ -57,7 +57,7 @@ async function stateOf(database: Database, organizationId: string) {
 }
 
 describe('retention of the feed', () => {
-  test('forgets what is older than it is kept, of many organisations and in many steps', async (t) => {
+  test('deletes events after the retention time, for many organisations and in many steps', async (t) => {
     const { database, retention } = await setUp(t);
     const many = Array.from({ length: 45 }, () => randomUUID());
     for (const id of many) await fill(database, id, [40, 35, 31, 29, 1]);
@@ -88,11 +88,11 @@ describe('retention of the feed', () => {
     assert.deepEqual((await stateOf(database, id))?.kept, [2, 3, 4]);
   });
 
-  test('a crash between the two steps leaves rows that nobody reads, and that the next step takes', async (t) => {
+  test('a crash between the two steps leaves unreadable rows, which the next step deletes', async (t) => {
     const { database, retention } = await setUp(t);
     const id = randomUUID();
     await fill(database, id, [60, 60, 40, 1]);
-    const first = await forgetBefore(database, isoTime(now - 50 * dayMs));
+    const first = await moveFeedStarts(database, isoTime(now - 50 * dayMs));
     assert.deepEqual([...first.bounds], [[id, 2]]);
     assert.deepEqual(await stateOf(database, id), { swept: 2, kept: [1, 2, 3, 4] });
     retention.start();

@@ -7,7 +7,7 @@ import {
   type Log,
   type Poller,
 } from '../../platform/index.ts';
-import { deleteForgotten, forgetBefore } from './feed-retention-sql.ts';
+import { deleteEventsUpTo, moveFeedStarts } from './feed-retention-sql.ts';
 
 const everyMs = 60_000;
 const dayMs = 86_400_000;
@@ -21,17 +21,17 @@ export type RetentionDeps = {
 
 /** @example const retention = createFeedRetention({ database, clock, log, days: 30 }); retention.start(); */
 export function createFeedRetention({ database, clock, log, days }: RetentionDeps): Poller {
-  let place: string | undefined;
+  let afterOrganizationId: string | undefined;
   return createPoller({
     pollMs: everyMs,
     async poll() {
       const before = isoTime(clock.now() - days * dayMs);
-      const { last, bounds } = await forgetBefore(database, before, place);
-      if (bounds.size > 0) await deleteForgotten(database, bounds);
+      const { last, bounds } = await moveFeedStarts(database, before, afterOrganizationId);
+      if (bounds.size > 0) await deleteEventsUpTo(database, bounds);
       // The next step repeats the same organisations while they have old events.
-      if (bounds.size === 0) place = last;
+      if (bounds.size === 0) afterOrganizationId = last;
       return bounds.size > 0 || last !== undefined;
     },
-    onError: (error) => log.warn({ err: error }, 'old events were not forgotten'),
+    onError: (error) => log.warn({ err: error }, 'old events were not deleted'),
   });
 }

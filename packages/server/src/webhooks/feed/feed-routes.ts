@@ -17,7 +17,7 @@ import {
   route,
   wantsEventStream,
 } from '../../http/index.ts';
-import type { FeedPart, FeedPartBack, FeedReader } from './read-feed.ts';
+import type { BackwardFeedPage, FeedPage, FeedReader } from './read-feed.ts';
 
 export const feedTopic = 'feed';
 
@@ -38,8 +38,8 @@ const query = Type.Object(
         minimum: 0,
         maximum: positionMax,
         description:
-          'What lies behind this position: the `nextAfter` of the page before. Left out, or 0: from ' +
-          'the oldest there is; a stream without it tells what is new.',
+          'Returns events after this position: the `nextAfter` of the previous page. Omitted or 0: from ' +
+          'the oldest event. A stream without it sends only new events.',
       }),
     ),
     before: Type.Optional(
@@ -47,15 +47,15 @@ const query = Type.Object(
         minimum: 0,
         maximum: positionMax,
         description:
-          'In place of `after`, to look back: what lies before this position, the newest first; 0: ' +
-          'from the newest there is. Go on with `nextBefore`.',
+          'Instead of `after`, to read backwards: returns events before this position, newest first; 0: ' +
+          'from the newest event. Continue with `nextBefore`.',
       }),
     ),
     types: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 4000,
-        description: 'Only these: types, families (`transaction.*`), divided by commas.',
+        description: 'Only these event types or families (`transaction.*`), separated by commas.',
         examples: ['transaction.captured,transaction.refunded'],
       }),
     ),
@@ -67,14 +67,14 @@ const query = Type.Object(
         minimum: 1,
         maximum: limitMax,
         default: limitDefault,
-        description: 'How many events a page holds at most.',
+        description: 'The maximum number of events of a page.',
       }),
     ),
     wait: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: waitMaxSeconds,
-        description: 'Seconds to wait for an event where there is none yet.',
+        description: 'The seconds to wait for an event if there is none yet.',
       }),
     ),
   },
@@ -82,12 +82,12 @@ const query = Type.Object(
 );
 
 const description =
-  'What has happened in the organisation, the oldest first. Keep `nextAfter` with what you have ' +
-  'worked off, and ask with it as `after`: nothing is missed, however long you were away within the ' +
-  'time that events are kept. A page may hold nothing although `hasMore` says there is more: what ' +
-  'lies between is not of the types or the merchant that you asked for. `before` looks back instead, the newest first. With `Accept: ' +
-  'text/event-stream` the same comes as Server-Sent Events: `id` is the position, `event` the type, ' +
-  '`data` one item; a client that comes back says `Last-Event-ID`.';
+  'The events of the organisation, oldest first. Store `nextAfter` together with the result of your ' +
+  'processing, and send it as `after` in the next request. Then you miss no event within the ' +
+  'retention time. A page may be empty although `hasMore` is true: the events that the server ' +
+  'skipped have other types or another merchant. `before` reads backwards, newest first. With ' +
+  '`Accept: text/event-stream` the response is a stream of Server-Sent Events: `id` is the ' +
+  'position, `event` the type, `data` one item. A client that reconnects sends `Last-Event-ID`.';
 
 const types = {
   items: [...eventDefinitions.values()].map(({ data, ...definition }) => ({
@@ -96,26 +96,26 @@ const types = {
   })),
 };
 
-const itemsOf = ({ events }: Pick<FeedPart, 'events'>) =>
+const parseItems = ({ events }: Pick<FeedPage, 'events'>) =>
   events.map(({ data }) => JSON.parse(data) as FeedItem);
 
 /** Refuses `before` with a long poll or a stream, because these wait for new events. */
-function demandAlone({ after, wait }: Static<typeof query>, isStream: boolean): void {
+function requireOnlyBefore({ after, wait }: Static<typeof query>, isStream: boolean): void {
   if (after === undefined && wait === undefined && !isStream) return;
-  const detail = 'Goes with neither after nor wait, and not with a stream.';
+  const detail = 'Cannot be combined with after, wait or a stream.';
   throwProblem('field_invalid', `before: ${detail}`, {
     errors: [{ pointer: '?before', code: 'field_invalid', detail }],
   });
 }
 
 /** The page contains the end of the feed, so that the client can continue from there. */
-function pageBack(part: FeedPartBack): EventList {
+function toBackwardPage(part: BackwardFeedPage): EventList {
   const { next, end } = part;
   const more = defined({ nextBefore: next });
-  return { items: itemsOf(part), nextAfter: end, hasMore: next !== undefined, ...more };
+  return { items: parseItems(part), nextAfter: end, hasMore: next !== undefined, ...more };
 }
 
-export function registerFeed(
+export function registerFeedRoutes(
   app: FastifyInstance,
   reader: FeedReader,
   streams: EventStreams,
@@ -129,39 +129,41 @@ export function registerFeed(
     tags,
     permission: 'hook.read',
     query,
-    headers: { 'last-event-id': 'Of a stream that comes back: the last `id` that it has seen.' },
+    headers: {
+      'last-event-id': 'For a stream that reconnects: the last `id` that the client received.',
+    },
     response: { 200: EventList },
     produces: ['application/json', eventStreamType],
     errors: ['cursor_invalid', 'events_forgotten', 'entity_out_of_scope', 'header_invalid'],
     priority: 'list',
     async handler(request, reply) {
-      const { caller, query: asked } = request;
-      const { limit = limitDefault, wait = 0 } = asked;
-      const wanted = reader.wanted(caller, asked);
-      if (asked.before !== undefined) {
-        demandAlone(asked, wantsEventStream(request));
-        return pageBack(await reader.readBack(wanted, asked.before, limit));
+      const { caller, query: filters } = request;
+      const { limit = limitDefault, wait = 0 } = filters;
+      const feedQuery = reader.toFeedQuery(caller, filters);
+      if (filters.before !== undefined) {
+        requireOnlyBefore(filters, wantsEventStream(request));
+        return toBackwardPage(await reader.readBackwards(feedQuery, filters.before, limit));
       }
       const topic = { kind: feedTopic, key: caller.organizationId };
       if (wantsEventStream(request)) {
-        const named = readStreamCursor(request, asked.after ?? -1);
-        const after = named < 0 ? await reader.end(caller.organizationId) : named;
-        const read = (from: number) => reader.read(wanted, from, streamedAtOnce);
+        const cursor = readStreamCursor(request, filters.after ?? -1);
+        const after = cursor < 0 ? await reader.findEnd(caller.organizationId) : cursor;
+        const read = (from: number) => reader.read(feedQuery, from, streamedAtOnce);
         return streams.send(request, reply, { topic, after, read });
       }
       let end = 0;
       const page = await streams.poll(request, reply, {
         topic,
-        after: asked.after ?? 0,
+        after: filters.after ?? 0,
         waitSeconds: wait,
         async read(from) {
-          const part = await reader.read(wanted, from, limit);
+          const part = await reader.read(feedQuery, from, limit);
           end = part.end;
           return part;
         },
       });
       return {
-        items: itemsOf(page),
+        items: parseItems(page),
         nextAfter: page.next,
         hasMore: page.next < end,
       };
@@ -173,7 +175,7 @@ export function registerFeed(
     url: `${base}/types`,
     operationId: 'listEventTypes',
     summary: 'List the event types',
-    description: 'Every type that is published, with the JSON Schema of its `data`.',
+    description: 'All published event types, each with the JSON Schema of its `data`.',
     tags,
     // The event types are public, as the API documents are.
     permission: 'public',

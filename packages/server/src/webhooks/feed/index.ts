@@ -2,7 +2,7 @@
 
 export type { DeliveryPlanner, FeedEvent } from './feed-event.ts';
 export { createFeedRetention } from './feed-retention.ts';
-export { feedTopic, registerFeed } from './feed-routes.ts';
-export { createSetAside } from './postpone-unknown-events.ts';
-export { createPublisher } from './publish-events.ts';
+export { feedTopic, registerFeedRoutes } from './feed-routes.ts';
+export { createPostponeUnknownEvents } from './postpone-unknown-events.ts';
+export { createEventPublisher } from './publish-events.ts';
 export { createFeedReader } from './read-feed.ts';

@@ -9,7 +9,7 @@ import {
 import type { FeedEvent } from './feed-event.ts';
 
 /** Ordered by key, so that two batches cannot deadlock. */
-const positionsText = withStatementName(
+const reservePositionsText = withStatementName(
   'feed-positions',
   `INSERT INTO feed_heads AS h (organization_id, position)
   SELECT r.organization_id, r.count FROM unnest($1::uuid[], $2::bigint[]) AS r(organization_id, count)
@@ -18,7 +18,7 @@ const positionsText = withStatementName(
   RETURNING organization_id AS "organizationId", position`,
 );
 
-const insertText = withStatementName(
+const insertEventsText = withStatementName(
   'feed-events',
   `INSERT INTO feed_events (organization_id, position, event_id, type, merchant_id,
     subject_id, sequence, body, created_at)
@@ -34,11 +34,11 @@ async function run<Of>(trx: Kysely<unknown>, text: string, values: readonly unkn
  * Reserves positions for each organisation, and locks the organisation's feed until the transaction
  * ends. Returns the position before the first reserved one.
  */
-export async function takePositions(
+export async function reservePositions(
   trx: Kysely<unknown>,
   counts: ReadonlyMap<string, number>,
 ): Promise<Map<string, number>> {
-  const rows = await run<{ organizationId: string; position: number }>(trx, positionsText, [
+  const rows = await run<{ organizationId: string; position: number }>(trx, reservePositionsText, [
     [...counts.keys()],
     [...counts.values()],
   ]);
@@ -51,7 +51,7 @@ export async function takePositions(
 }
 
 export async function insertEvents(trx: Kysely<unknown>, events: readonly FeedEvent[]) {
-  await run(trx, insertText, [
+  await run(trx, insertEventsText, [
     encodeSimpleArray(events.map((event) => event.organizationId)),
     encodeSimpleArray(events.map((event) => event.position)),
     encodeSimpleArray(events.map((event) => event.eventId)),

@@ -22,8 +22,8 @@ import {
 } from '../../platform/index.ts';
 import { bodyBytesMax } from './event-body.ts';
 import type { FeedEvent } from './feed-event.ts';
-import { createSetAside } from './postpone-unknown-events.ts';
-import { createPublisher } from './publish-events.ts';
+import { createPostponeUnknownEvents } from './postpone-unknown-events.ts';
+import { createEventPublisher } from './publish-events.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 
@@ -56,17 +56,17 @@ async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
     working.push(jobs);
     return jobs;
   };
-  const open = (sources = [facts], jobs = jobsOf()) => {
+  const open = (eventMappers = [facts], jobs = jobsOf()) => {
     const outbox = createOutbox({ database, log, metrics: createMetrics(), pollMs: 10 });
-    const publish = createPublisher({
-      sources,
+    const publish = createEventPublisher({
+      eventMappers,
       log,
-      setAside: createSetAside({ database, jobs, sources }),
+      postponeUnknownEvents: createPostponeUnknownEvents({ database, jobs, eventMappers }),
       metrics: createMetrics(),
-      tell: (positions) => void told.push(...positions.keys()),
+      notifyReaders: (positions) => void told.push(...positions.keys()),
       deliveries: {
         plan: async (events) => void planned.push(...events),
-        poke: () => {},
+        wakeDispatcher: () => {},
       },
     });
     outbox.subscribe(publish);
@@ -126,7 +126,7 @@ describe('publishing', () => {
     }
   });
 
-  test('an organisation that is held by another process waits, and gives no position twice', async (t) => {
+  test('a feed that another process has locked waits, and no position is used twice', async (t) => {
     const { database, open, insert, left, events } = await setUp(t);
     const tenant = randomUUID();
     await insert(tenant, 3);
@@ -154,7 +154,7 @@ describe('publishing', () => {
     );
   });
 
-  test('the body is in the form of Standard Webhooks, and is what deliveries are planned with', async (t) => {
+  test('the body has the form of Standard Webhooks, and deliveries are planned with it', async (t) => {
     const { open, insert, left, events, planned } = await setUp(t);
     const tenant = randomUUID();
     await insert(tenant, 1);
@@ -172,7 +172,7 @@ describe('publishing', () => {
     assert.equal(planned[0]?.position, 1);
   });
 
-  test('facts beyond what a receiver must take leave the identifiers alone', async (t) => {
+  test('a body above the size limit keeps only the identifiers', async (t) => {
     const { open, insert, left, events } = await setUp(t, {
       read: async (rows) =>
         new Map(
@@ -198,7 +198,7 @@ describe('publishing', () => {
     });
   });
 
-  test('a row that no source speaks for, or whose subject is gone, holds up nobody', async (t) => {
+  test('a row without a mapper or without its subject does not block other rows', async (t) => {
     const { open, insert, left, events } = await setUp(t, {
       read: async (rows) =>
         new Map(
@@ -224,7 +224,7 @@ describe('publishing', () => {
     );
   });
 
-  test('what only a newer process knows waits for one, whoever takes it out of the outbox', async (t) => {
+  test('an event kind of a newer version waits until a newer process runs', async (t) => {
     const { database, open, jobsOf, facts, insert, left, events } = await setUp(t);
     const tenant = randomUUID();
     const older = jobsOf();
@@ -259,7 +259,7 @@ describe('publishing', () => {
     assert.deepEqual(await database.query('SELECT job_id FROM jobs'), []);
   });
 
-  test('what was set aside is told once, though the process dies before it hears that its job is done', async (t) => {
+  test('a postponed event is published once, even if the process dies before its job ends', async (t) => {
     const { database, open, jobsOf, facts, insert, left, events } = await setUp(t);
     const tenant = randomUUID();
     const jobs = jobsOf();
@@ -268,13 +268,13 @@ describe('publishing', () => {
     first.start();
     await eventually('it is set aside', async () => (await left()) === 0);
     await first.stop();
-    const sources = [facts, { ...facts, prefix: 'newer.' }];
+    const eventMappers = [facts, { ...facts, prefix: 'newer.' }];
     const handlers: JobHandler[] = [];
     const held = {
       ...jobs,
       handle: (_kind: string, handler: JobHandler) => void handlers.push(handler),
     };
-    const second = open(sources, held);
+    const second = open(eventMappers, held);
     const [job] = await database.query<{ job_id: string; payload: Record<string, unknown> }>(
       'SELECT job_id, payload FROM jobs',
     );

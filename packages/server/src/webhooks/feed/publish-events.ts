@@ -8,70 +8,77 @@ import type {
   OutboxRow,
   OutboxSubscriber,
 } from '../../platform/index.ts';
-import { eventBody } from './event-body.ts';
+import { renderEventBody } from './event-body.ts';
 import type { DeliveryPlanner, FeedEvent } from './feed-event.ts';
-import { type SetAside, sourceOf } from './postpone-unknown-events.ts';
-import { insertEvents, takePositions } from './publish-events-sql.ts';
+import { findEventMapper, type PostponeUnknownEvents } from './postpone-unknown-events.ts';
+import { insertEvents, reservePositions } from './publish-events-sql.ts';
 
 export type PublisherDeps = {
-  sources: readonly OutboxEventMapper[];
+  eventMappers: readonly OutboxEventMapper[];
   log: Log;
   metrics: Metrics;
   deliveries?: DeliveryPlanner;
   /** Stores rows without a source. */
-  setAside: SetAside;
+  postponeUnknownEvents: PostponeUnknownEvents;
   /** Notifies waiting readers of this process of the new feed positions, after the commit. */
-  tell(positions: ReadonlyMap<string, number>): void;
+  notifyReaders(positions: ReadonlyMap<string, number>): void;
 };
 
-/** @example outbox.subscribe(createPublisher({ sources, log, metrics, tell })); */
-export function createPublisher(deps: PublisherDeps): OutboxSubscriber {
-  const { sources, log, deliveries, setAside, tell } = deps;
-  const measured = measurements(deps.metrics);
+/** @example outbox.subscribe(createEventPublisher({ eventMappers, log, metrics, notifyReaders })); */
+export function createEventPublisher(deps: PublisherDeps): OutboxSubscriber {
+  const { eventMappers, log, deliveries, postponeUnknownEvents, notifyReaders } = deps;
+  const publishMetrics = createMetrics(deps.metrics);
 
   /**
    * Reads the facts with one query per source. A row without a source may come from a newer
    * version, so the server keeps it.
    */
-  async function factsOf(rows: readonly OutboxRow[], trx: Kysely<unknown>) {
+  async function readFacts(rows: readonly OutboxRow[], trx: Kysely<unknown>) {
     const all = new Map<string, OutboxEventData>();
-    for (const [source, own] of bySource(sources, rows)) {
+    for (const [source, mappedRows] of groupByMapper(eventMappers, rows)) {
       if (source === undefined) {
-        const kinds = [...new Set(own.map(({ kind }) => kind))];
-        log.error({ kinds }, 'no room tells the facts of these events, so they are set aside');
-        await setAside(own, trx);
+        const kinds = [...new Set(mappedRows.map(({ kind }) => kind))];
+        log.error(
+          { kinds },
+          'no module maps these outbox kinds to events; they are stored as a job',
+        );
+        await postponeUnknownEvents(mappedRows, trx);
         continue;
       }
-      for (const [id, facts] of await source.read(own, trx)) all.set(id, facts);
+      for (const [id, facts] of await source.read(mappedRows, trx)) all.set(id, facts);
     }
     return all;
   }
 
   return async (rows, trx) => {
-    const facts = await factsOf(rows, trx);
+    const facts = await readFacts(rows, trx);
     const published = rows.filter(({ outboxId }) => facts.has(outboxId));
     if (published.length === 0) return undefined;
     const counts = new Map<string, number>();
     for (const { organizationId } of published) {
       counts.set(organizationId, (counts.get(organizationId) ?? 0) + 1);
     }
-    const positions = await takePositions(trx, counts);
+    const positions = await reservePositions(trx, counts);
     const events = published.map((row) => {
       const position = (positions.get(row.organizationId) ?? 0) + 1;
       positions.set(row.organizationId, position);
-      return eventOf(row, facts.get(row.outboxId), position);
+      return toFeedEvent(row, facts.get(row.outboxId), position);
     });
     await insertEvents(trx, events);
     await deliveries?.plan(events, trx);
     return () => {
-      measured.published.inc(events.length);
-      tell(positions);
-      deliveries?.poke();
+      publishMetrics.published.inc(events.length);
+      notifyReaders(positions);
+      deliveries?.wakeDispatcher();
     };
   };
 }
 
-function eventOf(row: OutboxRow, facts: OutboxEventData | undefined, position: number): FeedEvent {
+function toFeedEvent(
+  row: OutboxRow,
+  facts: OutboxEventData | undefined,
+  position: number,
+): FeedEvent {
   const { merchantId, type, subjectId } = facts ?? { merchantId: null };
   return {
     organizationId: row.organizationId,
@@ -81,15 +88,15 @@ function eventOf(row: OutboxRow, facts: OutboxEventData | undefined, position: n
     merchantId,
     subjectId: subjectId ?? row.subjectId,
     sequence: row.sequence,
-    body: eventBody(row, facts ?? { merchantId: null, data: {} }),
+    body: renderEventBody(row, facts ?? { merchantId: null, data: {} }),
     createdAt: row.createdAt,
   };
 }
 
-function bySource(sources: readonly OutboxEventMapper[], rows: readonly OutboxRow[]) {
+function groupByMapper(eventMappers: readonly OutboxEventMapper[], rows: readonly OutboxRow[]) {
   const groups = new Map<OutboxEventMapper | undefined, OutboxRow[]>();
   for (const row of rows) {
-    const source = sourceOf(sources, row.kind);
+    const source = findEventMapper(eventMappers, row.kind);
     const group = groups.get(source);
     if (group === undefined) groups.set(source, [row]);
     else group.push(row);
@@ -97,7 +104,7 @@ function bySource(sources: readonly OutboxEventMapper[], rows: readonly OutboxRo
   return groups;
 }
 
-function measurements(metrics: Metrics) {
+function createMetrics(metrics: Metrics) {
   return {
     published: metrics.counter({
       name: 'switchyard_events_published_total',

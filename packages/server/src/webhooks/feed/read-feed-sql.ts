@@ -7,14 +7,14 @@ export type FoundEvents = {
   /** In the requested order. */
   events: FoundEvent[];
   /** The last position that was read, wanted or not; undefined if there is none. */
-  scanned: number | undefined;
+  scannedPosition: number | undefined;
   /** The last position of the feed, and the position up to which events were deleted. */
-  position: number;
-  swept: number;
+  endPosition: number;
+  deletedUpTo: number;
 };
 
 /** After a position, oldest first, or before a position, newest first. */
-export type EventSearch = ({ readonly after: number } | { readonly before: number }) & {
+export type FeedSearch = ({ readonly after: number } | { readonly before: number }) & {
   readonly organizationId: string;
   readonly types?: readonly string[];
   readonly merchantId?: string;
@@ -47,7 +47,7 @@ type SearchRow = { [Member in keyof FoundEvent]: FoundEvent[Member] | null } & {
   swept: number | null;
 };
 
-export async function findEvents(database: Database, search: EventSearch): Promise<FoundEvents> {
+export async function findEvents(database: Database, search: FeedSearch): Promise<FoundEvents> {
   const { organizationId, types, merchantId, limit, scannedMax } = search;
   const [text, from] =
     'after' in search ? [forwardsText, search.after] : [backwardsText, search.before];
@@ -63,13 +63,13 @@ export async function findEvents(database: Database, search: EventSearch): Promi
   const events = rows.filter((row): row is SearchRow & FoundEvent => row.position !== null);
   return {
     events,
-    scanned: first?.scanned ?? undefined,
-    position: first?.head ?? 0,
-    swept: first?.swept ?? 0,
+    scannedPosition: first?.scanned ?? undefined,
+    endPosition: first?.head ?? 0,
+    deletedUpTo: first?.swept ?? 0,
   };
 }
 
-export async function positionsOf(
+export async function findFeedEnds(
   database: Database,
   organizationIds: readonly string[],
 ): Promise<Map<string, number>> {

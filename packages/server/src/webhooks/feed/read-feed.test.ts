@@ -17,11 +17,11 @@ import {
   systemClock,
   systemIds,
 } from '../../platform/index.ts';
-import { createPublisher } from './publish-events.ts';
+import { createEventPublisher } from './publish-events.ts';
 import { createFeedReader, scannedMax } from './read-feed.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-const setAside = () => Promise.reject(new Error('every kind is known here'));
+const postponeUnknownEvents = () => Promise.reject(new Error('every kind is known here'));
 
 const source: OutboxEventMapper = {
   prefix: 'transaction.',
@@ -46,7 +46,13 @@ async function setUp(t: TestContext) {
       const metrics = createMetrics();
       const outbox = createOutbox({ database, log, metrics, pollMs: 5 });
       outbox.subscribe(
-        createPublisher({ sources: [source], log, metrics, setAside, tell: () => {} }),
+        createEventPublisher({
+          eventMappers: [source],
+          log,
+          metrics,
+          postponeUnknownEvents,
+          notifyReaders: () => {},
+        }),
       );
       working.push(outbox);
       outbox.start();
@@ -105,13 +111,13 @@ describe('the reader of the feed', () => {
     assert.equal(of, (total * (total + 1)) / 2, 'each event of the outbox is there once');
   });
 
-  test('looks at a bounded part for what is rare, and comes to it', async (t) => {
+  test('a read for a rare type scans a bounded part, and finds the event in the end', async (t) => {
     const { organizationId, reader, fill } = await setUp(t);
     const rare = 2 * scannedMax + 300;
     const types = Array.from({ length: 2 * scannedMax + 500 }, () => 'transaction.captured');
     types[rare - 1] = 'qr.completed';
     await fill(types);
-    const wanted = reader.wanted(callerOf(organizationId), { types: 'qr.*' });
+    const wanted = reader.toFeedQuery(callerOf(organizationId), { types: 'qr.*' });
     const ends: number[] = [];
     const found: number[] = [];
     for (let after = 0; after < types.length; ) {
@@ -124,11 +130,11 @@ describe('the reader of the feed', () => {
     assert.deepEqual(ends, [scannedMax, 2 * scannedMax, types.length]);
   });
 
-  test('a full page ends at its last event, whatever lies behind it', async (t) => {
+  test('a full page ends at its last event, even if more events follow', async (t) => {
     const { organizationId, reader, fill } = await setUp(t);
     const captured = 'transaction.captured';
     await fill([captured, 'qr.completed', captured, captured, 'qr.completed']);
-    const wanted = reader.wanted(callerOf(organizationId), { types: captured });
+    const wanted = reader.toFeedQuery(callerOf(organizationId), { types: captured });
     const first = await reader.read(wanted, 0, 2);
     assert.deepEqual([first.events.map(({ id }) => id), first.next, first.end], [[1, 3], 3, 5]);
     const second = await reader.read(wanted, first.next, 2);
@@ -142,20 +148,20 @@ describe('the reader of the feed', () => {
     const wanted = { organizationId: randomUUID() };
     assert.deepEqual(await reader.read(wanted, 0, 10), { events: [], next: 0, end: 0 });
     await assert.rejects(reader.read(wanted, 1, 10), { code: 'cursor_invalid' });
-    assert.equal(await reader.end(wanted.organizationId), 0);
+    assert.equal(await reader.findEnd(wanted.organizationId), 0);
   });
 
   test('a caller of a merchant wants that merchant, by whichever claim it is bound', () => {
     const reader = createFeedReader({} as never);
     const merchantId = randomUUID();
     const bound = callerOf(randomUUID(), { entityType: 'merchant', entityId: merchantId });
-    assert.equal(reader.wanted(bound, {}).merchantId, merchantId);
-    assert.equal(reader.wanted(callerOf('o', { merchantId }), {}).merchantId, merchantId);
-    assert.throws(() => reader.wanted(bound, { merchantId: randomUUID() }), {
+    assert.equal(reader.toFeedQuery(bound, {}).merchantId, merchantId);
+    assert.equal(reader.toFeedQuery(callerOf('o', { merchantId }), {}).merchantId, merchantId);
+    assert.throws(() => reader.toFeedQuery(bound, { merchantId: randomUUID() }), {
       code: 'entity_out_of_scope',
     });
-    assert.equal(reader.wanted(callerOf('o'), { types: '*' }).types, undefined);
-    assert.deepEqual(reader.wanted(callerOf('o'), { types: 'batch.*,qr.held' }).types, [
+    assert.equal(reader.toFeedQuery(callerOf('o'), { types: '*' }).types, undefined);
+    assert.deepEqual(reader.toFeedQuery(callerOf('o'), { types: 'batch.*,qr.held' }).types, [
       'qr.held',
       'batch.completed',
     ]);

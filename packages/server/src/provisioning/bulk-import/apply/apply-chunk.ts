@@ -5,92 +5,92 @@ import type { AuditEntry } from '../../../audit/index.ts';
 import type { Ids } from '../../../platform/index.ts';
 import type { CallerScope } from '../../resources/caller-scope.ts';
 import type { SqlRunner } from '../../resources/resource-sql.ts';
-import { failedAnswer, type ReadLine } from '../body/parse-line.ts';
-import { chunkLines } from '../body/read-chunk.ts';
-import { createJudge, type Judged } from './apply-line.ts';
-import { createDependants, NotCounted } from './count-dependants.ts';
-import { createReader } from './read-rows.ts';
-import { NotRead, type Workspace, WriteFirst } from './row-cache.ts';
-import { type Beside, writeChanges } from './write-rows.ts';
+import { buildFailedResult, type ParsedLine } from '../body/parse-line.ts';
+import { chunkLinesMax } from '../body/read-chunk.ts';
+import { type AppliedLine, createLineApplier } from './apply-line.ts';
+import { createDependantCounter, DependantsNotCountedError } from './count-dependants.ts';
+import { createRowReader } from './read-rows.ts';
+import { type RowCache, RowNotReadError, UnwrittenRowsError } from './row-cache.ts';
+import { type WriteRelatedData, writeChanges } from './write-rows.ts';
 
 /** After this many lines, other work of the process can run. */
-const linesPerTurn = 50;
+const linesPerYield = 50;
 /** The maximum number of reads for one line; more indicates a bug. */
 const retriesMax = 50;
 
 export type ChunkDeps = {
   readonly run: SqlRunner;
   readonly scope: CallerScope;
-  readonly workspace: Workspace;
+  readonly rowCache: RowCache;
   readonly ids: Pick<Ids, 'uuid' | 'secret'>;
   readonly now: string;
   readonly isWriting: boolean;
   /** Changes related data elsewhere, after the rows are written. */
-  readonly beside?: Beside;
+  readonly writeRelatedData?: WriteRelatedData;
 };
 
-export type JudgedChunk = { readonly results: BulkResult[]; readonly entries: AuditEntry[] };
+export type AppliedChunk = { readonly results: BulkResult[]; readonly entries: AuditEntry[] };
 
-export async function judgeChunk(
+export async function applyChunk(
   deps: ChunkDeps,
-  lines: readonly ReadLine[],
-): Promise<JudgedChunk> {
-  const { run, scope, workspace, ids, now, isWriting, beside } = deps;
+  lines: readonly ParsedLine[],
+): Promise<AppliedChunk> {
+  const { run, scope, rowCache, ids, now, isWriting, writeRelatedData } = deps;
   const { organizationId } = scope;
-  const dependants = createDependants(workspace, chunkLines);
-  const reader = createReader({ run, scope, workspace, isLocking: isWriting });
-  const judge = createJudge({ workspace, dependants, scope, ids, now });
-  const good = lines.flatMap((one) => ('refusal' in one ? [] : [one]));
+  const dependants = createDependantCounter(rowCache, chunkLinesMax);
+  const reader = createRowReader({ run, scope, rowCache, isLocking: isWriting });
+  const applyLine = createLineApplier({ rowCache, dependants, scope, ids, now });
+  const validLines = lines.flatMap((one) => ('problem' in one ? [] : [one]));
 
   async function write(): Promise<void> {
-    if (isWriting) await writeChanges(run, workspace, { organizationId, now, beside });
-    workspace.settle(isWriting);
-    if (isWriting) dependants.forget();
+    if (isWriting) await writeChanges(run, rowCache, { organizationId, now, writeRelatedData });
+    rowCache.markWritten(isWriting);
+    if (isWriting) dependants.clear();
   }
 
   /** Counts the dependants of everything that the chunk deletes, by kind. */
-  async function count(): Promise<void> {
+  async function countDependants(): Promise<void> {
     const deleting = Map.groupBy(
-      good.filter(({ operation }) => operation === 'delete'),
-      ({ bulkKind }) => bulkKind,
+      validLines.filter(({ operation }) => operation === 'delete'),
+      ({ importableType }) => importableType,
     );
-    for (const { kind } of deleting.keys()) {
-      const all = [...workspace.entriesOf(kind.table).keys()];
-      await dependants.read(run, organizationId, all, kind.dependants);
+    for (const { definition } of deleting.keys()) {
+      const all = [...rowCache.entriesOf(definition.table).keys()];
+      await dependants.readCounts(run, organizationId, all, definition.dependants);
     }
   }
 
-  async function mend(error: unknown): Promise<void> {
-    if (error instanceof NotRead) await reader.read(error.wanted);
-    else if (error instanceof NotCounted) await count();
-    else if (error instanceof WriteFirst) await write();
+  async function readMissing(error: unknown): Promise<void> {
+    if (error instanceof RowNotReadError) await reader.read(error.request);
+    else if (error instanceof DependantsNotCountedError) await countDependants();
+    else if (error instanceof UnwrittenRowsError) await write();
     else throw error;
   }
 
-  async function judged(line: ReadLine): Promise<Judged> {
-    if ('refusal' in line) return { result: failedAnswer(line, line.refusal), entries: [] };
+  async function applyWithRetries(line: ParsedLine): Promise<AppliedLine> {
+    if ('problem' in line) return { result: buildFailedResult(line, line.problem), entries: [] };
     for (let tries = 0; tries < retriesMax; tries += 1) {
       try {
-        return await judge(line);
+        return await applyLine(line);
       } catch (error) {
         if (error instanceof ProblemError) {
-          return { result: failedAnswer(line, error), entries: [] };
+          return { result: buildFailedResult(line, error), entries: [] };
         }
-        await mend(error);
+        await readMissing(error);
       }
     }
-    throw new Error(`line ${line.line} asks for more and more`);
+    throw new Error(`line ${line.line} needs too many reads`);
   }
 
-  await reader.readFor(good);
-  await count();
+  await reader.readFor(validLines);
+  await countDependants();
   const results: BulkResult[] = [];
   const entries: AuditEntry[] = [];
   for (const [index, line] of lines.entries()) {
-    const one = await judged(line);
+    const one = await applyWithRetries(line);
     results.push(one.result);
     entries.push(...one.entries);
-    if (index % linesPerTurn === linesPerTurn - 1) await turn();
+    if (index % linesPerYield === linesPerYield - 1) await turn();
   }
   await write();
   return { results, entries };

@@ -22,18 +22,18 @@ import {
   buildReplacementColumns,
 } from '../../resources/row-and-audit-entry.ts';
 import { logicalDevices, pointsOfSale } from '../../resources/tables.ts';
-import type { Parent } from '../body/importable-types.ts';
-import { checkInput, type Line } from '../body/parse-line.ts';
-import type { Counted } from './count-dependants.ts';
-import { demandPlace, placeWith } from './link-physical-device.ts';
-import type { Workspace } from './row-cache.ts';
-import { idKey, type Key, ownKey, parentKey, type Within } from './row-keys.ts';
+import type { ParentReference } from '../body/importable-types.ts';
+import { checkInput, type ImportLine } from '../body/parse-line.ts';
+import type { DependantCounter } from './count-dependants.ts';
+import { findLogicalDeviceToLink, withPhysicalDevice } from './link-physical-device.ts';
+import type { RowCache } from './row-cache.ts';
+import { entityKey, idRowKey, type ParentFilter, parentRowKey, type RowKey } from './row-keys.ts';
 
-export type Judged = { readonly result: BulkResult; readonly entries: readonly AuditEntry[] };
+export type AppliedLine = { readonly result: BulkResult; readonly entries: readonly AuditEntry[] };
 
-export type JudgeDeps = {
-  readonly workspace: Workspace;
-  readonly dependants: Counted;
+export type ApplyLineDeps = {
+  readonly rowCache: RowCache;
+  readonly dependants: DependantCounter;
   readonly scope: CallerScope;
   readonly ids: Pick<Ids, 'uuid' | 'secret'>;
   readonly now: string;
@@ -43,40 +43,43 @@ export type JudgeDeps = {
 type Parents = ReadonlyMap<string, string>;
 
 /** Returns one row or none; refuses an external identifier that matches several rows. */
-function onlyOne(rows: readonly Row[], member: string): Row | undefined {
+function requireUnique(rows: readonly Row[], member: string): Row | undefined {
   if (rows.length <= 1) return rows[0];
   return throwFieldProblem(
     `/${member}`,
-    'is that of several: name the identifier, or the parent as well',
+    'matches several entities; send the identifier, or also the parent',
   );
 }
 
-export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDeps) {
+export function createLineApplier({ rowCache, dependants, scope, ids, now }: ApplyLineDeps) {
   const lookup: ReferencedRows = {
-    run: () => Promise.reject(new Error('a line of an import asks for no statement of its own')),
-    findForShare: async (table, _scope, id) => workspace.rows(table, idKey(id), false)[0],
+    run: () => Promise.reject(new Error('applying a line must not run an SQL statement')),
+    findForShare: async (table, _scope, id) => rowCache.requireRows(table, idRowKey(id), false)[0],
   };
 
-  function parentsOf(line: Line): Parents {
-    const found = new Map<string, string>();
-    let within: Within | undefined;
-    for (const parent of line.bulkKind.parents) {
-      const key = parentKey(line, parent, within);
+  function findParentIds(line: ImportLine): Parents {
+    const parentIds = new Map<string, string>();
+    let parentFilter: ParentFilter | undefined;
+    for (const parent of line.importableType.parents) {
+      const key = parentRowKey(line, parent, parentFilter);
       if (key === undefined) continue;
-      const id = key.by === 'id' ? key.id : idOfParent(parent, key);
-      within = { column: parent.column, id };
-      found.set(parent.member, id);
+      const id = key.type === 'id' ? key.id : findParentId(parent, key);
+      parentFilter = { column: parent.column, id };
+      parentIds.set(parent.idMember, id);
     }
-    return found;
+    return parentIds;
   }
 
-  function idOfParent({ table, external, notFound }: Parent, key: Key): string {
-    const row = onlyOne(workspace.rows(table, key, false), external);
+  function findParentId(
+    { table, externalIdMember, notFound }: ParentReference,
+    key: RowKey,
+  ): string {
+    const row = requireUnique(rowCache.requireRows(table, key, false), externalIdMember);
     return row === undefined ? throwNotFound(notFound) : String(row[table.id]);
   }
 
-  function targetOf(line: Line, parents: Parents): Row | undefined {
-    const key = ownKey(line, parents);
+  function findTarget(line: ImportLine, parents: Parents): Row | undefined {
+    const key = entityKey(line, parents);
     if (key === undefined) {
       return throwFieldProblem(
         '/externalId',
@@ -84,152 +87,174 @@ export function createJudge({ workspace, dependants, scope, ids, now }: JudgeDep
         'field_required',
       );
     }
-    return onlyOne(workspace.rows(line.bulkKind.kind.table, key, true), 'externalId');
+    return requireUnique(
+      rowCache.requireRows(line.importableType.definition.table, key, true),
+      'externalId',
+    );
   }
 
   /** Adds the parents by their identifiers, as the single route expects them. */
-  function inputOf(
-    { bulkKind, data }: Line,
+  function buildInput(
+    { importableType, data }: ImportLine,
     schema: 'input' | 'replacement',
     parents: Parents,
   ): ResourceInput {
-    const { properties } = bulkKind[schema];
-    const ofLine = bulkKind.besides.properties;
-    const named = [...parents].filter(([member]) => member in properties && !(member in ofLine));
-    return { ...Object.fromEntries(named), ...data };
+    const { properties } = importableType[schema];
+    const lineProperties = importableType.lineMembers.properties;
+    const parentMembers = [...parents].filter(
+      ([member]) => member in properties && !(member in lineProperties),
+    );
+    return { ...Object.fromEntries(parentMembers), ...data };
   }
 
   /** For some kinds, only a caller of the organisation may create and delete. */
-  function demandOrganization({ bulkKind }: Line, what: string): void {
-    if (bulkKind.organizationOnly !== true || scope.merchantId === undefined) return;
-    throwOrganizationOnly(`may ${what} this`);
+  function requireOrganizationCaller({ importableType }: ImportLine, action: string): void {
+    if (importableType.organizationOnly !== true || scope.merchantId === undefined) return;
+    throwOrganizationOnly(`may ${action} this`);
   }
 
-  function answer({ line, bulkKind }: Line, status: BulkResult['status'], row: Row): BulkResult {
+  function buildResult(
+    { line, importableType }: ImportLine,
+    status: BulkResult['status'],
+    row: Row,
+  ): BulkResult {
     const externalId = row['external_id'] ?? undefined;
     return {
       line,
       status,
-      type: bulkKind.type,
-      id: String(row[bulkKind.kind.table.id]),
+      type: importableType.type,
+      id: String(row[importableType.definition.table.id]),
       ...defined({ externalId: externalId === undefined ? undefined : String(externalId) }),
     };
   }
 
   /** Adds the device to its logical device, and returns the audit entry of that change. */
-  function fill(standing: Row | undefined, deviceId: string): AuditEntry[] {
-    if (standing === undefined) return [];
-    const id = String(standing[logicalDevices.id]);
-    const before = workspace.rows(logicalDevices, idKey(id), true)[0] as Row;
-    const after = placeWith(before, deviceId, now);
+  function linkDevice(logicalDevice: Row | undefined, deviceId: string): AuditEntry[] {
+    if (logicalDevice === undefined) return [];
+    const id = String(logicalDevice[logicalDevices.id]);
+    const before = rowCache.requireRows(logicalDevices, idRowKey(id), true)[0] as Row;
+    const after = withPhysicalDevice(before, deviceId, now);
     if (after === before) return [];
-    workspace.change(logicalDevices, id, after);
+    rowCache.change(logicalDevices, id, after);
     return [buildAuditEntry(logicalDeviceDefinition, scope, 'linked', { before, after })];
   }
 
   /** Creates the secret of a new point of sale, which the result of the line contains. */
-  function credentialsOf({ bulkKind }: Line, id: string) {
-    if (bulkKind.kind.table !== pointsOfSale) return {};
+  function createCredentials({ importableType }: ImportLine, id: string) {
+    if (importableType.definition.table !== pointsOfSale) return {};
     const clientSecret = ids.secret();
-    workspace.secrets.set(id, clientSecret);
+    rowCache.secrets.set(id, clientSecret);
     return { clientId: posClientId(id), clientSecret };
   }
 
-  async function create(line: Line, parents: Parents): Promise<Judged> {
-    demandOrganization(line, 'create');
-    const { kind, isHardware } = line.bulkKind;
+  async function create(line: ImportLine, parents: Parents): Promise<AppliedLine> {
+    requireOrganizationCaller(line, 'create');
+    const { definition, isPhysicalDevice } = line.importableType;
     if (line.operation !== 'create') checkInput(line);
-    const asked = inputOf(line, 'input', parents);
-    const standing = demandPlace(line, parents, workspace, undefined);
+    const lineInput = buildInput(line, 'input', parents);
+    const logicalDevice = findLogicalDeviceToLink(line, parents, rowCache, undefined);
     const id = ids.uuid();
     const input =
-      standing === undefined ? asked : { merchantId: standing['merchant_id'], ...asked };
-    const made = await buildNewRow(kind, lookup, scope, input, { id, now });
+      logicalDevice === undefined
+        ? lineInput
+        : { merchantId: logicalDevice['merchant_id'], ...lineInput };
+    const newRow = await buildNewRow(definition, lookup, scope, input, { id, now });
     const row = {
-      ...made,
-      ...(kind.table === logicalDevices ? { physical_device_ids: [] } : {}),
-      ...(isHardware === true
-        ? { logical_device_id: standing?.['logical_device_id'] ?? null }
+      ...newRow,
+      ...(definition.table === logicalDevices ? { physical_device_ids: [] } : {}),
+      ...(isPhysicalDevice === true
+        ? { logical_device_id: logicalDevice?.['logical_device_id'] ?? null }
         : {}),
     };
-    if (isHardware === true && !workspace.isFree(row)) throwAlreadyExists('serialNumber');
-    workspace.make(kind.table, row);
+    if (isPhysicalDevice === true && !rowCache.isSerialNumberFree(row))
+      throwAlreadyExists('serialNumber');
+    rowCache.addNew(definition.table, row);
     const entries = [
-      buildAuditEntry(kind, scope, 'created', { after: row }),
-      ...fill(standing, id),
+      buildAuditEntry(definition, scope, 'created', { after: row }),
+      ...linkDevice(logicalDevice, id),
     ];
-    return { result: { ...answer(line, 'created', row), ...credentialsOf(line, id) }, entries };
+    return {
+      result: { ...buildResult(line, 'created', row), ...createCredentials(line, id) },
+      entries,
+    };
   }
 
-  async function replace(line: Line, parents: Parents, before: Row): Promise<Judged> {
-    const { kind, isHardware } = line.bulkKind;
-    const id = String(before[kind.table.id]);
-    const asked = inputOf(line, 'replacement', parents);
-    const standing = demandPlace(line, parents, workspace, before);
+  async function replace(line: ImportLine, parents: Parents, before: Row): Promise<AppliedLine> {
+    const { definition, isPhysicalDevice } = line.importableType;
+    const id = String(before[definition.table.id]);
+    const lineInput = buildInput(line, 'replacement', parents);
+    const logicalDevice = findLogicalDeviceToLink(line, parents, rowCache, before);
     const input =
-      standing === undefined ? asked : { merchantId: standing['merchant_id'], ...asked };
+      logicalDevice === undefined
+        ? lineInput
+        : { merchantId: logicalDevice['merchant_id'], ...lineInput };
     const columns = {
-      ...(await buildReplacementColumns(kind, lookup, scope, input, before)),
+      ...(await buildReplacementColumns(definition, lookup, scope, input, before)),
       ...defined({
-        logical_device_id: standing === undefined ? undefined : standing['logical_device_id'],
+        logical_device_id:
+          logicalDevice === undefined ? undefined : logicalDevice['logical_device_id'],
       }),
     };
     const isSame = Object.entries(columns).every(([name, value]) =>
       isDeepStrictEqual(before[name] ?? null, value ?? null),
     );
-    if (isSame) return { result: answer(line, 'unchanged', before), entries: [] };
+    if (isSame) return { result: buildResult(line, 'unchanged', before), entries: [] };
     const after = {
       ...before,
       ...columns,
       version: Number(before['version']) + 1,
       updated_at: now,
     };
-    if (isHardware === true && !workspace.isFree(after)) throwAlreadyExists('serialNumber');
-    workspace.change(kind.table, id, after);
+    if (isPhysicalDevice === true && !rowCache.isSerialNumberFree(after))
+      throwAlreadyExists('serialNumber');
+    rowCache.change(definition.table, id, after);
     const entries = [
-      buildAuditEntry(kind, scope, 'updated', { before, after }),
-      ...fill(standing, id),
+      buildAuditEntry(definition, scope, 'updated', { before, after }),
+      ...linkDevice(logicalDevice, id),
     ];
-    return { result: answer(line, 'replaced', after), entries };
+    return { result: buildResult(line, 'replaced', after), entries };
   }
 
-  function remove(line: Line, before: Row): Judged {
-    demandOrganization(line, 'remove');
-    const { kind, isHardware } = line.bulkKind;
-    const id = String(before[kind.table.id]);
-    const below = dependants.of(id, kind.dependants);
-    if (below.length > 0) throwHasDependants(below);
-    workspace.change(kind.table, id, undefined);
-    if (isHardware === true) empty(before);
-    const entries = [buildAuditEntry(kind, scope, 'removed', { before })];
-    return { result: answer(line, 'deleted', before), entries };
+  function remove(line: ImportLine, before: Row): AppliedLine {
+    requireOrganizationCaller(line, 'remove');
+    const { definition, isPhysicalDevice } = line.importableType;
+    const id = String(before[definition.table.id]);
+    const dependantGroups = dependants.listDependants(id, definition.dependants);
+    if (dependantGroups.length > 0) throwHasDependants(dependantGroups);
+    rowCache.change(definition.table, id, undefined);
+    if (isPhysicalDevice === true) unlinkDevice(before);
+    const entries = [buildAuditEntry(definition, scope, 'removed', { before })];
+    return { result: buildResult(line, 'deleted', before), entries };
   }
 
   /** A logical device lists only active hardware; the removal does not change its version. */
-  function empty(device: Row): void {
+  function unlinkDevice(device: Row): void {
     const id = device['logical_device_id'] ?? undefined;
-    const entry = workspace.entriesOf(logicalDevices).get(String(id));
+    const entry = rowCache.entriesOf(logicalDevices).get(String(id));
     if (entry?.row === undefined) return;
-    const left = (entry.row['physical_device_ids'] as string[]).filter(
+    const remainingIds = (entry.row['physical_device_ids'] as string[]).filter(
       (one) => one !== device['physical_device_id'],
     );
-    const row = { ...entry.row, physical_device_ids: left };
+    const row = { ...entry.row, physical_device_ids: remainingIds };
     // No change to write: the stored row shows the same list after the removal.
     if (entry.stored === entry.row) entry.stored = row;
-    workspace.change(logicalDevices, entry.id, row);
+    rowCache.change(logicalDevices, entry.id, row);
   }
 
   /**
-   * It changes nothing if it throws. A Refusal is the result of the line; after `NotRead`,
-   * `NotCounted` and `WriteFirst` the caller processes the line again.
+   * It changes nothing if it throws. A ProblemError is the result of the line; after
+   * `RowNotReadError`, `DependantsNotCountedError` and `UnwrittenRowsError` the caller processes the line again.
    */
-  return async function judge(line: Line): Promise<Judged> {
-    const parents = parentsOf(line);
+  return async function applyLine(line: ImportLine): Promise<AppliedLine> {
+    const parents = findParentIds(line);
     if (line.operation === 'create') return create(line, parents);
-    const target = targetOf(line, parents);
+    const target = findTarget(line, parents);
     if (target === undefined) {
-      const isNew = line.operation === 'upsert' && !(line.bulkKind.kind.idMember in line.data);
-      return isNew ? create(line, parents) : throwNotFound(line.bulkKind.kind.notFoundCode);
+      const isNew =
+        line.operation === 'upsert' && !(line.importableType.definition.idMember in line.data);
+      return isNew
+        ? create(line, parents)
+        : throwNotFound(line.importableType.definition.notFoundCode);
     }
     return line.operation === 'delete' ? remove(line, target) : replace(line, parents, target);
   };

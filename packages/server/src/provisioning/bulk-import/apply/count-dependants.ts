@@ -2,23 +2,23 @@
 import { type DependantType, listedDependantsMax } from '../../resources/find-dependants.ts';
 import type { DependantGroup } from '../../resources/provisioning-errors.ts';
 import type { Row, SqlRunner } from '../../resources/resource-sql.ts';
-import type { Entry, Workspace } from './row-cache.ts';
+import type { CachedRow, RowCache } from './row-cache.ts';
 
-type Stored = { readonly total: number; readonly first: readonly Row[] };
+type StoredDependants = { readonly total: number; readonly first: readonly Row[] };
 
 /** Thrown if the dependants of an entity have not been read yet. */
-export class NotCounted extends Error {
+export class DependantsNotCountedError extends Error {
   constructor() {
-    super('dependants have not been counted');
+    super('the dependants have not been counted');
     this.name = 'NotCounted';
   }
 }
 
-export type Counted = ReturnType<typeof createDependants>;
+export type DependantCounter = ReturnType<typeof createDependantCounter>;
 
 /** Reads as many rows as an error names, plus as many as the lines of a chunk could remove. */
-export function createDependants(workspace: Workspace, linesMax: number) {
-  const stored = new Map<string, Stored>();
+export function createDependantCounter(rowCache: RowCache, linesMax: number) {
+  const stored = new Map<string, StoredDependants>();
   const keyOf = ({ table, column }: DependantType, id: string) => `${table.name} ${column} ${id}`;
 
   async function readKind(
@@ -46,25 +46,28 @@ export function createDependants(workspace: Workspace, linesMax: number) {
   }
 
   function countOf(kind: DependantType, id: string): DependantGroup {
-    const known = stored.get(keyOf(kind, id));
-    if (known === undefined) throw new NotCounted();
+    const storedDependants = stored.get(keyOf(kind, id));
+    if (storedDependants === undefined) throw new DependantsNotCountedError();
     const isBelow = (row: Row | undefined) => row?.[kind.column] === id;
-    const entries: ReadonlyMap<string, Entry> = workspace.entriesOf(kind.table);
+    const entries: ReadonlyMap<string, CachedRow> = rowCache.entriesOf(kind.table);
     const moved = [...entries.values()].filter((one) => isBelow(one.stored) !== isBelow(one.row));
-    const come = moved.filter(({ row }) => isBelow(row));
-    const gone = new Set(moved.filter(({ row }) => !isBelow(row)).map((entry) => entry.id));
+    const added = moved.filter(({ row }) => isBelow(row));
+    const removedIds = new Set(moved.filter(({ row }) => !isBelow(row)).map((entry) => entry.id));
     const first = [
-      ...known.first.map((row) => ({ id: String(row['id']), name: String(row['name']) })),
-      ...come.map((entry) => ({ id: entry.id, name: String(entry.row?.['name']) })),
+      ...storedDependants.first.map((row) => ({
+        id: String(row['id']),
+        name: String(row['name']),
+      })),
+      ...added.map((entry) => ({ id: entry.id, name: String(entry.row?.['name']) })),
     ]
-      .filter((one) => !gone.has(one.id))
+      .filter((one) => !removedIds.has(one.id))
       .sort((one, other) => (one.id < other.id ? -1 : 1));
-    const total = known.total + come.length - gone.size;
+    const total = storedDependants.total + added.length - removedIds.size;
     return { type: kind.type, total, first: first.slice(0, listedDependantsMax) };
   }
 
   return {
-    async read(
+    async readCounts(
       run: SqlRunner,
       organizationId: string,
       ids: string[],
@@ -74,10 +77,10 @@ export function createDependants(workspace: Workspace, linesMax: number) {
       if (unread.length === 0) return;
       for (const kind of kinds) await readKind(run, organizationId, unread, kind);
     },
-    /** @throws NotCounted if the dependants have not been read yet */
-    of: (id: string, kinds: readonly DependantType[]): DependantGroup[] =>
+    /** @throws DependantsNotCountedError if the dependants have not been read yet */
+    listDependants: (id: string, kinds: readonly DependantType[]): DependantGroup[] =>
       kinds.map((kind) => countOf(kind, id)).filter(({ total }) => total > 0),
     /** The stored counts are invalid after a write. */
-    forget: () => stored.clear(),
+    clear: () => stored.clear(),
   };
 }

@@ -4,19 +4,19 @@ import type { Kysely } from 'kysely';
 import { createPointOfSaleDefinition, type PosClients } from '../../devices/points-of-sale.ts';
 import { posClientId } from '../../resources/format-rules.ts';
 import { pointsOfSale } from '../../resources/tables.ts';
-import type { Workspace } from './row-cache.ts';
-import type { Beside } from './write-rows.ts';
+import type { RowCache } from './row-cache.ts';
+import type { WriteRelatedData } from './write-rows.ts';
 
-export function createCredentials(posClients: () => PosClients) {
+export function createPointOfSaleCredentials(posClients: () => PosClients) {
   const { relatedData = {} } = createPointOfSaleDefinition(posClients);
 
   return {
     /** One by one, because each application has its own hash of a secret. */
-    within:
-      (trx: Kysely<unknown>, { secrets }: Workspace): Beside =>
-      async (table, { made, changed, removed }) => {
+    createWriter:
+      (trx: Kysely<unknown>, { secrets }: RowCache): WriteRelatedData =>
+      async (table, { created, changed, removed }) => {
         if (table !== pointsOfSale) return;
-        for (const row of made) {
+        for (const row of created) {
           const clientSecret = secrets.get(String(row[pointsOfSale.id]));
           await relatedData.onCreated?.(trx, row, { clientSecret });
         }
@@ -25,7 +25,7 @@ export function createCredentials(posClients: () => PosClients) {
       },
 
     /** Runs after the commit; before it, other requests would read the old rows again. */
-    committed(organizationId: string, results: readonly BulkResult[]): void {
+    invalidateAfterCommit(organizationId: string, results: readonly BulkResult[]): void {
       for (const { type, status, id } of results) {
         if (type !== 'pointOfSale' || id === undefined) continue;
         if (status !== 'replaced' && status !== 'deleted') continue;

@@ -7,39 +7,46 @@ import {
   type SqlRunner,
   scopeCondition,
 } from '../../resources/resource-sql.ts';
-import type { Line } from '../body/parse-line.ts';
-import type { Workspace } from './row-cache.ts';
-import { type Key, tables, type Wanted, wantedIn } from './row-keys.ts';
+import type { ImportLine } from '../body/parse-line.ts';
+import type { RowCache } from './row-cache.ts';
+import { listRowRequests, type RowKey, type RowRequest, tablesInWriteOrder } from './row-keys.ts';
 
 /**
  * Two rows with one external identifier are ambiguous already, but earlier lines may remove some.
  */
-const sameExternalMax = 20;
+const rowsPerExternalIdMax = 20;
 
-type External = Extract<Key, { by: 'external' }>;
+type ExternalIdKey = Extract<RowKey, { type: 'external' }>;
 
-export type ReaderDeps = {
+export type RowReaderDeps = {
   readonly run: SqlRunner;
   readonly scope: CallerScope;
-  readonly workspace: Workspace;
+  readonly rowCache: RowCache;
   /** False if nothing will be written. */
   readonly isLocking: boolean;
 };
 
-export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
+export function createRowReader({ run, scope, rowCache, isLocking }: RowReaderDeps) {
   /** Finds rows by external identifier alone, up to a few for each. */
-  async function findAnywhere(table: EntityTable, keys: readonly External[]): Promise<Row[]> {
+  async function findByExternalId(
+    table: EntityTable,
+    keys: readonly ExternalIdKey[],
+  ): Promise<Row[]> {
     const values: unknown[] = [keys.map(({ externalId }) => externalId)];
     return run(
       `SELECT t.id FROM unnest($1::text[]) AS x(external_id) CROSS JOIN LATERAL (
          SELECT ${table.id} AS id FROM ${table.name}
          WHERE ${scopeCondition(table, scope, values)} AND external_id = x.external_id
-         ORDER BY ${table.id} LIMIT ${sameExternalMax}) t`,
+         ORDER BY ${table.id} LIMIT ${rowsPerExternalIdMax}) t`,
       values,
     );
   }
 
-  async function findWithin(table: EntityTable, column: string, keys: readonly External[]) {
+  async function findByExternalIdAndParent(
+    table: EntityTable,
+    column: string,
+    keys: readonly ExternalIdKey[],
+  ) {
     const values: unknown[] = [
       keys.map(({ externalId }) => externalId),
       keys.map((key) => key.within?.id),
@@ -50,30 +57,36 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
          SELECT ${table.id} AS id FROM ${table.name}
          WHERE ${scopeCondition(table, scope, values)} AND external_id = x.external_id
            AND ${column} = x.parent_id
-         ORDER BY ${table.id} LIMIT ${sameExternalMax}) t`,
+         ORDER BY ${table.id} LIMIT ${rowsPerExternalIdMax}) t`,
       values,
     );
   }
 
-  async function findExternals(table: EntityTable, keys: readonly External[]): Promise<string[]> {
-    const groups = new Map<string, External[]>();
+  async function findAllByExternalId(
+    table: EntityTable,
+    keys: readonly ExternalIdKey[],
+  ): Promise<string[]> {
+    const groups = new Map<string, ExternalIdKey[]>();
     for (const key of keys) {
       const column = key.within?.column ?? '';
       groups.set(column, [...(groups.get(column) ?? []), key]);
     }
-    const found: Row[] = [];
+    const foundRows: Row[] = [];
     for (const [column, group] of groups) {
-      const rows = column === '' ? findAnywhere(table, group) : findWithin(table, column, group);
-      found.push(...(await rows));
+      const rows =
+        column === ''
+          ? findByExternalId(table, group)
+          : findByExternalIdAndParent(table, column, group);
+      foundRows.push(...(await rows));
     }
-    return found.map((row) => String(row['id']));
+    return foundRows.map((row) => String(row['id']));
   }
 
   /**
    * Finds the devices with the serial numbers in the whole organisation, even outside the scope.
    */
-  async function findSerials(serialNumbers: readonly string[]): Promise<string[]> {
-    const { stored } = workspace.serials;
+  async function findBySerialNumber(serialNumbers: readonly string[]): Promise<string[]> {
+    const { stored } = rowCache.serials;
     const unread = serialNumbers.filter((serialNumber) => !stored.has(serialNumber));
     if (unread.length === 0) return [];
     const rows = await run(
@@ -88,7 +101,11 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
     return rows.map((row) => String(row['physical_device_id']));
   }
 
-  async function take(table: EntityTable, ids: readonly string[], lock: string): Promise<void> {
+  async function lockAndCache(
+    table: EntityTable,
+    ids: readonly string[],
+    lock: string,
+  ): Promise<void> {
     if (ids.length === 0) return;
     const values: unknown[] = [ids];
     const rows = await run(
@@ -97,50 +114,51 @@ export function createReader({ run, scope, workspace, isLocking }: ReaderDeps) {
        ORDER BY ${table.id} ${isLocking ? lock : ''}`,
       values,
     );
-    workspace.add(table, rows);
+    rowCache.add(table, rows);
   }
 
-  async function idsOf(table: EntityTable, keys: readonly Key[]): Promise<string[]> {
-    const ids = keys.filter((key) => key.by === 'id').map(({ id }) => id);
-    const externals = keys.filter((key) => key.by === 'external');
-    const serials = keys.filter((key) => key.by === 'serial');
+  async function findIds(table: EntityTable, keys: readonly RowKey[]): Promise<string[]> {
+    const ids = keys.filter((key) => key.type === 'id').map(({ id }) => id);
+    const externals = keys.filter((key) => key.type === 'external');
+    const serials = keys.filter((key) => key.type === 'serial');
     return [
       ...ids,
-      ...(externals.length === 0 ? [] : await findExternals(table, externals)),
+      ...(externals.length === 0 ? [] : await findAllByExternalId(table, externals)),
       ...(serials.length === 0
         ? []
-        : await findSerials(serials.map(({ serialNumber }) => serialNumber))),
+        : await findBySerialNumber(serials.map(({ serialNumber }) => serialNumber))),
     ];
   }
 
   /** Locks the rows that may change before the rows that must only stay. */
-  async function read(table: EntityTable, wanted: readonly Wanted[]): Promise<void> {
-    const unread = wanted.filter(({ key }) => !workspace.isRead(table, key));
-    const keysOf = (isTaken: boolean) =>
-      unread.filter((one) => one.isTaken === isTaken).map(({ key }) => key);
-    const taken = new Set(await idsOf(table, keysOf(true)));
-    const shared = new Set(await idsOf(table, keysOf(false)));
-    await take(table, [...taken], 'FOR NO KEY UPDATE');
-    await take(
+  async function readTable(table: EntityTable, requests: readonly RowRequest[]): Promise<void> {
+    const unread = requests.filter(({ key }) => !rowCache.isRead(table, key));
+    const keysOf = (isForUpdate: boolean) =>
+      unread.filter((one) => one.isForUpdate === isForUpdate).map(({ key }) => key);
+    const idsForUpdate = new Set(await findIds(table, keysOf(true)));
+    const idsForShare = new Set(await findIds(table, keysOf(false)));
+    await lockAndCache(table, [...idsForUpdate], 'FOR NO KEY UPDATE');
+    await lockAndCache(
       table,
-      [...shared].filter((id) => !taken.has(id)),
+      [...idsForShare].filter((id) => !idsForUpdate.has(id)),
       'FOR SHARE',
     );
-    for (const { key } of unread) workspace.mark(table, key);
+    for (const { key } of unread) rowCache.markRead(table, key);
   }
 
   return {
-    read: ({ table, ...wanted }: Wanted) => read(table, [{ table, ...wanted }]),
+    read: ({ table, ...requests }: RowRequest) => readTable(table, [{ table, ...requests }]),
 
     /**
      * Reads the rows that the lines need, table by table, because lower rows depend on upper ones.
      */
-    async readFor(lines: readonly Line[]): Promise<void> {
-      const find = (of: EntityTable, key: Key) => {
-        const [row, second] = workspace.known(of, key);
-        return row === undefined || second !== undefined ? undefined : String(row[of.id]);
+    async readFor(lines: readonly ImportLine[]): Promise<void> {
+      const find = (table: EntityTable, key: RowKey) => {
+        const [row, second] = rowCache.findRead(table, key);
+        return row === undefined || second !== undefined ? undefined : String(row[table.id]);
       };
-      for (const table of tables) await read(table, wantedIn(table, lines, find));
+      for (const table of tablesInWriteOrder)
+        await readTable(table, listRowRequests(table, lines, find));
     },
   };
 }

@@ -8,31 +8,31 @@ import {
   type SqlRunner,
 } from '../../resources/resource-sql.ts';
 import { physicalDevices } from '../../resources/tables.ts';
-import type { Entry, Workspace } from './row-cache.ts';
-import { tables } from './row-keys.ts';
+import type { CachedRow, RowCache } from './row-cache.ts';
+import { tablesInWriteOrder } from './row-keys.ts';
 
-type Change = { readonly before: Row; readonly after: Row };
+type RowChange = { readonly before: Row; readonly after: Row };
 
 /** The changed rows of one table, before and after. */
-export type Changes = {
-  readonly made: readonly Row[];
-  readonly changed: readonly Change[];
+export type RowChanges = {
+  readonly created: readonly Row[];
+  readonly changed: readonly RowChange[];
   readonly removed: readonly Row[];
 };
 
-export type Beside = (table: EntityTable, changes: Changes) => Promise<void>;
+export type WriteRelatedData = (table: EntityTable, changes: RowChanges) => Promise<void>;
 
-function changesIn(entries: ReadonlyMap<string, Entry>): Changes {
-  const made: Row[] = [];
-  const changed: Change[] = [];
+function collectChanges(entries: ReadonlyMap<string, CachedRow>): RowChanges {
+  const created: Row[] = [];
+  const changed: RowChange[] = [];
   const removed: Row[] = [];
   for (const { stored, row } of entries.values()) {
     if (stored === row) continue;
-    if (stored === undefined) made.push(row as Row);
+    if (stored === undefined) created.push(row as Row);
     else if (row === undefined) removed.push(stored);
     else changed.push({ before: stored, after: row });
   }
-  return { made, changed, removed };
+  return { created, changed, removed };
 }
 
 /** The members of the rows are the columns of the table, which also defines their types. */
@@ -57,15 +57,15 @@ async function updateAll(run: SqlRunner, table: EntityTable, rows: readonly Row[
   );
 }
 
-type Removal = { readonly organizationId: string; readonly now: string };
+type RemovalOptions = { readonly organizationId: string; readonly now: string };
 
-type Writing = Removal & { readonly beside?: Beside | undefined };
+type WriteOptions = RemovalOptions & { readonly writeRelatedData?: WriteRelatedData | undefined };
 
 async function removeAll(
   run: SqlRunner,
   table: EntityTable,
   rows: readonly Row[],
-  { organizationId, now }: Removal,
+  { organizationId, now }: RemovalOptions,
 ): Promise<void> {
   if (rows.length === 0) return;
   const ids = rows.map((row) => row[table.id]);
@@ -77,32 +77,35 @@ async function removeAll(
 }
 
 /** Ends the claims of devices that no longer have their terminal. */
-async function releaseMoved(
+async function releaseClaimsOfMovedDevices(
   run: SqlRunner,
   organizationId: string,
-  { changed, removed }: Changes,
+  { changed, removed }: RowChanges,
 ): Promise<void> {
-  const other = changed.filter(({ before, after }) => terminalKey(before) !== terminalKey(after));
-  const left = [...removed, ...other.map(({ before }) => before)];
-  if (left.length > 0) await releaseClaims(run, organizationId, left);
+  const movedDevices = changed.filter(
+    ({ before, after }) => terminalKey(before) !== terminalKey(after),
+  );
+  const rowsWithoutTerminal = [...removed, ...movedDevices.map(({ before }) => before)];
+  if (rowsWithoutTerminal.length > 0) await releaseClaims(run, organizationId, rowsWithoutTerminal);
 }
 
-/** Writes parents first; a serial number that moves needs two writes (see `isFree`). */
+/** Writes parents first; a serial number that moves needs two writes (see `isSerialNumberFree`). */
 export async function writeChanges(
   run: SqlRunner,
-  workspace: Workspace,
-  { beside, ...removal }: Writing,
+  rowCache: RowCache,
+  { writeRelatedData, ...removal }: WriteOptions,
 ): Promise<void> {
-  for (const table of tables) {
-    const changes = changesIn(workspace.entriesOf(table));
+  for (const table of tablesInWriteOrder) {
+    const changes = collectChanges(rowCache.entriesOf(table));
     await removeAll(run, table, changes.removed, removal);
     await updateAll(
       run,
       table,
       changes.changed.map(({ after }) => after),
     );
-    await insertAll(run, table, changes.made);
-    if (table === physicalDevices) await releaseMoved(run, removal.organizationId, changes);
-    await beside?.(table, changes);
+    await insertAll(run, table, changes.created);
+    if (table === physicalDevices)
+      await releaseClaimsOfMovedDevices(run, removal.organizationId, changes);
+    await writeRelatedData?.(table, changes);
   }
 }

@@ -25,119 +25,119 @@ import type { EntityTable } from '../../resources/resource-sql.ts';
 import { logicalDevices, merchants, stores } from '../../resources/tables.ts';
 
 /** A parent of the entity, which the line names by identifier or by external identifier. */
-export type Parent = {
-  readonly member: string;
-  readonly external: string;
+export type ParentReference = {
+  readonly idMember: string;
+  readonly externalIdMember: string;
   readonly table: EntityTable;
   readonly notFound: 'merchant_not_found' | 'store_not_found' | 'device_not_found';
   /** The column with which rows below refer to the parent. */
   readonly column: string;
 };
 
-export type BulkKind = {
+export type ImportableType = {
   readonly type: BulkType;
-  readonly kind: ResourceDefinition<object>;
+  readonly definition: ResourceDefinition<object>;
   readonly input: TObject;
   readonly replacement: TObject;
   readonly deletion: TObject;
   /** The additional members of a line: external identifiers of parents, the logical device. */
-  readonly besides: TObject;
+  readonly lineMembers: TObject;
   /** From the top down; each parent limits the search for the next one. */
-  readonly parents: readonly Parent[];
+  readonly parents: readonly ParentReference[];
   /** The parent that limits the search for the entity's own external identifier. */
-  readonly within?: Parent;
+  readonly scopeParent?: ParentReference;
   /** Only a caller of the organisation may create and delete this kind. */
   readonly organizationOnly?: true;
   /** Hardware can also be identified by serial number, and is linked to a logical device. */
-  readonly isHardware?: true;
+  readonly isPhysicalDevice?: true;
 };
 
-const merchant: Parent = {
-  member: 'merchantId',
-  external: 'merchantExternalId',
+const merchantReference: ParentReference = {
+  idMember: 'merchantId',
+  externalIdMember: 'merchantExternalId',
   table: merchants,
   notFound: 'merchant_not_found',
   column: 'merchant_id',
 };
-const store: Parent = {
-  member: 'storeId',
-  external: 'storeExternalId',
+const storeReference: ParentReference = {
+  idMember: 'storeId',
+  externalIdMember: 'storeExternalId',
   table: stores,
   notFound: 'store_not_found',
   column: 'store_id',
 };
 /** The logical device that hardware is linked to. */
-export const place: Parent = {
-  member: 'logicalDeviceId',
-  external: 'logicalDeviceExternalId',
+export const logicalDeviceReference: ParentReference = {
+  idMember: 'logicalDeviceId',
+  externalIdMember: 'logicalDeviceExternalId',
   table: logicalDevices,
   notFound: 'device_not_found',
   column: 'logical_device_id',
 };
 
-/** `credentials.ts` writes the credentials with the rows; the decision about a line does not. */
-function notHere(): never {
-  throw new Error('whoever judges a line makes no credentials');
+/** `point-of-sale-credentials.ts` writes the credentials together with the rows, after the lines are applied. */
+function throwNoPosClients(): never {
+  throw new Error('credentials are created when rows are written, not while a line is applied');
 }
 
 /** The order in which rows are locked and written: parents first. */
-export const bulkKinds: readonly BulkKind[] = [
+export const importableTypes: readonly ImportableType[] = [
   {
     type: 'merchant',
-    kind: merchantDefinition,
+    definition: merchantDefinition,
     input: MerchantInput,
     replacement: MerchantReplacement,
     deletion: bulkDeletions.merchant,
-    besides: bulkParents.merchant,
+    lineMembers: bulkParents.merchant,
     parents: [],
     organizationOnly: true,
   },
   {
     type: 'store',
-    kind: storeDefinition,
+    definition: storeDefinition,
     input: StoreInput,
     replacement: StoreReplacement,
     deletion: bulkDeletions.store,
-    besides: bulkParents.store,
-    parents: [merchant],
-    within: merchant,
+    lineMembers: bulkParents.store,
+    parents: [merchantReference],
+    scopeParent: merchantReference,
   },
   {
     type: 'logicalDevice',
-    kind: logicalDeviceDefinition,
+    definition: logicalDeviceDefinition,
     input: LogicalDeviceInput,
     replacement: LogicalDeviceReplacement,
     deletion: bulkDeletions.logicalDevice,
-    besides: bulkParents.logicalDevice,
-    parents: [merchant, store],
-    within: store,
+    lineMembers: bulkParents.logicalDevice,
+    parents: [merchantReference, storeReference],
+    scopeParent: storeReference,
   },
   {
     type: 'physicalDevice',
-    kind: physicalDeviceDefinition,
+    definition: physicalDeviceDefinition,
     input: PhysicalDeviceInput,
     replacement: PhysicalDeviceReplacement,
     deletion: bulkDeletions.physicalDevice,
-    besides: bulkParents.physicalDevice,
-    parents: [merchant, store, place],
-    isHardware: true,
+    lineMembers: bulkParents.physicalDevice,
+    parents: [merchantReference, storeReference, logicalDeviceReference],
+    isPhysicalDevice: true,
   },
   {
     type: 'pointOfSale',
-    kind: createPointOfSaleDefinition(notHere),
+    definition: createPointOfSaleDefinition(throwNoPosClients),
     input: PointOfSaleInput,
     replacement: PointOfSaleReplacement,
     deletion: bulkDeletions.pointOfSale,
-    besides: bulkParents.pointOfSale,
-    parents: [merchant, store],
-    within: store,
+    lineMembers: bulkParents.pointOfSale,
+    parents: [merchantReference, storeReference],
+    scopeParent: storeReference,
   },
 ];
 
-const byType = new Map<string, BulkKind>(bulkKinds.map((one) => [one.type, one]));
+const byType = new Map<string, ImportableType>(importableTypes.map((one) => [one.type, one]));
 
-export function bulkKindOf(type: string): BulkKind {
-  const found = byType.get(type);
-  if (found === undefined) throw new RangeError(`no import has lines of the type ${type}`);
-  return found;
+export function findImportableType(type: string): ImportableType {
+  const importableType = byType.get(type);
+  if (importableType === undefined) throw new RangeError(`unknown line type ${type}`);
+  return importableType;
 }

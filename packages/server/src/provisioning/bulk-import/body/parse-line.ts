@@ -10,67 +10,76 @@ import {
 import type { TSchema } from 'typebox';
 import { createSchemaValidation } from '../../../http/index.ts';
 import type { ResourceInput } from '../../resources/resource-definition.ts';
-import type { SourceLine } from './import-body.ts';
-import { type BulkKind, bulkKindOf, bulkKinds, type Parent } from './importable-types.ts';
+import type { BodyLine } from './import-body.ts';
+import {
+  findImportableType,
+  type ImportableType,
+  importableTypes,
+  type ParentReference,
+} from './importable-types.ts';
 
-export type Line = {
+export type ImportLine = {
   readonly line: number;
-  readonly bulkKind: BulkKind;
+  readonly importableType: ImportableType;
   readonly operation: BulkOperation;
   /** The members that the single route also has. */
   readonly data: ResourceInput;
   /** The members that only a line has. */
-  readonly besides: ResourceInput;
+  readonly lineMembers: ResourceInput;
 };
 
 /** A valid line, or the refusal of an invalid one. */
-export type ReadLine = Line | (Named & { readonly line: number; readonly refusal: ProblemError });
+export type ParsedLine =
+  | ImportLine
+  | (LineNames & { readonly line: number; readonly problem: ProblemError });
 
-type Named = Pick<BulkResult, 'type' | 'externalId'>;
+type LineNames = Pick<BulkResult, 'type' | 'externalId'>;
 
-type Check = (value: unknown) => void;
+type SchemaCheck = (value: unknown) => void;
 
 const validation = createSchemaValidation();
 
 /** Returns the same codes, pointers and texts as for the body of a single request. */
-function checkOf(schema: TSchema): Check {
+function compileCheck(schema: TSchema): SchemaCheck {
   const check = validation.compile({ schema, httpPart: 'body' });
   return (value) => {
-    const verdict = check(value);
-    if (verdict !== true) throw verdict.error;
+    const validity = check(value);
+    if (validity !== true) throw validity.error;
   };
 }
 
-const checkLine = checkOf(BulkLine);
+const checkLine = compileCheck(BulkLine);
 
 const checks = new Map(
-  bulkKinds.map(({ type, input, replacement, deletion, besides }) => [
+  importableTypes.map(({ type, input, replacement, deletion, lineMembers }) => [
     type,
     {
-      besides: checkOf(besides),
-      input: checkOf(input),
-      replacement: checkOf(replacement),
-      deletion: checkOf(deletion),
+      lineMembers: compileCheck(lineMembers),
+      input: compileCheck(input),
+      replacement: compileCheck(replacement),
+      deletion: compileCheck(deletion),
     },
   ]),
 );
 
 /** Replaces a parent that is named by its external identifier during the schema check. */
-const anyId = '00000000-0000-7000-8000-000000000000';
+const placeholderId = '00000000-0000-7000-8000-000000000000';
 
-function checkData(line: Line, schema: 'input' | 'replacement' | 'deletion'): void {
-  const { bulkKind, data, besides } = line;
-  const { properties } = bulkKind[schema];
-  const named = bulkKind.parents
-    .filter(({ external, member }) => external in besides && member in properties)
-    .map(({ member }) => [member, anyId]);
-  checks.get(bulkKind.type)?.[schema]({ ...Object.fromEntries(named), ...data });
+function checkData(line: ImportLine, schema: 'input' | 'replacement' | 'deletion'): void {
+  const { importableType, data, lineMembers } = line;
+  const { properties } = importableType[schema];
+  const parentIds = importableType.parents
+    .filter(
+      ({ externalIdMember, idMember }) => externalIdMember in lineMembers && idMember in properties,
+    )
+    .map(({ idMember }) => [idMember, placeholderId]);
+  checks.get(importableType.type)?.[schema]({ ...Object.fromEntries(parentIds), ...data });
 }
 
-/** @throws Refusal with the same errors as the single route */
-export const checkInput = (line: Line): void => checkData(line, 'input');
+/** @throws ProblemError with the same errors as the single route */
+export const checkInput = (line: ImportLine): void => checkData(line, 'input');
 
-const schemas = {
+const schemaOfOperation = {
   create: 'input',
   replace: 'replacement',
   // The members for an existing entity; if none exists, the line is checked again as a creation.
@@ -79,62 +88,63 @@ const schemas = {
 } as const;
 
 /** Two names of one parent could mean two different entities. */
-function refuseTwice(
-  parents: readonly Parent[],
+function requireOneNameForParent(
+  parents: readonly ParentReference[],
   data: ResourceInput,
-  besides: ResourceInput,
+  lineMembers: ResourceInput,
 ): void {
-  for (const { external, member } of parents) {
-    if (!(external in besides && (member in data || member in besides))) continue;
-    const detail = `stands in place of ${member}: give one of the two`;
-    throw new ProblemError('field_invalid', `${external} ${detail}.`, {
-      errors: [{ pointer: `/${external}`, code: 'field_invalid', detail }],
+  for (const { externalIdMember, idMember } of parents) {
+    if (!(externalIdMember in lineMembers && (idMember in data || idMember in lineMembers)))
+      continue;
+    const detail = `cannot be combined with ${idMember}; send one of the two`;
+    throw new ProblemError('field_invalid', `${externalIdMember} ${detail}.`, {
+      errors: [{ pointer: `/${externalIdMember}`, code: 'field_invalid', detail }],
     });
   }
 }
 
-/** @throws Refusal for faults that are visible without a database lookup */
-function lineOf(line: number, value: unknown): Line {
+/** @throws ProblemError for faults that are visible without a database lookup */
+function validateLine(line: number, value: unknown): ImportLine {
   checkLine(value);
   const { type, operation = 'upsert', data: all } = value as BulkLine;
-  const bulkKind = bulkKindOf(type);
-  const ofLine = Object.keys(bulkKind.besides.properties);
-  const isBeside = ([name]: [string, unknown]) => ofLine.includes(name);
-  const besides = Object.fromEntries(Object.entries(all).filter(isBeside));
-  const data = Object.fromEntries(Object.entries(all).filter((one) => !isBeside(one)));
-  const read: Line = { line, bulkKind, operation, data, besides };
-  checks.get(type)?.besides(besides);
-  refuseTwice(bulkKind.parents, data, besides);
-  checkData(read, schemas[operation]);
-  return read;
+  const importableType = findImportableType(type);
+  const lineMemberNames = Object.keys(importableType.lineMembers.properties);
+  const isLineMember = ([name]: [string, unknown]) => lineMemberNames.includes(name);
+  const lineMembers = Object.fromEntries(Object.entries(all).filter(isLineMember));
+  const data = Object.fromEntries(Object.entries(all).filter((one) => !isLineMember(one)));
+  const importLine: ImportLine = { line, importableType, operation, data, lineMembers };
+  checks.get(type)?.lineMembers(lineMembers);
+  requireOneNameForParent(importableType.parents, data, lineMembers);
+  checkData(importLine, schemaOfOperation[operation]);
+  return importLine;
 }
 
-const showable = /^[^\p{Cc}]{1,64}$/u;
+const displayableText = /^[^\p{Cc}]{1,64}$/u;
 
 /** The names that help a client to find a wrong line. */
-function namesIn(value: unknown): Named {
+function findLineNames(value: unknown): LineNames {
   const { type, data } = Object(value) as { type?: unknown; data?: unknown };
   const { externalId } = Object(data) as { externalId?: unknown };
-  const known = bulkTypes.find((one) => one === type);
-  const isShown = typeof externalId === 'string' && showable.test(externalId);
+  const knownType = bulkTypes.find((one) => one === type);
+  const isDisplayable = typeof externalId === 'string' && displayableText.test(externalId);
   return {
-    ...defined({ type: known }),
-    ...(isShown ? { externalId } : {}),
+    ...defined({ type: knownType }),
+    ...(isDisplayable ? { externalId } : {}),
   };
 }
 
-export function readLine({ line, said }: SourceLine): ReadLine {
-  if ('refusal' in said) return { line, refusal: said.refusal };
+export function parseBodyLine({ line, content }: BodyLine): ParsedLine {
+  if ('problem' in content) return { line, problem: content.problem };
   try {
-    return lineOf(line, said.value);
+    return validateLine(line, content.value);
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    return { line, refusal: error, ...namesIn(said.value) };
+    return { line, problem: error, ...findLineNames(content.value) };
   }
 }
 
 /** The error in the form of an API problem (RFC 9457). */
-export function errorOf({
+export function toImportError({
   code,
   detail,
   errors,
@@ -148,13 +158,13 @@ export function errorOf({
   };
 }
 
-export function failedAnswer(one: ReadLine, refusal: ProblemError): BulkResult {
+export function buildFailedResult(one: ParsedLine, problem: ProblemError): BulkResult {
   const { type, externalId } =
-    'refusal' in one ? one : { type: one.bulkKind.type, externalId: one.data['externalId'] };
+    'problem' in one ? one : { type: one.importableType.type, externalId: one.data['externalId'] };
   return {
     line: one.line,
     status: 'failed',
     ...defined({ type, externalId: externalId === undefined ? undefined : String(externalId) }),
-    error: errorOf(refusal),
+    error: toImportError(problem),
   };
 }

@@ -2,21 +2,21 @@
 import { PassThrough, type Readable } from 'node:stream';
 
 /** Holds a usual import completely; the client of a larger one waits for earlier lines. */
-const aheadBytes = 4_194_304;
+const bufferBytes = 4_194_304;
 
-export type ReadAhead = {
+export type BufferedBody = {
   readonly bytes: AsyncIterable<Buffer>;
   /** Stops reading; the listener closes the connection after the response if the body is not complete. */
   close(): void;
 };
 
-export function readAhead(body: Readable): ReadAhead {
-  const ahead = new PassThrough({ highWaterMark: aheadBytes });
+export function bufferBody(body: Readable): BufferedBody {
+  const ahead = new PassThrough({ highWaterMark: bufferBytes });
   // The reader of the stream gets the error; without a reader the error can be ignored.
   ahead.on('error', () => {});
   body.once('error', (error) => ahead.destroy(error));
   body.once('close', () => {
-    if (!body.readableEnded) ahead.destroy(new Error('the body broke off'));
+    if (!body.readableEnded) ahead.destroy(new Error('the client ended the body early'));
   });
   body.pipe(ahead);
   return {

@@ -1,7 +1,7 @@
 // Reads JSON Lines, and parses each line as strictly as the body of a single request.
 import { bulkLimits, ProblemError } from '@switchyard/contract';
 import { parseStrictJson } from '../../../http/index.ts';
-import { type Bytes, type SourceLine, tooLong } from './import-body.ts';
+import { type BodyLine, type ByteStream, createTooLongProblem } from './import-body.ts';
 
 const newline = 0x0a;
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
@@ -10,17 +10,17 @@ const blank = new Set([0x20, 0x09, 0x0d]);
 
 const isBlank = (text: Buffer) => text.every((byte) => blank.has(byte));
 
-function read(text: Buffer): SourceLine['said'] {
+function parseLine(text: Buffer): BodyLine['content'] {
   try {
     return { value: parseStrictJson(text) };
   } catch (error) {
-    if (error instanceof ProblemError) return { refusal: error };
+    if (error instanceof ProblemError) return { problem: error };
     throw error;
   }
 }
 
 /** Collects the parts of one line; for a line that is too long, only its length. */
-function createLine() {
+function createLineBuffer() {
   let parts: Buffer[] = [];
   let length = 0;
   return {
@@ -31,37 +31,38 @@ function createLine() {
       else parts.push(part);
     },
     /** Returns the collected line and starts a new one; undefined for a blank line. */
-    take(isFirst: boolean): SourceLine['said'] | undefined {
+    finishLine(isFirst: boolean): BodyLine['content'] | undefined {
       const whole = parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts);
       const isTooLong = length > bulkLimits.lineBytes;
       parts = [];
       length = 0;
-      if (isTooLong) return { refusal: tooLong('The line') };
-      const marked = isFirst && whole.subarray(0, byteOrderMark.length).equals(byteOrderMark);
-      const text = marked ? whole.subarray(byteOrderMark.length) : whole;
-      return isBlank(text) ? undefined : read(text);
+      if (isTooLong) return { problem: createTooLongProblem('The line') };
+      const hasByteOrderMark =
+        isFirst && whole.subarray(0, byteOrderMark.length).equals(byteOrderMark);
+      const text = hasByteOrderMark ? whole.subarray(byteOrderMark.length) : whole;
+      return isBlank(text) ? undefined : parseLine(text);
     },
   };
 }
 
 /** Blank lines are counted, but get no result. */
-export async function* readJsonLines(bytes: Bytes): AsyncGenerator<SourceLine> {
-  const current = createLine();
+export async function* readJsonLines(bytes: ByteStream): AsyncGenerator<BodyLine> {
+  const current = createLineBuffer();
   let line = 1;
-  let passed = 0;
+  let bytesBefore = 0;
   for await (const part of bytes) {
     let start = 0;
     for (let at = part.indexOf(newline); at >= 0; at = part.indexOf(newline, start)) {
       const isEmpty = at === start && current.isEmpty();
       if (!isEmpty) current.add(part.subarray(start, at));
       start = at + 1;
-      const said = isEmpty ? undefined : current.take(line === 1);
-      if (said !== undefined) yield { line, end: passed + start, said };
+      const content = isEmpty ? undefined : current.finishLine(line === 1);
+      if (content !== undefined) yield { line, end: bytesBefore + start, content };
       line += 1;
     }
     current.add(part.subarray(start));
-    passed += part.length;
+    bytesBefore += part.length;
   }
-  const said = current.take(line === 1);
-  if (said !== undefined) yield { line, end: passed, said };
+  const content = current.finishLine(line === 1);
+  if (content !== undefined) yield { line, end: bytesBefore, content };
 }
