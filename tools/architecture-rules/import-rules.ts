@@ -221,7 +221,9 @@ function folderInModule(path: string): string {
 
 const isPure = (path: string): boolean =>
   path.startsWith(serverSource) &&
-  /\/(?:state|state-machine|(?:naming-|group-assignment-|claim-|request-)?rules)\.ts$/.test(path);
+  /\/(?:state|state-machine|(?:naming-|group-assignment-|claim-|payment-request-)?rules)\.ts$/.test(
+    path,
+  );
 
 function pureFault({ path }: SourceFile, { from, typeOnly }: Import): string | undefined {
   if (!isPure(path)) return undefined;

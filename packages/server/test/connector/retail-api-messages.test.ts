@@ -260,7 +260,7 @@ describe('messages to terminals', () => {
       told.length = 0;
       const terminals = {
         find: async () => place,
-        placed: () => place,
+        asAssigned: () => place,
       } as unknown as RetailTerminals;
       lines = createTerminalSessionPool({ connector: relay(), clock });
       exchange = createMessageSender({

@@ -65,11 +65,11 @@ function shop(connectorConnections = 100) {
     },
     devices: {
       find: async (_: string, tsn: string) => ({ tsn, physicalDeviceId: tsn, merchantId: 'm' }),
-      demand: (device: unknown) => device,
+      requireUsable: (device: unknown) => device,
     },
     clients: { currentPermissions: async () => ['cc.pos'] },
     presence: {
-      of: async (_: string, [id]: string[]) =>
+      find: async (_: string, [id]: string[]) =>
         new Map([[id, { isOnline: true, lastSeenAt: -day }]]),
     },
   } as unknown as Parameters<typeof createClaims>[0]);
