@@ -60,9 +60,7 @@ export function createConnectorDevices({ settings, provisioning, catalog }: Conn
     const { organizationId, logicalDeviceId } = device;
     const { items } = await catalog.explain({ organizationId }, logicalDeviceId);
     const terminalsFound = items.find(isConnectorService);
-    const level = terminalsFound?.levels.find(
-      ({ active: activeServices }) => !activeServices,
-    )?.level;
+    const level = terminalsFound?.levels.find(({ active }) => !active)?.level;
     return level === undefined
       ? new ConnectorFault('not_subscribed')
       : new ConnectorFault('not_enabled', { level });

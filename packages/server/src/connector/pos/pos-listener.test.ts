@@ -184,7 +184,7 @@ describe('the sessions of a revoked token', () => {
     await on.listener.recheck();
     await on.settled();
     assert.equal(on.asked.length, length);
-    assert.match(on.lines.at(-1)?.text ?? '', /given up: they have ended by themselves/);
+    assert.match(on.lines.at(-1)?.text ?? '', /ending revoked sessions: they have expired/);
   });
 
   it('are kept up to a limit, and given up by the process that stops', async () => {
@@ -196,7 +196,7 @@ describe('the sessions of a revoked token', () => {
       await on.listener.recheck();
       await on.settled();
     }
-    assert.match(on.lines.at(-1)?.text ?? '', /given up: there are too many/);
+    assert.match(on.lines.at(-1)?.text ?? '', /ending revoked sessions: too many are pending/);
     await on.listener.stop();
     const { count, text } = on.lines.at(-1) ?? {};
     assert.deepEqual(
