@@ -573,7 +573,7 @@ describe('messages to terminals', () => {
       await exchange.waitForIdle();
       assert.equal(tries, 2);
       assert.equal((await found(headerOf(payment)['ServiceID']))?.status, 'Answered');
-      assert.ok(logged.some((line) => line.includes('could not be kept')));
+      assert.ok(logged.some((line) => line.includes('could not store the answer')));
     });
   });
 });

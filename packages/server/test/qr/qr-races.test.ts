@@ -190,7 +190,7 @@ describe('races of a QR payment', () => {
     const list = await qr.call('GET', `${qrBase}?held=true`, undefined, token);
     assert.ok(list.body.items.some(({ transactionId }: Json) => transactionId === id));
     const alarm = qr.on.logged.find((line) => line.includes(id) && line.includes('amount_differs'));
-    assert.match(String(alarm), /needs somebody/);
+    assert.match(String(alarm), /needs manual review/);
     const forbidden = await qr.call('POST', `${qrBase}/${id}/resolve`, { resolution: 'Accept' });
     assert.equal(forbidden.status, 403);
     const resolution = { resolution: 'Refund' };
