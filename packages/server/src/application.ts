@@ -380,7 +380,7 @@ function createModules(deps: ApplicationOptions) {
       ? undefined
       : createRetailApi({
           ...parts,
-          connector: connector,
+          connector,
           masterKey,
           provisioning,
           catalog,

@@ -102,8 +102,8 @@ function createQrModule({ settings, ...deps }: Deps): Qr {
   });
   const failPoints = createFailPoints(settings.failPoint);
   const payWithinMs = settings.qrPaymentTimeoutSeconds * 1000;
-  const tell = deps.audit.recordChange;
-  return createQr({ ...deps, providers, masterKey, failPoints, recordAudit: tell, payWithinMs });
+  const recordAudit = deps.audit.recordChange;
+  return createQr({ ...deps, providers, masterKey, failPoints, recordAudit, payWithinMs });
 }
 
 /** Acquiring and payments call each other, so both are created here. */

@@ -104,7 +104,7 @@ describe('the acquirer host simulator', () => {
   });
 
   test('ends when its parent is killed', async () => {
-    const module = fileURLToPath(new URL('simulator.ts', import.meta.url));
+    const module = fileURLToPath(new URL('acquirer-simulator.ts', import.meta.url));
     const platform = fileURLToPath(new URL('../platform/index.ts', import.meta.url));
     const script = `
       import { startSimulator } from ${JSON.stringify(module)};

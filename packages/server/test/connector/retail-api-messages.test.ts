@@ -260,7 +260,7 @@ describe('messages to terminals', () => {
       told.length = 0;
       const terminals = {
         find: async () => place,
-        placed: () => place,
+        asAssigned: () => place,
       } as unknown as RetailTerminals;
       lines = createTerminalSessionPool({ connector: relay(), clock });
       exchange = createMessageSender({
@@ -573,7 +573,7 @@ describe('messages to terminals', () => {
       await exchange.waitForIdle();
       assert.equal(tries, 2);
       assert.equal((await found(headerOf(payment)['ServiceID']))?.status, 'Answered');
-      assert.ok(logged.some((line) => line.includes('could not be kept')));
+      assert.ok(logged.some((line) => line.includes('could not store the answer')));
     });
   });
 });

@@ -192,7 +192,7 @@ describe('races of a QR payment', () => {
     const alarm = qr.on.logLines.find(
       (line) => line.includes(id) && line.includes('amount_differs'),
     );
-    assert.match(String(alarm), /needs somebody/);
+    assert.match(String(alarm), /needs manual review/);
     const forbidden = await qr.call('POST', `${qrBase}/${id}/resolve`, { resolution: 'Accept' });
     assert.equal(forbidden.status, 403);
     const resolution = { resolution: 'Refund' };

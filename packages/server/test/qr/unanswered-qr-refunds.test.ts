@@ -85,7 +85,7 @@ describe('a refund without an answer', () => {
     }, 'the event in the feed');
     assert.deepEqual([told.data.refundAmount, told.data.paidAmount], [400, undefined]);
     const alarm = qr.on.logLines.find((line) => line.includes(id) && line.includes('unanswered'));
-    assert.match(String(alarm), /needs somebody/);
+    assert.match(String(alarm), /needs manual review/);
   });
 
   test('that was made all the same is found out before its repetition is taken for declined', async () => {

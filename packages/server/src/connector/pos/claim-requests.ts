@@ -290,9 +290,9 @@ export function createClaims({ clock, backplane, devices, clients, presence }: D
     async revoke(
       claimedDevice: Pick<ClaimedDevice, 'device' | 'owner'>,
       sessionId: string,
-      word: RevocationReason,
+      reason: RevocationReason,
     ): Promise<boolean> {
-      return (await releaseOnNode(claimedDevice, sessionId, word)) !== undefined;
+      return (await releaseOnNode(claimedDevice, sessionId, reason)) !== undefined;
     },
 
     /** True if the session continues, or if the server cannot find this out now. */

@@ -114,11 +114,11 @@ function readRequestId(text: string): string | undefined {
   return typeof requestId === 'string' && requestId.length <= 64 ? requestId : undefined;
 }
 
-const statusMessage = ({ tsn, online, claimed: requestClaim, lastSeenAt }: DeviceStatus) => ({
+const statusMessage = ({ tsn, online, claimed, lastSeenAt }: DeviceStatus) => ({
   type: 'deviceStatus' as const,
   tsn,
   online,
-  claimed: requestClaim,
+  claimed,
   ...defined({ lastSeenAt: lastSeenAt === undefined ? undefined : isoTime(lastSeenAt) }),
 });
 
@@ -195,11 +195,11 @@ export function openPosConnection(deps: Deps): PosConnection {
     if (claim === undefined || isClosed) return;
     if (message['kind'] === 'ended' && message['sessionId'] === sessionId) claim.isActive = false;
     if (message['kind'] !== 'status') return;
-    const { online, claimed: requestClaim, lastSeenAt } = message;
+    const { online, claimed, lastSeenAt } = message;
     // The connection may have missed the message about the end of the session.
-    if (requestClaim !== true) claim.isActive = false;
+    if (claimed !== true) claim.isActive = false;
     const { tsn } = claim.claimedDevice.device;
-    const state = { online: online === true, claimed: requestClaim === true };
+    const state = { online: online === true, claimed: claimed === true };
     sendAnswer(statusMessage({ tsn, ...state, lastSeenAt: Number(lastSeenAt) }));
   }
 
@@ -218,7 +218,7 @@ export function openPosConnection(deps: Deps): PosConnection {
       stopWatching();
       freePlace();
     };
-    claimsById.set(sessionId, { claimedDevice, release: release, isActive: true });
+    claimsById.set(sessionId, { claimedDevice, release, isActive: true });
   }
 
   function removeClaim(sessionId: string): void {

@@ -65,11 +65,11 @@ function shop(connectorConnections = 100) {
     },
     devices: {
       find: async (_: string, tsn: string) => ({ tsn, physicalDeviceId: tsn, merchantId: 'm' }),
-      demand: (device: unknown) => device,
+      requireUsable: (device: unknown) => device,
     },
     clients: { currentPermissions: async () => ['cc.pos'] },
     presence: {
-      of: async (_: string, [id]: string[]) =>
+      find: async (_: string, [id]: string[]) =>
         new Map([[id, { isOnline: true, lastSeenAt: -day }]]),
     },
   } as unknown as Parameters<typeof createClaims>[0]);
@@ -184,7 +184,7 @@ describe('the sessions of a revoked token', () => {
     await on.listener.recheck();
     await on.settled();
     assert.equal(on.asked.length, length);
-    assert.match(on.lines.at(-1)?.text ?? '', /given up: they have ended by themselves/);
+    assert.match(on.lines.at(-1)?.text ?? '', /ending revoked sessions: they have expired/);
   });
 
   it('are kept up to a limit, and given up by the process that stops', async () => {
@@ -196,7 +196,7 @@ describe('the sessions of a revoked token', () => {
       await on.listener.recheck();
       await on.settled();
     }
-    assert.match(on.lines.at(-1)?.text ?? '', /given up: there are too many/);
+    assert.match(on.lines.at(-1)?.text ?? '', /ending revoked sessions: too many are pending/);
     await on.listener.stop();
     const { count, text } = on.lines.at(-1) ?? {};
     assert.deepEqual(

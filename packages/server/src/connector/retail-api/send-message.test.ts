@@ -13,7 +13,7 @@ const most = 1000;
 function sample() {
   const looking = Promise.withResolvers<Terminal>();
   const messageSender = createMessageSender({
-    lines: { demandGoing: () => {} },
+    sessionPool: { requireRunning: () => {} },
     store: {},
     terminals: { find: () => looking.promise },
     clock: { now: () => 1000 },
@@ -21,7 +21,7 @@ function sample() {
   } as unknown as Parameters<typeof createMessageSender>[0]);
   const callOf = (organizationId: string) =>
     ({
-      asking: { caller: { organizationId, clientId: 'till-7' } },
+      posCaller: { caller: { organizationId, clientId: 'till-7' } },
       tsn: 'T-1',
       body: Buffer.from(exampleMessage),
     }) as unknown as MessageCall;

@@ -167,7 +167,7 @@ export function createMessageSender(deps: Deps) {
         dueAt,
         isPublished,
       });
-      return { request, terminal: assigned, messageKey, dueAt, dueAtProcessClock, lease: lease };
+      return { request, terminal: assigned, messageKey, dueAt, dueAtProcessClock, lease };
     } catch (error) {
       lease.release();
       throw error;
@@ -275,7 +275,7 @@ export function createMessageSender(deps: Deps) {
     /** Returns the answer unchanged; undefined for a message that has no answer. */
     async sendAndWait(call: MessageCall): Promise<string | undefined> {
       const request = readTerminalRequest(call.body);
-      sessionPool.demandGoing();
+      sessionPool.requireRunning();
       return trackWork(sendAndWaitForAnswer(call, request));
     },
 
@@ -289,7 +289,7 @@ export function createMessageSender(deps: Deps) {
           'Without waiting, the server sends only service requests that have a response.',
         );
       }
-      sessionPool.demandGoing();
+      sessionPool.requireRunning();
       return trackWork(sendAndAccept(call, request, service));
     },
 

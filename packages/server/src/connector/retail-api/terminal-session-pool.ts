@@ -176,7 +176,7 @@ export function createTerminalSessionPool({
 
   return {
     /** @throws shutting_down */
-    demandGoing: requireRunning,
+    requireRunning,
 
     async acquire(
       posCaller: PosCaller,

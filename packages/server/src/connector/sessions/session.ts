@@ -206,7 +206,7 @@ export function createSession(
         sessionId: session.id,
         claimant,
         tokenHash: tokenHash.toString('hex'),
-        leftMs: leftMs,
+        leftMs,
       };
     },
     close({ code, reason: word }) {

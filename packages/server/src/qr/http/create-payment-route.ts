@@ -15,7 +15,7 @@ import { createPayment } from '../operations/create-payment.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
 import { transactionDetails } from '../transaction/conflict-details.ts';
 import { isAnswered, viewPayment } from '../transaction/payment-views.ts';
-import { paymentLocation, qrBasePath, rateLimit, tags } from './shared-route-parts.ts';
+import { paymentLocation, qrBasePath, rateLimit, tags } from './qr-route-parts.ts';
 
 const examples: Readonly<Record<string, QrRequest>> = {
   'The consumer scans the terminal': {

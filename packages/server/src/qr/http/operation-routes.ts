@@ -22,8 +22,8 @@ import { cancelOrRefund, type OperationRequest } from '../operations/cancel-and-
 import { findPayment } from '../operations/find-payment.ts';
 import { resolveReview } from '../operations/resolve-review.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
+import { requireValidIdentifier } from '../transaction/payment-request-rules.ts';
 import { viewOperation, viewPayment } from '../transaction/payment-views.ts';
-import { requireValidIdentifier } from '../transaction/request-rules.ts';
 import type { PaymentOperation } from '../transaction/state-machine.ts';
 import { isUndecided } from '../transaction/unanswered-refunds.ts';
 import {
@@ -36,7 +36,7 @@ import {
   TransactionParams,
   tags,
   transactionErrors,
-} from './shared-route-parts.ts';
+} from './qr-route-parts.ts';
 
 type OperationHttpRequest = {
   caller: Caller;

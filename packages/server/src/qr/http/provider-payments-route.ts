@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { pageQuery, pageResponse, readPageRequest, route } from '../../http/index.ts';
 import { type Database, isoTime } from '../../platform/index.ts';
 import type { PaymentRow } from '../repository/qr-rows.ts';
-import { tags } from './shared-route-parts.ts';
+import { tags } from './qr-route-parts.ts';
 
 type Row = Pick<
   PaymentRow,

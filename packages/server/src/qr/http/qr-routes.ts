@@ -7,8 +7,8 @@ import { receiveProviderEvent } from '../operations/receive-provider-event.ts';
 import type { QrDeps } from '../runtime/qr-dependencies.ts';
 import { registerCreatePaymentRoute } from './create-payment-route.ts';
 import { registerOperationRoutes } from './operation-routes.ts';
+import { qrBasePath, rateLimit, tags } from './qr-route-parts.ts';
 import { registerReadRoutes } from './read-routes.ts';
-import { qrBasePath, rateLimit, tags } from './shared-route-parts.ts';
 
 export function registerQrRoutes(app: FastifyInstance, deps: QrDeps, streams: EventStreams): void {
   registerCreatePaymentRoute(app, deps);

@@ -28,7 +28,7 @@ import {
   TransactionParams,
   tags,
   transactionErrors,
-} from './shared-route-parts.ts';
+} from './qr-route-parts.ts';
 
 /** The maximum of a PostgreSQL integer; no payment has so many events. */
 const sequenceMax = 2_147_483_647;

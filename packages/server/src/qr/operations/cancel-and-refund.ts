@@ -21,8 +21,8 @@ import {
   operationsMax,
   providerTimeoutMs,
 } from '../transaction/limits.ts';
+import { requireSameRequest } from '../transaction/payment-request-rules.ts';
 import type { LoadedPayment, StoredOperation } from '../transaction/records.ts';
-import { requireSameRequest } from '../transaction/request-rules.ts';
 import { decideOperation, type PaymentOperation } from '../transaction/state-machine.ts';
 import { isUndecided } from '../transaction/unanswered-refunds.ts';
 
@@ -156,7 +156,7 @@ function beginStep(
     request: requestOf(request),
     clientOperationId: request.clientOperationId,
   });
-  const shared = { at, operations: [operation], askAt: at + leaseMs };
+  const shared = { at, operations: [operation], pollAt: at + leaseMs };
   return kind === 'Cancel'
     ? { ...shared, type: 'qr.cancel_pending', changes: { ending: 'Merchant' } }
     : { ...shared, type: 'qr.refund_pending', changes: { refundReserved: amount } };

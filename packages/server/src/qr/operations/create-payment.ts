@@ -9,15 +9,15 @@ import type { QrDeps } from '../runtime/qr-dependencies.ts';
 import { waitForChange } from '../runtime/running-payments.ts';
 import { isOpen } from '../transaction/build-change.ts';
 import { duplicateWaitMs, providerTimeoutMs, storeGraceMs } from '../transaction/limits.ts';
-import { isAnswered } from '../transaction/payment-views.ts';
-import type { LoadedPayment, QrFacts, QrRow, StoredEvent } from '../transaction/records.ts';
 import {
   requestFingerprint,
   requireActiveCurrency,
   requireSameRequest,
   requireValidRequest,
   scenarioOf,
-} from '../transaction/request-rules.ts';
+} from '../transaction/payment-request-rules.ts';
+import { isAnswered } from '../transaction/payment-views.ts';
+import type { LoadedPayment, QrFacts, QrRow, StoredEvent } from '../transaction/records.ts';
 import { isServerIdForm } from './find-payment.ts';
 
 export type CreateResult = { loaded: LoadedPayment; replayed: boolean };
@@ -305,11 +305,11 @@ function scheduleStatusQuery(deps: QrDeps, loaded: LoadedPayment): Promise<Loade
 /** Whether the first caller still waits: it has no answer, and its time is not over. */
 async function isFirstCallPending(
   { store, dueClock }: QrDeps,
-  { row, newEvents: news }: LoadedPayment,
+  { row, newEvents }: LoadedPayment,
 ): Promise<boolean> {
   const createdAt = Date.parse(row.createdAt);
   if (dueClock.hasPassed(createdAt + providerTimeoutMs + storeGraceMs, createdAt)) return false;
-  return row.version === 1 || !isAnswered(news ?? (await store.eventsForView(row)));
+  return row.version === 1 || !isAnswered(newEvents ?? (await store.eventsForView(row)));
 }
 
 /**

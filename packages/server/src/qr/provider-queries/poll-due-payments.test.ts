@@ -395,7 +395,7 @@ test('what a provider tells does not call off whoever asks it', () => {
     amount: 0,
     cause: 'Merchant',
   });
-  const asked = { row: { ...row, dueAt: at + leaseMs, looks: 3 }, operations: [cancel] };
+  const asked = { row: { ...row, dueAt: at + leaseMs, pollAttempts: 3 }, operations: [cancel] };
   const provider = { eventId: systemIds.uuid(), type: 'x.y', sequence: 1, occurredAt: isoTime(at) };
   const told = buildChange(asked, {
     at: at + 5,

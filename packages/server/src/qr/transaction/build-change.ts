@@ -113,11 +113,11 @@ export function buildChange({ row, operations }: LoadedPayment, step: PaymentSte
 /** The payment after a durable change, without another read. */
 export function afterChange(loaded: LoadedPayment, change: PaymentChange): LoadedPayment {
   const operations = mergeOperations(loaded.operations, change.operations);
-  const { newEvents: news } = loaded;
+  const { newEvents } = loaded;
   return {
     row: change.after,
     operations,
-    ...defined({ news: news === undefined ? undefined : [...news, change.event] }),
+    ...defined({ newEvents: newEvents === undefined ? undefined : [...newEvents, change.event] }),
   };
 }
 

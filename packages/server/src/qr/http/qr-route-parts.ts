@@ -2,8 +2,8 @@
 import type { ErrorCode } from '@switchyard/contract';
 import { Type } from 'typebox';
 import { resolveClientIdentifier } from '../../http/index.ts';
+import { requireValidIdentifier } from '../transaction/payment-request-rules.ts';
 import type { LoadedPayment } from '../transaction/records.ts';
-import { requireValidIdentifier } from '../transaction/request-rules.ts';
 
 export const qrBasePath = '/qrcode-payment/v1/transactions';
 export const tags = ['QR payments'];
