@@ -147,7 +147,7 @@ describe('the page of terminal conflicts', { skip: withoutChromium }, () => {
     await stage.usable(admin, path);
     await stage.usable(admin, path, async (page) => {
       await page.setViewportSize(wide);
-      await page.getByRole('button', { name: /^Decide about/ }).click();
+      await page.getByRole('button', { name: /^Decide on/ }).click();
       await page.getByRole('dialog').getByRole('radio').first().waitFor();
     });
     assert.equal(await claimStatusOf(physicalDevice), 'Unclaimed');
