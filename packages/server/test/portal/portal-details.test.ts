@@ -43,7 +43,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
       });
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
       await button(page, 'Register').click();
-      await page.getByText('The platform does not respond').waitFor();
+      await page.getByText('The platform does not respond', { exact: true }).waitFor();
       await button(page, 'Register').click();
       await page.getByText('Client secret', { exact: true }).waitFor();
       assert.equal(lost, 1);

@@ -201,7 +201,8 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
   test('the virtual terminal takes a card payment and links to it', async () => {
     await look('/portal/virtual-terminal', async (page) => {
       await page.getByRole('button', { name: 'Take the payment' }).dblclick();
-      await page.getByText('Approved', { exact: true }).waitFor();
+      const terminal = page.getByRole('region', { name: 'Terminal', exact: true });
+      await terminal.getByText('Approved', { exact: true }).waitFor();
       await page.getByRole('link', { name: 'View this payment' }).click();
       await page.getByText('EUR 12.50').first().waitFor();
     });
