@@ -85,7 +85,8 @@ test('a member that belongs further up is set there alone', async () => {
     const answer = await scene.submit('org', path, { floorLimit: 100 });
     const isAbove = level === 'organizations' || level === 'merchants';
     assert.equal(answer.status, isAbove ? 200 : 422, level);
-    if (!isAbove) assert.match(answer.body['detail'], /can be set only at the level Merchant or above/);
+    if (!isAbove)
+      assert.match(answer.body['detail'], /can be set only at the level Merchant or above/);
   }
 });
 

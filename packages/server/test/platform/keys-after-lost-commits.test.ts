@@ -109,7 +109,12 @@ describe('requests with a key after a lost commit', () => {
     const reportBody = { acquirerLinkId: randomUUID(), from: day, to: day };
     const caller = { ...callerWith(), organizationId };
     await assertTaken(async () =>
-      all.createReconciliation(caller, randomUUID(), reportBody, Readable.from([Buffer.from(file)])),
+      all.createReconciliation(
+        caller,
+        randomUUID(),
+        reportBody,
+        Readable.from([Buffer.from(file)]),
+      ),
     );
     const made = await database.query('SELECT state FROM reconciliations');
     assert.deepEqual(made, [{ state: 'Matching' }]);

@@ -122,7 +122,11 @@ export function createRetailTerminals({ connector, provisioning, catalog }: Deps
       const scope = { organizationId, ...defined({ merchantId }) };
       const { view } = await provisioning.stores.get(scope, storeId);
       const page = { limit: limit + 1, ...defined({ after }) };
-      const terminals = await provisioning.terminals.listInStore(organizationId, view.storeId, page);
+      const terminals = await provisioning.terminals.listInStore(
+        organizationId,
+        view.storeId,
+        page,
+      );
       const pageTerminals = terminals.slice(0, limit);
       const ids = pageTerminals.map(({ physicalDeviceId }) => physicalDeviceId);
       const [presence, hasCards] = await Promise.all([

@@ -98,7 +98,11 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
     inFlightTransactions: createInFlightTransactions(),
     jobs: { enqueue: async (job: NewJob) => void enqueued.push(job) },
     provisioning: {
-      findContract: async () => ({ partialCancel: true, multipleCapture: true, overCapturePercent: 0 }),
+      findContract: async () => ({
+        partialCancel: true,
+        multipleCapture: true,
+        overCapturePercent: 0,
+      }),
     },
     vault: { reveal: async () => ({ pan: '', expiry: '' }), wasDeleted: () => false },
     acquiring: {

@@ -11,8 +11,8 @@ import {
   sealPinBlock,
   tdesWorkingKey,
 } from '@switchyard/pin';
-import type { KeyEntry } from '../../../src/vault/hsm/key-table.ts';
 import type { KeyUsage } from '../../../src/vault/hsm/hsm-types.ts';
+import type { KeyEntry } from '../../../src/vault/hsm/key-table.ts';
 
 export const testPan = '4012345678909';
 export const longTestPan = '6205500000000000004';

@@ -12,9 +12,9 @@ import {
   systemIds,
 } from '../../../src/platform/index.ts';
 import { createVault, type KeyProvider, type Vault } from '../../../src/vault/index.ts';
-import { roundKind } from '../../../src/vault/vault-jobs.ts';
 import { createLocalProvider } from '../../../src/vault/key-providers/open-key-provider.ts';
 import type { VaultDeps } from '../../../src/vault/vault.ts';
+import { roundKind } from '../../../src/vault/vault-jobs.ts';
 import { migrationsFolder, testDatabaseCopyUrl } from '../database/test-database.ts';
 import { type MovableClock, movableClock } from '../movable-clock.ts';
 
