@@ -17,7 +17,7 @@ import {
   systemClock,
   systemIds,
 } from '../packages/server/src/platform/index.ts';
-import { createLocalProvider } from '../packages/server/src/vault/key-providers/open-key-provider.ts';
+import { createLocalKeyProvider } from '../packages/server/src/vault/key-providers/open-key-provider.ts';
 import { migrations, testCopyUrl } from '../packages/server/test/support/database/test-database.ts';
 import { type VaultRoom, vaultRoom } from '../packages/server/test/support/hsm/test-vault.ts';
 
@@ -54,7 +54,7 @@ describe('the command on the vault', { concurrency: 2 }, () => {
     database = openDatabase({ url, log, connections: 2 });
     await migrate(database, migrations, { log, clock: systemClock, ids: systemIds });
     const master = randomBytes(32);
-    room = await vaultRoom({ database, provider: createLocalProvider(master) });
+    room = await vaultRoom({ database, provider: createLocalKeyProvider(master) });
     variables = {
       SWITCHYARD_DATA_DIR: dataDir,
       SWITCHYARD_DATABASE_URL: url,
@@ -70,9 +70,9 @@ describe('the command on the vault', { concurrency: 2 }, () => {
 
   test('lists keys, replaces them without one, and tells who had a card opened', async () => {
     const { vault } = room;
-    const mark = vault.mark(organizationId, card);
-    const token = await vault.protect(organizationId, card, mark);
-    await vault.reveal(organizationId, token, { purpose: 'Refund', actor: 'till-1' });
+    const mark = vault.fingerprintCard(organizationId, card);
+    const token = await vault.tokenizeCard(organizationId, card, mark);
+    await vault.detokenizeCard(organizationId, token, { purpose: 'Refund', actor: 'till-1' });
     await vault.drain();
 
     type Key = { organizationId: string; purpose: string; state: string; wrappedBy: string };
@@ -101,7 +101,7 @@ describe('the command on the vault', { concurrency: 2 }, () => {
     const text = await run(['status', '--organization', organizationId], variables);
     assert.match(text.stdout, /Retiring .*\n.*Active /);
     assert.deepEqual(
-      await vault.reveal(organizationId, token, { purpose: 'Refund', actor: 'x' }),
+      await vault.detokenizeCard(organizationId, token, { purpose: 'Refund', actor: 'x' }),
       card,
     );
 

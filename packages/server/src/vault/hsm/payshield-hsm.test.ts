@@ -24,11 +24,11 @@ import { createLog } from '../../platform/index.ts';
 import {
   HsmError,
   type HsmErrorCode,
-  type OpenableHsm,
   type PinTranslationRequest,
+  type StartableHsm,
 } from './hsm-types.ts';
-import { type KeyEntry, KeyTableFault, keyTableOf } from './key-table.ts';
-import { createPayShieldLink } from './payshield-connections.ts';
+import { createKeyTable, type KeyEntry, KeyTableError } from './key-table.ts';
+import { createPayShieldConnections } from './payshield-connections.ts';
 import { createPayShieldHsm } from './payshield-hsm.ts';
 
 const names: TestKeyName[] = ['bdk-tdes', 'zmk', 'tpk', 'zpk', 'zpk-other', 'mac'];
@@ -41,17 +41,22 @@ const log = createLog(
 );
 
 let stub: PayShieldStub;
-let hsm: OpenableHsm;
-const open: OpenableHsm[] = [];
+let hsm: StartableHsm;
+const open: StartableHsm[] = [];
 
 type Options = { ports?: number[]; timeoutMs?: number; entries?: KeyEntry[] };
 
-function create({ ports = [stub.port], timeoutMs = 20_000, entries }: Options = {}): OpenableHsm {
+function create({ ports = [stub.port], timeoutMs = 20_000, entries }: Options = {}): StartableHsm {
   const addresses = ports.map((port) => ({ host: '127.0.0.1', port, tls: false }));
-  const link = createPayShieldLink({ addresses, headerLength: 4, timeoutMs, connections: 2 });
+  const link = createPayShieldConnections({
+    addresses,
+    headerLength: 4,
+    timeoutMs,
+    connections: 2,
+  });
   const listed = entries ?? names.map((name) => entryOf(name, underLmk(name)));
-  const table = keyTableOf(listed, 'the table of the tests');
-  const made = createPayShieldHsm({ table, log, link });
+  const table = createKeyTable(listed, 'the table of the tests');
+  const made = createPayShieldHsm({ table, log, connections: link });
   open.push(made);
   return made;
 }
@@ -241,7 +246,7 @@ describe('the payShield', () => {
   it('compares check values at the start, and later where the module was away', async () => {
     stub.tell('zpk', '000000');
     await assert.rejects(create().start(), (error: unknown) => {
-      assert.ok(error instanceof KeyTableFault);
+      assert.ok(error instanceof KeyTableError);
       assert.match(error.message, /the key zpk has another check value/);
       return true;
     });

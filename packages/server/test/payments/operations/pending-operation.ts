@@ -107,7 +107,7 @@ export function oneOperation(kind: keyof typeof positions, request = {}) {
         return false;
       },
     },
-    vault: { reveal: async () => ({ pan: '', expiry: '' }) },
+    vault: { detokenizeCard: async () => ({ pan: '', expiry: '' }) },
     acquiring: {
       isLinkAvailable: () => true,
       async allocateReference() {
