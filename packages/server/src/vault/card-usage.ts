@@ -51,7 +51,7 @@ export function createCardUsage({ database, clock, log, retentionDays }: Deps) {
       const recorded = usageWriter.submit(use);
       if (age > retentionMs - nearDeletionMs) return recorded;
       recorded.catch((error: unknown) =>
-        log.warn({ err: error }, 'the use of a card was not noted'),
+        log.warn({ err: error }, 'the use of a card could not be stored'),
       );
       return true;
     },

@@ -76,7 +76,7 @@ export async function unwrapKey(provider: KeyProvider, key: VaultKey): Promise<B
   const bytes = await provider.unwrap({ bytes: wrapped, wrappedBy }, key);
   if (bytes.length === keyBytes && computeCheckValue(bytes) === key.checkValue) return bytes;
   bytes.fill(0);
-  throw new KeyProviderError('Refused', `the key ${key.keyId} was exchanged for another`);
+  throw new KeyProviderError('Refused', `the key ${key.keyId} does not match its check value`);
 }
 
 /** @example const keys = createDataKeys(deps); await keys.withActiveKey(organizationId, ({ bytes }) => …); */
@@ -130,7 +130,7 @@ export function createDataKeys(deps: Deps) {
       const code = error instanceof KeyProviderError ? error.code : 'Unavailable';
       unwraps.inc({ outcome: code.toLowerCase() });
       if (code === 'Refused') {
-        log.error({ err: error, ...toLogFields(key) }, 'a key of the vault was refused');
+        log.error({ err: error, ...toLogFields(key) }, 'the key provider refused a vault key');
       }
       throw error;
     }
@@ -156,16 +156,15 @@ export function createDataKeys(deps: Deps) {
     await store.add(await createWrappedKey(deps, identity));
     // The new key is read and unwrapped before its first use, to prove that it can decrypt.
     const created = await store.findActive(organizationId, 'Data');
-    if (created === undefined) throw new Error('a new key of the vault has vanished');
-    if (created.keyId === identity.keyId)
-      log.info(toLogFields(created), 'a key of the vault was made');
+    if (created === undefined) throw new Error('a new vault key no longer exists');
+    if (created.keyId === identity.keyId) log.info(toLogFields(created), 'a vault key was created');
     return unwrapAndCache(created);
   }
 
   function refresh(organizationId: string, name: string, work: () => Promise<void>): void {
     if (loading.has(name)) return;
     shareFetch(name, work).catch((error: unknown) => {
-      log.warn({ err: error, organizationId }, 'a key of the vault could not be fetched again');
+      log.warn({ err: error, organizationId }, 'a vault key could not be refreshed');
     });
   }
 
@@ -207,7 +206,7 @@ export function createDataKeys(deps: Deps) {
       const key = find();
       if (key !== undefined) return work(key);
     }
-    throw new KeyProviderError('Unavailable', 'the key was pushed out by others');
+    throw new KeyProviderError('Unavailable', 'other keys evicted the key from the cache');
   }
 
   return {

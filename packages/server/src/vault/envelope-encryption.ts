@@ -54,7 +54,7 @@ export function isLegacyFormat(envelope: Buffer): boolean {
  */
 export function readKeyId(envelope: Buffer): string {
   if (envelope.length < ciphertextStart || envelope[0] !== version)
-    throw new Error('these are no sealed bytes of the vault');
+    throw new Error('the bytes are not an encrypted record of the vault');
   const hex = envelope.toString('hex', 1, ivStart);
   return [
     hex.slice(0, 8),
@@ -76,6 +76,8 @@ export function decryptEnvelope(key: Buffer, context: EncryptionContext, envelop
   try {
     return Buffer.concat([decipher.update(envelope.subarray(ciphertextStart)), decipher.final()]);
   } catch (error) {
-    throw new Error('the seal is broken: bytes, key or place do not fit', { cause: error });
+    throw new Error('the record does not decrypt: its bytes, key or context do not match', {
+      cause: error,
+    });
   }
 }

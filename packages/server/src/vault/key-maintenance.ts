@@ -59,7 +59,10 @@ export function createKeyMaintenance(deps: KeyMaintenanceDeps) {
       const { bytes: wrapped, wrappedBy } = await provider.wrap(bytes, key);
       bytes.fill(0);
       if (!(await keyStore.rewrap(key, { wrapped, wrappedBy }))) continue;
-      log.info({ organizationId, keyId: key.keyId, wrappedBy }, 'a key was wrapped anew');
+      log.info(
+        { organizationId, keyId: key.keyId, wrappedBy },
+        'a key was wrapped under another key',
+      );
     }
   }
 
@@ -95,7 +98,10 @@ export function createKeyMaintenance(deps: KeyMaintenanceDeps) {
       const after = { keys: changed, resealed, ...(broken === 0 ? {} : { broken }) };
       await recordAudit(trx, { organizationId, action: 'vault.keysChanged', entity, after });
     });
-    log.info({ organizationId, resealed, deleted, broken }, 'a round over the vault has ended');
+    log.info(
+      { organizationId, resealed, deleted, broken },
+      'the re-encryption of stored cards has finished',
+    );
   }
 
   async function runReEncryption({ organizationId }: Job): Promise<Reschedule | undefined> {

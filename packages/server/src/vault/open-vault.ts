@@ -35,7 +35,7 @@ async function createIndexKey(deps: OpenVaultDeps, provider: KeyProvider): Promi
   const { store, legacyMasterKey, ids, clock } = deps;
   if (legacyMasterKey === undefined && (await store.hasLegacyCards())) {
     throw new Error(
-      'this database holds cards under the key of an older version: SWITCHYARD_VAULT_KEY_PREVIOUS must be that key',
+      'this database contains cards under the key of an older version: set SWITCHYARD_VAULT_KEY_PREVIOUS to that key',
     );
   }
   const identity = {
@@ -54,10 +54,10 @@ async function loadIndexKey(deps: OpenVaultDeps, provider: KeyProvider): Promise
     await createIndexKey(deps, provider);
   }
   const key = await store.findActive(platformOwnerId, 'Index');
-  if (key === undefined) throw new Error('the key of the card index has vanished');
+  if (key === undefined) throw new Error('the key of the card index no longer exists');
   if (!provider.canUnwrap(key.wrappedBy)) {
     throw new Error(
-      `the vault of this database is under the key ${key.wrappedBy}, and this process has ${provider.wrappingKeyName}`,
+      `the vault of this database uses the key ${key.wrappedBy}, but this process has ${provider.wrappingKeyName}`,
     );
   }
   const bytes = await unwrapKey(provider, key);
@@ -97,7 +97,7 @@ export async function translateKeyFault<Result>(work: Promise<Result>): Promise<
     if (!(error instanceof KeyProviderError)) throw error;
     return throwProblem(
       'card_keys_unavailable',
-      'The keys of stored cards are not to be had just now.',
+      'The keys of stored cards are not available now; retry later.',
       {
         retryAfterMs: unavailableRetryMs,
         logDetail: error.message,

@@ -95,7 +95,7 @@ export function createPanAccessLog({ database, clock, ids, log, metrics }: Deps)
         const { purpose, actor, subjectId } = access;
         log.error(
           { err: error, organizationId, token, purpose, actor, subjectId, result },
-          'an opening of a card was not written to the access log',
+          'an access to a card number could not be written to the access log',
         );
       });
       return undefined;

@@ -81,7 +81,7 @@ export function createReEncryptionRuns(deps: ReEncryptionDeps) {
         progress.counts.broken += 1;
         log.error(
           { err: error, organizationId, token: card.token },
-          'a sealed card cannot be opened',
+          'an encrypted card cannot be decrypted',
         );
       }
     }

@@ -113,7 +113,7 @@ export function createVault(deps: VaultDeps): Vault {
   let openedVault: OpenedVault | undefined;
 
   function getOpenedVault(): OpenedVault {
-    if (openedVault === undefined) throw new Error('the vault is not open');
+    if (openedVault === undefined) throw new Error('the keys of the vault are not loaded');
     return openedVault;
   }
 
@@ -147,7 +147,7 @@ export function createVault(deps: VaultDeps): Vault {
     if (!isLegacyFormat(bytes))
       return decrypt({ organizationId, recordName: cardRecordName(token) }, bytes);
     const { legacyKey } = getOpenedVault();
-    if (legacyKey === undefined) throw new Error('no key at hand opens a card of before');
+    if (legacyKey === undefined) throw new Error('no key can decrypt a card of an older version');
     return decryptBytes(legacyKey, bytes, `${organizationId}|${token}`);
   }
 
@@ -180,7 +180,7 @@ export function createVault(deps: VaultDeps): Vault {
       }
       getOpenedVault().dataKeys.clearActive(organizationId);
     }
-    throw new Error('the vault gave no token');
+    throw new Error('the vault could not create a token');
   }
 
   const keyMaintenance = createKeyMaintenance({

@@ -31,9 +31,9 @@ const toMembers = (value: unknown): Members =>
 export function toKeyFacts(description: unknown): KeyFacts {
   const key = toMembers(description);
   const attributes = toMembers(key['KeyAttributes']);
-  if (key['Enabled'] === false) throw new HsmError('KeyNotFound', 'it is not enabled');
+  if (key['Enabled'] === false) throw new HsmError('KeyNotFound', 'the key is not enabled');
   const state = key['KeyState'];
-  if (state !== 'CREATE_COMPLETE') throw new HsmError('KeyNotFound', 'it is not complete');
+  if (state !== 'CREATE_COMPLETE') throw new HsmError('KeyNotFound', 'the key is not complete');
   const usage = usages[String(attributes['KeyUsage'])];
   if (usage === undefined) throw new HsmError('KeyUsage');
   const algorithm = String(attributes['KeyAlgorithm']).startsWith('AES_') ? 'Aes' : 'Tdes';

@@ -268,8 +268,8 @@ describe('the AWS HSM', () => {
   it('compares check values, usages and states at the start', async () => {
     const wrong = [
       [{ KeyCheckValue: '000000' }, /zpk has another check value/],
-      [{ KeyState: 'DELETE_PENDING' }, /zpk cannot be asked for/],
-      [{ Enabled: false }, /zpk cannot be asked for/],
+      [{ KeyState: 'DELETE_PENDING' }, /zpk cannot be read from the HSM/],
+      [{ Enabled: false }, /zpk cannot be read from the HSM/],
       [
         { KeyAttributes: { KeyUsage: 'TR31_M3_ISO_9797_3_MAC_KEY', KeyAlgorithm: 'TDES_2KEY' } },
         /is for Mac/,
@@ -297,7 +297,7 @@ describe('the AWS HSM', () => {
       entries: [entryOf('bdk-tdes', stub.arn('bdk-tdes')), entryOf('zpk', stub.arn('zpk'))],
     });
     await late.start();
-    assert.ok(logged.some((line) => line.includes('its keys are compared when it does')));
+    assert.ok(logged.some((line) => line.includes('its keys are verified before their first use')));
     stub.tell('zpk', { KeyCheckValue: 'FFFFFF' });
     await assert.rejects(late.translatePin(request), refused('KeyNotFound'));
     assert.ok(!stub.asked.some(({ path }) => path === '/pindata/translate'));

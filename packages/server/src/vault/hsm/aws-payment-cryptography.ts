@@ -227,7 +227,7 @@ export function createAwsHsm(deps: AwsHsmDeps): StartableHsm {
       const block = parseHex(wrapped, 'DataInvalid').toString('latin1');
       // The service accepts only key blocks, and no keys that are merely encrypted.
       if (!tr31Pattern.test(block))
-        throw new HsmError('Unsupported', 'a key that is no TR-31 block');
+        throw new HsmError('Unsupported', 'a key that is not a TR-31 block');
       const headers = {
         'content-type': 'application/x-amz-json-1.0',
         'x-amz-target': 'PaymentCryptographyControlPlane.ImportKey',

@@ -110,10 +110,11 @@ function requireValidComponent(component: Buffer, algorithm: KeyAlgorithm): void
   try {
     requireKeyLength(component, algorithm);
   } catch (error) {
-    if (error instanceof HsmError) throw new CeremonyError('a component is as long as a key');
+    if (error instanceof HsmError)
+      throw new CeremonyError('a component must have the length of the key');
     throw error;
   }
-  requireThat(new Set(component).size >= distinctBytesMin, 'this is not a random component');
+  requireThat(new Set(component).size >= distinctBytesMin, 'the component is not random');
 }
 
 /** Builds the entry of a key; a weak key discards all components. */
@@ -122,7 +123,7 @@ function createStrongEntry(...of: Parameters<typeof createEncryptedEntry>): KeyE
     return createEncryptedEntry(...of);
   } catch (error) {
     if (!(error instanceof HsmError)) throw error;
-    throw new CeremonyError(`${error.message}: all components are thrown away`);
+    throw new CeremonyError(`${error.message}: all components are discarded`);
   }
 }
 
@@ -142,7 +143,7 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
     const given = hashPassphrase(passphrase, salt);
     const storedHash = Buffer.from(hash, 'base64');
     const isCorrect = storedHash.length === given.length && timingSafeEqual(storedHash, given);
-    requireThat(isCorrect, 'no such custodian, or another passphrase');
+    requireThat(isCorrect, 'unknown custodian or wrong passphrase');
   }
 
   function combineComponents(pending: PendingKey): Buffer {
@@ -178,7 +179,7 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
     key.fill(0);
     requireThat(
       isExpected,
-      `the key has the check value ${checkValue}, which the papers do not say: all components are thrown away`,
+      `the key has the check value ${checkValue}, not the documented one: all components are discarded`,
     );
     const entries = [...readStoredEntries(keysFile), entry];
     createKeyTable(entries, keysFile);
@@ -200,7 +201,7 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
     const existing = state.pending.find((each) => each.name === name);
     requireThat(
       existing === undefined || isSameKey(existing, wanted),
-      `the first component of ${name} was for another kind of key`,
+      `the first component of ${name} was for a key of another type`,
     );
     return existing ?? { ...wanted, components: [] };
   }
@@ -227,7 +228,7 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
       const pending = requirePendingKey(state, wanted);
       requireThat(
         !pending.components.some((each) => each.custodian === custodian),
-        `${custodian} has brought a component of ${wanted.name}: another person brings the next`,
+        `${custodian} has already entered a component of ${wanted.name}: another custodian must enter the next`,
       );
       requireValidComponent(component, wanted.algorithm);
       const componentCheckValue = keyCheckValue(component, wanted.algorithm);

@@ -101,10 +101,10 @@ function* listEntryFaults(entry: Members): Generator<string> {
   if (!isText(checkValue, checkValuePattern)) yield 'needs a checkValue of six hexadecimal digits';
   if (!isText(reference, referencePattern)) yield 'needs a reference';
   if (devices !== undefined && !isDevices(devices)) {
-    yield 'names devices by the beginnings of their serial numbers, 4 to 20 hexadecimal digits';
+    yield 'lists devices that are not serial number prefixes of 4 to 20 hexadecimal digits';
   }
   if (isDevices(devices) && devices.length > 0 && usage !== 'BaseDerivation')
-    yield 'has devices, and derives no keys';
+    yield 'has devices, but is not a BaseDerivation key';
   if (
     entry['ksnDescriptor'] !== undefined &&
     !isText(entry['ksnDescriptor'], ksnDescriptorPattern)
@@ -116,13 +116,13 @@ function* listEntryFaults(entry: Members): Generator<string> {
     yield `needs a derivation of ${workingKeyAlgorithms.join(', ')}`;
   }
   if (derivation !== undefined && usage !== 'BaseDerivation') {
-    yield 'has a derivation, and derives no keys';
+    yield 'has a derivation, but is not a BaseDerivation key';
   }
   if (derivation !== undefined && algorithm === 'Tdes' && derivation !== 'TDES_2KEY') {
     yield `is of Tdes, and derives TDES_2KEY alone, not ${String(derivation)}`;
   }
   if (entry['organizations'] !== undefined && !isOrganizations(entry['organizations'])) {
-    yield 'names organizations by something else than their identifiers';
+    yield 'lists organizations that are not identifiers';
   }
 }
 

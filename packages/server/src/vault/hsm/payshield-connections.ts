@@ -138,7 +138,7 @@ export function createPayShieldConnections(
         unreachable.add(address);
       }
     }
-    throw new HsmError('HsmUnavailable', 'no module can be connected to');
+    throw new HsmError('HsmUnavailable', 'no HSM is reachable');
   }
 
   function sendFrame(connection: Connection, frame: Buffer, limitMs: number): Promise<Buffer> {

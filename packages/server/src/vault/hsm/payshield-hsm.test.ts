@@ -253,7 +253,7 @@ describe('the payShield', () => {
     stub.tell('zpk', undefined);
     // The HSM refuses a base derivation key under the local master keys of zone keys.
     const misplaced = [entryOf('bdk-tdes', underLmk('zpk'))];
-    await assert.rejects(create({ entries: misplaced }).start(), /cannot be asked for/);
+    await assert.rejects(create({ entries: misplaced }).start(), /cannot be read from the HSM/);
     await assert.rejects(create({ entries: [entryOf('zpk', 'arn:aws')] }).start(), /is no key/);
     stub.disturb('close');
     const late = create({
@@ -261,7 +261,7 @@ describe('the payShield', () => {
     });
     stub.disturb('close');
     await late.start();
-    assert.ok(logged.some((line) => line.includes('its keys are compared when it does')));
+    assert.ok(logged.some((line) => line.includes('its keys are verified before their first use')));
     stub.tell('zpk', '111111');
     await assert.rejects(late.translatePin(request), refused('KeyNotFound'));
     stub.tell('zpk', undefined);

@@ -80,7 +80,7 @@ function parseReply(reply: Buffer, command: string, warnings: readonly string[] 
 
 const requirePattern = (text: string, form: RegExp): string => {
   if (form.test(text)) return text;
-  throw new HsmError('HsmUnavailable', 'a reply out of shape');
+  throw new HsmError('HsmUnavailable', 'a reply with an unexpected format');
 };
 
 function requireFormatCode(format: PinFormat): string {
@@ -159,7 +159,7 @@ export function createPayShieldHsm({ table, log, connections }: PayShieldHsmDeps
       const [, pinBlock = ''] = /^\d{2}([0-9A-F]{16})/.exec(body) ?? [];
       const answeredFormat = body.slice(18, 20);
       if (pinBlock === '' || answeredFormat !== formatCodes[outFormat]) {
-        throw new HsmError('HsmUnavailable', 'a reply out of shape');
+        throw new HsmError('HsmUnavailable', 'a reply with an unexpected format');
       }
       return { pinBlock, outFormat };
     },

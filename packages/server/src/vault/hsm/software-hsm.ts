@@ -85,7 +85,7 @@ function unwrapReceivedKey(wrapping: Buffer, bytes: Buffer, algorithm: KeyAlgori
   try {
     return unwrapKey(wrapping, bytes, algorithm);
   } catch (error) {
-    if (error instanceof PinError) throw new HsmError('DataInvalid', 'it does not unwrap');
+    if (error instanceof PinError) throw new HsmError('DataInvalid', 'the key does not unwrap');
     throw error;
   }
 }
@@ -104,7 +104,7 @@ function decryptTable(table: KeyTable, masterKey: Buffer): ReadonlyMap<string, C
       try {
         key = decryptEntry(masterKey, entry);
       } catch (error) {
-        throw new KeyTableError(`the key ${name} is not ours: its seal is broken`, {
+        throw new KeyTableError(`the key ${name} does not decrypt under this master key`, {
           cause: error,
         });
       }

@@ -76,7 +76,7 @@ function decryptKeyText(master: Buffer, text: string, purpose: KeyPurpose, name:
   try {
     return decryptBytes(master, Buffer.from(text, 'base64url'), keyContext(purpose, name));
   } catch (error) {
-    throw new HsmError('KeyNotFound', 'its seal is broken', error);
+    throw new HsmError('KeyNotFound', 'the key does not decrypt', error);
   }
 }
 
@@ -104,7 +104,7 @@ export function requireStrongKey(key: Uint8Array, algorithm: KeyAlgorithm): void
     withoutParity(key.subarray(at * desBytes, (at + 1) * desBytes)),
   );
   if (parts.some((part, at) => part === parts[at + 1])) {
-    throw new HsmError('DataInvalid', 'two parts of the key are alike');
+    throw new HsmError('DataInvalid', 'two parts of the key are equal');
   }
 }
 

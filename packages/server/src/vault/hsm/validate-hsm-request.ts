@@ -152,6 +152,6 @@ export function requireCheckValue(received: string | undefined, computed: string
     digits < checkDigitsMin ||
     received.toUpperCase().slice(0, digits) !== computed.slice(0, digits)
   ) {
-    throw new HsmError('DataInvalid', 'the check value is another');
+    throw new HsmError('DataInvalid', 'the check value differs');
   }
 }

@@ -51,7 +51,7 @@ export function createKeyVerifier({ table, log, fetchKeyFacts }: Deps): KeyVerif
     } catch (error) {
       if (isUnreachable(error)) throw error;
       const reason = error instanceof HsmError ? error.message : String(error);
-      return `the key ${entry.name} cannot be asked for (${reason})`;
+      return `the key ${entry.name} cannot be read from the HSM (${reason})`;
     }
   }
 
@@ -66,7 +66,10 @@ export function createKeyVerifier({ table, log, fetchKeyFacts }: Deps): KeyVerif
         }
       } catch (error) {
         if (!isUnreachable(error)) throw error;
-        log.error({ err: error }, 'the HSM does not answer: its keys are compared when it does');
+        log.error(
+          { err: error },
+          'the HSM does not respond: its keys are verified before their first use',
+        );
       }
       if (faults.length > 0) throw new KeyTableError(`The HSM and its table: ${faults.join('; ')}`);
     },

@@ -37,7 +37,7 @@ test('the provider of the settings wraps, and those before it still unwrap', asy
   assert.equal((await provider.wrap(Buffer.from('x'), place)).wrappedBy, provider.wrappingKeyName);
   const without = await open({ vaultKeyProvider: 'local', vaultKey });
   assert.ok(!without.canUnwrap(wrapped.wrappedBy));
-  await assert.rejects(without.unwrap(wrapped, place), /no key provider knows local:/);
+  await assert.rejects(without.unwrap(wrapped, place), /no key provider can unwrap keys of local:/);
 });
 
 test('on the way to another provider the one before it is described as well', async () => {
@@ -53,5 +53,5 @@ test('on the way to another provider the one before it is described as well', as
   assert.equal((await provider.unwrap(wrapped, place)).toString(), 'a key');
   assert.match(provider.wrappingKeyName, /^aws-kms:arn:/);
   await provider.close();
-  await assert.rejects(open({ vaultKeyProvider: 'local' }), /local lacks its key/);
+  await assert.rejects(open({ vaultKeyProvider: 'local' }), /local has no key in the settings/);
 });

@@ -36,7 +36,10 @@ export function chainKeyProviders(
     async unwrap(wrapped, identity) {
       const provider = providers.find((each) => each.canUnwrap(wrapped.wrappedBy));
       if (provider !== undefined) return provider.unwrap(wrapped, identity);
-      throw new KeyProviderError('Refused', `no key provider knows ${wrapped.wrappedBy}`);
+      throw new KeyProviderError(
+        'Refused',
+        `no key provider can unwrap keys of ${wrapped.wrappedBy}`,
+      );
     },
     async close() {
       for (const each of providers) await each.close();
@@ -78,7 +81,8 @@ export async function openKeyProvider(settings: KeySettings, clock: Clock): Prom
     ['pkcs11', await createModuleProvider(settings)],
   ];
   const chosen = candidates.find(([kind]) => kind === vaultKeyProvider)?.[1];
-  if (chosen === undefined) throw new Error(`the key provider ${vaultKeyProvider} lacks its key`);
+  if (chosen === undefined)
+    throw new Error(`the key provider ${vaultKeyProvider} has no key in the settings`);
   const others = candidates
     .map(([, provider]) => provider)
     .filter((provider) => provider !== chosen);
