@@ -67,9 +67,9 @@ describe('npm run hsm-keys', () => {
     // The same person is not two.
     const again = await component('zpk-north', 'alice', hex(second));
     assert.equal(again.code, 1);
-    assert.match(again.said, /another person brings the next/);
+    assert.match(again.said, /another custodian must enter the next/);
     const kind = await component('zpk-north', 'bob', hex(second), '', 'Mac');
-    assert.match(kind.said, /was for another kind of key/);
+    assert.match(kind.said, /was for a key of another type/);
     const two = await component('zpk-north', 'bob', hex(second).match(/.{4}/g)?.join(' ') ?? '');
     assert.equal(two.code, 0);
     assert.match(
@@ -104,7 +104,7 @@ describe('npm run hsm-keys', () => {
     await component('mac-north', 'alice', hex(first), told, 'Mac');
     const { code, said } = await component('mac-north', 'bob', hex(second), told, 'Mac');
     assert.equal(code, 1);
-    assert.match(said, /has the check value 08D7B4, which the papers do not say/);
+    assert.match(said, /has the check value 08D7B4, not the documented one/);
     assert.doesNotMatch((await run('list')).said, /mac-north/);
     await component('weak', 'alice', hex(first));
     const half = Buffer.concat([second.subarray(0, 8), second.subarray(8)]);
@@ -112,7 +112,7 @@ describe('npm run hsm-keys', () => {
       half[at + 8] = (first[at] ?? 0) ^ (half[at] ?? 0) ^ (first[at + 8] ?? 0);
     assert.match(
       (await component('weak', 'bob', hex(half))).said,
-      /two parts of the key are alike: all components are thrown away/,
+      /two parts of the key are equal: all components are discarded/,
     );
   });
 
@@ -137,12 +137,12 @@ describe('npm run hsm-keys', () => {
   it('refuses strangers, wrong passphrases and components that say nothing', async () => {
     const line = 'component zpk-south --custodian alice --usage ZonePin --algorithm Tdes';
     const wrong = await run(line, ['another passphrase', hex(first)]);
-    assert.match(wrong.said, /no such custodian, or another passphrase/);
+    assert.match(wrong.said, /unknown custodian or wrong passphrase/);
     const stranger = await run(line.replace('alice', 'eve'), ['another passphrase', hex(first)]);
     assert.equal(stranger.said, wrong.said);
     for (const [part, message] of [
-      ['00'.repeat(16), /not a random component/],
-      ['0011', /as long as a key/],
+      ['00'.repeat(16), /the component is not random/],
+      ['0011', /must have the length of the key/],
       ['xyz', /hexadecimal digits/],
     ] as const) {
       assert.match((await component('zpk-south', 'alice', part)).said, message);

@@ -1,7 +1,7 @@
 // `npm run realm`: looks at the signing keys of a user domain and replaces them, beside a running platform.
 import { parseArgs } from 'node:util';
 import { ProblemError } from '../packages/contract/src/index.ts';
-import type { Wanted } from './realm/realm-key-commands.ts';
+import type { RealmCommand } from './realm/realm-key-commands.ts';
 
 const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
 
@@ -33,7 +33,7 @@ function parse(args: string[]) {
   }
 }
 
-function readWanted(args: string[]): Wanted | undefined {
+function readWanted(args: string[]): RealmCommand | undefined {
   const { values, positionals } = parse(args);
   if (values.help) return undefined;
   const [command, domain, ...rest] = positionals;
@@ -47,8 +47,8 @@ function readWanted(args: string[]): Wanted | undefined {
 }
 
 /** Loaded only then: who mistyped a word need not wait for the platform's code. */
-async function doWork(wanted: Wanted): Promise<void> {
-  const { obey, withIdentity } = await import('./realm/realm-key-commands.ts');
+async function doWork(wanted: RealmCommand): Promise<void> {
+  const { runRealmCommand: obey, withIdentity } = await import('./realm/realm-key-commands.ts');
   await withIdentity((identity) => obey(identity, wanted));
 }
 

@@ -17,7 +17,7 @@ import {
   systemClock,
   systemIds,
 } from '../packages/server/src/platform/index.ts';
-import { createLocalProvider } from '../packages/server/src/vault/key-providers/open-key-provider.ts';
+import { createLocalKeyProvider } from '../packages/server/src/vault/key-providers/open-key-provider.ts';
 import {
   migrationsFolder,
   testDatabaseCopyUrl,
@@ -57,7 +57,7 @@ describe('the command on the vault', { concurrency: 2 }, () => {
     database = openDatabase({ url, log, connections: 2 });
     await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
     const master = randomBytes(32);
-    room = await openTestVault({ database, provider: createLocalProvider(master) });
+    room = await openTestVault({ database, provider: createLocalKeyProvider(master) });
     variables = {
       SWITCHYARD_DATA_DIR: dataDir,
       SWITCHYARD_DATABASE_URL: url,
@@ -73,9 +73,9 @@ describe('the command on the vault', { concurrency: 2 }, () => {
 
   test('lists keys, replaces them without one, and tells who had a card opened', async () => {
     const { vault } = room;
-    const mark = vault.mark(organizationId, card);
-    const token = await vault.protect(organizationId, card, mark);
-    await vault.reveal(organizationId, token, { purpose: 'Refund', actor: 'till-1' });
+    const mark = vault.fingerprintCard(organizationId, card);
+    const token = await vault.tokenizeCard(organizationId, card, mark);
+    await vault.detokenizeCard(organizationId, token, { purpose: 'Refund', actor: 'till-1' });
     await vault.drain();
 
     type Key = { organizationId: string; purpose: string; state: string; wrappedBy: string };
@@ -104,7 +104,7 @@ describe('the command on the vault', { concurrency: 2 }, () => {
     const text = await run(['status', '--organization', organizationId], variables);
     assert.match(text.stdout, /Retiring .*\n.*Active /);
     assert.deepEqual(
-      await vault.reveal(organizationId, token, { purpose: 'Refund', actor: 'x' }),
+      await vault.detokenizeCard(organizationId, token, { purpose: 'Refund', actor: 'x' }),
       card,
     );
 

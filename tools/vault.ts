@@ -1,7 +1,7 @@
 // `npm run vault`: looks at the keys of stored cards, replaces them, and tells who had a card opened.
 import { parseArgs } from 'node:util';
 import { ProblemError } from '../packages/contract/src/index.ts';
-import type { Wanted } from './vault/vault-commands.ts';
+import type { VaultCommand } from './vault/vault-commands.ts';
 
 const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
 const listedMax = 10_000;
@@ -54,7 +54,7 @@ function timeOf(text: string | undefined, name: string, missing: number): number
   return time;
 }
 
-function readWanted(args: string[], now: number): Wanted | undefined {
+function readWanted(args: string[], now: number): VaultCommand | undefined {
   const { values, positionals } = parse(args);
   if (values.help) return undefined;
   const [command, ...rest] = positionals;
@@ -96,7 +96,7 @@ async function main(args: string[]): Promise<number> {
       return exitCodes.done;
     }
     // Loaded only then: who mistyped a word need not wait for the platform's code.
-    const { doWork } = await import('./vault/vault-commands.ts');
+    const { runVaultCommand: doWork } = await import('./vault/vault-commands.ts');
     await doWork(wanted);
     return exitCodes.done;
   } catch (error) {

@@ -17,7 +17,7 @@ npm run hsm-keys -- component KEY --custodian NAME --usage USAGE --algorithm Tde
     --devices       of a base derivation key: how the serial numbers of its devices begin
     --derivation    of a base derivation key: what working keys its devices derive, TDES_2KEY, TDES_3KEY,
                     AES_128, AES_192 or AES_256         (TDES_2KEY of Tdes, AES_128 of Aes)
-    --check-value   of the whole key: where it is another, all components are thrown away
+    --check-value   of the whole key: where it is another, all components are discarded
 
 npm run hsm-keys -- list [--json]
     Lists keys, and those that wait for a component, by name, purpose and check value.

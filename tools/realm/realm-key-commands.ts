@@ -17,7 +17,7 @@ import {
 import { withDatabase } from '../platform-database/open-platform-database.ts';
 import { requireDataDirectory } from '../platform-database/require-data-directory.ts';
 
-export type Wanted = {
+export type RealmCommand = {
   command: 'keys' | 'rotate-keys';
   domain: string;
   now: boolean;
@@ -70,7 +70,7 @@ function printKeys(keys: readonly SigningKeySummary[], json: boolean): void {
   }
 }
 
-export async function obey(identity: Identity, wanted: Wanted): Promise<void> {
+export async function runRealmCommand(identity: Identity, wanted: RealmCommand): Promise<void> {
   const { command, domain, now, json } = wanted;
   const say = (text: string) => process.stderr.write(`${domain}: ${text}\n`);
   if (command === 'rotate-keys' && now) {

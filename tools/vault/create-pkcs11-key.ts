@@ -3,7 +3,7 @@ import { makePkcs11Key } from '../../packages/pkcs11/src/index.ts';
 import { readSettings } from '../../packages/server/src/platform/index.ts';
 
 /** It never leaves the module: nobody sees it, and nobody can copy it but the module's own backup. */
-export function makeModuleKey(): void {
+export function createPkcs11Key(): void {
   const settings = readSettings(process.env);
   const { vaultPkcs11Module: module, vaultPkcs11Token: token } = settings;
   const { vaultPkcs11Key: key, vaultPkcs11Pin: pin } = settings;

@@ -13,15 +13,15 @@ import {
   systemIds,
 } from '../../packages/server/src/platform/index.ts';
 import {
-  listAccesses,
+  listPanAccesses,
   listVaultKeys,
-  orderRotation,
-  type VaultKeyFacts,
+  requestKeyRotation,
+  type VaultKeyView,
 } from '../../packages/server/src/vault/index.ts';
 import { withDatabase } from '../platform-database/open-platform-database.ts';
 import { requireDataDirectory } from '../platform-database/require-data-directory.ts';
 
-export type Wanted = { readonly json: boolean } & (
+export type VaultCommand = { readonly json: boolean } & (
   | { readonly command: 'make-key' }
   | {
       readonly command: 'status' | 'rotate-keys';
@@ -41,7 +41,7 @@ type Open = { readonly settings: Settings; readonly database: Database; readonly
 
 const print = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
-function printKeys(keys: readonly VaultKeyFacts[], json: boolean): void {
+function printKeys(keys: readonly VaultKeyView[], json: boolean): void {
   if (json) return void print({ keys });
   for (const key of keys) {
     const of = key.purpose === 'Index' ? 'index of all cards'.padEnd(36) : key.organizationId;
@@ -57,7 +57,10 @@ async function rotate(open: Open, organization: string | undefined, json: boolea
   // Not started: whatever is ordered here, a platform with the role cards does.
   const jobs = createJobs({ ...parts, metrics: createMetrics({ processMetrics: false }) });
   const audit = createAudit({ ...parts, masterKey: settings.platformKey, jobs });
-  const ordered = await orderRotation({ ...parts, jobs, tell: audit.recordChange }, organization);
+  const ordered = await requestKeyRotation(
+    { ...parts, jobs, recordAudit: audit.recordChange },
+    organization,
+  );
   if (json) return void print({ organizations: ordered });
   const done =
     ordered.length === 0
@@ -68,9 +71,15 @@ async function rotate(open: Open, organization: string | undefined, json: boolea
 
 async function tellAccesses(
   database: Database,
-  { organization: organizationId, from, to, limit, json }: Extract<Wanted, { command: 'accesses' }>,
+  {
+    organization: organizationId,
+    from,
+    to,
+    limit,
+    json,
+  }: Extract<VaultCommand, { command: 'accesses' }>,
 ): Promise<void> {
-  const accesses = await listAccesses(database, { organizationId, from, to, limit });
+  const accesses = await listPanAccesses(database, { organizationId, from, to, limit });
   if (json) return void print({ from: isoTime(from), to: isoTime(to), accesses });
   for (const { at, purpose, actor, subjectId = '', token, result } of accesses) {
     process.stdout.write(
@@ -79,9 +88,9 @@ async function tellAccesses(
   }
 }
 
-export async function doWork(wanted: Wanted): Promise<void> {
+export async function runVaultCommand(wanted: VaultCommand): Promise<void> {
   if (wanted.command === 'make-key') {
-    const { makeModuleKey } = await import('./create-pkcs11-key.ts');
+    const { createPkcs11Key: makeModuleKey } = await import('./create-pkcs11-key.ts');
     return makeModuleKey();
   }
   requireDataDirectory();

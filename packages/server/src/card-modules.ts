@@ -85,11 +85,11 @@ function createCardVault({ settings, jobs, audit, ...deps }: Deps): Vault {
     ...deps,
     jobs,
     openProvider: () => openKeyProvider(settings, deps.clock),
-    legacyMaster: settings.vaultKeyPrevious,
-    tell: audit.recordChange,
-    keyDays: settings.vaultKeyRotationDays,
+    legacyMasterKey: settings.vaultKeyPrevious,
+    recordAudit: audit.recordChange,
+    keyRotationDays: settings.vaultKeyRotationDays,
     retentionDays: settings.cardRetentionDays,
-    accessDays: settings.cardAccessRetentionDays,
+    accessLogRetentionDays: settings.cardAccessRetentionDays,
   });
 }
 
@@ -150,7 +150,7 @@ export function createCardModules(deps: Deps): CardModules {
       qr.register(app, streams);
     },
     pressure: () => Math.max(payments.queueUtilization(), qr.pressure()),
-    hasKeys: vault.isOpen,
+    hasKeys: vault.hasKeys,
     linkHealth: acquiring.listLinkHealth,
     inspectLink: acquiring.checkLinkConfiguration,
     openLinks: acquiring.refreshLinks,
@@ -163,7 +163,7 @@ export function createCardModules(deps: Deps): CardModules {
     },
     endWaits: payments.stopWaitingReaders,
     async finish() {
-      vault.endRounds();
+      vault.stopReEncryption();
       await Promise.all([payments.stop(), qr.stop()]);
     },
     async close() {

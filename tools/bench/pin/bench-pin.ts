@@ -23,8 +23,8 @@ import {
   createHsm,
   type DemoKeys,
   demoKeys,
-  type OpenableHsm,
   type PinTranslationRequest,
+  type StartableHsm,
 } from '../../../packages/server/src/vault/index.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import { createRandom } from '../sales/request-schedule.ts';
@@ -170,7 +170,7 @@ function requestsOf(way: Way, keys: DemoKeys, random: Random): PinTranslationReq
 
 /** Answers are opened: a figure of wrong PINs would be none. */
 async function demandRight(
-  hsm: OpenableHsm,
+  hsm: StartableHsm,
   keys: DemoKeys,
   requests: readonly PinTranslationRequest[],
 ): Promise<void> {
@@ -184,7 +184,7 @@ async function demandRight(
 }
 
 async function run(
-  hsm: OpenableHsm,
+  hsm: StartableHsm,
   requests: readonly PinTranslationRequest[],
   forMs: number,
 ): Promise<Omit<PinWay, 'name'>> {

@@ -123,7 +123,7 @@ export function createPayments(ports: Ports) {
     ...ports,
     store: createApprovalStore(database),
     hashCode: (organizationId: string, code: string) =>
-      vault.digest(`approval|${organizationId}|${code}`),
+      vault.computeDigest(`approval|${organizationId}|${code}`),
   };
   const parts = {
     ...ports,

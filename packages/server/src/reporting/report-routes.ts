@@ -64,10 +64,10 @@ function registerSearch(app: FastifyInstance, { queries, paymentClasses }: Repor
     operationId,
     summary: 'List the reported payments',
     description:
-      'Payments by cards and by codes, of everything that the token is good for, the newest first. It is ' +
-      'filled behind the payments: a change is seen a moment later, and more while the platform is ' +
-      'busy. A payment is listed once it has an outcome or waits for one at its provider. A page may be ' +
-      'short, or empty, and lead on: the last one has no nextCursor.',
+      'Card and QR payments in the scope of the token, newest first. The list is updated shortly ' +
+      'after each payment, and later while the platform is busy. A payment appears once it has an ' +
+      'outcome, or waits for one at its provider. A page may be short or empty although more ' +
+      'follow; only the last page has no nextCursor.',
     query: Type.Object({ ...pageQuery, ...paymentSearch }, { additionalProperties: false }),
     response: { 200: ReportedPaymentList },
     errors: [...errors, 'cursor_invalid', 'field_invalid'],
@@ -107,8 +107,8 @@ function registerSummary(app: FastifyInstance, { queries, clock }: ReportRoutesD
     operationId,
     summary: 'Get a summary of payments',
     description:
-      'A payment counts on the day of its store on which it was made; money counts on the day on which ' +
-      'it moved. Summed up as payments happen, and right to the minor unit.',
+      'A payment counts on the local day of its store on which it was created; an amount counts on ' +
+      'the day on which it moved. The sums are exact to the minor unit.',
     query: Type.Object({ ...pageQuery, ...summaryQuery }, { additionalProperties: false }),
     response: { 200: Summary },
     errors: [...errors, 'cursor_invalid', 'field_invalid'],

@@ -33,7 +33,7 @@ export const selectCards: HotStatement = {
 };
 
 /** A card in daily use is updated once a week. */
-export const touchCards: HotStatement = {
+export const markCardsUsed: HotStatement = {
   name: 'vault-use',
   text: `UPDATE vault_cards AS c SET used_at = r.used_at
     FROM jsonb_to_recordset($1::jsonb)
@@ -43,17 +43,21 @@ export const touchCards: HotStatement = {
 };
 
 /** The facts of a card on which a round decides. */
-export type WalkedCard = {
+export type CardState = {
   readonly token: string;
   readonly keyId: string | undefined;
   readonly usedAt: number;
 };
 
-export type SealedCard = { readonly token: string; readonly sealed: Buffer };
+export type EncryptedCard = { readonly token: string; readonly sealed: Buffer };
 
 export function createCardStore(database: Database) {
   return {
-    async walk(organizationId: string, after: string, limit: number): Promise<WalkedCard[]> {
+    async listCardStates(
+      organizationId: string,
+      after: string,
+      limit: number,
+    ): Promise<CardState[]> {
       const rows = await database.query<{ token: string; key_id: string | null; used_at: Date }>(
         `SELECT token, key_id, used_at FROM vault_cards
         WHERE organization_id = $1 AND token > $2 ORDER BY token LIMIT $3`,
@@ -65,14 +69,17 @@ export function createCardStore(database: Database) {
         usedAt: row.used_at.getTime(),
       }));
     },
-    async sealed(organizationId: string, tokens: readonly string[]): Promise<SealedCard[]> {
-      return database.query<SealedCard>(
+    async readEncrypted(
+      organizationId: string,
+      tokens: readonly string[],
+    ): Promise<EncryptedCard[]> {
+      return database.query<EncryptedCard>(
         `SELECT c.token, c.sealed FROM jsonb_to_recordset($2::jsonb) AS r(token uuid)
         JOIN vault_cards c ON c.organization_id = $1 AND c.token = r.token`,
         [organizationId, JSON.stringify(tokens.map((token) => ({ token })))],
       );
     },
-    async has(organizationId: string, token: string): Promise<boolean> {
+    async exists(organizationId: string, token: string): Promise<boolean> {
       const text = 'SELECT 1 FROM vault_cards WHERE organization_id = $1 AND token = $2';
       return (await database.query(text, [organizationId, token])).length > 0;
     },
@@ -80,7 +87,7 @@ export function createCardStore(database: Database) {
 }
 
 /** Guarded by the old ciphertext, so that two rounds over one card do not undo each other. */
-export async function resealCards(
+export async function replaceEncryptedCards(
   trx: Kysely<unknown>,
   organizationId: string,
   cards: readonly { token: string; sealed: Buffer; before: Buffer; keyId: string }[],

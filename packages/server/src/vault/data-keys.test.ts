@@ -5,15 +5,15 @@ import { type MovableClock, movableClock } from '../../test/support/movable-cloc
 import { eventually } from '../../test/support/wait-for-condition.ts';
 import { createLog, createMetrics, systemIds } from '../platform/index.ts';
 import { createDataKeys, type DataKey, type DataKeys } from './data-keys.ts';
-import { createLocalProvider } from './key-providers/open-key-provider.ts';
-import type { KeyStore, StoredKey } from './vault-key-sql.ts';
+import { createLocalKeyProvider } from './key-providers/open-key-provider.ts';
+import type { VaultKey, VaultKeyStore } from './vault-key-sql.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
 const minuteMs = 60_000;
 
 /** Stores keys in memory, as the database does. */
-function storeInMemory(): Pick<KeyStore, 'find' | 'findActive' | 'add'> {
-  const rows: StoredKey[] = [];
+function storeInMemory(): Pick<VaultKeyStore, 'find' | 'findActive' | 'add'> {
+  const rows: VaultKey[] = [];
   return {
     find: async (organizationId, keyId) =>
       rows.find((key) => key.organizationId === organizationId && key.keyId === keyId),
@@ -34,9 +34,9 @@ describe('the keys of the organisations', () => {
   beforeEach(() => {
     clock = movableClock();
     unwraps = 0;
-    const provider = createLocalProvider(randomBytes(32));
+    const provider = createLocalKeyProvider(randomBytes(32));
     keys = createDataKeys({
-      store: storeInMemory() as KeyStore,
+      store: storeInMemory() as VaultKeyStore,
       provider: {
         ...provider,
         unwrap: (wrapped, place) => {
@@ -51,7 +51,7 @@ describe('the keys of the organisations', () => {
     });
   });
 
-  const held = () => keys.withActive(organizationId, (key: DataKey) => key);
+  const held = () => keys.withActiveKey(organizationId, (key: DataKey) => key);
 
   test('are at hand without a wait for minutes, and zeroed before the fifth is over', async () => {
     const { bytes, keyId } = await held();
@@ -64,7 +64,7 @@ describe('the keys of the organisations', () => {
     clock.advance(2 * minuteMs - 15_000);
     keys.zeroOld();
     assert.ok(bytes.every((byte) => byte === 0));
-    assert.equal(keys.size(), 0);
+    assert.equal(keys.cachedKeyCount(), 0);
     assert.equal((await held()).keyId, keyId);
     assert.equal(unwraps, 2);
     keys.close();

@@ -10,36 +10,41 @@ const ivBytes = 12;
 const tagBytes = 16;
 const ivStart = 1 + keyIdBytes;
 const tagStart = ivStart + ivBytes;
-const textStart = tagStart + tagBytes;
+const ciphertextStart = tagStart + tagBytes;
 
-export type Place = {
+export type EncryptionContext = {
   readonly organizationId: string /** For example a row. */;
-  readonly within: string;
+  readonly recordName: string;
 };
 
-function boundTo(keyId: string, { organizationId, within }: Place): Buffer {
-  return Buffer.from(`vault|${version}|${organizationId}|${keyId}|${within}`);
+function additionalData(keyId: string, { organizationId, recordName }: EncryptionContext): Buffer {
+  return Buffer.from(`vault|${version}|${organizationId}|${keyId}|${recordName}`);
 }
 
 /**
  * [version 1 | key id 16 | iv 12 | tag 16 | text]. The initialisation vectors are random: keys
  * rotate long before 2^32 encryptions.
  */
-export function sealEnvelope(key: Buffer, keyId: string, place: Place, text: Buffer): Buffer {
+export function encryptEnvelope(
+  key: Buffer,
+  keyId: string,
+  context: EncryptionContext,
+  text: Buffer,
+): Buffer {
   const iv = randomBytes(ivBytes);
   // A key object, because Node.js first checks the type of raw bytes, which takes five times
   // longer.
-  const held = createSecretKey(key);
-  const cipher = createCipheriv(algorithm, held, iv, { authTagLength: tagBytes });
-  cipher.setAAD(boundTo(keyId, place));
-  const sealed = cipher.update(text);
+  const keyObject = createSecretKey(key);
+  const cipher = createCipheriv(algorithm, keyObject, iv, { authTagLength: tagBytes });
+  cipher.setAAD(additionalData(keyId, context));
+  const ciphertext = cipher.update(text);
   const rest = cipher.final();
   const id = Buffer.from(keyId.replaceAll('-', ''), 'hex');
-  return Buffer.concat([Buffer.of(version), id, iv, cipher.getAuthTag(), sealed, rest]);
+  return Buffer.concat([Buffer.of(version), id, iv, cipher.getAuthTag(), ciphertext, rest]);
 }
 
-export function isLegacy(sealed: Buffer): boolean {
-  return sealed[0] === legacyVersion;
+export function isLegacyFormat(envelope: Buffer): boolean {
+  return envelope[0] === legacyVersion;
 }
 
 /**
@@ -47,10 +52,10 @@ export function isLegacy(sealed: Buffer): boolean {
  *
  * @throws Error if the bytes are no such record
  */
-export function keyIdOf(sealed: Buffer): string {
-  if (sealed.length < textStart || sealed[0] !== version)
-    throw new Error('these are no sealed bytes of the vault');
-  const hex = sealed.toString('hex', 1, ivStart);
+export function readKeyId(envelope: Buffer): string {
+  if (envelope.length < ciphertextStart || envelope[0] !== version)
+    throw new Error('the bytes are not an encrypted record of the vault');
+  const hex = envelope.toString('hex', 1, ivStart);
   return [
     hex.slice(0, 8),
     hex.slice(8, 12),
@@ -61,16 +66,18 @@ export function keyIdOf(sealed: Buffer): string {
 }
 
 /** @throws Error if the bytes, the key or the place do not match */
-export function openEnvelope(key: Buffer, place: Place, sealed: Buffer): Buffer {
-  const iv = sealed.subarray(ivStart, tagStart);
+export function decryptEnvelope(key: Buffer, context: EncryptionContext, envelope: Buffer): Buffer {
+  const iv = envelope.subarray(ivStart, tagStart);
   const decipher = createDecipheriv(algorithm, createSecretKey(key), iv, {
     authTagLength: tagBytes,
   });
-  decipher.setAAD(boundTo(keyIdOf(sealed), place));
-  decipher.setAuthTag(sealed.subarray(tagStart, textStart));
+  decipher.setAAD(additionalData(readKeyId(envelope), context));
+  decipher.setAuthTag(envelope.subarray(tagStart, ciphertextStart));
   try {
-    return Buffer.concat([decipher.update(sealed.subarray(textStart)), decipher.final()]);
+    return Buffer.concat([decipher.update(envelope.subarray(ciphertextStart)), decipher.final()]);
   } catch (error) {
-    throw new Error('the seal is broken: bytes, key or place do not fit', { cause: error });
+    throw new Error('the record does not decrypt: its bytes, key or context do not match', {
+      cause: error,
+    });
   }
 }

@@ -14,13 +14,13 @@ export {
   type KeyUsage,
   type MacAlgorithm,
   type MacRequest,
-  type OpenableHsm,
   type OutPinFormat,
   type PinFormat,
   type PinTranslationRequest,
+  type StartableHsm,
 } from './hsm/hsm-types.ts';
 export { createKeyCeremony, type KeyCeremony } from './hsm/key-ceremony.ts';
 export { type KeyProvider, openKeyProvider } from './key-providers/open-key-provider.ts';
-export { listVaultKeys, orderRotation, type VaultKeyFacts } from './key-rotation.ts';
-export { type Access, listAccesses } from './pan-access-log.ts';
+export { listVaultKeys, requestKeyRotation, type VaultKeyView } from './key-rotation.ts';
+export { listPanAccesses, type PanAccess } from './pan-access-log.ts';
 export { type Card, createVault, type Vault, type VaultDeps } from './vault.ts';

@@ -1,13 +1,18 @@
 // Replaces old keys, and runs a round over each organisation every day.
 import type { Job, Jobs, Reschedule } from '../platform/index.ts';
 import type { createCardStore } from './card-sql.ts';
-import { unwrapped } from './data-keys.ts';
-import type { OpenVault } from './open-vault.ts';
-import type { Accesses } from './pan-access-log.ts';
-import type { Round } from './re-encryption-progress-sql.ts';
-import { createRounds, type RoundDeps } from './re-encryption-run.ts';
-import { jobIdOf, roundKind, upkeepKind } from './vault-jobs.ts';
-import { changeKeyState, type KeyStore, platformId, type StoredKey } from './vault-key-sql.ts';
+import { unwrapKey } from './data-keys.ts';
+import type { OpenedVault } from './open-vault.ts';
+import type { PanAccessLog } from './pan-access-log.ts';
+import type { ReEncryptionProgress } from './re-encryption-progress-sql.ts';
+import { createReEncryptionRuns, type ReEncryptionDeps } from './re-encryption-run.ts';
+import { maintenanceJobKind, reEncryptionJobKind, vaultJobId } from './vault-jobs.ts';
+import {
+  changeKeyState,
+  platformOwnerId,
+  type VaultKey,
+  type VaultKeyStore,
+} from './vault-key-sql.ts';
 
 const dayMs = 86_400_000;
 const hourMs = 3_600_000;
@@ -15,122 +20,149 @@ const hourMs = 3_600_000;
  * After this time no process encrypts under a replaced key, because keys are cached for five
  * minutes.
  */
-const settleMs = 660_000;
+const keyCacheExpiryMs = 660_000;
 /** Other modules store encrypted data for days at most, which may use a retired key. */
 const destroyAfterMs = 30 * dayMs;
-const organizationsAtOnce = 500;
+const organizationsPerPage = 500;
 /**
  * Limits the parallel rounds: each reads all cards of an organisation, and no request waits for it.
  */
-const roundsMost = 2;
+const maxConcurrentReEncryptions = 2;
 
-export type UpkeepDeps = Omit<RoundDeps, 'dataKeys'> & {
-  keyStore: KeyStore;
+export type KeyMaintenanceDeps = Omit<ReEncryptionDeps, 'getDataKeys'> & {
+  keyStore: VaultKeyStore;
   cardStore: ReturnType<typeof createCardStore>;
-  accesses: Accesses;
-  opened(): OpenVault;
+  panAccessLog: PanAccessLog;
+  getOpenedVault(): OpenedVault;
   jobs: Pick<Jobs, 'handle' | 'enqueue'>;
-  keyDays: number;
-  accessDays: number;
+  keyRotationDays: number;
+  accessLogRetentionDays: number;
 };
 
-export function createUpkeep(deps: UpkeepDeps) {
-  const { database, keyStore, accesses, opened, jobs, clock, log, tell } = deps;
-  const rounds = createRounds({ ...deps, dataKeys: () => opened().dataKeys });
+export function createKeyMaintenance(deps: KeyMaintenanceDeps) {
+  const { database, keyStore, panAccessLog, getOpenedVault, jobs, clock, log, recordAudit } = deps;
+  const reEncryptionRuns = createReEncryptionRuns({
+    ...deps,
+    getDataKeys: () => getOpenedVault().dataKeys,
+  });
   const stopping = new AbortController();
 
   /** Wraps the keys under a new master key or provider; the keys and all cards stay unchanged. */
-  async function rewrap(organizationId: string): Promise<void> {
-    const { provider } = opened();
+  async function rewrapKeys(organizationId: string): Promise<void> {
+    const { provider } = getOpenedVault();
     const keys = await keyStore.list(organizationId);
     const old = keys.filter(
-      ({ wrapped, wrappedBy }) => wrapped !== undefined && wrappedBy !== provider.wrapsWith,
+      ({ wrapped, wrappedBy }) => wrapped !== undefined && wrappedBy !== provider.wrappingKeyName,
     );
     for (const key of old) {
-      const bytes = await unwrapped(provider, key);
+      const bytes = await unwrapKey(provider, key);
       const { bytes: wrapped, wrappedBy } = await provider.wrap(bytes, key);
       bytes.fill(0);
       if (!(await keyStore.rewrap(key, { wrapped, wrappedBy }))) continue;
-      log.info({ organizationId, keyId: key.keyId, wrappedBy }, 'a key was wrapped anew');
+      log.info(
+        { organizationId, keyId: key.keyId, wrappedBy },
+        'a key was wrapped under another key',
+      );
     }
   }
 
   /** The next state of a key, if a whole round found no card under it. */
-  function nextStateOf(key: StoredKey, round: Round): 'Retired' | 'Destroyed' | undefined {
-    if ((round.tally.found[key.keyId] ?? 0) > 0) return undefined;
-    const lastsMs = round.startedAt - key.changedAt;
-    if (key.state === 'Retiring' && lastsMs > settleMs) return 'Retired';
-    if (key.state === 'Retired' && lastsMs > destroyAfterMs) return 'Destroyed';
+  function nextStateOf(
+    key: VaultKey,
+    runReEncryption: ReEncryptionProgress,
+  ): 'Retired' | 'Destroyed' | undefined {
+    if ((runReEncryption.counts.found[key.keyId] ?? 0) > 0) return undefined;
+    const ageMs = runReEncryption.startedAt - key.changedAt;
+    if (key.state === 'Retiring' && ageMs > keyCacheExpiryMs) return 'Retired';
+    if (key.state === 'Retired' && ageMs > destroyAfterMs) return 'Destroyed';
     return undefined;
   }
 
-  async function endRound(organizationId: string, keys: readonly StoredKey[], round: Round) {
+  async function finishReEncryption(
+    organizationId: string,
+    keys: readonly VaultKey[],
+    runReEncryption: ReEncryptionProgress,
+  ) {
     const at = clock.now();
     const entity = { type: 'vault', id: organizationId };
-    const { resealed, deleted, broken } = round.tally;
+    const { resealed, deleted, broken } = runReEncryption.counts;
     await database.transaction(async (trx) => {
       const changed: { keyId: string; state: string }[] = [];
       for (const key of keys) {
-        const state = nextStateOf(key, round);
+        const state = nextStateOf(key, runReEncryption);
         if (state === undefined || !(await changeKeyState(trx, key, state, at))) continue;
         changed.push({ keyId: key.keyId, state });
       }
-      await rounds.end(trx, organizationId);
+      await reEncryptionRuns.end(trx, organizationId);
       if (changed.length === 0 && resealed === 0) return;
       const after = { keys: changed, resealed, ...(broken === 0 ? {} : { broken }) };
-      await tell(trx, { organizationId, action: 'vault.keysChanged', entity, after });
+      await recordAudit(trx, { organizationId, action: 'vault.keysChanged', entity, after });
     });
-    log.info({ organizationId, resealed, deleted, broken }, 'a round over the vault has ended');
+    log.info(
+      { organizationId, resealed, deleted, broken },
+      'the re-encryption of stored cards has finished',
+    );
   }
 
-  async function round({ organizationId }: Job): Promise<Reschedule | undefined> {
-    await rewrap(platformId);
-    await rewrap(organizationId);
+  async function runReEncryption({ organizationId }: Job): Promise<Reschedule | undefined> {
+    await rewrapKeys(platformOwnerId);
+    await rewrapKeys(organizationId);
     const keys = await keyStore.list(organizationId);
-    const walked = await rounds.walk(organizationId, stopping.signal);
-    if (walked === undefined) return { retryAt: clock.now(), countAttempt: false };
-    await endRound(organizationId, keys, walked);
-    await accesses.prune(organizationId, clock.now() - deps.accessDays * dayMs);
+    const progress = await reEncryptionRuns.run(organizationId, stopping.signal);
+    if (progress === undefined) return { retryAt: clock.now(), countAttempt: false };
+    await finishReEncryption(organizationId, keys, progress);
+    await panAccessLog.deleteOlderThan(
+      organizationId,
+      clock.now() - deps.accessLogRetentionDays * dayMs,
+    );
     // Another round must prove that no card is left under a replaced key.
-    const settles = (await keyStore.list(organizationId)).some(({ state }) => state === 'Retiring');
-    return settles ? { retryAt: clock.now() + settleMs, countAttempt: false } : undefined;
+    const hasRetiringKeys = (await keyStore.list(organizationId)).some(
+      ({ state }) => state === 'Retiring',
+    );
+    return hasRetiringKeys
+      ? { retryAt: clock.now() + keyCacheExpiryMs, countAttempt: false }
+      : undefined;
   }
 
-  async function order(organizationId: string): Promise<void> {
-    const jobId = jobIdOf(roundKind, organizationId);
-    await jobs.enqueue({ organizationId, jobId, kind: roundKind, payload: {} });
+  async function enqueueReEncryption(organizationId: string): Promise<void> {
+    const jobId = vaultJobId(reEncryptionJobKind, organizationId);
+    await jobs.enqueue({ organizationId, jobId, kind: reEncryptionJobKind, payload: {} });
   }
 
-  async function upkeep(): Promise<Reschedule> {
+  async function runMaintenance(): Promise<Reschedule> {
     const now = clock.now();
-    const replaced = await keyStore.retireOlder(now - deps.keyDays * dayMs, now);
+    const replaced = await keyStore.retireKeysCreatedBefore(
+      now - deps.keyRotationDays * dayMs,
+      now,
+    );
     if (replaced.length > 0) log.info({ organizations: replaced.length }, 'keys were replaced');
-    await rewrap(platformId);
-    for (let after = platformId; !stopping.signal.aborted; ) {
-      const some = await keyStore.organizations(after, organizationsAtOnce);
-      for (const organizationId of some) await order(organizationId);
-      after = some.at(-1) ?? after;
-      if (some.length < organizationsAtOnce) return { retryAt: now + dayMs, countAttempt: false };
+    await rewrapKeys(platformOwnerId);
+    for (let after = platformOwnerId; !stopping.signal.aborted; ) {
+      const organizations = await keyStore.listOrganizations(after, organizationsPerPage);
+      for (const organizationId of organizations) await enqueueReEncryption(organizationId);
+      after = organizations.at(-1) ?? after;
+      if (organizations.length < organizationsPerPage)
+        return { retryAt: now + dayMs, countAttempt: false };
     }
     return { retryAt: now, countAttempt: false };
   }
 
-  jobs.handle(upkeepKind, upkeep);
-  jobs.handle(roundKind, round, { maxConcurrent: roundsMost });
+  jobs.handle(maintenanceJobKind, runMaintenance);
+  jobs.handle(reEncryptionJobKind, runReEncryption, { maxConcurrent: maxConcurrentReEncryptions });
 
   return {
     /**
      * Enqueues the daily job of the platform. It is due at once if cards from before keys exist.
      */
-    async arm(): Promise<void> {
+    async enqueueMaintenance(): Promise<void> {
       const now = clock.now();
-      const dueAt = (await keyStore.hasUnkeyedCards()) ? now : now + hourMs;
-      const jobId = jobIdOf(upkeepKind, platformId);
-      const job = { organizationId: platformId, jobId, kind: upkeepKind, payload: {} };
+      const dueAt = (await keyStore.hasLegacyCards()) ? now : now + hourMs;
+      const jobId = vaultJobId(maintenanceJobKind, platformOwnerId);
+      const job = { organizationId: platformOwnerId, jobId, kind: maintenanceJobKind, payload: {} };
       await jobs.enqueue({ ...job, dueAt });
     },
-    round,
-    upkeep,
+    round: runReEncryption,
+    upkeep: runMaintenance,
     stop: () => stopping.abort(),
   };
 }

@@ -1,16 +1,13 @@
 // Orders key rotations and lists the keys, without a running vault and without clear keys.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Clock, type Database, isoTime, type Jobs } from '../platform/index.ts';
-import type { Tell } from './re-encryption-run.ts';
-import { jobIdOf, roundKind } from './vault-jobs.ts';
-import { changeKeyState, type KeyState, type StoredKey } from './vault-key-sql.ts';
+import type { RecordAudit } from './re-encryption-run.ts';
+import { reEncryptionJobKind, vaultJobId } from './vault-jobs.ts';
+import { changeKeyState, type KeyState, type VaultKey } from './vault-key-sql.ts';
 
 const listedMax = 10_000;
 
-export type VaultKeyFacts = Pick<
-  StoredKey,
-  'organizationId' | 'keyId' | 'purpose' | 'wrappedBy'
-> & {
+export type VaultKeyView = Pick<VaultKey, 'organizationId' | 'keyId' | 'purpose' | 'wrappedBy'> & {
   readonly state: KeyState;
   readonly createdAt: string;
   readonly changedAt: string;
@@ -21,7 +18,7 @@ export type VaultKeyFacts = Pick<
 type Row = {
   organization_id: string;
   key_id: string;
-  purpose: StoredKey['purpose'];
+  purpose: VaultKey['purpose'];
   state: KeyState;
   wrapped_by: string;
   created_at: Date;
@@ -34,7 +31,7 @@ type Row = {
 export async function listVaultKeys(
   database: Pick<Database, 'query'>,
   organizationId?: string,
-): Promise<VaultKeyFacts[]> {
+): Promise<VaultKeyView[]> {
   const rows = await database.query<Row>(
     `SELECT k.organization_id, k.key_id, k.purpose, k.state, k.wrapped_by, k.created_at, k.changed_at,
       r.started_at, r.tally
@@ -66,20 +63,20 @@ type RotationDeps = {
   database: Database;
   clock: Clock;
   jobs: Pick<Jobs, 'enqueue'>;
-  tell: Tell;
+  recordAudit: RecordAudit;
 };
 
-type Standing = { organization_id: string; key_id: string };
+type ActiveKey = { organization_id: string; key_id: string };
 
 /** Retires the key and orders its round, in one transaction with the audit record. */
-async function replaceKey(deps: RotationDeps, standing: Standing): Promise<boolean> {
-  const { database, clock, jobs, tell } = deps;
-  const { organization_id: organizationId, key_id: keyId } = standing;
+async function replaceKey(deps: RotationDeps, activeKey: ActiveKey): Promise<boolean> {
+  const { database, clock, jobs, recordAudit } = deps;
+  const { organization_id: organizationId, key_id: keyId } = activeKey;
   return database.transaction(async (trx: Kysely<unknown>) => {
     const key = { organizationId, keyId, state: 'Active' } as const;
     if (!(await changeKeyState(trx, key, 'Retiring', clock.now()))) return false;
-    const jobId = jobIdOf(roundKind, organizationId);
-    await jobs.enqueue({ organizationId, jobId, kind: roundKind, payload: {} }, trx);
+    const jobId = vaultJobId(reEncryptionJobKind, organizationId);
+    await jobs.enqueue({ organizationId, jobId, kind: reEncryptionJobKind, payload: {} }, trx);
     // A waiting round starts now.
     await trx.executeQuery(
       CompiledQuery.raw(
@@ -88,7 +85,7 @@ async function replaceKey(deps: RotationDeps, standing: Standing): Promise<boole
         [organizationId, jobId, isoTime(clock.now())],
       ),
     );
-    await tell(trx, {
+    await recordAudit(trx, {
       organizationId,
       action: 'vault.keyReplaced',
       entity: { type: 'vault', id: organizationId },
@@ -99,18 +96,18 @@ async function replaceKey(deps: RotationDeps, standing: Standing): Promise<boole
 }
 
 /** @returns the organisations whose key was retired now */
-export async function orderRotation(
+export async function requestKeyRotation(
   deps: RotationDeps,
   organizationId: string | undefined,
 ): Promise<string[]> {
-  const standing = await deps.database.query<Standing>(
+  const activeKeys = await deps.database.query<ActiveKey>(
     `SELECT organization_id, key_id FROM vault_keys
     WHERE purpose = 'Data' AND state = 'Active' AND ($1::uuid IS NULL OR organization_id = $1)`,
     [organizationId ?? null],
   );
-  const ordered: string[] = [];
-  for (const each of standing) {
-    if (await replaceKey(deps, each)) ordered.push(each.organization_id);
+  const rotated: string[] = [];
+  for (const activeKey of activeKeys) {
+    if (await replaceKey(deps, activeKey)) rotated.push(activeKey.organization_id);
   }
-  return ordered;
+  return rotated;
 }

@@ -2,13 +2,13 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { throwProblem } from '@switchyard/contract';
 import { type Clock, deriveKey, type Ids, type Log, type Metrics } from '../platform/index.ts';
-import { createDataKeys, type DataKeys, newKey, unwrapped } from './data-keys.ts';
-import { type KeyProvider, KeyProviderFault } from './key-providers/open-key-provider.ts';
-import { type KeyStore, platformId } from './vault-key-sql.ts';
+import { createDataKeys, createWrappedKey, type DataKeys, unwrapKey } from './data-keys.ts';
+import { type KeyProvider, KeyProviderError } from './key-providers/open-key-provider.ts';
+import { platformOwnerId, type VaultKeyStore } from './vault-key-sql.ts';
 
 const unavailableRetryMs = 5_000;
 
-export type OpenVault = {
+export type OpenedVault = {
   readonly provider: KeyProvider;
   /** The key of the keyed hashes. It never changes, because other records store the hashes. */
   readonly indexKey: KeyObject;
@@ -17,11 +17,11 @@ export type OpenVault = {
   readonly legacyKey: Buffer | undefined;
 };
 
-export type OpeningDeps = {
-  store: KeyStore;
+export type OpenVaultDeps = {
+  store: VaultKeyStore;
   openProvider: () => Promise<KeyProvider>;
   /** The master key of an older version that had one key for everything. */
-  legacyMaster: Buffer | undefined;
+  legacyMasterKey: Buffer | undefined;
   clock: Clock;
   ids: Ids;
   log: Log;
@@ -31,32 +31,36 @@ export type OpeningDeps = {
 /**
  * An older platform keeps its key, so that its hashes stay valid; a new one creates a random key.
  */
-async function makeIndexKey(deps: OpeningDeps, provider: KeyProvider): Promise<void> {
-  const { store, legacyMaster, ids, clock } = deps;
-  if (legacyMaster === undefined && (await store.hasUnkeyedCards())) {
+async function createIndexKey(deps: OpenVaultDeps, provider: KeyProvider): Promise<void> {
+  const { store, legacyMasterKey, ids, clock } = deps;
+  if (legacyMasterKey === undefined && (await store.hasLegacyCards())) {
     throw new Error(
-      'this database holds cards under the key of an older version: SWITCHYARD_VAULT_KEY_PREVIOUS must be that key',
+      'this database contains cards under the key of an older version: set SWITCHYARD_VAULT_KEY_PREVIOUS to that key',
     );
   }
-  const place = { organizationId: platformId, keyId: ids.uuid(), purpose: 'Index' } as const;
+  const identity = {
+    organizationId: platformOwnerId,
+    keyId: ids.uuid(),
+    purpose: 'Index',
+  } as const;
   const bytes =
-    legacyMaster === undefined ? undefined : deriveKey(legacyMaster, 'vault-fingerprint');
-  await store.add(await newKey({ provider, clock }, place, bytes));
+    legacyMasterKey === undefined ? undefined : deriveKey(legacyMasterKey, 'vault-fingerprint');
+  await store.add(await createWrappedKey({ provider, clock }, identity, bytes));
 }
 
-async function loadIndexKey(deps: OpeningDeps, provider: KeyProvider): Promise<KeyObject> {
+async function loadIndexKey(deps: OpenVaultDeps, provider: KeyProvider): Promise<KeyObject> {
   const { store } = deps;
-  if ((await store.findActive(platformId, 'Index')) === undefined) {
-    await makeIndexKey(deps, provider);
+  if ((await store.findActive(platformOwnerId, 'Index')) === undefined) {
+    await createIndexKey(deps, provider);
   }
-  const key = await store.findActive(platformId, 'Index');
-  if (key === undefined) throw new Error('the key of the card index has vanished');
-  if (!provider.knows(key.wrappedBy)) {
+  const key = await store.findActive(platformOwnerId, 'Index');
+  if (key === undefined) throw new Error('the key of the card index no longer exists');
+  if (!provider.canUnwrap(key.wrappedBy)) {
     throw new Error(
-      `the vault of this database is under the key ${key.wrappedBy}, and this process has ${provider.wrapsWith}`,
+      `the vault of this database uses the key ${key.wrappedBy}, but this process has ${provider.wrappingKeyName}`,
     );
   }
-  const bytes = await unwrapped(provider, key);
+  const bytes = await unwrapKey(provider, key);
   // A key object, because creating it from bytes for each hash takes six times longer than the
   // hash.
   const indexKey = createSecretKey(bytes);
@@ -65,8 +69,8 @@ async function loadIndexKey(deps: OpeningDeps, provider: KeyProvider): Promise<K
 }
 
 /** @throws Error if the configured keys do not match this database */
-export async function openVault(deps: OpeningDeps): Promise<OpenVault> {
-  const { legacyMaster } = deps;
+export async function openVault(deps: OpenVaultDeps): Promise<OpenedVault> {
+  const { legacyMasterKey } = deps;
   const provider = await deps.openProvider();
   try {
     const indexKey = await loadIndexKey(deps, provider);
@@ -74,7 +78,8 @@ export async function openVault(deps: OpeningDeps): Promise<OpenVault> {
       provider,
       indexKey,
       dataKeys: createDataKeys({ ...deps, provider }),
-      legacyKey: legacyMaster === undefined ? undefined : deriveKey(legacyMaster, 'vault-data'),
+      legacyKey:
+        legacyMasterKey === undefined ? undefined : deriveKey(legacyMasterKey, 'vault-data'),
     };
   } catch (error) {
     await provider.close();
@@ -85,14 +90,14 @@ export async function openVault(deps: OpeningDeps): Promise<OpenVault> {
 /**
  * The client gets the same error for every key fault, because the server did nothing in each case.
  */
-export async function orUnavailable<Result>(work: Promise<Result>): Promise<Result> {
+export async function translateKeyFault<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
-    if (!(error instanceof KeyProviderFault)) throw error;
+    if (!(error instanceof KeyProviderError)) throw error;
     return throwProblem(
       'card_keys_unavailable',
-      'The keys of stored cards are not to be had just now.',
+      'The keys of stored cards are not available now; retry later.',
       {
         retryAfterMs: unavailableRetryMs,
         logDetail: error.message,

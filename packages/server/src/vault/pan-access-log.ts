@@ -14,10 +14,10 @@ import {
  * Above this number of waiting entries, a reader of a card waits for its log entry; none is
  * dropped.
  */
-const waitingMax = 5_000;
-const deletedAtOnce = 5_000;
+const waitingEntriesMax = 5_000;
+const deletedPerStatement = 5_000;
 
-export type Access = {
+export type PanAccess = {
   /** The purpose: `Sale`, `Capture`, `Refund`, … */
   readonly purpose: string;
   /** The actor: an application, a user, or `platform` for its own work. */
@@ -26,22 +26,22 @@ export type Access = {
   readonly subjectId?: string | undefined;
 };
 
-export type AccessResult = 'Opened' | 'Unknown' | 'Failed';
-type Line = Access & {
+export type PanAccessResult = 'Opened' | 'Unknown' | 'Failed';
+type LogEntry = PanAccess & {
   readonly organizationId: string;
   readonly accessId: string;
   readonly token: string;
-  readonly result: AccessResult;
+  readonly result: PanAccessResult;
   readonly at: string;
 };
 
-export type ShownAccess = Access & {
+export type PanAccessView = PanAccess & {
   readonly token: string;
-  readonly result: AccessResult;
+  readonly result: PanAccessResult;
   readonly at: string;
 };
 
-const insertAccesses: HotStatement = {
+const insertAccessesStatement: HotStatement = {
   name: 'vault-access',
   text: `INSERT INTO vault_accesses
       (organization_id, access_id, token, purpose, actor, subject_id, result, at)
@@ -50,76 +50,76 @@ const insertAccesses: HotStatement = {
     ON CONFLICT (organization_id, access_id) DO NOTHING`,
 };
 
-export type Accesses = ReturnType<typeof createAccesses>;
+export type PanAccessLog = ReturnType<typeof createPanAccessLog>;
 
 type Deps = { database: Database; clock: Clock; ids: Ids; log: Log; metrics: Metrics };
 
-/** @example await accesses.note(organizationId, token, { purpose: 'Refund', actor }, 'Opened'); */
-export function createAccesses({ database, clock, ids, log, metrics }: Deps) {
-  const lost = metrics.counter({
+/** @example await panAccessLog.record(organizationId, token, { purpose: 'Refund', actor }, 'Opened'); */
+export function createPanAccessLog({ database, clock, ids, log, metrics }: Deps) {
+  const failures = metrics.counter({
     name: 'switchyard_vault_pan_access_log_failures_total',
     help: 'Accesses to card numbers that could not be written to the access log',
   });
-  const lines = createGroupCommit<Line, void>({
+  const entryWriter = createGroupCommit<LogEntry, void>({
     name: 'vault-access',
     key: ({ organizationId, accessId }) => organizationId + accessId,
     async run(rows) {
-      const batch = rows.map((line) => ({
-        organization_id: line.organizationId,
-        access_id: line.accessId,
-        token: line.token,
-        purpose: line.purpose,
-        actor: line.actor,
-        subject_id: line.subjectId ?? null,
-        result: line.result,
-        at: line.at,
+      const batch = rows.map((entry) => ({
+        organization_id: entry.organizationId,
+        access_id: entry.accessId,
+        token: entry.token,
+        purpose: entry.purpose,
+        actor: entry.actor,
+        subject_id: entry.subjectId ?? null,
+        result: entry.result,
+        at: entry.at,
       }));
-      await database.hot(insertAccesses, [JSON.stringify(batch)]);
+      await database.hot(insertAccessesStatement, [JSON.stringify(batch)]);
       return rows.map(() => undefined);
     },
   });
 
   return {
     /** Returns a promise only if too many entries wait, so that the caller waits too. */
-    note(
+    record(
       organizationId: string,
       token: string,
-      access: Access,
-      result: AccessResult,
+      access: PanAccess,
+      result: PanAccessResult,
     ): undefined | Promise<void> {
-      const line = { ...access, organizationId, token, result, accessId: ids.uuid() };
-      const written = lines.submit({ ...line, at: isoTime(clock.now()) });
-      if (lines.waiting() > waitingMax) return written;
+      const entry = { ...access, organizationId, token, result, accessId: ids.uuid() };
+      const written = entryWriter.submit({ ...entry, at: isoTime(clock.now()) });
+      if (entryWriter.waiting() > waitingEntriesMax) return written;
       written.catch((error: unknown) => {
-        lost.inc();
+        failures.inc();
         const { purpose, actor, subjectId } = access;
         log.error(
           { err: error, organizationId, token, purpose, actor, subjectId, result },
-          'an opening of a card was not written to the access log',
+          'an access to a card number could not be written to the access log',
         );
       });
       return undefined;
     },
     /** Deletes entries before a time in parts, and returns their number. */
-    async prune(organizationId: string, before: number): Promise<number> {
-      let gone = 0;
+    async deleteOlderThan(organizationId: string, before: number): Promise<number> {
+      let deletedCount = 0;
       for (;;) {
         const rows = await database.query(
           `DELETE FROM vault_accesses WHERE organization_id = $1 AND access_id IN (
             SELECT access_id FROM vault_accesses WHERE organization_id = $1 AND access_id < $2
             ORDER BY access_id LIMIT $3) RETURNING access_id`,
-          [organizationId, firstIdOf(before), deletedAtOnce],
+          [organizationId, smallestIdAt(before), deletedPerStatement],
         );
-        gone += rows.length;
-        if (rows.length < deletedAtOnce) return gone;
+        deletedCount += rows.length;
+        if (rows.length < deletedPerStatement) return deletedCount;
       }
     },
-    drain: () => lines.drain(),
+    drain: () => entryWriter.drain(),
   };
 }
 
 /** Lists the accesses in a period, oldest first. */
-export async function listAccesses(
+export async function listPanAccesses(
   database: Pick<Database, 'query'>,
   {
     organizationId,
@@ -127,18 +127,18 @@ export async function listAccesses(
     to,
     limit,
   }: { organizationId: string; from: number; to: number; limit: number },
-): Promise<ShownAccess[]> {
+): Promise<PanAccessView[]> {
   const rows = await database.query<{
     token: string;
     purpose: string;
     actor: string;
     subject_id: string | null;
-    result: AccessResult;
+    result: PanAccessResult;
     at: Date;
   }>(
     `SELECT token, purpose, actor, subject_id, result, at FROM vault_accesses
     WHERE organization_id = $1 AND access_id >= $2 AND access_id < $3 ORDER BY access_id LIMIT $4`,
-    [organizationId, firstIdOf(from), firstIdOf(to), limit],
+    [organizationId, smallestIdAt(from), smallestIdAt(to), limit],
   );
   return rows.map((row) => ({
     token: row.token,
@@ -151,7 +151,7 @@ export async function listAccesses(
 }
 
 /** The smallest UUID version 7 of a millisecond; identifiers are in order of time. */
-function firstIdOf(time: number): string {
+function smallestIdAt(time: number): string {
   const hex = Math.max(0, time).toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }

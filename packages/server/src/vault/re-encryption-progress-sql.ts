@@ -1,9 +1,9 @@
 // Stores the progress and the counts of a round, so that another process can continue it.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../platform/index.ts';
-import { platformId } from './vault-key-sql.ts';
+import { platformOwnerId } from './vault-key-sql.ts';
 
-export type Tally = {
+export type ReEncryptionCounts = {
   /**
    * The number of cards under an old key, by key; `none` is for cards from the time before keys.
    */
@@ -14,36 +14,44 @@ export type Tally = {
   broken: number;
 };
 
-export type Round = { readonly startedAt: number; walkedTo: string; tally: Tally };
+export type ReEncryptionProgress = {
+  readonly startedAt: number;
+  lastToken: string;
+  counts: ReEncryptionCounts;
+};
 
-type Row = { started_at: Date; walked_to: string | null; tally: Tally };
+type Row = { started_at: Date; walked_to: string | null; tally: ReEncryptionCounts };
 
-export function createRoundStore(database: Database) {
+export function createReEncryptionProgressStore(database: Database) {
   return {
     /** Returns the interrupted round, or starts a new one. */
-    async begin(organizationId: string, at: number): Promise<Round> {
-      const tally: Tally = { found: {}, resealed: 0, deleted: 0, broken: 0 };
+    async startOrResume(organizationId: string, at: number): Promise<ReEncryptionProgress> {
+      const counts: ReEncryptionCounts = { found: {}, resealed: 0, deleted: 0, broken: 0 };
       await database.query(
         `INSERT INTO vault_rounds (organization_id, started_at, tally) VALUES ($1, $2, $3)
         ON CONFLICT (organization_id) DO NOTHING`,
-        [organizationId, isoTime(at), JSON.stringify(tally)],
+        [organizationId, isoTime(at), JSON.stringify(counts)],
       );
       const [row] = await database.query<Row>(
         'SELECT started_at, walked_to, tally FROM vault_rounds WHERE organization_id = $1',
         [organizationId],
       );
-      if (row === undefined) return { startedAt: at, walkedTo: platformId, tally };
+      if (row === undefined) return { startedAt: at, lastToken: platformOwnerId, counts };
       return {
         startedAt: row.started_at.getTime(),
-        walkedTo: row.walked_to ?? platformId,
-        tally: row.tally,
+        lastToken: row.walked_to ?? platformOwnerId,
+        counts: row.tally,
       };
     },
-    async save(trx: Kysely<unknown>, organizationId: string, round: Round): Promise<void> {
+    async save(
+      trx: Kysely<unknown>,
+      organizationId: string,
+      progress: ReEncryptionProgress,
+    ): Promise<void> {
       await trx.executeQuery(
         CompiledQuery.raw(
           'UPDATE vault_rounds SET walked_to = $2, tally = $3 WHERE organization_id = $1',
-          [organizationId, round.walkedTo, JSON.stringify(round.tally)],
+          [organizationId, progress.lastToken, JSON.stringify(progress.counts)],
         ),
       );
     },

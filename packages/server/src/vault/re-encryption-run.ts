@@ -2,17 +2,25 @@
 import { ProblemError } from '@switchyard/contract';
 import type { Kysely } from 'kysely';
 import { type Clock, type Database, isoTime, type Log } from '../platform/index.ts';
-import { type createCardStore, deleteCards, resealCards, type SealedCard } from './card-sql.ts';
+import {
+  type createCardStore,
+  deleteCards,
+  type EncryptedCard,
+  replaceEncryptedCards,
+} from './card-sql.ts';
 import type { DataKeys } from './data-keys.ts';
-import { sealEnvelope } from './envelope-encryption.ts';
-import { KeyProviderFault } from './key-providers/open-key-provider.ts';
-import { createRoundStore, type Round } from './re-encryption-progress-sql.ts';
+import { encryptEnvelope } from './envelope-encryption.ts';
+import { KeyProviderError } from './key-providers/open-key-provider.ts';
+import {
+  createReEncryptionProgressStore,
+  type ReEncryptionProgress,
+} from './re-encryption-progress-sql.ts';
 
 const dayMs = 86_400_000;
-const cardsAtOnce = 500;
+const cardsPerPart = 500;
 
 /** Writes the audit record with the platform as the author. */
-export type Tell = (
+export type RecordAudit = (
   trx: Kysely<unknown>,
   change: {
     organizationId: string;
@@ -22,91 +30,98 @@ export type Tell = (
   },
 ) => Promise<void>;
 
-export type RoundDeps = {
+export type ReEncryptionDeps = {
   database: Database;
   cardStore: ReturnType<typeof createCardStore>;
   /** Decrypts a card to bytes that the caller zeroes. */
-  reopen(organizationId: string, card: SealedCard): Promise<Buffer>;
-  dataKeys(): DataKeys;
+  decryptCard(organizationId: string, card: EncryptedCard): Promise<Buffer>;
+  getDataKeys(): DataKeys;
   clock: Clock;
   log: Log;
-  tell: Tell;
+  recordAudit: RecordAudit;
   retentionDays: number;
 };
 
-type Resealed = { token: string; sealed: Buffer; before: Buffer; keyId: string };
+type ReEncryptedCard = { token: string; sealed: Buffer; before: Buffer; keyId: string };
 
 /**
  * A round continues where a process stopped, because each part and its progress are one commit.
  *
  * @returns the round after it has read every card, or undefined if it was stopped
  */
-export function createRounds(deps: RoundDeps) {
-  const { database, cardStore, clock, log, tell, retentionDays } = deps;
-  const rounds = createRoundStore(database);
+export function createReEncryptionRuns(deps: ReEncryptionDeps) {
+  const { database, cardStore, clock, log, recordAudit, retentionDays } = deps;
+  const progressStore = createReEncryptionProgressStore(database);
 
   /**
    * Encrypts the cards of one part again under the active key, and counts cards that do not
    * decrypt.
    */
-  async function resealed(
+  async function reEncryptCards(
     organizationId: string,
-    cards: readonly SealedCard[],
-    round: Round,
-  ): Promise<Resealed[]> {
-    const done: Resealed[] = [];
+    cards: readonly EncryptedCard[],
+    progress: ReEncryptionProgress,
+  ): Promise<ReEncryptedCard[]> {
+    const done: ReEncryptedCard[] = [];
     for (const card of cards) {
       try {
-        const text = await deps.reopen(organizationId, card);
-        const place = { organizationId, within: `card|${card.token}` };
-        const made = await deps.dataKeys().withActive(organizationId, ({ keyId, bytes }) => ({
-          keyId,
-          sealed: sealEnvelope(bytes, keyId, place, text),
-        }));
+        const text = await deps.decryptCard(organizationId, card);
+        const context = { organizationId, recordName: `card|${card.token}` };
+        const encrypted = await deps
+          .getDataKeys()
+          .withActiveKey(organizationId, ({ keyId, bytes }) => ({
+            keyId,
+            sealed: encryptEnvelope(bytes, keyId, context, text),
+          }));
         text.fill(0);
-        done.push({ token: card.token, before: card.sealed, ...made });
+        done.push({ token: card.token, before: card.sealed, ...encrypted });
       } catch (error) {
         // The card is not at fault: the job retries the round when the keys are available.
-        if (error instanceof ProblemError || error instanceof KeyProviderFault) throw error;
-        round.tally.broken += 1;
+        if (error instanceof ProblemError || error instanceof KeyProviderError) throw error;
+        progress.counts.broken += 1;
         log.error(
           { err: error, organizationId, token: card.token },
-          'a sealed card cannot be opened',
+          'an encrypted card cannot be decrypted',
         );
       }
     }
     return done;
   }
 
-  async function part(organizationId: string, round: Round, activeId: string) {
-    const cards = await cardStore.walk(organizationId, round.walkedTo, cardsAtOnce);
+  async function processPart(
+    organizationId: string,
+    progress: ReEncryptionProgress,
+    activeId: string,
+  ) {
+    const cards = await cardStore.listCardStates(organizationId, progress.lastToken, cardsPerPart);
     const last = cards.at(-1);
     if (last === undefined) return false;
-    const unusedSince = round.startedAt - retentionDays * dayMs;
+    const unusedSince = progress.startedAt - retentionDays * dayMs;
     const unused = cards.filter(({ usedAt }) => usedAt < unusedSince);
     const stale = cards.filter(({ keyId, usedAt }) => usedAt >= unusedSince && keyId !== activeId);
     for (const { keyId = 'none' } of stale) {
-      round.tally.found[keyId] = (round.tally.found[keyId] ?? 0) + 1;
+      progress.counts.found[keyId] = (progress.counts.found[keyId] ?? 0) + 1;
     }
     const sealed =
       stale.length === 0
         ? []
-        : await cardStore.sealed(
+        : await cardStore.readEncrypted(
             organizationId,
             stale.map(({ token }) => token),
           );
-    const anew = await resealed(organizationId, sealed, round);
-    round.walkedTo = last.token;
+    const reEncrypted = await reEncryptCards(organizationId, sealed, progress);
+    progress.lastToken = last.token;
     await database.transaction(async (trx) => {
       // If the transaction is retried, it must not add its counts twice.
-      const tally = { ...round.tally };
-      if (anew.length > 0) tally.resealed += await resealCards(trx, organizationId, anew);
+      const counts = { ...progress.counts };
+      if (reEncrypted.length > 0)
+        counts.resealed += await replaceEncryptedCards(trx, organizationId, reEncrypted);
       if (unused.length > 0) {
-        const gone = unused.map(({ token }) => token);
-        const deleted = await deleteCards(trx, organizationId, gone, isoTime(unusedSince));
-        tally.deleted += deleted;
+        const unusedTokens = unused.map(({ token }) => token);
+        const deleted = await deleteCards(trx, organizationId, unusedTokens, isoTime(unusedSince));
+        counts.deleted += deleted;
         if (deleted > 0) {
-          await tell(trx, {
+          await recordAudit(trx, {
             organizationId,
             action: 'vault.cardsDeleted',
             entity: { type: 'vault', id: organizationId },
@@ -114,24 +129,27 @@ export function createRounds(deps: RoundDeps) {
           });
         }
       }
-      await rounds.save(trx, organizationId, { ...round, tally });
-      round.tally = tally;
+      await progressStore.save(trx, organizationId, { ...progress, counts });
+      progress.counts = counts;
     });
-    return cards.length === cardsAtOnce;
+    return cards.length === cardsPerPart;
   }
 
   return {
-    async walk(organizationId: string, signal: AbortSignal): Promise<Round | undefined> {
-      const round = await rounds.begin(organizationId, clock.now());
+    async run(
+      organizationId: string,
+      signal: AbortSignal,
+    ): Promise<ReEncryptionProgress | undefined> {
+      const progress = await progressStore.startOrResume(organizationId, clock.now());
       // Reads the active key from the database, because this process may still have the previous
       // one.
-      deps.dataKeys().forgetActive(organizationId);
-      const activeId = await deps.dataKeys().withActive(organizationId, ({ keyId }) => keyId);
+      deps.getDataKeys().clearActive(organizationId);
+      const activeId = await deps.getDataKeys().withActiveKey(organizationId, ({ keyId }) => keyId);
       for (;;) {
         if (signal.aborted) return undefined;
-        if (!(await part(organizationId, round, activeId))) return round;
+        if (!(await processPart(organizationId, progress, activeId))) return progress;
       }
     },
-    end: rounds.end,
+    end: progressStore.end,
   };
 }

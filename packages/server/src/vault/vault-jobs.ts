@@ -2,12 +2,12 @@
 import { hash } from 'node:crypto';
 
 /** Each day: replaces old keys, and orders a round for each organisation. */
-export const upkeepKind = 'vault-upkeep';
+export const maintenanceJobKind = 'vault-upkeep';
 /** A round over the cards of one organisation. */
-export const roundKind = 'vault-round';
+export const reEncryptionJobKind = 'vault-round';
 
 /** Each owner has one job at most, because the job identifier follows from the owner's. */
-export function jobIdOf(kind: string, organizationId: string): string {
+export function vaultJobId(kind: string, organizationId: string): string {
   const digest = hash('sha256', `${kind} ${organizationId}`);
   const parts = [digest.slice(0, 8), digest.slice(8, 12), digest.slice(13, 16)];
   return `${parts[0]}-${parts[1]}-8${parts[2]}-8${digest.slice(17, 20)}-${digest.slice(20, 32)}`;

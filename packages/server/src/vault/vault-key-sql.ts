@@ -1,14 +1,14 @@
 // Stores the wrapped keys of the vault and changes their states by SQL.
 import { CompiledQuery, type Kysely } from 'kysely';
 import { type Database, isoTime } from '../platform/index.ts';
-import type { KeyPlace } from './key-providers/open-key-provider.ts';
+import type { KeyIdentity } from './key-providers/open-key-provider.ts';
 
 /** The owner of the index key and of the upkeep job, which belong to no organisation. */
-export const platformId = '00000000-0000-0000-0000-000000000000';
+export const platformOwnerId = '00000000-0000-0000-0000-000000000000';
 
 export type KeyState = 'Active' | 'Retiring' | 'Retired' | 'Destroyed';
 
-export type StoredKey = KeyPlace & {
+export type VaultKey = KeyIdentity & {
   readonly state: KeyState;
   readonly wrappedBy: string;
   /** Undefined after the key is destroyed. */
@@ -21,7 +21,7 @@ export type StoredKey = KeyPlace & {
 type Row = {
   organization_id: string;
   key_id: string;
-  purpose: StoredKey['purpose'];
+  purpose: VaultKey['purpose'];
   state: KeyState;
   wrapped_by: string;
   wrapped: Buffer | null;
@@ -33,33 +33,33 @@ type Row = {
 const columns = `organization_id, key_id, purpose, state, wrapped_by, wrapped, check_value, created_at,
   changed_at`;
 
-export type KeyStore = ReturnType<typeof createKeyStore>;
+export type VaultKeyStore = ReturnType<typeof createVaultKeyStore>;
 
-export function createKeyStore(database: Database) {
-  const select = async (where: string, values: readonly unknown[]): Promise<StoredKey[]> =>
+export function createVaultKeyStore(database: Database) {
+  const select = async (where: string, values: readonly unknown[]): Promise<VaultKey[]> =>
     (await database.query<Row>(`SELECT ${columns} FROM vault_keys WHERE ${where}`, values)).map(
-      toKey,
+      toVaultKey,
     );
 
   return {
-    async find(organizationId: string, keyId: string): Promise<StoredKey | undefined> {
+    async find(organizationId: string, keyId: string): Promise<VaultKey | undefined> {
       const [key] = await select('organization_id = $1 AND key_id = $2', [organizationId, keyId]);
       return key;
     },
     async findActive(
       organizationId: string,
-      purpose: StoredKey['purpose'],
-    ): Promise<StoredKey | undefined> {
+      purpose: VaultKey['purpose'],
+    ): Promise<VaultKey | undefined> {
       const [key] = await select("organization_id = $1 AND purpose = $2 AND state = 'Active'", [
         organizationId,
         purpose,
       ]);
       return key;
     },
-    list: (organizationId: string): Promise<StoredKey[]> =>
+    list: (organizationId: string): Promise<VaultKey[]> =>
       select('organization_id = $1 ORDER BY created_at DESC', [organizationId]),
     /** Keeps an existing active key that another process has added. */
-    async add(key: StoredKey): Promise<void> {
+    async add(key: VaultKey): Promise<void> {
       await database.query(
         `INSERT INTO vault_keys (${columns}) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         ON CONFLICT DO NOTHING`,
@@ -80,7 +80,7 @@ export function createKeyStore(database: Database) {
      * Stores the same key under another wrapping. Returns false if another process has wrapped it
      * since.
      */
-    async rewrap(key: StoredKey, to: { wrapped: Buffer; wrappedBy: string }): Promise<boolean> {
+    async rewrap(key: VaultKey, to: { wrapped: Buffer; wrappedBy: string }): Promise<boolean> {
       const rows = await database.query(
         `UPDATE vault_keys SET wrapped = $3, wrapped_by = $4
         WHERE organization_id = $1 AND key_id = $2 AND wrapped_by = $5 AND wrapped IS NOT NULL
@@ -92,7 +92,7 @@ export function createKeyStore(database: Database) {
     /**
      * Retires active keys from before a time; the next card of each organisation creates a new key.
      */
-    async retireOlder(madeBefore: number, at: number): Promise<string[]> {
+    async retireKeysCreatedBefore(madeBefore: number, at: number): Promise<string[]> {
       const rows = await database.query<{ organization_id: string }>(
         `UPDATE vault_keys SET state = 'Retiring', changed_at = $2
         WHERE purpose = 'Data' AND state = 'Active' AND created_at < $1 RETURNING organization_id`,
@@ -101,7 +101,7 @@ export function createKeyStore(database: Database) {
       return rows.map(({ organization_id: id }) => id);
     },
     /** Organisations with keys, or with cards from the time before keys. */
-    async organizations(after: string, limit: number): Promise<string[]> {
+    async listOrganizations(after: string, limit: number): Promise<string[]> {
       const rows = await database.query<{ organization_id: string }>(
         `SELECT organization_id FROM vault_keys
           WHERE organization_id > $1 AND purpose = 'Data' AND state <> 'Destroyed'
@@ -111,7 +111,7 @@ export function createKeyStore(database: Database) {
       );
       return rows.map(({ organization_id: id }) => id);
     },
-    async hasUnkeyedCards(): Promise<boolean> {
+    async hasLegacyCards(): Promise<boolean> {
       const rows = await database.query('SELECT 1 FROM vault_cards WHERE key_id IS NULL LIMIT 1');
       return rows.length > 0;
     },
@@ -121,7 +121,7 @@ export function createKeyStore(database: Database) {
 /** Runs in the caller's transaction. Returns false if the state of the key has changed. */
 export async function changeKeyState(
   trx: Kysely<unknown>,
-  key: Pick<StoredKey, 'organizationId' | 'keyId' | 'state'>,
+  key: Pick<VaultKey, 'organizationId' | 'keyId' | 'state'>,
   to: KeyState,
   at: number,
 ): Promise<boolean> {
@@ -137,7 +137,7 @@ export async function changeKeyState(
   return rows.length === 1;
 }
 
-function toKey(row: Row): StoredKey {
+function toVaultKey(row: Row): VaultKey {
   return {
     organizationId: row.organization_id,
     keyId: row.key_id,

@@ -10,12 +10,12 @@ import {
 import { movableClock } from '../../test/support/movable-clock.ts';
 import { type Database, deriveKey, encryptBytes, systemIds } from '../platform/index.ts';
 import {
-  chainOfProviders,
-  createLocalProvider,
+  chainKeyProviders,
+  createLocalKeyProvider,
   type KeyProvider,
-  KeyProviderFault,
+  KeyProviderError,
 } from './key-providers/open-key-provider.ts';
-import { listAccesses } from './pan-access-log.ts';
+import { listPanAccesses } from './pan-access-log.ts';
 
 const dayMs = 86_400_000;
 const access = { purpose: 'Refund', actor: 'till-1' };
@@ -35,7 +35,7 @@ describe('the vault', () => {
   async function open(options: Partial<Parameters<typeof openTestVault>[0]> = {}) {
     const opened = await openTestVault({
       database,
-      provider: createLocalProvider(master),
+      provider: createLocalKeyProvider(master),
       ...options,
     });
     rooms.push(opened);
@@ -52,7 +52,11 @@ describe('the vault', () => {
   });
 
   const protect = ({ vault }: TestVault, organizationId: string, number: number) =>
-    vault.protect(organizationId, cardOf(number), vault.mark(organizationId, cardOf(number)));
+    vault.tokenizeCard(
+      organizationId,
+      cardOf(number),
+      vault.fingerprintCard(organizationId, cardOf(number)),
+    );
   const cardsOf = (organizationId: string) =>
     database.query<CardRow>(
       'SELECT token, key_id, sealed FROM vault_cards WHERE organization_id = $1 ORDER BY token',
@@ -84,26 +88,26 @@ describe('the vault', () => {
       [key?.key_id, key?.key_id],
     );
     assert.ok(rows.every(({ sealed }) => !sealed.includes('400000')));
-    assert.deepEqual(await room.vault.reveal(organizationId, token, access), cardOf(1));
+    assert.deepEqual(await room.vault.detokenizeCard(organizationId, token, access), cardOf(1));
     const stranger = systemIds.uuid();
-    assert.equal(await room.vault.reveal(stranger, token, access), undefined);
+    assert.equal(await room.vault.detokenizeCard(stranger, token, access), undefined);
     assert.notEqual(
-      room.vault.mark(stranger, cardOf(1)),
-      room.vault.mark(organizationId, cardOf(1)),
+      room.vault.fingerprintCard(stranger, cardOf(1)),
+      room.vault.fingerprintCard(organizationId, cardOf(1)),
     );
-    assert.equal(await room.vault.reveal(organizationId, 'no-token', access), undefined);
+    assert.equal(await room.vault.detokenizeCard(organizationId, 'no-token', access), undefined);
   });
 
   test('writes down who had a number opened, what for and with what result', async () => {
     const organizationId = systemIds.uuid();
     const token = await protect(room, organizationId, 3);
     const subjectId = systemIds.uuid();
-    await room.vault.reveal(organizationId, token, { ...access, subjectId });
+    await room.vault.detokenizeCard(organizationId, token, { ...access, subjectId });
     const unknown = systemIds.uuidV4();
-    await room.vault.reveal(organizationId, unknown, access);
+    await room.vault.detokenizeCard(organizationId, unknown, access);
     await room.vault.drain();
     const now = Date.now();
-    const lines = await listAccesses(database, {
+    const lines = await listPanAccesses(database, {
       organizationId,
       from: now - dayMs,
       to: now + dayMs,
@@ -117,7 +121,7 @@ describe('the vault', () => {
       ],
     );
     const later = { organizationId, from: now + dayMs, to: now + 2 * dayMs, limit: 10 };
-    assert.deepEqual(await listAccesses(database, later), []);
+    assert.deepEqual(await listPanAccesses(database, later), []);
   });
 
   test('two processes make one key of a new organisation', async () => {
@@ -130,7 +134,10 @@ describe('the vault', () => {
     assert.equal((await keysOf(organizationId)).length, 1);
     for (const [number, token] of tokens.entries()) {
       const reader = number % 2 === 0 ? other : room;
-      assert.deepEqual(await reader.vault.reveal(organizationId, token, access), cardOf(number));
+      assert.deepEqual(
+        await reader.vault.detokenizeCard(organizationId, token, access),
+        cardOf(number),
+      );
     }
   });
 
@@ -145,10 +152,16 @@ describe('the vault', () => {
   test('keeps sealed what another room asks for, and opens it at its place alone', async () => {
     const organizationId = systemIds.uuid();
     const { vault } = room;
-    const sealed = await vault.seal(organizationId, 'sale-1', Buffer.from('9F2608AABB'));
-    assert.equal((await vault.open(organizationId, 'sale-1', sealed)).toString(), '9F2608AABB');
-    await assert.rejects(vault.open(organizationId, 'sale-2', sealed), /seal is broken/);
-    await assert.rejects(vault.open(systemIds.uuid(), 'sale-1', sealed));
+    const sealed = await vault.encryptData(organizationId, 'sale-1', Buffer.from('9F2608AABB'));
+    assert.equal(
+      (await vault.decryptData(organizationId, 'sale-1', sealed)).toString(),
+      '9F2608AABB',
+    );
+    await assert.rejects(
+      vault.decryptData(organizationId, 'sale-2', sealed),
+      /record does not decrypt/,
+    );
+    await assert.rejects(vault.decryptData(systemIds.uuid(), 'sale-1', sealed));
   });
 
   test('refuses a key that was exchanged, and a card that was moved', async () => {
@@ -165,7 +178,7 @@ describe('the vault', () => {
     const refused = async () => {
       const fresh = await open();
       await assert.rejects(
-        fresh.vault.reveal(mine, token, access),
+        fresh.vault.detokenizeCard(mine, token, access),
         (error) => error instanceof ProblemError && error.code === 'card_keys_unavailable',
       );
     };
@@ -180,53 +193,56 @@ describe('the vault', () => {
     await refused();
     await exchange('check_value', check);
     const fresh = await open();
-    assert.deepEqual(await fresh.vault.reveal(mine, token, access), cardOf(1));
+    assert.deepEqual(await fresh.vault.detokenizeCard(mine, token, access), cardOf(1));
     await database.query(
       `UPDATE vault_cards SET sealed = (SELECT sealed FROM vault_cards WHERE token = $2)
       WHERE token = $1`,
       [token, second],
     );
-    await assert.rejects(fresh.vault.reveal(mine, token, access), /seal is broken/);
+    await assert.rejects(
+      fresh.vault.detokenizeCard(mine, token, access),
+      /record does not decrypt/,
+    );
   });
 
   test('a database is of no use without the key above its keys', async () => {
     await assert.rejects(
-      open({ provider: createLocalProvider(randomBytes(32)) }),
-      /is under the key local:/,
+      open({ provider: createLocalKeyProvider(randomBytes(32)) }),
+      /uses the key local:/,
     );
   });
 
   test('without its key provider it goes on for minutes, and then refuses', async () => {
     let answers = true;
-    const whole = createLocalProvider(master);
+    const whole = createLocalKeyProvider(master);
     const provider: KeyProvider = {
       ...whole,
       unwrap: (wrapped, place) => {
-        if (!answers) throw new KeyProviderFault('Unavailable', 'no answer');
+        if (!answers) throw new KeyProviderError('Unavailable', 'no answer');
         return whole.unwrap(wrapped, place);
       },
     };
     const clock = movableClock(Date.now());
     const { vault } = await open({ provider, clock });
     const organizationId = systemIds.uuid();
-    const token = await vault.protect(
+    const token = await vault.tokenizeCard(
       organizationId,
       cardOf(1),
-      vault.mark(organizationId, cardOf(1)),
+      vault.fingerprintCard(organizationId, cardOf(1)),
     );
     answers = false;
     clock.advance(250_000);
-    assert.deepEqual(await vault.reveal(organizationId, token, access), cardOf(1));
+    assert.deepEqual(await vault.detokenizeCard(organizationId, token, access), cardOf(1));
     clock.advance(100_000);
     const isUnavailable = (error: unknown) =>
       error instanceof ProblemError && error.code === 'card_keys_unavailable';
-    await assert.rejects(vault.reveal(organizationId, token, access), isUnavailable);
+    await assert.rejects(vault.detokenizeCard(organizationId, token, access), isUnavailable);
     const stranger = systemIds.uuid();
-    const mark = vault.mark(stranger, cardOf(1));
-    await assert.rejects(vault.protect(stranger, cardOf(1), mark), isUnavailable);
+    const mark = vault.fingerprintCard(stranger, cardOf(1));
+    await assert.rejects(vault.tokenizeCard(stranger, cardOf(1), mark), isUnavailable);
     assert.deepEqual(await cardsOf(stranger), []);
     answers = true;
-    assert.deepEqual(await vault.reveal(organizationId, token, access), cardOf(1));
+    assert.deepEqual(await vault.detokenizeCard(organizationId, token, access), cardOf(1));
   });
 
   describe('rotation', () => {
@@ -240,7 +256,10 @@ describe('the vault', () => {
       const [old] = await keysOf(organizationId);
       own.clock.advance(1000);
       await replaceKey(own, organizationId);
-      assert.deepEqual(await own.vault.reveal(organizationId, tokens[0] ?? '', access), cardOf(0));
+      assert.deepEqual(
+        await own.vault.detokenizeCard(organizationId, tokens[0] ?? '', access),
+        cardOf(0),
+      );
       // A process that does not know the rotation encrypts under the old key for minutes.
       await protect(own, organizationId, 1000);
       own.clock.advance(1000);
@@ -257,7 +276,10 @@ describe('the vault', () => {
         [['vault.keysChanged', after]],
       );
       for (const [number, token] of tokens.entries()) {
-        assert.deepEqual(await own.vault.reveal(organizationId, token, access), cardOf(number));
+        assert.deepEqual(
+          await own.vault.detokenizeCard(organizationId, token, access),
+          cardOf(number),
+        );
       }
 
       // Nothing is left to do: the next round changes no row.
@@ -270,7 +292,10 @@ describe('the vault', () => {
       const [destroyed] = await keysOf(organizationId);
       assert.deepEqual([destroyed?.state, destroyed?.wrapped], ['Destroyed', null]);
       assert.equal(destroyed?.key_id, old?.key_id);
-      assert.deepEqual(await own.vault.reveal(organizationId, tokens[3] ?? '', access), cardOf(3));
+      assert.deepEqual(
+        await own.vault.detokenizeCard(organizationId, tokens[3] ?? '', access),
+        cardOf(3),
+      );
     });
 
     test('a retired key takes no more cards, whoever still has it at hand', async () => {
@@ -284,7 +309,7 @@ describe('the vault', () => {
       const token = await protect(own, organizationId, 2);
       const row = (await cardsOf(organizationId)).find((each) => each.token === token);
       assert.ok(row !== undefined && row.key_id !== old?.key_id);
-      assert.deepEqual(await own.vault.reveal(organizationId, token, access), cardOf(2));
+      assert.deepEqual(await own.vault.detokenizeCard(organizationId, token, access), cardOf(2));
     });
 
     test('goes on where a process was killed', async () => {
@@ -324,7 +349,7 @@ describe('the vault', () => {
     });
 
     test('comes by itself when a key is old', async () => {
-      const own = await open({ keyDays: 10 });
+      const own = await open({ keyRotationDays: 10 });
       const organizationId = systemIds.uuid();
       await protect(own, organizationId, 1);
       await own.runJob('vault-upkeep', organizationId);
@@ -343,8 +368,8 @@ describe('the vault', () => {
     test('under another key above, keys are wrapped anew and cards stay as they are', async (t) => {
       const elsewhere = await openVaultDatabase();
       t.after(() => elsewhere.close());
-      const old = createLocalProvider(master);
-      const next = createLocalProvider(randomBytes(32));
+      const old = createLocalKeyProvider(master);
+      const next = createLocalKeyProvider(randomBytes(32));
       const openOver = (provider: KeyProvider) => openTestVault({ database: elsewhere, provider });
       const wrappers = async () => {
         const rows = await elsewhere.query<{ wrapped_by: string }>(
@@ -357,17 +382,17 @@ describe('the vault', () => {
       const organizationId = systemIds.uuid();
       const token = await protect(own, organizationId, 1);
       const before = await sealed();
-      assert.deepEqual(await wrappers(), [old.wrapsWith, old.wrapsWith]);
-      const both = await openOver(chainOfProviders([next, old]));
-      assert.deepEqual(await both.vault.reveal(organizationId, token, access), cardOf(1));
+      assert.deepEqual(await wrappers(), [old.wrappingKeyName, old.wrappingKeyName]);
+      const both = await openOver(chainKeyProviders([next, old]));
+      assert.deepEqual(await both.vault.detokenizeCard(organizationId, token, access), cardOf(1));
       await both.runRound(organizationId);
       assert.deepEqual(await sealed(), before);
       // The index key is wrapped again too, so the old provider is no longer needed.
-      assert.deepEqual(await wrappers(), [next.wrapsWith, next.wrapsWith]);
+      assert.deepEqual(await wrappers(), [next.wrappingKeyName, next.wrappingKeyName]);
       const alone = await openOver(next);
-      assert.deepEqual(await alone.vault.reveal(organizationId, token, access), cardOf(1));
+      assert.deepEqual(await alone.vault.detokenizeCard(organizationId, token, access), cardOf(1));
       assert.equal(await protect(alone, organizationId, 1), token);
-      await assert.rejects(openOver(old), /is under the key local:/);
+      await assert.rejects(openOver(old), /uses the key local:/);
       for (const each of [own, both, alone]) await each.close();
     });
   });
@@ -382,7 +407,7 @@ describe('the vault', () => {
       const gone = (await cardsOf(organizationId)).find(({ token }) => token === unused);
       const madeAt = own.clock.now();
       own.clock.advance(60 * dayMs);
-      await own.vault.reveal(organizationId, used, access);
+      await own.vault.detokenizeCard(organizationId, used, access);
       assert.equal(await protect(own, organizationId, 3), sold);
       await own.vault.drain();
       own.clock.advance(20 * dayMs);
@@ -397,29 +422,29 @@ describe('the vault', () => {
       const [told] = own.auditEntries;
       assert.equal(told?.action, 'vault.cardsDeleted');
       assert.ok(told !== undefined && 'deleted' in told.after && told.after.deleted === 1);
-      assert.equal(await own.vault.reveal(organizationId, unused, access), undefined);
+      assert.equal(await own.vault.detokenizeCard(organizationId, unused, access), undefined);
       assert.equal(await own.vault.wasDeleted(organizationId, unused, madeAt), true);
       assert.equal(await own.vault.wasDeleted(organizationId, used, madeAt), false);
       // The card becomes a new card, even if its old token was still cached.
       const again = await protect(own, organizationId, 1);
       assert.notEqual(again, unused);
-      assert.deepEqual(await own.vault.reveal(organizationId, again, access), cardOf(1));
+      assert.deepEqual(await own.vault.detokenizeCard(organizationId, again, access), cardOf(1));
     });
 
     test('keeps who had a card opened for its time, and no longer', async () => {
       const own = await open();
       const organizationId = systemIds.uuid();
       const token = await protect(own, organizationId, 1);
-      await own.vault.reveal(organizationId, token, access);
+      await own.vault.detokenizeCard(organizationId, token, access);
       await own.vault.drain();
       const now = Date.now();
       const span = { organizationId, from: now - dayMs, to: now + dayMs, limit: 10 };
       own.clock.advance(399 * dayMs);
       await own.runRound(organizationId);
-      assert.equal((await listAccesses(database, span)).length, 1);
+      assert.equal((await listPanAccesses(database, span)).length, 1);
       own.clock.advance(3 * dayMs);
       await own.runRound(organizationId);
-      assert.deepEqual(await listAccesses(database, span), []);
+      assert.deepEqual(await listPanAccesses(database, span), []);
     });
   });
 });
@@ -446,19 +471,19 @@ describe('a vault of the time of one key for everything', () => {
       VALUES ($1, $2, $3, $4, now())`,
       [organizationId, token, mark, sealed],
     );
-    const provider = createLocalProvider(randomBytes(32));
+    const provider = createLocalKeyProvider(randomBytes(32));
     await assert.rejects(openTestVault({ database, provider }), /SWITCHYARD_VAULT_KEY_PREVIOUS/);
-    const room = await openTestVault({ database, provider, legacyMaster });
+    const room = await openTestVault({ database, provider, legacyMasterKey: legacyMaster });
     const { vault } = room;
-    assert.equal(vault.mark(organizationId, cardOf(9)), mark.toString('hex'));
-    assert.deepEqual(await vault.reveal(organizationId, token, access), cardOf(9));
-    assert.equal(await vault.protect(organizationId, cardOf(9), mark.toString('hex')), token);
+    assert.equal(vault.fingerprintCard(organizationId, cardOf(9)), mark.toString('hex'));
+    assert.deepEqual(await vault.detokenizeCard(organizationId, token, access), cardOf(9));
+    assert.equal(await vault.tokenizeCard(organizationId, cardOf(9), mark.toString('hex')), token);
     await room.runRound(organizationId);
     await room.close();
     // The old key is no longer needed.
     const next = await openTestVault({ database, provider });
-    assert.deepEqual(await next.vault.reveal(organizationId, token, access), cardOf(9));
-    assert.equal(next.vault.mark(organizationId, cardOf(9)), mark.toString('hex'));
+    assert.deepEqual(await next.vault.detokenizeCard(organizationId, token, access), cardOf(9));
+    assert.equal(next.vault.fingerprintCard(organizationId, cardOf(9)), mark.toString('hex'));
     await next.close();
   });
 });

@@ -9,266 +9,291 @@ import {
   lruCacheOptions,
 } from '../platform/index.ts';
 import { createCardStore, insertCards, selectCards } from './card-sql.ts';
-import { createUses } from './card-usage.ts';
+import { createCardUsage } from './card-usage.ts';
 import {
-  isLegacy,
-  keyIdOf,
-  openEnvelope,
-  type Place,
-  sealEnvelope,
+  decryptEnvelope,
+  type EncryptionContext,
+  encryptEnvelope,
+  isLegacyFormat,
+  readKeyId,
 } from './envelope-encryption.ts';
-import { createUpkeep, type UpkeepDeps } from './key-maintenance.ts';
-import { type OpeningDeps, type OpenVault, openVault, orUnavailable } from './open-vault.ts';
-import { type Access, createAccesses } from './pan-access-log.ts';
-import { createKeyStore } from './vault-key-sql.ts';
+import { createKeyMaintenance, type KeyMaintenanceDeps } from './key-maintenance.ts';
+import {
+  type OpenedVault,
+  type OpenVaultDeps,
+  openVault,
+  translateKeyFault,
+} from './open-vault.ts';
+import { createPanAccessLog, type PanAccess } from './pan-access-log.ts';
+import { createVaultKeyStore } from './vault-key-sql.ts';
 
 export type Card = { pan: string /** YYMM */; expiry: string };
 
 /**
  * The interface of the vault.
  *
- * `mark` returns the keyed hash of a card within an organisation (ADR 0012). `protect` returns the
+ * `fingerprintCard` returns the keyed hash of a card within an organisation (ADR 0012). `tokenizeCard` returns the
  * token: the same for the same number and expiry, and never shared by two organisations.
- * `reveal` returns the card, for acquirer links only, or undefined if the token is unknown.
+ * `detokenizeCard` returns the card, for acquirer links only, or undefined if the token is unknown.
  */
 export type Vault = {
   /**
    * The hash includes the organisation, so two organisations never have the same hash for a card.
    */
-  mark(organizationId: string, card: Card): string;
-  protect(organizationId: string, card: Card, mark: string): Promise<string>;
+  fingerprintCard(organizationId: string, card: Card): string;
+  tokenizeCard(organizationId: string, card: Card, fingerprint: string): Promise<string>;
   /** Writes each access to the access log (ADR 0031). */
-  reveal(organizationId: string, token: string, access: Access): Promise<Card | undefined>;
+  detokenizeCard(
+    organizationId: string,
+    token: string,
+    access: PanAccess,
+  ): Promise<Card | undefined>;
   /** Whether a card that was stored at that time has been deleted because it was unused. */
-  wasDeleted(organizationId: string, token: string, keptAt: number): false | Promise<boolean>;
+  wasDeleted(organizationId: string, token: string, storedAt: number): false | Promise<boolean>;
   /** A short keyed hash, which distinguishes two values and reveals neither. */
-  digest(text: string): string;
+  computeDigest(text: string): string;
   /**
    * Encrypts data that another module stores for days at most, such as the chip data of a sale.
    * Only the same `within` decrypts it.
    */
-  seal(organizationId: string, within: string, data: Buffer): Promise<Buffer>;
-  open(organizationId: string, within: string, sealed: Buffer): Promise<Buffer>;
+  encryptData(organizationId: string, recordName: string, data: Buffer): Promise<Buffer>;
+  decryptData(organizationId: string, recordName: string, encrypted: Buffer): Promise<Buffer>;
   /**
    * Fetches the keys that every request needs.
    *
    * @throws Error if the keys do not match the database
    */
   openKeys(): Promise<void>;
-  isOpen(): boolean;
+  hasKeys(): boolean;
   /** Stops the rounds over cards; another process continues them. */
-  endRounds(): void;
+  stopReEncryption(): void;
   drain(): Promise<void>;
   /** Zeroes every key. */
   close(): Promise<void>;
 };
 
-export type VaultDeps = Omit<OpeningDeps, 'store'> &
-  Omit<UpkeepDeps, 'keyStore' | 'cardStore' | 'accesses' | 'opened' | 'reopen'> & {
+export type VaultDeps = Omit<OpenVaultDeps, 'store'> &
+  Omit<
+    KeyMaintenanceDeps,
+    'keyStore' | 'cardStore' | 'panAccessLog' | 'getOpenedVault' | 'decryptCard'
+  > & {
     database: Database;
   };
 
 type Row = {
   organizationId: string;
-  mark: string;
+  fingerprint: string;
   token: string;
   sealed: Buffer;
   keyId: string;
 };
-type Kept = { token: string; usedAt: number };
-type Standing = Kept & { isSettled: boolean };
+type CachedToken = { token: string; usedAt: number };
+type StoredToken = CachedToken & { isStored: boolean };
 
 const cachedTokensMax = 20_000;
 /** A key may be retired between encryption and insert; this cannot happen twice in a row. */
-const protectTries = 2;
+const tokenizeAttempts = 2;
 /** Tokens are UUIDs; the vault treats other text as unknown without a query. */
-const madeHere = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const tokenPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-const cardWithin = (token: string) => `card|${token}`;
+const cardRecordName = (token: string) => `card|${token}`;
 
 /**
  * Creates the vault; call `openKeys` before its first use.
  *
- * @example const token = await vault.protect(organizationId, card, vault.mark(organizationId, card));
+ * @example const token = await vault.tokenizeCard(organizationId, card, vault.fingerprintCard(organizationId, card));
  */
 export function createVault(deps: VaultDeps): Vault {
   const { database, ids, clock, retentionDays } = deps;
-  const keyStore = createKeyStore(database);
+  const keyStore = createVaultKeyStore(database);
   const cardStore = createCardStore(database);
-  const accesses = createAccesses(deps);
-  const uses = createUses({ ...deps, retentionDays });
-  const tokens = new LRUCache<string, Kept>(lruCacheOptions(cachedTokensMax));
-  let isOpened: OpenVault | undefined;
+  const panAccessLog = createPanAccessLog(deps);
+  const cardUsage = createCardUsage({ ...deps, retentionDays });
+  const tokens = new LRUCache<string, CachedToken>(lruCacheOptions(cachedTokensMax));
+  let openedVault: OpenedVault | undefined;
 
-  function opened(): OpenVault {
-    if (isOpened === undefined) throw new Error('the vault is not open');
-    return isOpened;
+  function getOpenedVault(): OpenedVault {
+    if (openedVault === undefined) throw new Error('the keys of the vault are not loaded');
+    return openedVault;
   }
 
-  const keyedHash = (text: string) => createHmac('sha256', opened().indexKey).update(text);
-  const inserts = createInserts(database, () => isoTime(clock.now()));
-  const reads = createReads(database);
+  const keyedHash = (text: string) => createHmac('sha256', getOpenedVault().indexKey).update(text);
+  const cardWriter = createCardWriter(database, () => isoTime(clock.now()));
+  const cardReader = createCardReader(database);
 
-  function sealed(place: Place, text: Buffer): Promise<{ keyId: string; sealed: Buffer }> {
-    const made = opened().dataKeys.withActive(place.organizationId, ({ keyId, bytes }) => ({
-      keyId,
-      sealed: sealEnvelope(bytes, keyId, place, text),
-    }));
-    return orUnavailable(Promise.resolve(made));
-  }
-
-  function openedBytes(place: Place, bytes: Buffer): Buffer | Promise<Buffer> {
-    const { dataKeys } = opened();
-    const opening = dataKeys.with(place.organizationId, keyIdOf(bytes), (key) =>
-      openEnvelope(key.bytes, place, bytes),
+  function encrypt(
+    context: EncryptionContext,
+    text: Buffer,
+  ): Promise<{ keyId: string; sealed: Buffer }> {
+    const encrypted = getOpenedVault().dataKeys.withActiveKey(
+      context.organizationId,
+      ({ keyId, bytes }) => ({
+        keyId,
+        sealed: encryptEnvelope(bytes, keyId, context, text),
+      }),
     );
-    return opening instanceof Promise ? orUnavailable(opening) : opening;
+    return translateKeyFault(Promise.resolve(encrypted));
   }
 
-  function openCard(organizationId: string, token: string, bytes: Buffer) {
-    if (!isLegacy(bytes)) return openedBytes({ organizationId, within: cardWithin(token) }, bytes);
-    const { legacyKey } = opened();
-    if (legacyKey === undefined) throw new Error('no key at hand opens a card of before');
+  function decrypt(context: EncryptionContext, bytes: Buffer): Buffer | Promise<Buffer> {
+    const { dataKeys } = getOpenedVault();
+    const decrypted = dataKeys.withKey(context.organizationId, readKeyId(bytes), (key) =>
+      decryptEnvelope(key.bytes, context, bytes),
+    );
+    return decrypted instanceof Promise ? translateKeyFault(decrypted) : decrypted;
+  }
+
+  function decryptCard(organizationId: string, token: string, bytes: Buffer) {
+    if (!isLegacyFormat(bytes))
+      return decrypt({ organizationId, recordName: cardRecordName(token) }, bytes);
+    const { legacyKey } = getOpenedVault();
+    if (legacyKey === undefined) throw new Error('no key can decrypt a card of an older version');
     return decryptBytes(legacyKey, bytes, `${organizationId}|${token}`);
   }
 
   /** Returns undefined if the key was retired before the insert; then no row exists. */
-  async function kept(row: Row): Promise<Kept | undefined> {
-    const first = await inserts.submit(row);
-    if (first.isSettled) return first;
+  async function insertCard(row: Row): Promise<CachedToken | undefined> {
+    const first = await cardWriter.submit(row);
+    if (first.isStored) return first;
     // The statement does not see the row that it inserts, and another request may have inserted it
     // first. A second run reads the stored row.
-    const second = await inserts.submit(row);
-    return second.isSettled ? second : undefined;
+    const second = await cardWriter.submit(row);
+    return second.isStored ? second : undefined;
   }
 
-  async function keep(organizationId: string, card: Card, mark: string): Promise<string> {
-    for (let tries = 0; tries < protectTries; tries += 1) {
+  async function storeCard(
+    organizationId: string,
+    card: Card,
+    fingerprint: string,
+  ): Promise<string> {
+    for (let attempt = 0; attempt < tokenizeAttempts; attempt += 1) {
       const token = ids.uuidV4();
-      const place = { organizationId, within: cardWithin(token) };
+      const context = { organizationId, recordName: cardRecordName(token) };
       const text = Buffer.from(`${card.pan}|${card.expiry}`);
-      const made = await sealed(place, text);
+      const encrypted = await encrypt(context, text);
       text.fill(0);
-      const standing = await kept({ organizationId, mark, token, ...made });
-      const use = standing && { organizationId, token: standing.token };
-      if (use !== undefined && (await uses.note(use, standing?.usedAt ?? 0))) {
-        tokens.set(mark, { token: use.token, usedAt: clock.now() });
+      const stored = await insertCard({ organizationId, fingerprint, token, ...encrypted });
+      const use = stored && { organizationId, token: stored.token };
+      if (use !== undefined && (await cardUsage.recordUse(use, stored?.usedAt ?? 0))) {
+        tokens.set(fingerprint, { token: use.token, usedAt: clock.now() });
         return use.token;
       }
-      opened().dataKeys.forgetActive(organizationId);
+      getOpenedVault().dataKeys.clearActive(organizationId);
     }
-    throw new Error('the vault gave no token');
+    throw new Error('the vault could not create a token');
   }
 
-  const upkeep = createUpkeep({
+  const keyMaintenance = createKeyMaintenance({
     ...deps,
     keyStore,
     cardStore,
-    accesses,
-    opened,
-    reopen: (organizationId, { token, sealed: bytes }) =>
-      Promise.resolve(openCard(organizationId, token, bytes)),
+    panAccessLog,
+    getOpenedVault,
+    decryptCard: (organizationId, { token, sealed: bytes }) =>
+      Promise.resolve(decryptCard(organizationId, token, bytes)),
   });
 
   return {
-    mark: (organizationId, { pan, expiry }) =>
+    fingerprintCard: (organizationId, { pan, expiry }) =>
       keyedHash(`${organizationId}|${pan}|${expiry}`).digest('hex'),
-    async protect(organizationId, card, mark) {
-      const known = tokens.get(mark);
+    async tokenizeCard(organizationId, card, fingerprint) {
+      const cached = tokens.get(fingerprint);
       // An old cache entry is checked in the database, because the card may have been deleted.
-      if (known !== undefined && !uses.isStale(known.usedAt)) return known.token;
-      return keep(organizationId, card, mark);
+      if (cached !== undefined && !cardUsage.isUseOutdated(cached.usedAt)) return cached.token;
+      return storeCard(organizationId, card, fingerprint);
     },
-    async reveal(organizationId, token, access) {
-      if (!madeHere.test(token)) return undefined;
-      const row = await reads.submit({ organizationId, token });
+    async detokenizeCard(organizationId, token, access) {
+      if (!tokenPattern.test(token)) return undefined;
+      const row = await cardReader.submit({ organizationId, token });
       if (row === undefined) {
-        await accesses.note(organizationId, token, access, 'Unknown');
+        await panAccessLog.record(organizationId, token, access, 'Unknown');
         return undefined;
       }
       let bytes: Buffer;
       try {
-        bytes = await openCard(organizationId, token, row.sealed);
+        bytes = await decryptCard(organizationId, token, row.sealed);
       } catch (error) {
-        await accesses.note(organizationId, token, access, 'Failed');
+        await panAccessLog.record(organizationId, token, access, 'Failed');
         throw error;
       }
       const [pan, expiry] = bytes.toString('latin1').split('|');
       bytes.fill(0);
-      await accesses.note(organizationId, token, access, 'Opened');
-      await uses.note({ organizationId, token }, row.used_at.getTime());
+      await panAccessLog.record(organizationId, token, access, 'Opened');
+      await cardUsage.recordUse({ organizationId, token }, row.used_at.getTime());
       return pan === undefined || expiry === undefined ? undefined : { pan, expiry };
     },
-    wasDeleted(organizationId, token, keptAt) {
-      if (clock.now() - keptAt <= uses.retentionMs) return false;
-      return cardStore.has(organizationId, token).then((stands) => !stands);
+    wasDeleted(organizationId, token, storedAt) {
+      if (clock.now() - storedAt <= cardUsage.retentionMs) return false;
+      return cardStore.exists(organizationId, token).then((exists) => !exists);
     },
-    digest: (text) => keyedHash(`text|${text}`).digest('base64url').slice(0, 22),
-    seal: async (organizationId, within, data) =>
-      (await sealed({ organizationId, within: `data|${within}` }, data)).sealed,
-    open: async (organizationId, within, bytes) =>
-      openedBytes({ organizationId, within: `data|${within}` }, bytes),
+    computeDigest: (text) => keyedHash(`text|${text}`).digest('base64url').slice(0, 22),
+    encryptData: async (organizationId, recordName, data) =>
+      (await encrypt({ organizationId, recordName: `data|${recordName}` }, data)).sealed,
+    decryptData: async (organizationId, recordName, bytes) =>
+      decrypt({ organizationId, recordName: `data|${recordName}` }, bytes),
     async openKeys() {
-      isOpened ??= await openVault({ ...deps, store: keyStore });
-      await upkeep.arm();
+      openedVault ??= await openVault({ ...deps, store: keyStore });
+      await keyMaintenance.enqueueMaintenance();
     },
-    isOpen: () => isOpened !== undefined,
+    hasKeys: () => openedVault !== undefined,
     async drain() {
-      await inserts.drain();
-      await uses.drain();
-      await accesses.drain();
+      await cardWriter.drain();
+      await cardUsage.drain();
+      await panAccessLog.drain();
     },
-    endRounds: upkeep.stop,
+    stopReEncryption: keyMaintenance.stop,
     async close() {
-      upkeep.stop();
-      isOpened?.dataKeys.close();
-      await isOpened?.provider.close();
+      keyMaintenance.stop();
+      openedVault?.dataKeys.close();
+      await openedVault?.provider.close();
     },
   };
 }
 
-type Sealed = { sealed: Buffer; used_at: Date };
+type EncryptedCardRow = { sealed: Buffer; used_at: Date };
 
 /** Capturing all payments decrypts hundreds of cards a second, so parallel reads share a query. */
-function createReads(database: Database) {
-  return createGroupCommit<{ organizationId: string; token: string }, Sealed | undefined>({
-    name: 'vault-reads',
-    key: ({ organizationId, token }) => organizationId + token,
-    allowsSameKey: true,
-    run: async (all) => {
-      const found: (Sealed | undefined)[] = all.map(() => undefined);
-      const rows = await database.hot<Sealed & { i: number }>(selectCards, [
-        all.map(({ organizationId }) => organizationId),
-        all.map(({ token }) => token),
-      ]);
-      for (const row of rows) found[Number(row.i) - 1] = row;
-      return found;
+function createCardReader(database: Database) {
+  return createGroupCommit<{ organizationId: string; token: string }, EncryptedCardRow | undefined>(
+    {
+      name: 'vault-reads',
+      key: ({ organizationId, token }) => organizationId + token,
+      allowsSameKey: true,
+      run: async (all) => {
+        const found: (EncryptedCardRow | undefined)[] = all.map(() => undefined);
+        const rows = await database.hot<EncryptedCardRow & { i: number }>(selectCards, [
+          all.map(({ organizationId }) => organizationId),
+          all.map(({ token }) => token),
+        ]);
+        for (const row of rows) found[Number(row.i) - 1] = row;
+        return found;
+      },
     },
-  });
+  );
 }
 
-function createInserts(database: Database, now: () => string) {
-  return createGroupCommit<Row, Standing>({
+function createCardWriter(database: Database, now: () => string) {
+  return createGroupCommit<Row, StoredToken>({
     name: 'vault',
-    key: (row) => row.mark,
+    key: (row) => row.fingerprint,
     run: async (rows) => {
       const createdAt = now();
       const batch = rows.map((row) => ({
         organization_id: row.organizationId,
         token: row.token,
-        fingerprint: row.mark,
+        fingerprint: row.fingerprint,
         sealed: row.sealed.toString('hex'),
         key_id: row.keyId,
         created_at: createdAt,
       }));
       type Found = { fingerprint: string; token: string; used_at: Date };
       const found = await database.hot<Found>(insertCards, [JSON.stringify(batch)]);
-      const standing = new Map(found.map((row) => [row.fingerprint, row]));
-      return rows.map(({ mark, token }) => {
-        const row = standing.get(mark);
+      const rowsByFingerprint = new Map(found.map((row) => [row.fingerprint, row]));
+      return rows.map(({ fingerprint, token }) => {
+        const row = rowsByFingerprint.get(fingerprint);
         return row === undefined
-          ? { token, usedAt: Date.parse(createdAt), isSettled: false }
-          : { token: row.token, usedAt: row.used_at.getTime(), isSettled: true };
+          ? { token, usedAt: Date.parse(createdAt), isStored: false }
+          : { token: row.token, usedAt: row.used_at.getTime(), isStored: true };
       });
     },
   });

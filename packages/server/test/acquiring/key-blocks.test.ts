@@ -14,7 +14,7 @@ import {
   systemClock,
 } from '../../src/platform/index.ts';
 import { createAwsHsm } from '../../src/vault/hsm/aws-payment-cryptography.ts';
-import { keyTableOf } from '../../src/vault/hsm/key-table.ts';
+import { createKeyTable } from '../../src/vault/hsm/key-table.ts';
 import { encodeMessageFrame, startScriptedHost } from '../support/acquirers/scripted-host.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import {
@@ -49,7 +49,7 @@ async function awsModule(t: TestContext) {
     });
   const names = ['bdk-tdes', 'zmk', 'zpk'] as const;
   const entries = names.map((name) => keyTableEntry(name, stub.arn(name)));
-  const table = keyTableOf(entries, 'the table of the tests');
+  const table = createKeyTable(entries, 'the table of the tests');
   const hsm = createAwsHsm({ table, log, data: client(), control: client(), format4Pan: 'full' });
   t.after(hsm.close);
   return { stub, hsm };

@@ -18,8 +18,8 @@ import {
   openDatabase,
   readSettings,
 } from '../../src/platform/index.ts';
-import { createLocalProvider } from '../../src/vault/key-providers/open-key-provider.ts';
-import { createKeyStore, platformId } from '../../src/vault/vault-key-sql.ts';
+import { createLocalKeyProvider } from '../../src/vault/key-providers/open-key-provider.ts';
+import { createVaultKeyStore, platformOwnerId } from '../../src/vault/vault-key-sql.ts';
 import { tokenOf, waitForLink } from '../faults/load-during-faults.ts';
 import { testDatabaseCopyUrl } from '../support/database/test-database.ts';
 import { freePorts } from '../support/free-ports.ts';
@@ -207,11 +207,14 @@ describe('processes without the role cards', { skip: canLook ? false : 'needs /p
     const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir });
     const { vaultKey } = settings;
     assert.ok(vaultKey);
-    const provider = createLocalProvider(vaultKey);
+    const provider = createLocalKeyProvider(vaultKey);
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     const database = openDatabase({ url: databaseUrl, log, connections: 1 });
-    const store = createKeyStore(database);
-    const organizations = [platformId, ...(await store.organizations(platformId, 100))];
+    const store = createVaultKeyStore(database);
+    const organizations = [
+      platformOwnerId,
+      ...(await store.listOrganizations(platformOwnerId, 100)),
+    ];
     const needles: BytePattern[] = [];
     for (const organizationId of organizations) {
       for (const key of await store.list(organizationId)) {

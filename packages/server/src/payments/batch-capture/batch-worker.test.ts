@@ -104,7 +104,7 @@ function batchOf(count: number, answer: (transactionId: string) => Answer) {
         overCapturePercent: 0,
       }),
     },
-    vault: { reveal: async () => ({ pan: '', expiry: '' }), wasDeleted: () => false },
+    vault: { detokenizeCard: async () => ({ pan: '', expiry: '' }), wasDeleted: () => false },
     acquiring: {
       isLinkAvailable: (linkId: string) => !down.has(linkId),
       allocateReference: async () => ({}),

@@ -87,7 +87,7 @@ test('a duplicate upload waits and is not registered as the running sale', async
     ...commonPorts,
     ids: { uuid: () => 'id' },
     acquiring: { allocateReference: async () => ({ stan: '1' }) },
-    vault: { protect: async () => 'token' },
+    vault: { tokenizeCard: async () => 'token' },
     inFlightTransactions: {
       ...inFlightTransactions,
       async waitForChange() {

@@ -47,7 +47,7 @@ export type StoreOfflinePorts = CreateIntentPorts &
   TakeKsnPorts & {
     offlineStore: Pick<OfflineStore, 'find' | 'findElsewhere' | 'store' | 'takeIdentifier'>;
     inFlightTransactions: Pick<InFlightTransactions, 'run'>;
-    vault: Pick<Vault, 'digest' | 'seal'>;
+    vault: Pick<Vault, 'computeDigest' | 'encryptData'>;
     jobs: Pick<Jobs, 'wake'>;
     ids: Ids;
   };
@@ -72,7 +72,7 @@ export async function storeOfflineSale(
   if (replay !== undefined) return replay;
   const sequence = offlineSequenceOf(resolved, offlineData, () => {
     const identity = JSON.stringify(offlineSaleIdentity(requestMembers));
-    return `sale:${ports.vault.digest(identity)}`;
+    return `sale:${ports.vault.computeDigest(identity)}`;
   });
   const { terminalSequence } = offlineData;
   const existingId = await ports.offlineStore.find(key.organizationId, sequence, terminalSequence);
@@ -200,7 +200,7 @@ async function createUpload(
     event: events[0],
     sequence: request.offlineData.terminalSequence,
     authorizedAt: offlineSaleTime(request.offlineData),
-    chipData: chipData && (await ports.vault.seal(organizationId, transactionId, chipData)),
+    chipData: chipData && (await ports.vault.encryptData(organizationId, transactionId, chipData)),
     maxCount: resolved.contract.offlineLimits.maxCount,
     ksnUse: createKsnUse(request, { organizationId, merchantId, cardFingerprint, at: now }),
     outboxId: ports.ids.uuid(),

@@ -74,7 +74,7 @@ function setUp(input: {
     jobs: { wake() {} },
     log: { error: () => (alarms += 1) },
     vault: {
-      async reveal() {
+      async detokenizeCard() {
         now += input.delayMs ?? 0;
         return { pan: '4111111111111111', expiry: '3012' };
       },

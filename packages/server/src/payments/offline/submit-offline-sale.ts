@@ -27,7 +27,7 @@ const collisionReason = 'NumbersTaken';
 
 export type OfflineSubmissionPorts = LateResponsePorts &
   SendPorts & {
-    vault: Pick<Vault, 'open'>;
+    vault: Pick<Vault, 'decryptData'>;
     offlineStore: Pick<OfflineStore, 'chipData' | 'forgetChipData'>;
   };
 
@@ -103,7 +103,7 @@ async function sendAdvice(
   const encryptedChipData = await ports.offlineStore.chipData(organizationId, transactionId);
   const chipData =
     encryptedChipData &&
-    (await ports.vault.open(organizationId, transactionId, encryptedChipData)).toString();
+    (await ports.vault.decryptData(organizationId, transactionId, encryptedChipData)).toString();
   // A paused process must not send a sale that another process has voided since the read.
   if (ports.clock.now() > readAt + commitGraceMs)
     return { outcome: 'NotSent', reason: 'send deadline has passed' };

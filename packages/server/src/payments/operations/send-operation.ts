@@ -37,7 +37,7 @@ function acquirerReversalReason({ kind, details }: StoredOperation): AcquirerRev
 }
 
 export type SendPorts = {
-  vault: Pick<Vault, 'reveal'>;
+  vault: Pick<Vault, 'detokenizeCard'>;
   acquiring: Pick<Acquiring, 'send'>;
   failPoints: FailPoints;
 };
@@ -51,7 +51,7 @@ export async function createStoredCardRequest(
   const { organizationId, transactionId, merchantId, amount, currency } = transaction.row;
   const { linkId, reference, acquirerMerchantId, mcc, entryMode, card } =
     authorizationContext(transaction);
-  const storedCard = await vault.reveal(organizationId, card.token, {
+  const storedCard = await vault.detokenizeCard(organizationId, card.token, {
     purpose,
     actor: actor ?? `merchant ${merchantId}`,
     subjectId: transactionId,

@@ -53,7 +53,7 @@ function unresponsiveAcquirers() {
         operations: [operation],
       }),
     },
-    vault: { reveal: async () => ({ pan: '', expiry: '' }) },
+    vault: { detokenizeCard: async () => ({ pan: '', expiry: '' }) },
     acquiring: {
       isLinkAvailable: (linkId: string) => linkId !== 'down',
       async send({ linkId }: { linkId: string }, onSent: () => void) {

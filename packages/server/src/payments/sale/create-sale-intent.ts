@@ -38,7 +38,7 @@ export type SaleIntent = {
 export type CreateIntentPorts = {
   transactions: Pick<TransactionRepository, 'findById'>;
   acquiring: Pick<Acquiring, 'allocateReference'>;
-  vault: Pick<Vault, 'protect'>;
+  vault: Pick<Vault, 'tokenizeCard'>;
   clock: Clock;
   acquirerTimeoutMs: number;
 };
@@ -78,7 +78,7 @@ export async function createSaleIntent(
     }),
   });
   // The card is stored only after all checks have passed.
-  const token = await ports.vault.protect(organizationId, card, cardFingerprint);
+  const token = await ports.vault.tokenizeCard(organizationId, card, cardFingerprint);
   const context: AuthorizationContext = {
     captureMode,
     entryMode: request.entryMode,

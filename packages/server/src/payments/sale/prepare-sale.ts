@@ -23,7 +23,7 @@ export type PreparedSale = IdentifiedSale & RoutedSale & { key: SaleKey };
 
 export type PreparePorts = CardlessReplayPorts &
   ChooseAcquirerPorts & {
-    vault: Pick<Vault, 'mark' | 'reveal'>;
+    vault: Pick<Vault, 'fingerprintCard' | 'detokenizeCard'>;
     hsm: Pick<Hsm, 'decryptData'>;
   };
 
@@ -65,13 +65,13 @@ async function identifySale(
   try {
     const access = { purpose: 'Sale', actor: clientId };
     card = await readCard(request, {
-      reveal: (token) => ports.vault.reveal(organizationId, token, access),
+      reveal: (token) => ports.vault.detokenizeCard(organizationId, token, access),
       decrypt: (dataRequest) => ports.hsm.decryptData({ ...dataRequest, organizationId }),
     });
   } catch (refusal) {
     return replayWithoutCard(ports, caller, { request, location }, refusal);
   }
-  const cardFingerprint = ports.vault.mark(organizationId, card);
+  const cardFingerprint = ports.vault.fingerprintCard(organizationId, card);
   const requestMembers = createRequestMembers(ports.vault, request, location, cardFingerprint);
   return { caller, request, location, card, cardFingerprint, requestMembers };
 }

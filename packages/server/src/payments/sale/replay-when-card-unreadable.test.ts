@@ -46,7 +46,7 @@ async function replayResult(code: ErrorCode, situation: World): Promise<unknown>
     clock: { now: () => 0 },
     dueClock: dueClockOf({ now: () => 0 }),
     acquirerTimeoutMs: 0,
-    vault: { digest: (text: string) => text },
+    vault: { computeDigest: (text: string) => text },
     inFlightTransactions: { find: () => (isRunning ? new Promise(() => {}) : undefined) },
     transactions: { findByClientId: async () => (sale === undefined ? [] : [sale]) },
     provisioning: {

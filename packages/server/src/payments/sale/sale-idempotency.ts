@@ -173,7 +173,7 @@ export async function withReplay<Result>(
 
 export type CardlessReplayPorts = ReplayPorts & {
   provisioning: Pick<Provisioning, 'resolveSaleEntities'>;
-  vault: Pick<Vault, 'digest'>;
+  vault: Pick<Vault, 'computeDigest'>;
 };
 
 /** Errors of keys and stored cards, not of the request: the same request may have made a sale before. */

@@ -11,7 +11,7 @@ const cardFingerprintDigits = 32;
  * hashes, so that no card data or personal data is stored.
  */
 export function createRequestMembers(
-  { digest }: Pick<Vault, 'digest'>,
+  { computeDigest: digest }: Pick<Vault, 'computeDigest'>,
   request: ProcessRequest,
   { storeId, deviceId }: SaleEntityIds,
   cardFingerprint: string,

@@ -9,7 +9,7 @@ type CancelMembers = Partial<
   Record<'cancelReason' | 'reversalReason' | 'emvData', string | undefined>
 >;
 
-export type ChipDataPorts = { vault: Pick<Vault, 'mark'> };
+export type ChipDataPorts = { vault: Pick<Vault, 'fingerprintCard'> };
 
 function throwChipDataProblem(code: ErrorCode, detail: string, reason: string = code): never {
   return throwProblem(code, detail, fieldError('/emvData', reason, detail));
@@ -35,7 +35,7 @@ function isSameCard(
   if (pan === undefined) return true;
   const { card, request } = authorizationContext(transaction);
   if (expiry === undefined) return maskPan(pan) === card.maskedNumber;
-  const fingerprint = vault.mark(transaction.row.organizationId, { pan, expiry });
+  const fingerprint = vault.fingerprintCard(transaction.row.organizationId, { pan, expiry });
   return fingerprint.startsWith(cardFingerprintFrom(request));
 }
 

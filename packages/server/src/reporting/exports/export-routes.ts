@@ -36,15 +36,15 @@ function registerDownload(app: FastifyInstance, exports: Exports): void {
     operationId: 'getExportContent',
     summary: 'Get the content of an export',
     description:
-      'The whole of it, or one range of its bytes: a fetch that broke off goes on where it was. The ' +
-      'audit records each fetch.',
+      'The whole content, or one range of its bytes, so that a client can resume a download. The ' +
+      'audit records each download.',
     tags,
     permission,
     opensByLink: true,
     priority: 'report',
     params,
     headers: {
-      range: 'One range of bytes; `If-Range` with the ETag makes sure of the same content.',
+      range: 'One range of bytes; send the ETag in `If-Range` to get the same content.',
     },
     produces: ['text/csv', 'application/jsonl'],
     response: { 200: Type.String(), 206: Type.String() },
@@ -85,7 +85,7 @@ function registerReads(app: FastifyInstance, exports: Exports): void {
     url: base,
     operationId,
     summary: 'List the exports',
-    description: 'The newest first.',
+    description: 'Newest first.',
     tags,
     permission,
     priority: 'list',
@@ -102,7 +102,7 @@ function registerReads(app: FastifyInstance, exports: Exports): void {
     url: `${base}/:exportId`,
     operationId: 'getExport',
     summary: 'Get an export',
-    description: 'How far it is, and when it will be deleted.',
+    description: 'The progress of the export, and the time of its deletion.',
     tags,
     permission,
     priority: 'list',
@@ -121,8 +121,9 @@ export function registerExportRoutes(app: FastifyInstance, exports: Exports): vo
     operationId: 'createExport',
     summary: 'Create an export',
     description:
-      'Of one report, with the filters of its list. It is written in the background, over any ' +
-      'restart, and kept for some days. The same `clientOperationId` is the same export.',
+      'Exports one report with the filters of its list. The platform writes the export in the ' +
+      'background, also across restarts, and deletes it after some days. The same ' +
+      '`clientOperationId` returns the same export.',
     tags,
     permission,
     priority: 'report',
@@ -162,7 +163,7 @@ export function registerExportRoutes(app: FastifyInstance, exports: Exports): vo
     url: `${base}/:exportId/cancel`,
     operationId: 'cancelExport',
     summary: 'Cancel an export',
-    description: 'One that still runs; what was written is kept until it is deleted, unread.',
+    description: 'Stops a running export. Its content cannot be downloaded.',
     tags,
     permission,
     params,
@@ -175,7 +176,7 @@ export function registerExportRoutes(app: FastifyInstance, exports: Exports): vo
     url: `${base}/:exportId`,
     operationId: 'deleteExport',
     summary: 'Delete an export',
-    description: 'At once, also one that still runs.',
+    description: 'Deletes the export at once, even if it still runs.',
     tags,
     permission,
     params,

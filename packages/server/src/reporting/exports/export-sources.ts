@@ -76,7 +76,10 @@ function createSettlementSource({ queries }: ExportSourceDeps): ExportSource<Set
       checkFilters('settlements', () => {
         const { storeId, deviceId } = readReportScope(caller, toEntityFilters(filters));
         if (storeId === undefined && deviceId === undefined) return;
-        throwProblem('permission_denied', 'Settlements are of a whole merchant.');
+        throwProblem(
+          'permission_denied',
+          'Settlements are only for whole merchants; use a token of the merchant.',
+        );
       });
     },
     read({ organizationId, merchantId }, filters, page) {

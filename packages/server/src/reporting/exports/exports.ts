@@ -67,11 +67,11 @@ function selectReport(request: ExportRequest): { report: ExportReport; filters: 
     return { report, filters: { ...request[report] } };
   }
   const code = report === undefined ? 'field_required' : 'field_invalid';
-  return throwProblem(code, `Exactly one of ${exportReports.join(', ')} is ordered.`, {
+  return throwProblem(code, `Exactly one of ${exportReports.join(', ')} must be present.`, {
     errors: (report === undefined ? [exportReports[0]] : named).map((name) => ({
       pointer: `/${name}`,
       code,
-      detail: report === undefined ? 'One report is required.' : 'One report alone.',
+      detail: report === undefined ? 'One report is required.' : 'Only one report is allowed.',
     })),
   });
 }
@@ -90,7 +90,7 @@ function requireSameRequest(
       : [`/${second.report}`]),
   ];
   if (differing.length === 0) return;
-  throwProblem('client_id_reused', 'This clientOperationId stands for another export.', {
+  throwProblem('client_id_reused', 'This clientOperationId belongs to another export.', {
     errors: differing.map((pointer) => ({
       pointer,
       code: 'client_id_reused',
@@ -120,7 +120,10 @@ export function createExports(deps: ExportsDeps) {
     const { organizationId, exportId } = newExport;
     const isCreated = await database.transaction(async (trx) => {
       if ((await store.countOpen(trx, organizationId)) >= openExportsMax) {
-        throwProblem('export_limit_reached', `${openExportsMax} exports are under way already.`);
+        throwProblem(
+          'export_limit_reached',
+          `${openExportsMax} exports already run; cancel one or wait.`,
+        );
       }
       if (!(await store.insert(trx, newExport))) return false;
       const payload = { exportId };
@@ -175,7 +178,7 @@ export function createExports(deps: ExportsDeps) {
       const isCreated =
         existing === undefined && (await insertExport(caller, requestId, newExport));
       const row = existing ?? (await findExisting());
-      if (row === undefined) throw new Error('an export has vanished');
+      if (row === undefined) throw new Error('a new export no longer exists');
       if (!isCreated) requireSameRequest(row, newExport);
       return { replayed: !isCreated, view: toExportView(row) };
     },

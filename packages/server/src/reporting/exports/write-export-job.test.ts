@@ -162,6 +162,6 @@ describe('the writing of exports', () => {
     assert.equal(await broken.work(8), undefined);
     const { state: ended, failure: why } = await broken.row();
     assert.deepEqual([ended, why], ['Failed', 'report_unreadable']);
-    assert.deepEqual(broken.logged, ['an export was given up']);
+    assert.deepEqual(broken.logged, ['an export failed after too many attempts']);
   });
 });

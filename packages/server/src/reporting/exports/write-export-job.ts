@@ -138,7 +138,7 @@ export function createExportJobHandler(deps: ExportJobDeps) {
     const row = await store.find(owner, String(payload['exportId']));
     if (row === undefined || (row.state !== 'Pending' && row.state !== 'Running')) return undefined;
     if (attempts >= attemptsMax) {
-      log.error({ exportId: row.exportId, attempts }, 'an export was given up');
+      log.error({ exportId: row.exportId, attempts }, 'an export failed after too many attempts');
       await endExport(row, 'Failed', 'report_unreadable');
       return undefined;
     }

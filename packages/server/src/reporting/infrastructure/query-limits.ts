@@ -26,9 +26,13 @@ export function createReportQueries(database: Pick<Database, 'transaction'>): Re
       return;
     }
     if (waiting.length >= maxWaitingQueries) {
-      throw new ProblemError('overloaded', 'Too many reports are asked for at the moment.', {
-        retryAfterMs,
-      });
+      throw new ProblemError(
+        'overloaded',
+        'Too many report requests run at the moment; retry later.',
+        {
+          retryAfterMs,
+        },
+      );
     }
     await new Promise<void>((resolve) => waiting.push(resolve));
   }

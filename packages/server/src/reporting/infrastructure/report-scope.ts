@@ -35,7 +35,7 @@ function narrow(name: string, ownId: string | undefined, requestedId: string | u
   const requestedLower = requestedId?.toLowerCase();
   if (ownId === undefined) return requestedLower;
   if (requestedLower !== undefined && requestedLower !== ownId.toLowerCase()) {
-    throwProblem('entity_out_of_scope', `The token is good for another ${name}.`);
+    throwProblem('entity_out_of_scope', `The token is bound to another ${name}.`);
   }
   return ownId.toLowerCase();
 }

@@ -115,7 +115,7 @@ export function createFeedFollower(deps: FeedFollowerDeps): FeedFollower {
     } catch (error) {
       // A failure of one organisation must not stop the reports of others.
       batches.inc({ outcome: 'failed' });
-      log.error({ err: error, organizationId }, 'reports could not be brought up to date');
+      log.error({ err: error, organizationId }, 'reports could not be updated');
       return false;
     } finally {
       await pause(delayForMoreEvents(batch.events, batch.isFull, lagMs), stopped.signal);
@@ -144,7 +144,7 @@ export function createFeedFollower(deps: FeedFollowerDeps): FeedFollower {
   const poller = createPoller({
     pollMs,
     poll: checkOrganizations,
-    onError: (error) => log.warn({ err: error }, 'reports could not be looked at'),
+    onError: (error) => log.warn({ err: error }, 'the state of the reports could not be read'),
   });
 
   return {

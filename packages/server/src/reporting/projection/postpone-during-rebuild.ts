@@ -19,7 +19,7 @@ export function postponeDuringRebuild(
   return async (job) => {
     const [row] = await database.query<{ isWhole: boolean }>(isCompleteSql, [job.organizationId]);
     if (row?.isWhole !== false) return handle(job);
-    const note = 'the reports are being made anew';
+    const note = 'the reports are being rebuilt';
     return { retryAt: clock.now() + retryMs, countAttempt: false, note };
   };
 }

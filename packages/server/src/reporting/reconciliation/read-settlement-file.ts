@@ -23,15 +23,15 @@ function readColumnNames(names: readonly string[]): string[] {
   const trimmed = names.map((name) => name.trim());
   const unknownIndex = trimmed.findIndex((name) => !knownColumns.includes(name));
   if (unknownIndex >= 0) {
-    const detail = `Column ${unknownIndex + 1} is not known; known are ${knownColumns.join(', ')}.`;
+    const detail = `Column ${unknownIndex + 1} is unknown; the known columns are ${knownColumns.join(', ')}.`;
     throw new ProblemError('field_unknown', detail);
   }
-  if (new Set(trimmed).size < trimmed.length) throw malformedCsv('A column is there twice.');
+  if (new Set(trimmed).size < trimmed.length) throw malformedCsv('Two columns have the same name.');
   const missing = requiredColumns.filter((name) => !trimmed.includes(name));
   if (missing.length > 0) {
     throw new ProblemError(
       'field_required',
-      `The first row names no column ${missing.join(', ')}.`,
+      `The first row lacks the column ${missing.join(', ')}.`,
     );
   }
   return trimmed;
@@ -68,7 +68,7 @@ function toCsvProblem(error: unknown): unknown {
   if (!(error instanceof CsvError)) return error;
   const line = 'lines' in error ? ` near line ${String(error['lines'])}` : '';
   return malformedCsv(
-    `The table cannot be read${line}: a quote is not closed, or a row is too long.`,
+    `The file cannot be parsed${line}: a quote is not closed, or a row is too long.`,
   );
 }
 
@@ -93,7 +93,7 @@ export async function* readSettlementFile(body: Readable): AsyncGenerator<FileLi
       if (count > reconciliationLimits.lines) {
         throw new ProblemError(
           'payload_too_large',
-          `A file has ${reconciliationLimits.lines} lines at most.`,
+          `A file may have at most ${reconciliationLimits.lines} lines.`,
         );
       }
       yield { line: info.lines, content: validateLine(info.lines, toMembers(record)) };
@@ -105,5 +105,5 @@ export async function* readSettlementFile(body: Readable): AsyncGenerator<FileLi
     body.unpipe(parser);
     parser.destroy();
   }
-  if (count === 0) throw malformedCsv('The file has no line.');
+  if (count === 0) throw malformedCsv('The file has no lines.');
 }

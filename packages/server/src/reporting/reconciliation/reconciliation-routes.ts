@@ -47,8 +47,8 @@ function registerCreate(app: FastifyInstance, reconciliations: Reconciliations):
     operationId: 'createReconciliation',
     summary: 'Create a reconciliation',
     description:
-      'A table of comma-separated values whose first row names the columns: the members of a ' +
-      'settlement line. It is compared with our movements in the background.',
+      'A CSV file whose first row names the columns: the members of a settlement line. The platform ' +
+      'compares the file with its own movements in the background.',
     tags,
     permission: 'rep.export',
     takesIdempotencyKey: true,
@@ -58,15 +58,18 @@ function registerCreate(app: FastifyInstance, reconciliations: Reconciliations):
     examples: { [csv]: example },
     query: Type.Object(
       {
-        acquirerLinkId: Type.String({ format: 'uuid', description: 'Whose file it is.' }),
+        acquirerLinkId: Type.String({
+          format: 'uuid',
+          description: 'The acquirer link of the file.',
+        }),
         from: daySchema('The first settlement day of the file.'),
-        to: daySchema('The last one, itself included; at most 31 days.'),
+        to: daySchema('The last settlement day of the file (inclusive); at most 31 days.'),
         name: Type.Optional(
           Type.String({
             minLength: 1,
             maxLength: 100,
             pattern: '^[^\\u0000-\\u001f\\u007f]+$',
-            description: 'What to call it, such as the name of the file.',
+            description: 'A name, such as the name of the file.',
           }),
         ),
       },
@@ -99,7 +102,7 @@ function registerReads(app: FastifyInstance, reconciliations: Reconciliations): 
     url: base,
     operationId: 'listReconciliations',
     summary: 'List the reconciliations',
-    description: 'The newest first.',
+    description: 'Newest first.',
     tags,
     permission: 'rep.read',
     priority: 'list',
@@ -127,7 +130,7 @@ function registerReads(app: FastifyInstance, reconciliations: Reconciliations): 
     url: `${base}/:reconciliationId`,
     operationId: 'getReconciliation',
     summary: 'Get a reconciliation',
-    description: 'How far it is, and what the three sides come to.',
+    description: 'The progress, and the totals of the file, the operations and the ledger.',
     tags,
     permission: 'rep.read',
     priority: 'list',
@@ -142,7 +145,7 @@ function registerReads(app: FastifyInstance, reconciliations: Reconciliations): 
     url: `${base}/:reconciliationId/items`,
     operationId: 'listReconciliationItems',
     summary: 'List the items of a reconciliation',
-    description: 'In the order of the file; what is missing there comes behind.',
+    description: 'In the order of the file; movements that the file lacks come last.',
     tags,
     permission: 'rep.read',
     priority: 'list',
@@ -152,7 +155,10 @@ function registerReads(app: FastifyInstance, reconciliations: Reconciliations): 
         ...pageQuery,
         outcome: Type.Optional(Type.Enum([...reconciliationOutcomes])),
         isOpen: Type.Optional(
-          Type.Boolean({ description: 'What does not agree and is not resolved, or all else.' }),
+          Type.Boolean({
+            description:
+              'True: only items that differ and are not resolved. False: all other items.',
+          }),
         ),
       },
       noOtherMembers,
@@ -181,7 +187,8 @@ export function registerReconciliationRoutes(
     operationId: 'resolveReconciliationItem',
     summary: 'Resolve an item of a reconciliation',
     description:
-      'Records what was decided, by whom and why. It moves no money: a claim is made with the acquirer.',
+      'Records the decision, its author and the reason. It moves no money; claim money from the ' +
+      'acquirer directly.',
     tags,
     permission: 'rep.export',
     params: Type.Object({
@@ -205,7 +212,7 @@ export function registerReconciliationRoutes(
     operationId: 'deleteReconciliation',
     summary: 'Delete a reconciliation',
     description:
-      'With its movements and what was decided of them; the audit keeps that it was there.',
+      'Deletes the reconciliation with its items and decisions; the audit keeps a record of it.',
     tags,
     permission: 'rep.export',
     params,

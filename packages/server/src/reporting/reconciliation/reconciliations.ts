@@ -64,7 +64,10 @@ export type Reconciliations = ReturnType<typeof createReconciliations>;
 /** A file contains the movements of all merchants of a link. */
 function requireWholeOrganization({ organizationId, merchantId, entityType }: Caller): string {
   if (merchantId !== undefined || entityType === 'merchant') {
-    throwProblem('permission_denied', 'Only the organisation sees what its acquirers settle.');
+    throwProblem(
+      'permission_denied',
+      'Only a token of the whole organisation may use reconciliations.',
+    );
   }
   return organizationId;
 }
@@ -189,7 +192,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
     let lines: FileLine[] = [];
     const flush = async () => {
       if (lines.length > 0 && !(await store.addLines(key, lines))) {
-        throwProblem('reconciliation_state', 'The file has taken too long to come.');
+        throwProblem('reconciliation_state', 'The upload took too long; upload the file again.');
       }
       lines = [];
     };
@@ -307,7 +310,10 @@ export function createReconciliations(deps: ReconciliationsDeps) {
       const row = await requireReconciliation(caller, at.reconciliationId);
       const item = await store.findItem(row, at.number);
       if (item === undefined) {
-        return throwProblem('resource_not_found', 'The reconciliation has no item of this number.');
+        return throwProblem(
+          'resource_not_found',
+          'The reconciliation has no item with this number.',
+        );
       }
       if (row.state !== 'Completed') {
         throwProblem('reconciliation_state', `The reconciliation is ${row.state}.`);
@@ -316,7 +322,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
       if (!allowedResolutions.includes(resolution)) {
         throwProblem(
           'resolution_not_allowed',
-          `The item allows ${allowedResolutions.join(', ') || 'nothing more'}.`,
+          `The item allows these resolutions: ${allowedResolutions.join(', ') || 'none'}.`,
         );
       }
       const author = actorOf(caller, requestId);
@@ -328,7 +334,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
           at: isoTime(clock.now()),
         };
         if (!(await store.resolveItem(runInTransaction(trx), row, at.number, to))) {
-          throwProblem('resolution_not_allowed', 'Somebody else has just resolved it.');
+          throwProblem('resolution_not_allowed', 'Another request has resolved this item.');
         }
         await audit.record(trx, {
           organizationId: row.organizationId,

@@ -58,8 +58,10 @@ export const hasGroupFilters = (filters: GroupFilters): boolean =>
 export function parsePaymentSearch(scope: ReportScope, query: SearchQuery): PaymentSearch {
   const { amountMin, amountMax, text } = query;
   if (amountMin !== undefined && amountMax !== undefined && amountMin > amountMax) {
-    throwProblem('field_invalid', 'amountMin is more than amountMax.', {
-      errors: [{ pointer: '?amountMin', code: 'field_invalid', detail: 'Is more than amountMax.' }],
+    throwProblem('field_invalid', 'amountMin is greater than amountMax.', {
+      errors: [
+        { pointer: '?amountMin', code: 'field_invalid', detail: 'Is greater than amountMax.' },
+      ],
     });
   }
   return {

@@ -47,7 +47,10 @@ function toSettlementView(row: SettlementRow): Settlement {
 function requireMerchantScope(caller: Caller, requested: { merchantId?: string }) {
   const scope = readReportScope(caller, requested);
   if (scope.storeId !== undefined || scope.deviceId !== undefined) {
-    throwProblem('permission_denied', 'Settlements are of a whole merchant.');
+    throwProblem(
+      'permission_denied',
+      'Settlements are only for whole merchants; use a token of the merchant.',
+    );
   }
   return scope;
 }

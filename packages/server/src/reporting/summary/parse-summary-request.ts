@@ -30,7 +30,7 @@ export const daysMax = 400;
 const firstDay = '1970-01-01';
 
 function throwDaysProblem(pointer: string, detail: string): never {
-  return throwProblem('field_invalid', 'These days make no summary.', {
+  return throwProblem('field_invalid', 'The range of days is not valid.', {
     errors: [{ pointer, code: 'field_invalid', detail }],
   });
 }
@@ -38,8 +38,8 @@ function throwDaysProblem(pointer: string, detail: string): never {
 function listDays({ from, to }: SummaryQuery): string[] {
   const first = Date.parse(`${from}T00:00:00Z`);
   const last = Date.parse(`${to}T00:00:00Z`);
-  if (!Number.isFinite(first) || from < firstDay) throwDaysProblem('?from', 'Is no day.');
-  if (!Number.isFinite(last) || to < firstDay) throwDaysProblem('?to', 'Is no day.');
+  if (!Number.isFinite(first) || from < firstDay) throwDaysProblem('?from', 'Is not a valid day.');
+  if (!Number.isFinite(last) || to < firstDay) throwDaysProblem('?to', 'Is not a valid day.');
   if (last < first) throwDaysProblem('?to', 'Is before the first day.');
   const count = (last - first) / dayMs + 1;
   if (count > daysMax) throwDaysProblem('?to', `Is more than ${daysMax} days from the first.`);

@@ -1,7 +1,12 @@
 // Converts key attributes of AWS Payment Cryptography to the platform's types.
 
 import { HsmError, type KeyFacts, type KeyUsage } from './hsm-types.ts';
-import { type Derivation, derivationOf, isStrongerThan, type KeyEntry } from './key-table.ts';
+import {
+  getWorkingKeyAlgorithm,
+  isStrongerThan,
+  type KeyEntry,
+  type WorkingKeyAlgorithm,
+} from './key-table.ts';
 
 const usages: Readonly<Record<string, KeyUsage>> = {
   TR31_B0_BASE_DERIVATION_KEY: 'BaseDerivation',
@@ -15,7 +20,7 @@ const usages: Readonly<Record<string, KeyUsage>> = {
 
 type Members = Readonly<Record<string, unknown>>;
 
-const membersOf = (value: unknown): Members =>
+const toMembers = (value: unknown): Members =>
   typeof value === 'object' && value !== null ? (value as Members) : {};
 
 /**
@@ -23,12 +28,12 @@ const membersOf = (value: unknown): Members =>
  *
  * @throws HsmError `KeyNotFound`, `KeyUsage`
  */
-export function awsFactsOf(told: unknown): KeyFacts {
-  const key = membersOf(told);
-  const attributes = membersOf(key['KeyAttributes']);
-  if (key['Enabled'] === false) throw new HsmError('KeyNotFound', 'it is not enabled');
+export function toKeyFacts(description: unknown): KeyFacts {
+  const key = toMembers(description);
+  const attributes = toMembers(key['KeyAttributes']);
+  if (key['Enabled'] === false) throw new HsmError('KeyNotFound', 'the key is not enabled');
   const state = key['KeyState'];
-  if (state !== 'CREATE_COMPLETE') throw new HsmError('KeyNotFound', 'it is not complete');
+  if (state !== 'CREATE_COMPLETE') throw new HsmError('KeyNotFound', 'the key is not complete');
   const usage = usages[String(attributes['KeyUsage'])];
   if (usage === undefined) throw new HsmError('KeyUsage');
   const algorithm = String(attributes['KeyAlgorithm']).startsWith('AES_') ? 'Aes' : 'Tdes';
@@ -41,9 +46,11 @@ export function awsFactsOf(told: unknown): KeyFacts {
  *
  * @throws HsmError `KeyUsage` if the table requests a working key stronger than the base key
  */
-export function demandDerivable(entry: KeyEntry, told: unknown): void {
-  const base = membersOf(membersOf(told)['KeyAttributes'])['KeyAlgorithm'] as Derivation;
-  const working = derivationOf(entry);
+export function requireDerivable(entry: KeyEntry, description: unknown): void {
+  const base = toMembers(toMembers(description)['KeyAttributes'])[
+    'KeyAlgorithm'
+  ] as WorkingKeyAlgorithm;
+  const working = getWorkingKeyAlgorithm(entry);
   if (entry.usage === 'BaseDerivation' && isStrongerThan(working, base)) {
     throw new HsmError('KeyUsage', `a base key of ${base} derives no ${working}`);
   }

@@ -36,10 +36,10 @@ import { createAwsHsm } from './aws-payment-cryptography.ts';
 import {
   HsmError,
   type HsmErrorCode,
-  type OpenableHsm,
   type PinTranslationRequest,
+  type StartableHsm,
 } from './hsm-types.ts';
-import { type KeyEntry, KeyTableFault, keyTableOf } from './key-table.ts';
+import { createKeyTable, type KeyEntry, KeyTableError } from './key-table.ts';
 
 const names: TestKeyName[] = ['bdk-tdes', 'bdk-aes', 'zmk', 'zpk', 'zpk-aes', 'mac', 'mac-aes'];
 const now = Date.parse('2026-11-22T10:20:30.456Z');
@@ -52,12 +52,12 @@ const log = createLog(
 );
 
 let stub: AwsStub;
-let hsm: OpenableHsm;
-const open: OpenableHsm[] = [];
+let hsm: StartableHsm;
+const open: StartableHsm[] = [];
 
 function create(
   options: { entries?: KeyEntry[]; format4Pan?: 'full' | 'twelve'; timeoutMs?: number } = {},
-): OpenableHsm {
+): StartableHsm {
   const { timeoutMs = 20_000, format4Pan = 'full' } = options;
   const entries = options.entries ?? names.map((name) => keyTableEntry(name, stub.arn(name)));
   const client = () =>
@@ -70,7 +70,7 @@ function create(
       timeoutMs,
       connections: 2,
     });
-  const table = keyTableOf(entries, 'the table of the tests');
+  const table = createKeyTable(entries, 'the table of the tests');
   const made = createAwsHsm({ table, log, data: client(), control: client(), format4Pan });
   open.push(made);
   return made;
@@ -291,8 +291,8 @@ describe('the AWS HSM', () => {
   it('compares check values, usages and states at the start', async () => {
     const wrong = [
       [{ KeyCheckValue: '000000' }, /zpk has another check value/],
-      [{ KeyState: 'DELETE_PENDING' }, /zpk cannot be asked for/],
-      [{ Enabled: false }, /zpk cannot be asked for/],
+      [{ KeyState: 'DELETE_PENDING' }, /zpk cannot be read from the HSM/],
+      [{ Enabled: false }, /zpk cannot be read from the HSM/],
       [
         { KeyAttributes: { KeyUsage: 'TR31_M3_ISO_9797_3_MAC_KEY', KeyAlgorithm: 'TDES_2KEY' } },
         /is for Mac/,
@@ -305,7 +305,7 @@ describe('the AWS HSM', () => {
     for (const [told, message] of wrong) {
       stub.overrideKey('zpk', told);
       await assert.rejects(create().start(), (error: unknown) => {
-        assert.ok(error instanceof KeyTableFault);
+        assert.ok(error instanceof KeyTableError);
         assert.match(error.message, message);
         return true;
       });
@@ -323,7 +323,7 @@ describe('the AWS HSM', () => {
       ],
     });
     await late.start();
-    assert.ok(logged.some((line) => line.includes('its keys are compared when it does')));
+    assert.ok(logged.some((line) => line.includes('its keys are verified before their first use')));
     stub.overrideKey('zpk', { KeyCheckValue: 'FFFFFF' });
     await assert.rejects(late.translatePin(request), refused('KeyNotFound'));
     assert.ok(!stub.requests.some(({ path }) => path === '/pindata/translate'));

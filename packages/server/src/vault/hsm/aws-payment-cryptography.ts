@@ -2,29 +2,35 @@
 import { defined } from '@switchyard/contract';
 import { LRUCache } from 'lru-cache';
 import { type AwsClient, type AwsResult, type Log, lruCacheOptions } from '../../platform/index.ts';
-import { awsFactsOf, demandDerivable } from './aws-key-attributes.ts';
+import { requireDerivable, toKeyFacts } from './aws-key-attributes.ts';
 import {
   HsmError,
   type HsmErrorCode,
   type KeyFacts,
   type KeyUsage,
-  type OpenableHsm,
   type OutPinFormat,
   type PinFormat,
   type PinTranslationRequest,
+  type StartableHsm,
 } from './hsm-types.ts';
-import { derivationOf, isOpenTo, type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
 import {
-  blockLengthOf,
-  demandCheckValue,
-  demandData,
-  demandHex,
-  demandKey,
-  demandPurpose,
-  demandTranslation,
-  openingKeyOf,
+  getWorkingKeyAlgorithm,
+  type KeyEntry,
+  type KeyTable,
+  mayOrganizationUse,
+  mayUseKey,
+} from './key-table.ts';
+import {
+  findDecryptionKey,
+  getBlockLength,
+  parseHex,
+  requireCheckValue,
+  requireKey,
+  requireUsage,
+  requireValidData,
+  requireValidTranslation,
 } from './validate-hsm-request.ts';
-import { createVerifiedKeys } from './verify-check-values.ts';
+import { createKeyVerifier } from './verify-check-values.ts';
 
 export type AwsHsmDeps = {
   readonly table: KeyTable;
@@ -37,24 +43,25 @@ export type AwsHsmDeps = {
   readonly format4Pan: 'full' | 'twelve';
 };
 
-type Answer = Readonly<Record<string, unknown>>;
+type AwsResponse = Readonly<Record<string, unknown>>;
 
 const macLengths = { AesCmac: 16, Iso9797Alg3: 8 } as const;
 const macNames = { AesCmac: 'CMAC', Iso9797Alg3: 'ISO9797_ALGORITHM3' } as const;
-const macAlgorithmOf = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
+const keyAlgorithmOfMac = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
 /** Cached keys of links; the adapter reads an evicted one again. */
-const importedMax = 1000;
+const cachedImportedKeysMax = 1000;
 const desBlock = 8;
 /** A TR-31 key block: its version, then its length in decimal digits. */
-const tr31Form = /^[A-D]\d{4}[0-9A-Z]{8,4000}$/;
-const arnForm = /^arn:aws[a-z-]*:payment-cryptography:[a-z0-9-]+:\d{12}:key\/[0-9a-zA-Z]{16,64}$/;
-const blockForm = /^(?:[0-9A-F]{16}|[0-9A-F]{32})$/;
-const hexForm = /^(?:[0-9A-F]{2})+$/i;
+const tr31Pattern = /^[A-D]\d{4}[0-9A-Z]{8,4000}$/;
+const arnPattern =
+  /^arn:aws[a-z-]*:payment-cryptography:[a-z0-9-]+:\d{12}:key\/[0-9a-zA-Z]{16,64}$/;
+const pinBlockPattern = /^(?:[0-9A-F]{16}|[0-9A-F]{32})$/;
+const hexPattern = /^(?:[0-9A-F]{2})+$/i;
 
 /**
  * Exceptions with one meaning for every operation; a ValidationException depends on the operation.
  */
-const refusals: Readonly<Record<string, HsmErrorCode>> = {
+const errorCodesByException: Readonly<Record<string, HsmErrorCode>> = {
   ResourceNotFoundException: 'KeyNotFound',
   ThrottlingException: 'HsmBusy',
   ServiceQuotaExceededException: 'HsmBusy',
@@ -62,24 +69,24 @@ const refusals: Readonly<Record<string, HsmErrorCode>> = {
 };
 
 /** @throws HsmError */
-function answerOf(result: AwsResult, invalid: HsmErrorCode): Answer {
+function requireResponse(result: AwsResult, invalid: HsmErrorCode): AwsResponse {
   if (result.failure !== undefined) throw new HsmError('HsmUnavailable', result.failure);
   if (result.exceptionName === undefined) return result.response;
   const code =
     result.exceptionName === 'ValidationException'
       ? invalid
-      : (refusals[result.exceptionName] ?? undefined);
+      : (errorCodesByException[result.exceptionName] ?? undefined);
   // The error contains only the exception name, because its message may repeat the request.
   throw new HsmError(code ?? 'HsmUnavailable', result.exceptionName);
 }
 
-function textIn(answer: Answer, member: string, form: RegExp): string {
-  const value = answer[member];
+function readText(response: AwsResponse, member: string, form: RegExp): string {
+  const value = response[member];
   if (typeof value === 'string' && form.test(value)) return value;
   throw new HsmError('HsmUnavailable', `an answer without ${member}`);
 }
 
-const isoFormatOf = (format: PinFormat, pan: string): Answer => ({
+const toIsoFormat = (format: PinFormat, pan: string): AwsResponse => ({
   [`IsoFormat${format}`]: format === 1 ? {} : { PrimaryAccountNumber: pan },
 });
 
@@ -94,69 +101,69 @@ function translationBody(
     EncryptedPinBlock: pinBlock.toUpperCase(),
     IncomingKeyIdentifier: entry.reference,
     OutgoingKeyIdentifier: outReference,
-    IncomingTranslationAttributes: isoFormatOf(inFormat, pan),
-    OutgoingTranslationAttributes: isoFormatOf(outFormat, pan),
+    IncomingTranslationAttributes: toIsoFormat(inFormat, pan),
+    OutgoingTranslationAttributes: toIsoFormat(outFormat, pan),
     ...defined({
       IncomingDukptAttributes:
         ksn === undefined
           ? undefined
           : {
               KeySerialNumber: ksn,
-              DukptKeyDerivationType: derivationOf(entry),
+              DukptKeyDerivationType: getWorkingKeyAlgorithm(entry),
             },
     }),
   };
 }
 
 /** Padding method 1 for the retail MAC of a link: zeros fill the last block. */
-function macData(data: Buffer, algorithm: keyof typeof macNames): string {
+function padMacData(data: Buffer, algorithm: keyof typeof macNames): string {
   const short = algorithm === 'Iso9797Alg3' ? (desBlock - (data.length % desBlock)) % desBlock : 0;
   return data.toString('hex').toUpperCase() + '00'.repeat(short);
 }
 
 /** @example const hsm = createAwsHsm({ table, log, data, control, format4Pan: 'full' }); */
-export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
+export function createAwsHsm(deps: AwsHsmDeps): StartableHsm {
   const { table, data, control, format4Pan } = deps;
 
-  async function askKey(reference: string): Promise<unknown> {
+  async function fetchKey(reference: string): Promise<unknown> {
     const headers = {
       'content-type': 'application/x-amz-json-1.0',
       'x-amz-target': 'PaymentCryptographyControlPlane.GetKey',
     };
     const result = await control.call({ path: '/', headers, body: { KeyIdentifier: reference } });
-    return answerOf(result, 'KeyNotFound')['Key'];
+    return requireResponse(result, 'KeyNotFound')['Key'];
   }
 
-  const askFacts = async (reference: string): Promise<KeyFacts> =>
-    awsFactsOf(await askKey(reference));
+  const fetchKeyFacts = async (reference: string): Promise<KeyFacts> =>
+    toKeyFacts(await fetchKey(reference));
 
-  async function ask(entry: KeyEntry): Promise<KeyFacts> {
-    const key = await askKey(entry.reference);
-    demandDerivable(entry, key);
-    return awsFactsOf(key);
+  async function fetchEntryFacts(entry: KeyEntry): Promise<KeyFacts> {
+    const key = await fetchKey(entry.reference);
+    requireDerivable(entry, key);
+    return toKeyFacts(key);
   }
 
-  const keys = createVerifiedKeys({ table, log: deps.log, ask });
+  const keys = createKeyVerifier({ table, log: deps.log, fetchKeyFacts: fetchEntryFacts });
   /** Imported keys, which are in no table and never change. */
-  const imported = new LRUCache<string, KeyFacts>(lruCacheOptions(importedMax));
+  const imported = new LRUCache<string, KeyFacts>(lruCacheOptions(cachedImportedKeysMax));
 
   /** Finds a key of the table by name or ARN, or an imported key by its ARN. */
   async function resolve(ref: string, usage: KeyUsage, organizationId?: string) {
-    const called = table.called(ref);
-    if (called.length > 0 || !arnForm.test(ref)) {
-      const isOurs = (each: KeyEntry) =>
-        organizationId === undefined || isOpenTo(each, organizationId);
-      const entry = demandPurpose(called.filter(isOurs), usage);
-      await keys.demand(entry);
+    const candidates = table.findByReference(ref);
+    if (candidates.length > 0 || !arnPattern.test(ref)) {
+      const isAllowed = (each: KeyEntry) =>
+        organizationId === undefined || mayOrganizationUse(each, organizationId);
+      const entry = requireUsage(candidates.filter(isAllowed), usage);
+      await keys.requireVerified(entry);
       return entry;
     }
-    const facts = imported.get(ref) ?? (await askFacts(ref));
+    const facts = imported.get(ref) ?? (await fetchKeyFacts(ref));
     imported.set(ref, facts);
     if (facts.usage !== usage) throw new HsmError('KeyUsage');
     return { reference: ref, algorithm: facts.algorithm };
   }
 
-  function demandFormat4(...formats: readonly (PinFormat | OutPinFormat)[]): void {
+  function requireFormat4Supported(...formats: readonly (PinFormat | OutPinFormat)[]): void {
     if (format4Pan === 'twelve' || !formats.includes(4)) return;
     throw new HsmError('Unsupported', 'format 4 with the whole card number');
   }
@@ -164,81 +171,91 @@ export function createAwsHsm(deps: AwsHsmDeps): OpenableHsm {
   return {
     start: keys.start,
     async translatePin(request) {
-      const from = openingKeyOf(table, request);
-      await keys.demand(from.entry);
+      const source = findDecryptionKey(table, request);
+      await keys.requireVerified(source.entry);
       const zone = await resolve(request.outKeyRef, 'ZonePin', request.organizationId);
-      demandTranslation(request, from.entry, zone);
-      demandFormat4(request.inFormat, request.outFormat);
-      const body = translationBody(request, from, zone.reference);
-      const answer = answerOf(
+      requireValidTranslation(request, source.entry, zone);
+      requireFormat4Supported(request.inFormat, request.outFormat);
+      const body = translationBody(request, source, zone.reference);
+      const response = requireResponse(
         await data.call({ path: '/pindata/translate', body }),
         'PinBlockInvalid',
       );
-      return { pinBlock: textIn(answer, 'PinBlock', blockForm), outFormat: request.outFormat };
+      return {
+        pinBlock: readText(response, 'PinBlock', pinBlockPattern),
+        outFormat: request.outFormat,
+      };
     },
     async decryptData(request) {
-      const { entry, ksn = '' } = openingKeyOf(table, request);
-      await keys.demand(entry);
-      const bytes = demandData(request, entry);
+      const { entry, ksn = '' } = findDecryptionKey(table, request);
+      await keys.requireVerified(entry);
+      const bytes = requireValidData(request, entry);
       const body = {
         CipherText: bytes.toString('hex').toUpperCase(),
         DecryptionAttributes: {
           Dukpt: {
             KeySerialNumber: ksn,
             Mode: 'CBC',
-            DukptKeyDerivationType: derivationOf(entry),
+            DukptKeyDerivationType: getWorkingKeyAlgorithm(entry),
             DukptKeyVariant: 'REQUEST',
-            InitializationVector: '00'.repeat(blockLengthOf(entry)),
+            InitializationVector: '00'.repeat(getBlockLength(entry)),
           },
         },
       };
       const path = `/keys/${encodeURIComponent(entry.reference)}/decrypt`;
-      const answer = answerOf(await data.call({ path, body }), 'DataInvalid');
-      return Buffer.from(textIn(answer, 'PlainText', hexForm), 'hex');
+      const response = requireResponse(await data.call({ path, body }), 'DataInvalid');
+      return Buffer.from(readText(response, 'PlainText', hexPattern), 'hex');
     },
     async mac({ keyRef, algorithm, data: message }) {
       const key = await resolve(keyRef, 'Mac');
-      if (key.algorithm !== macAlgorithmOf[algorithm]) throw new HsmError('KeyUsage');
+      if (key.algorithm !== keyAlgorithmOfMac[algorithm]) throw new HsmError('KeyUsage');
       const body = {
         KeyIdentifier: key.reference,
-        MessageData: macData(message, algorithm),
+        MessageData: padMacData(message, algorithm),
         GenerationAttributes: { Algorithm: macNames[algorithm] },
         MacLength: macLengths[algorithm],
       };
-      const answer = answerOf(await data.call({ path: '/mac/generate', body }), 'DataInvalid');
-      return Buffer.from(textIn(answer, 'Mac', hexForm), 'hex');
+      const response = requireResponse(
+        await data.call({ path: '/mac/generate', body }),
+        'DataInvalid',
+      );
+      return Buffer.from(readText(response, 'Mac', hexPattern), 'hex');
     },
     async importKey({ wrappingKeyRef, wrapped, checkValue, usage, algorithm }) {
-      const wrapping = demandKey(table, wrappingKeyRef, 'KeyEncryption');
-      await keys.demand(wrapping);
-      const block = demandHex(wrapped, 'DataInvalid').toString('latin1');
+      const wrappingKey = requireKey(table, wrappingKeyRef, 'KeyEncryption');
+      await keys.requireVerified(wrappingKey);
+      const block = parseHex(wrapped, 'DataInvalid').toString('latin1');
       // The service accepts only key blocks, and no keys that are merely encrypted.
-      if (!tr31Form.test(block)) throw new HsmError('Unsupported', 'a key that is no TR-31 block');
+      if (!tr31Pattern.test(block))
+        throw new HsmError('Unsupported', 'a key that is not a TR-31 block');
       const headers = {
         'content-type': 'application/x-amz-json-1.0',
         'x-amz-target': 'PaymentCryptographyControlPlane.ImportKey',
       };
       const body = {
         KeyMaterial: {
-          Tr31KeyBlock: { WrappedKeyBlock: block, WrappingKeyIdentifier: wrapping.reference },
+          Tr31KeyBlock: { WrappedKeyBlock: block, WrappingKeyIdentifier: wrappingKey.reference },
         },
         KeyCheckValueAlgorithm: algorithm === 'Aes' ? 'CMAC' : 'ANSI_X9_24',
       };
-      const answer = answerOf(await control.call({ path: '/', headers, body }), 'DataInvalid');
-      const key = (answer['Key'] ?? {}) as Answer;
-      const facts = awsFactsOf(key);
+      const response = requireResponse(
+        await control.call({ path: '/', headers, body }),
+        'DataInvalid',
+      );
+      const key = (response['Key'] ?? {}) as AwsResponse;
+      const facts = toKeyFacts(key);
       if (facts.usage !== usage || facts.algorithm !== algorithm) throw new HsmError('KeyUsage');
-      demandCheckValue(checkValue, facts.checkValue);
-      const keyRef = textIn(key, 'KeyArn', arnForm);
+      requireCheckValue(checkValue, facts.checkValue);
+      const keyRef = readText(key, 'KeyArn', arnPattern);
       imported.set(keyRef, facts);
       return { keyRef, checkValue: facts.checkValue };
     },
-    checkKey: (keyRef) => askFacts(table.named(keyRef)?.reference ?? keyRef),
+    checkKey: (keyRef) => fetchKeyFacts(table.findByName(keyRef)?.reference ?? keyRef),
     mayUse: (keyRef, usage, organizationId) => mayUseKey(table, keyRef, usage, organizationId),
     async health() {
       const [first] = table.entries;
       if (first === undefined) return 'up';
-      const facts = await ask(first).catch(() => undefined);
+      const facts = await fetchEntryFacts(first).catch(() => undefined);
       return facts === undefined ? 'down' : 'up';
     },
     async close() {

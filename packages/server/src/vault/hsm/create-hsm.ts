@@ -9,19 +9,19 @@ import {
   type Settings,
 } from '../../platform/index.ts';
 import { createAwsHsm } from './aws-payment-cryptography.ts';
-import { demoEntries } from './demo-keys.ts';
-import { guardHsm } from './hsm-request-limits.ts';
-import type { OpenableHsm } from './hsm-types.ts';
-import { KeyTableFault, keyTableOf, loadKeyTable } from './key-table.ts';
-import { createAbsentHsm } from './no-hsm.ts';
-import { createPayShieldLink } from './payshield-connections.ts';
+import { demoKeyEntries } from './demo-keys.ts';
+import { limitHsmRequests } from './hsm-request-limits.ts';
+import type { StartableHsm } from './hsm-types.ts';
+import { createKeyTable, KeyTableError, loadKeyTable } from './key-table.ts';
+import { createNoHsm } from './no-hsm.ts';
+import { createPayShieldConnections } from './payshield-connections.ts';
 import { createPayShieldHsm } from './payshield-hsm.ts';
 import { createSoftwareHsm } from './software-hsm.ts';
 import {
-  softwareKeysFileIn,
-  softwareMasterKey,
-  softwareMasterKeyFileIn,
-  storedEntries,
+  readOrCreateSoftwareMasterKey,
+  readStoredEntries,
+  softwareKeysFile,
+  softwareMasterKeyFile,
 } from './software-key-storage.ts';
 
 export type HsmSettings = Pick<
@@ -55,38 +55,38 @@ export type HsmDeps = {
 
 const awsService = 'payment-cryptography';
 /** The settings reader already checks these values; this error is for settings built in code. */
-const missing = (name: string): never => {
-  throw new KeyTableFault(`SWITCHYARD_${name} must be set`);
+const throwMissingSetting = (name: string): never => {
+  throw new KeyTableError(`SWITCHYARD_${name} must be set`);
 };
 
-const tableOf = ({ hsmKeysFile }: HsmSettings) =>
-  loadKeyTable(hsmKeysFile ?? missing('HSM_KEYS_FILE'));
+const readTable = ({ hsmKeysFile }: HsmSettings) =>
+  loadKeyTable(hsmKeysFile ?? throwMissingSetting('HSM_KEYS_FILE'));
 
-const readIf = (file: string | undefined): Buffer | undefined =>
+const readOptionalFile = (file: string | undefined): Buffer | undefined =>
   file === undefined ? undefined : readFileSync(file);
 
-function softwareOf({ settings }: HsmDeps): OpenableHsm {
+function createSoftware({ settings }: HsmDeps): StartableHsm {
   // The settings reader also refuses this: no clear PIN may be in a production process.
   if (settings.environment === 'production') {
-    throw new KeyTableFault('the software HSM is for demo and test');
+    throw new KeyTableError('the software HSM is for demo and test');
   }
   const { dataDir, hsmPinBlockPan } = settings;
-  const masterKey = softwareMasterKey(softwareMasterKeyFileIn(dataDir));
-  const file = softwareKeysFileIn(dataDir);
-  const table = keyTableOf([...demoEntries(masterKey), ...storedEntries(file)], file);
+  const masterKey = readOrCreateSoftwareMasterKey(softwareMasterKeyFile(dataDir));
+  const file = softwareKeysFile(dataDir);
+  const table = createKeyTable([...demoKeyEntries(masterKey), ...readStoredEntries(file)], file);
   const format4Pan = hsmPinBlockPan === 'full' ? 'Full' : 'TwelveDigits';
   return createSoftwareHsm({ table, masterKey, format4Pan });
 }
 
-function awsOf({ settings, log, clock }: HsmDeps): OpenableHsm {
+function createAws({ settings, log, clock }: HsmDeps): StartableHsm {
   const { hsmTimeoutMs: timeoutMs, hsmMaxConcurrentRequests: connections } = settings;
-  const region = settings.awsRegion ?? missing('AWS_REGION');
+  const region = settings.awsRegion ?? throwMissingSetting('AWS_REGION');
   const credentials = {
-    accessKeyId: settings.awsAccessKeyId ?? missing('AWS_ACCESS_KEY_ID'),
-    secretAccessKey: settings.awsSecretAccessKey ?? missing('AWS_SECRET_ACCESS_KEY'),
+    accessKeyId: settings.awsAccessKeyId ?? throwMissingSetting('AWS_ACCESS_KEY_ID'),
+    secretAccessKey: settings.awsSecretAccessKey ?? throwMissingSetting('AWS_SECRET_ACCESS_KEY'),
     sessionToken: settings.awsSessionToken,
   };
-  const connect = (plane: 'data' | 'control', given: string | undefined) =>
+  const connect = (plane: 'data' | 'control', url: string | undefined) =>
     createAwsClient({
       service: awsService,
       region,
@@ -94,10 +94,10 @@ function awsOf({ settings, log, clock }: HsmDeps): OpenableHsm {
       clock,
       timeoutMs,
       connections,
-      endpoint: given ?? `https://${plane}plane.${awsService}.${region}.amazonaws.com`,
+      endpoint: url ?? `https://${plane}plane.${awsService}.${region}.amazonaws.com`,
     });
   return createAwsHsm({
-    table: tableOf(settings),
+    table: readTable(settings),
     log,
     data: connect('data', settings.hsmAwsDataUrl),
     control: connect('control', settings.hsmAwsControlUrl),
@@ -105,35 +105,39 @@ function awsOf({ settings, log, clock }: HsmDeps): OpenableHsm {
   });
 }
 
-function payShieldOf({ settings, log }: HsmDeps): OpenableHsm {
-  const ca = readIf(settings.hsmTlsCaFile);
-  const cert = readIf(settings.hsmTlsCertFile);
-  const key = readIf(settings.hsmTlsKeyFile);
-  const link = createPayShieldLink({
-    addresses: settings.hsmAddresses ?? missing('HSM_ADDRESSES'),
+function createPayShield({ settings, log }: HsmDeps): StartableHsm {
+  const ca = readOptionalFile(settings.hsmTlsCaFile);
+  const cert = readOptionalFile(settings.hsmTlsCertFile);
+  const key = readOptionalFile(settings.hsmTlsKeyFile);
+  const link = createPayShieldConnections({
+    addresses: settings.hsmAddresses ?? throwMissingSetting('HSM_ADDRESSES'),
     headerLength: settings.hsmHeaderLength,
     timeoutMs: settings.hsmTimeoutMs,
     connections: settings.hsmMaxConcurrentRequests,
     tls: defined({ ca, cert, key }),
   });
-  return createPayShieldHsm({ table: tableOf(settings), log, link });
+  return createPayShieldHsm({ table: readTable(settings), log, connections: link });
 }
 
-const makers = {
-  none: createAbsentHsm,
-  software: softwareOf,
-  aws: awsOf,
-  payshield: payShieldOf,
-} as const satisfies Readonly<Record<Settings['hsm'], (deps: HsmDeps) => OpenableHsm>>;
+const hsmFactories = {
+  none: createNoHsm,
+  software: createSoftware,
+  aws: createAws,
+  payshield: createPayShield,
+} as const satisfies Readonly<Record<Settings['hsm'], (deps: HsmDeps) => StartableHsm>>;
 
 /**
  * Creates the HSM of the settings; `start` compares the check values of its keys.
  *
- * @throws KeyTableFault if its key table is not usable
+ * @throws KeyTableError if its key table is not usable
  * @example const hsm = createHsm({ settings, log, metrics, clock }); await hsm.start();
  */
-export function createHsm(deps: HsmDeps): OpenableHsm {
+export function createHsm(deps: HsmDeps): StartableHsm {
   const { settings, metrics } = deps;
-  const { hsmMaxConcurrentRequests: inFlight, hsmTimeoutMs: timeoutMs } = settings;
-  return guardHsm(makers[settings.hsm](deps), { metrics, inFlight, timeoutMs });
+  const { hsmMaxConcurrentRequests: maxConcurrentRequests, hsmTimeoutMs: timeoutMs } = settings;
+  return limitHsmRequests(hsmFactories[settings.hsm](deps), {
+    metrics,
+    maxConcurrentRequests,
+    timeoutMs,
+  });
 }

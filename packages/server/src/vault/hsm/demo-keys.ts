@@ -5,11 +5,11 @@ import { deriveKey } from '../../platform/index.ts';
 import type { DukptScheme, KeyAlgorithm, KeyUsage } from './hsm-types.ts';
 import type { KeyEntry } from './key-table.ts';
 import {
-  sealedEntry,
-  softwareDirectoryIn,
-  softwareMasterKey,
-  softwareMasterKeyFileIn,
-  writeWhole,
+  createEncryptedEntry,
+  readOrCreateSoftwareMasterKey,
+  softwareHsmDirectory,
+  softwareMasterKeyFile,
+  writeFileAtomically,
 } from './software-key-storage.ts';
 
 type DemoKey = {
@@ -19,18 +19,18 @@ type DemoKey = {
 };
 
 /** `SY` and `SYAE` in ASCII: no device outside the demo has such a serial number. */
-const deviceBeginning = { DukptTdes: 'FFFF5359', DukptAes: '53594145' } as const;
+const serialNumberPrefixes = { DukptTdes: 'FFFF5359', DukptAes: '53594145' } as const;
 
 const demoKeyTable = {
   'demo-bdk-tdes': {
     usage: 'BaseDerivation',
     algorithm: 'Tdes',
-    devices: [deviceBeginning.DukptTdes],
+    devices: [serialNumberPrefixes.DukptTdes],
   },
   'demo-bdk-aes': {
     usage: 'BaseDerivation',
     algorithm: 'Aes',
-    devices: [deviceBeginning.DukptAes],
+    devices: [serialNumberPrefixes.DukptAes],
   },
   'demo-zmk': { usage: 'KeyEncryption', algorithm: 'Tdes' },
   'demo-zmk-aes': { usage: 'KeyEncryption', algorithm: 'Aes' },
@@ -56,15 +56,17 @@ function withOddParity(key: Buffer): Buffer {
   return key;
 }
 
-function keyNamed(master: Buffer, name: DemoKeyName): Buffer {
+function deriveDemoKey(master: Buffer, name: DemoKeyName): Buffer {
   const key = deriveKey(master, `hsm-${name}`).subarray(0, keyBytes);
   return demoKeyTable[name].algorithm === 'Tdes' ? withOddParity(key) : key;
 }
 
-const names = Object.keys(demoKeyTable) as DemoKeyName[];
+const demoKeyNames = Object.keys(demoKeyTable) as DemoKeyName[];
 
-export const demoEntries = (master: Buffer): readonly KeyEntry[] =>
-  names.map((name) => sealedEntry(master, keyNamed(master, name), { name, ...demoKeyTable[name] }));
+export const demoKeyEntries = (master: Buffer): readonly KeyEntry[] =>
+  demoKeyNames.map((name) =>
+    createEncryptedEntry(master, deriveDemoKey(master, name), { name, ...demoKeyTable[name] }),
+  );
 
 export type DemoKeys = {
   /** Writes the keys of the acquirer's host to a private file, and returns its path. */
@@ -78,7 +80,7 @@ export type DemoKeys = {
 };
 
 /** 24 bits of the hash identify the device; demo serial numbers are few, so they do not collide. */
-function serialDigits(serialNumber: string): string {
+function serialNumberDigits(serialNumber: string): string {
   return hash('sha256', serialNumber).slice(0, 6).toUpperCase();
 }
 
@@ -88,22 +90,22 @@ function serialDigits(serialNumber: string): string {
  * @example const { baseDerivationKey, ksn } = demoKeys(dataDir).deviceKey('10000001', 'DukptTdes');
  */
 export function demoKeys(dataDir: string): DemoKeys {
-  const master = softwareMasterKey(softwareMasterKeyFileIn(dataDir));
+  const master = readOrCreateSoftwareMasterKey(softwareMasterKeyFile(dataDir));
   return {
     hostKeysFile() {
-      const file = join(softwareDirectoryIn(dataDir), 'acquirer-host.json');
-      const hexOf = (name: DemoKeyName) => `tdes:${keyNamed(master, name).toString('hex')}`;
+      const file = join(softwareHsmDirectory(dataDir), 'acquirer-host.json');
+      const hexOf = (name: DemoKeyName) => `tdes:${deriveDemoKey(master, name).toString('hex')}`;
       const keys = { 'zone-pin-key': hexOf('demo-zpk'), 'zone-master-key': hexOf('demo-zmk') };
-      writeWhole(file, `${JSON.stringify(keys)}\n`);
+      writeFileAtomically(file, `${JSON.stringify(keys)}\n`);
       return file;
     },
-    key: (name) => keyNamed(master, name),
+    key: (name) => deriveDemoKey(master, name),
     deviceKey(serialNumber, scheme) {
       const keyId = scheme === 'DukptTdes' ? 'demo-bdk-tdes' : 'demo-bdk-aes';
-      const beginning = deviceBeginning[scheme] + serialDigits(serialNumber);
+      const prefix = serialNumberPrefixes[scheme] + serialNumberDigits(serialNumber);
       return {
-        baseDerivationKey: keyNamed(master, keyId).toString('hex').toUpperCase(),
-        ksn: beginning + (scheme === 'DukptTdes' ? '000001' : '0000000001'),
+        baseDerivationKey: deriveDemoKey(master, keyId).toString('hex').toUpperCase(),
+        ksn: prefix + (scheme === 'DukptTdes' ? '000001' : '0000000001'),
         keyId,
       };
     },

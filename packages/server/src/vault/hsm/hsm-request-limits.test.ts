@@ -24,10 +24,10 @@ import {
 } from '../../platform/index.ts';
 import { createHsm } from './create-hsm.ts';
 import { demoKeys } from './demo-keys.ts';
-import { guardHsm } from './hsm-request-limits.ts';
-import { HsmError, type OpenableHsm, type PinTranslationRequest } from './hsm-types.ts';
-import { KeyTableFault } from './key-table.ts';
-import { createAbsentHsm } from './no-hsm.ts';
+import { limitHsmRequests } from './hsm-request-limits.ts';
+import { HsmError, type PinTranslationRequest, type StartableHsm } from './hsm-types.ts';
+import { KeyTableError } from './key-table.ts';
+import { createNoHsm } from './no-hsm.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-hsm-guard-'));
 after(() => rmSync(dataDir, { recursive: true, force: true }));
@@ -39,8 +39,8 @@ const code = (wanted: string) => (error: unknown) =>
 function slowModule() {
   const waiting: (() => void)[] = [];
   let most = 0;
-  const hsm: OpenableHsm = {
-    ...createAbsentHsm(),
+  const hsm: StartableHsm = {
+    ...createNoHsm(),
     async mac() {
       await new Promise<void>((resolve) => {
         waiting.push(resolve);
@@ -72,7 +72,11 @@ describe('the guard of the HSM', () => {
   it('asks so much at once and no more, and tells the rest that the module is busy', async () => {
     const metrics = createMetrics();
     const slow = slowModule();
-    const hsm = guardHsm(slow.hsm, { metrics, inFlight: 2, timeoutMs: 60_000 });
+    const hsm = limitHsmRequests(slow.hsm, {
+      metrics,
+      maxConcurrentRequests: 2,
+      timeoutMs: 60_000,
+    });
     // Two requests run, eight wait, and the eleventh is refused.
     const asked = Array.from({ length: 10 }, () => hsm.mac(request));
     await assert.rejects(hsm.mac(request), code('HsmBusy'));
@@ -95,7 +99,7 @@ describe('the guard of the HSM', () => {
   it('lets no request wait longer than a request may take', async () => {
     const metrics = createMetrics();
     const slow = slowModule();
-    const hsm = guardHsm(slow.hsm, { metrics, inFlight: 1, timeoutMs: 400 });
+    const hsm = limitHsmRequests(slow.hsm, { metrics, maxConcurrentRequests: 1, timeoutMs: 400 });
     const first = hsm.mac(request);
     await assert.rejects(hsm.mac(request), code('HsmBusy'));
     await slow.answerAll(1);
@@ -111,7 +115,7 @@ const log = createLog(
   readSettings({ SWITCHYARD_DATA_DIR: dataDir, SWITCHYARD_LOG_LEVEL: 'silent' }),
 );
 
-function created(variables: EnvironmentVariables): OpenableHsm {
+function created(variables: EnvironmentVariables): StartableHsm {
   const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir, ...variables });
   return createHsm({ settings, log, metrics: createMetrics(), clock: systemClock });
 }
@@ -202,7 +206,7 @@ describe('the HSM of the settings', () => {
     };
     assert.throws(
       () => createHsm({ settings, log, metrics: createMetrics(), clock: systemClock }),
-      KeyTableFault,
+      KeyTableError,
     );
   });
 
@@ -216,7 +220,7 @@ describe('the HSM of the settings', () => {
       SWITCHYARD_AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
     };
     writeFileSync(file, '{"keys":[{"name":"zpk"}]}');
-    assert.throws(() => created(aws), KeyTableFault);
+    assert.throws(() => created(aws), KeyTableError);
     writeFileSync(
       file,
       JSON.stringify({ keys: [keyTableEntry('zpk', 'arn:aws:payment-cryptography')] }),

@@ -8,7 +8,7 @@ export type PinFormat = 0 | 1 | 3 | 4;
 /** The format for an acquirer. Format 1 is excluded, because it does not bind the card number. */
 export type OutPinFormat = Exclude<PinFormat, 1>;
 
-type BlockUnderKey =
+type PinBlockKey =
   | {
       scheme: DukptScheme;
       /** The name of the base derivation key; if missing, the serial number determines it. */
@@ -18,7 +18,7 @@ type BlockUnderKey =
   /** A key that the platform shares with a terminal or another zone. */
   | { scheme: 'TerminalKey' | 'ZoneKey'; keyId: string };
 
-export type PinTranslationRequest = BlockUnderKey & {
+export type PinTranslationRequest = PinBlockKey & {
   /** The organisation of the request; a key of other organisations is refused. */
   organizationId?: string;
   inFormat: PinFormat;
@@ -93,7 +93,7 @@ export type Hsm = {
  * An HSM before its first use: `start` compares the check values of its keys and refuses wrong
  * ones.
  */
-export type OpenableHsm = Hsm & { start(): Promise<void> };
+export type StartableHsm = Hsm & { start(): Promise<void> };
 
 /**
  * - `PinBlockInvalid`: the block does not decrypt to a PIN; the error never gives the reason

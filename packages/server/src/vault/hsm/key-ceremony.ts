@@ -6,32 +6,37 @@ import { defined } from '@switchyard/contract';
 import { keyCheckValue } from '@switchyard/pin';
 import { decryptBytes, encryptBytes } from '../../platform/index.ts';
 import { HsmError, type KeyAlgorithm, type KeyUsage } from './hsm-types.ts';
-import { type Derivation, type KeyEntry, keyTableOf, readKeyTable } from './key-table.ts';
 import {
-  demandKeyLength,
-  sealedEntry,
-  softwareDirectoryIn,
-  softwareKeysFileIn,
-  softwareMasterKey,
-  softwareMasterKeyFileIn,
-  storedEntries,
-  storeEntries,
-  writeWhole,
+  createKeyTable,
+  type KeyEntry,
+  parseKeyTable,
+  type WorkingKeyAlgorithm,
+} from './key-table.ts';
+import {
+  createEncryptedEntry,
+  readOrCreateSoftwareMasterKey,
+  readStoredEntries,
+  requireKeyLength,
+  softwareHsmDirectory,
+  softwareKeysFile,
+  softwareMasterKeyFile,
+  writeFileAtomically,
+  writeStoredEntries,
 } from './software-key-storage.ts';
 
-export type KeyWanted = {
+export type CeremonyKey = {
   readonly name: string;
   readonly usage: KeyUsage;
   readonly algorithm: KeyAlgorithm;
   /** For a base derivation key: the prefixes of its devices' serial numbers. */
   readonly devices: readonly string[];
   /** For a base derivation key: the algorithm of its devices' working keys. */
-  readonly derivation?: Derivation;
+  readonly derivation?: WorkingKeyAlgorithm;
   /** The number of components, each from another person. */
   readonly of: number;
 };
 
-export type ComponentGiven = {
+export type ComponentInput = {
   readonly custodian: string;
   readonly passphrase: string;
   readonly component: Buffer;
@@ -39,7 +44,7 @@ export type ComponentGiven = {
   readonly checkValue?: string;
 };
 
-export type ComponentTaken = {
+export type ComponentResult = {
   readonly componentCheckValue: string;
   readonly entered: number;
   readonly of: number;
@@ -49,47 +54,51 @@ export type ComponentTaken = {
 
 type Custodian = { readonly name: string; readonly salt: string; readonly hash: string };
 type Component = { readonly custodian: string; readonly sealed: string };
-type Pending = KeyWanted & { readonly components: readonly Component[] };
-type State = { readonly custodians: readonly Custodian[]; readonly pending: readonly Pending[] };
+type PendingKey = CeremonyKey & { readonly components: readonly Component[] };
+type CeremonyState = {
+  readonly custodians: readonly Custodian[];
+  readonly pending: readonly PendingKey[];
+};
 
 export type KeyCeremony = {
   addCustodian(name: string, passphrase: string): void;
-  /** @throws CeremonyFault */
-  addComponent(wanted: KeyWanted, given: ComponentGiven): ComponentTaken;
-  list(): { keys: readonly KeyEntry[]; pending: readonly (KeyWanted & { entered: number })[] };
+  /** @throws CeremonyError */
+  addComponent(key: CeremonyKey, input: ComponentInput): ComponentResult;
+  list(): { keys: readonly KeyEntry[]; pending: readonly (CeremonyKey & { entered: number })[] };
   /** Deletes a key, or the components of an incomplete key. */
   remove(name: string): void;
 };
 
 /** A fault that a person can correct; its message contains no component, key or passphrase. */
-export class CeremonyFault extends Error {
-  override name = 'CeremonyFault';
+export class CeremonyError extends Error {
+  override name = 'CeremonyError';
 }
 
-const peopleLeast = 2;
-const peopleMost = 5;
-const passphraseLeast = 12;
-const distinctBytesLeast = 4;
+const componentsMin = 2;
+const componentsMax = 5;
+const passphraseMinLength = 12;
+const distinctBytesMin = 4;
 const saltBytes = 16;
 const hashBytes = 32;
-const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 
-const hashOf = (passphrase: string, salt: string): Buffer =>
+const hashPassphrase = (passphrase: string, salt: string): Buffer =>
   scryptSync(passphrase.normalize('NFKC'), Buffer.from(salt, 'base64'), hashBytes);
 
-const placeOf = (name: string, custodian: string): string => `hsm-component|${name}|${custodian}`;
+const componentContext = (name: string, custodian: string): string =>
+  `hsm-component|${name}|${custodian}`;
 
-function demand(holds: boolean, message: string): asserts holds {
-  if (!holds) throw new CeremonyFault(message);
+function requireThat(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new CeremonyError(message);
 }
 
-function readState(file: string): State {
+function readState(file: string): CeremonyState {
   if (!existsSync(file)) return { custodians: [], pending: [] };
   // The platform writes this file whole; an edit only makes the components undecryptable.
-  return JSON.parse(readFileSync(file, 'utf8')) as State;
+  return JSON.parse(readFileSync(file, 'utf8')) as CeremonyState;
 }
 
-const sameKey = (one: KeyWanted, other: KeyWanted): boolean =>
+const isSameKey = (one: CeremonyKey, other: CeremonyKey): boolean =>
   one.usage === other.usage &&
   one.algorithm === other.algorithm &&
   one.of === other.of &&
@@ -97,48 +106,53 @@ const sameKey = (one: KeyWanted, other: KeyWanted): boolean =>
   one.derivation === other.derivation;
 
 /** A weak component would leave the secrecy of the key to the other components. */
-function demandComponent(component: Buffer, algorithm: KeyAlgorithm): void {
+function requireValidComponent(component: Buffer, algorithm: KeyAlgorithm): void {
   try {
-    demandKeyLength(component, algorithm);
+    requireKeyLength(component, algorithm);
   } catch (error) {
-    if (error instanceof HsmError) throw new CeremonyFault('a component is as long as a key');
+    if (error instanceof HsmError)
+      throw new CeremonyError('a component must have the length of the key');
     throw error;
   }
-  demand(new Set(component).size >= distinctBytesLeast, 'this is not a random component');
+  requireThat(new Set(component).size >= distinctBytesMin, 'the component is not random');
 }
 
 /** Builds the entry of a key; a weak key discards all components. */
-function strongEntry(...of: Parameters<typeof sealedEntry>): KeyEntry {
+function createStrongEntry(...of: Parameters<typeof createEncryptedEntry>): KeyEntry {
   try {
-    return sealedEntry(...of);
+    return createEncryptedEntry(...of);
   } catch (error) {
     if (!(error instanceof HsmError)) throw error;
-    throw new CeremonyFault(`${error.message}: all components are thrown away`);
+    throw new CeremonyError(`${error.message}: all components are discarded`);
   }
 }
 
 /** @example const ceremony = createKeyCeremony(dataDir); ceremony.addCustodian('alice', passphrase); */
 export function createKeyCeremony(dataDir: string): KeyCeremony {
-  const stateFile = join(softwareDirectoryIn(dataDir), 'ceremony.json');
-  const keysFile = softwareKeysFileIn(dataDir);
-  const master = softwareMasterKey(softwareMasterKeyFileIn(dataDir));
+  const stateFile = join(softwareHsmDirectory(dataDir), 'ceremony.json');
+  const keysFile = softwareKeysFile(dataDir);
+  const master = readOrCreateSoftwareMasterKey(softwareMasterKeyFile(dataDir));
 
-  const write = (state: State): void =>
-    writeWhole(stateFile, `${JSON.stringify(state, undefined, 2)}\n`);
+  const writeState = (state: CeremonyState): void =>
+    writeFileAtomically(stateFile, `${JSON.stringify(state, undefined, 2)}\n`);
 
-  function demandCustodian({ custodians }: State, name: string, passphrase: string): void {
-    const known = custodians.find((each) => each.name === name);
+  function requireCustodian({ custodians }: CeremonyState, name: string, passphrase: string): void {
+    const stored = custodians.find((each) => each.name === name);
     // An unknown name takes the same time as a known one.
-    const { salt, hash } = known ?? { salt: 'AAAA', hash: '' };
-    const given = hashOf(passphrase, salt);
-    const kept = Buffer.from(hash, 'base64');
-    const isRight = kept.length === given.length && timingSafeEqual(kept, given);
-    demand(isRight, 'no such custodian, or another passphrase');
+    const { salt, hash } = stored ?? { salt: 'AAAA', hash: '' };
+    const given = hashPassphrase(passphrase, salt);
+    const storedHash = Buffer.from(hash, 'base64');
+    const isCorrect = storedHash.length === given.length && timingSafeEqual(storedHash, given);
+    requireThat(isCorrect, 'unknown custodian or wrong passphrase');
   }
 
-  function whole(pending: Pending): Buffer {
+  function combineComponents(pending: PendingKey): Buffer {
     const parts = pending.components.map(({ custodian, sealed }) =>
-      decryptBytes(master, Buffer.from(sealed, 'base64'), placeOf(pending.name, custodian)),
+      decryptBytes(
+        master,
+        Buffer.from(sealed, 'base64'),
+        componentContext(pending.name, custodian),
+      ),
     );
     const key = Buffer.alloc(parts[0]?.length ?? 0);
     for (const part of parts) {
@@ -148,92 +162,108 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
     return key;
   }
 
-  function finish(state: State, pending: Pending, expected: string | undefined): string {
+  function finishKey(
+    state: CeremonyState,
+    pending: PendingKey,
+    expected: string | undefined,
+  ): string {
     const rest = state.pending.filter(({ name }) => name !== pending.name);
     // The components are used up, even if the key is refused.
-    write({ ...state, pending: rest });
-    const key = whole(pending);
+    writeState({ ...state, pending: rest });
+    const key = combineComponents(pending);
     const { name, usage, algorithm, devices, derivation } = pending;
     const checkValue = keyCheckValue(key, algorithm);
     const isExpected = expected === undefined || expected.toUpperCase() === checkValue;
     const facts = { name, usage, algorithm, devices, ...defined({ derivation }) };
-    const entry = strongEntry(master, key, facts);
+    const entry = createStrongEntry(master, key, facts);
     key.fill(0);
-    demand(
+    requireThat(
       isExpected,
-      `the key has the check value ${checkValue}, which the papers do not say: all components are thrown away`,
+      `the key has the check value ${checkValue}, not the documented one: all components are discarded`,
     );
-    const entries = [...storedEntries(keysFile), entry];
-    keyTableOf(entries, keysFile);
-    storeEntries(keysFile, entries);
+    const entries = [...readStoredEntries(keysFile), entry];
+    createKeyTable(entries, keysFile);
+    writeStoredEntries(keysFile, entries);
     return checkValue;
   }
 
-  function demandWanted(state: State, wanted: KeyWanted): Pending {
+  function requirePendingKey(state: CeremonyState, wanted: CeremonyKey): PendingKey {
     const { name, of } = wanted;
-    demand(of >= peopleLeast && of <= peopleMost, `${peopleLeast} to ${peopleMost} components`);
-    const line = { ...wanted, of: undefined, checkValue: '000000', reference: '-' };
-    // Applies the rules of the key table before a person enters a component.
-    readKeyTable(JSON.stringify({ keys: [line] }), 'the key');
-    const isKnown = storedEntries(keysFile).some((each) => each.name === name);
-    demand(!isKnown && !name.startsWith('demo-'), `there is a key ${name}`);
-    const standing = state.pending.find((each) => each.name === name);
-    demand(
-      standing === undefined || sameKey(standing, wanted),
-      `the first component of ${name} was for another kind of key`,
+    requireThat(
+      of >= componentsMin && of <= componentsMax,
+      `${componentsMin} to ${componentsMax} components`,
     );
-    return standing ?? { ...wanted, components: [] };
+    const tableEntry = { ...wanted, of: undefined, checkValue: '000000', reference: '-' };
+    // Applies the rules of the key table before a person enters a component.
+    parseKeyTable(JSON.stringify({ keys: [tableEntry] }), 'the key');
+    const isKnown = readStoredEntries(keysFile).some((each) => each.name === name);
+    requireThat(!isKnown && !name.startsWith('demo-'), `there is a key ${name}`);
+    const existing = state.pending.find((each) => each.name === name);
+    requireThat(
+      existing === undefined || isSameKey(existing, wanted),
+      `the first component of ${name} was for a key of another type`,
+    );
+    return existing ?? { ...wanted, components: [] };
   }
 
   return {
     addCustodian(name, passphrase) {
       const state = readState(stateFile);
-      demand(nameForm.test(name), 'a name has letters, digits, dots, _ and -');
-      demand(!state.custodians.some((each) => each.name === name), `there is a custodian ${name}`);
-      demand(passphrase.length >= passphraseLeast, `${passphraseLeast} characters at least`);
+      requireThat(namePattern.test(name), 'a name has letters, digits, dots, _ and -');
+      requireThat(
+        !state.custodians.some((each) => each.name === name),
+        `there is a custodian ${name}`,
+      );
+      requireThat(
+        passphrase.length >= passphraseMinLength,
+        `${passphraseMinLength} characters at least`,
+      );
       const salt = randomBytes(saltBytes).toString('base64');
-      const hash = hashOf(passphrase, salt).toString('base64');
-      write({ ...state, custodians: [...state.custodians, { name, salt, hash }] });
+      const hash = hashPassphrase(passphrase, salt).toString('base64');
+      writeState({ ...state, custodians: [...state.custodians, { name, salt, hash }] });
     },
     addComponent(wanted, { custodian, passphrase, component, checkValue }) {
       const state = readState(stateFile);
-      demandCustodian(state, custodian, passphrase);
-      const pending = demandWanted(state, wanted);
-      demand(
+      requireCustodian(state, custodian, passphrase);
+      const pending = requirePendingKey(state, wanted);
+      requireThat(
         !pending.components.some((each) => each.custodian === custodian),
-        `${custodian} has brought a component of ${wanted.name}: another person brings the next`,
+        `${custodian} has already entered a component of ${wanted.name}: another custodian must enter the next`,
       );
-      demandComponent(component, wanted.algorithm);
+      requireValidComponent(component, wanted.algorithm);
       const componentCheckValue = keyCheckValue(component, wanted.algorithm);
-      const place = placeOf(wanted.name, custodian);
-      const sealed = encryptBytes(master, component, place).toString('base64');
+      const context = componentContext(wanted.name, custodian);
+      const sealed = encryptBytes(master, component, context).toString('base64');
       component.fill(0);
       const components = [...pending.components, { custodian, sealed }];
-      const next: Pending = { ...pending, components };
+      const next: PendingKey = { ...pending, components };
       const others = state.pending.filter(({ name }) => name !== wanted.name);
-      const taken = { componentCheckValue, entered: components.length, of: wanted.of };
+      const result = { componentCheckValue, entered: components.length, of: wanted.of };
       if (components.length < wanted.of) {
-        write({ ...state, pending: [...others, next] });
-        return taken;
+        writeState({ ...state, pending: [...others, next] });
+        return result;
       }
-      return { ...taken, checkValue: finish(state, next, checkValue) };
+      return { ...result, checkValue: finishKey(state, next, checkValue) };
     },
     list() {
       const pending = readState(stateFile).pending.map(({ components, ...wanted }) => ({
         ...wanted,
         entered: components.length,
       }));
-      return { keys: storedEntries(keysFile), pending };
+      return { keys: readStoredEntries(keysFile), pending };
     },
     remove(name) {
       const state = readState(stateFile);
-      const entries = storedEntries(keysFile);
+      const entries = readStoredEntries(keysFile);
       const isPending = state.pending.some((each) => each.name === name);
-      demand(isPending || entries.some((each) => each.name === name), `there is no key ${name}`);
+      requireThat(
+        isPending || entries.some((each) => each.name === name),
+        `there is no key ${name}`,
+      );
       if (isPending) {
-        write({ ...state, pending: state.pending.filter((each) => each.name !== name) });
+        writeState({ ...state, pending: state.pending.filter((each) => each.name !== name) });
       } else {
-        storeEntries(
+        writeStoredEntries(
           keysFile,
           entries.filter((each) => each.name !== name),
         );

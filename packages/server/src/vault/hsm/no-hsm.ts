@@ -1,17 +1,17 @@
 // Refuses every key operation if no hardware security module is attached.
-import { HsmError, type OpenableHsm } from './hsm-types.ts';
+import { HsmError, type StartableHsm } from './hsm-types.ts';
 
-export function createAbsentHsm(): OpenableHsm {
-  const refuse = async (): Promise<never> => {
+export function createNoHsm(): StartableHsm {
+  const throwUnavailable = async (): Promise<never> => {
     throw new HsmError('HsmUnavailable', 'no HSM is attached');
   };
   return {
     start: async () => {},
-    translatePin: refuse,
-    decryptData: refuse,
-    mac: refuse,
-    importKey: refuse,
-    checkKey: refuse,
+    translatePin: throwUnavailable,
+    decryptData: throwUnavailable,
+    mac: throwUnavailable,
+    importKey: throwUnavailable,
+    checkKey: throwUnavailable,
     mayUse: () => true,
     health: async () => 'down',
     close: async () => {},

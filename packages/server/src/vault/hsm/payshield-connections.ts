@@ -9,7 +9,7 @@ export type PayShieldAddress = {
   readonly tls: boolean;
 };
 
-export type PayShieldLinkOptions = {
+export type PayShieldConnectionOptions = {
   /** HSMs with the same keys; if one is unreachable, the link tries the next. */
   readonly addresses: readonly PayShieldAddress[];
   readonly tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key'>;
@@ -20,27 +20,27 @@ export type PayShieldLinkOptions = {
   readonly connections: number;
 };
 
-export type PayShieldLink = {
+export type PayShieldConnections = {
   /**
    * Sends one command and returns its reply, both without header.
    *
    * @throws HsmError `HsmUnavailable`
    */
-  ask(command: Buffer): Promise<Buffer>;
+  send(command: Buffer): Promise<Buffer>;
   /** The number of HSMs that accepted the last connection, and the number of all. */
-  reached(): { up: number; of: number };
+  countReachable(): { up: number; total: number };
   close(): void;
 };
 
 const lengthBytes = 2;
 const frameMax = 0xffff;
-const headersMax = 36;
-const tooLate = 'no reply in time';
+const headerRadix = 36;
+const timeoutDetail = 'no reply in time';
 
-type Connection = { socket: Socket; received: Buffer; waiting: Waiting | undefined };
-type Waiting = { resolve(frame: Buffer): void; reject(error: Error): void };
+type Connection = { socket: Socket; received: Buffer; waiting: PendingReply | undefined };
+type PendingReply = { resolve(frame: Buffer): void; reject(error: Error): void };
 
-function frameOf(header: string, command: Buffer): Buffer {
+function buildFrame(header: string, command: Buffer): Buffer {
   const length = header.length + command.length;
   if (length > frameMax) throw new HsmError('DataInvalid', 'longer than a frame');
   const frame = Buffer.alloc(lengthBytes + length);
@@ -51,11 +51,11 @@ function frameOf(header: string, command: Buffer): Buffer {
 }
 
 /** An IP address cannot be a TLS server name. */
-const nameOf = (host: string): { servername?: string } =>
+const toServerName = (host: string): { servername?: string } =>
   isIP(host) === 0 ? { servername: host } : {};
 
 /** A connection has one command at a time; data without a command ends the connection. */
-function attach(connection: Connection): void {
+function handleSocketEvents(connection: Connection): void {
   const { socket } = connection;
   const end = (): void => {
     const { waiting } = connection;
@@ -80,27 +80,29 @@ function attach(connection: Connection): void {
   socket.on('close', end);
 }
 
-/** @example const link = createPayShieldLink({ addresses, headerLength: 4, timeoutMs: 2000, connections: 4 }); */
-export function createPayShieldLink(options: PayShieldLinkOptions): PayShieldLink {
+/** @example const connections = createPayShieldConnections({ addresses, headerLength: 4, timeoutMs: 2000, connections: 4 }); */
+export function createPayShieldConnections(
+  options: PayShieldConnectionOptions,
+): PayShieldConnections {
   const { addresses, headerLength, timeoutMs, connections } = options;
   const idle: Connection[] = [];
-  const broken = new Set<PayShieldAddress>();
+  const unreachable = new Set<PayShieldAddress>();
   const open = new Set<Connection>();
   let count = 0;
-  let turn = 0;
+  let nextAddress = 0;
   let closed = false;
 
   /** Counts up, so that the link notices a reply to another command. */
   function nextHeader(): string {
     count += 1;
-    const text = count.toString(headersMax).toUpperCase();
+    const text = count.toString(headerRadix).toUpperCase();
     return text.padStart(headerLength, '0').slice(text.length > headerLength ? -headerLength : 0);
   }
 
   function connectTo({ host, port, tls }: PayShieldAddress, limitMs: number): Promise<Connection> {
     return new Promise((resolve, reject) => {
       const socket = tls
-        ? connectTls({ host, port, minVersion: 'TLSv1.2', ...nameOf(host), ...options.tls })
+        ? connectTls({ host, port, minVersion: 'TLSv1.2', ...toServerName(host), ...options.tls })
         : connectTcp({ host, port });
       const timer = setTimeout(() => fail(), limitMs);
       const fail = (): void => {
@@ -114,7 +116,7 @@ export function createPayShieldLink(options: PayShieldLinkOptions): PayShieldLin
         socket.off('error', fail);
         socket.setNoDelay(true);
         const connection: Connection = { socket, received: Buffer.alloc(0), waiting: undefined };
-        attach(connection);
+        handleSocketEvents(connection);
         open.add(connection);
         socket.once('close', () => open.delete(connection));
         resolve(connection);
@@ -123,29 +125,29 @@ export function createPayShieldLink(options: PayShieldLinkOptions): PayShieldLin
   }
 
   /** Connects to the HSMs in turn, to balance their load, and skips unreachable ones. */
-  async function connected(limitMs: number): Promise<Connection> {
-    turn += 1;
-    for (let tried = 0; tried < addresses.length; tried += 1) {
-      const address = addresses[(turn + tried) % addresses.length];
+  async function connectToNext(limitMs: number): Promise<Connection> {
+    nextAddress += 1;
+    for (let attempt = 0; attempt < addresses.length; attempt += 1) {
+      const address = addresses[(nextAddress + attempt) % addresses.length];
       if (address === undefined) break;
       try {
         const connection = await connectTo(address, Math.ceil(limitMs / addresses.length));
-        broken.delete(address);
+        unreachable.delete(address);
         return connection;
       } catch {
-        broken.add(address);
+        unreachable.add(address);
       }
     }
-    throw new HsmError('HsmUnavailable', 'no module can be connected to');
+    throw new HsmError('HsmUnavailable', 'no HSM is reachable');
   }
 
-  function exchange(connection: Connection, frame: Buffer, limitMs: number): Promise<Buffer> {
+  function sendFrame(connection: Connection, frame: Buffer, limitMs: number): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         connection.waiting = undefined;
         // A late reply must not reach the next command, so the timeout closes the connection.
         connection.socket.destroy();
-        reject(new HsmError('HsmUnavailable', tooLate));
+        reject(new HsmError('HsmUnavailable', timeoutDetail));
       }, limitMs);
       connection.waiting = {
         resolve(reply) {
@@ -165,17 +167,20 @@ export function createPayShieldLink(options: PayShieldLinkOptions): PayShieldLin
    * The HSM may have closed an idle connection, so the link retries once over a new one. Every
    * command may be repeated.
    */
-  async function exchanged(frame: Buffer): Promise<{ connection: Connection; reply: Buffer }> {
-    const kept = takeIdle();
-    if (kept !== undefined) {
+  async function sendWithRetry(frame: Buffer): Promise<{ connection: Connection; reply: Buffer }> {
+    const idleConnection = takeIdle();
+    if (idleConnection !== undefined) {
       try {
-        return { connection: kept, reply: await exchange(kept, frame, timeoutMs) };
+        return {
+          connection: idleConnection,
+          reply: await sendFrame(idleConnection, frame, timeoutMs),
+        };
       } catch (error) {
-        if (!(error instanceof HsmError) || error.message.endsWith(tooLate)) throw error;
+        if (!(error instanceof HsmError) || error.message.endsWith(timeoutDetail)) throw error;
       }
     }
-    const connection = await connected(timeoutMs);
-    return { connection, reply: await exchange(connection, frame, timeoutMs) };
+    const connection = await connectToNext(timeoutMs);
+    return { connection, reply: await sendFrame(connection, frame, timeoutMs) };
   }
 
   function takeIdle(): Connection | undefined {
@@ -186,11 +191,11 @@ export function createPayShieldLink(options: PayShieldLinkOptions): PayShieldLin
   }
 
   return {
-    async ask(command) {
+    async send(command) {
       if (closed) throw new HsmError('HsmUnavailable', 'it is closed');
       const header = nextHeader();
-      const frame = frameOf(header, command);
-      const { connection, reply } = await exchanged(frame);
+      const frame = buildFrame(header, command);
+      const { connection, reply } = await sendWithRetry(frame);
       if (reply.toString('latin1', 0, headerLength) !== header) {
         connection.socket.destroy();
         throw new HsmError('HsmUnavailable', 'a reply to another command');
@@ -199,7 +204,7 @@ export function createPayShieldLink(options: PayShieldLinkOptions): PayShieldLin
       else connection.socket.destroy();
       return reply.subarray(headerLength);
     },
-    reached: () => ({ up: addresses.length - broken.size, of: addresses.length }),
+    countReachable: () => ({ up: addresses.length - unreachable.size, total: addresses.length }),
     close() {
       closed = true;
       for (const { socket } of open) socket.destroy();

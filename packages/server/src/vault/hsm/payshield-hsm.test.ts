@@ -24,11 +24,11 @@ import { createLog } from '../../platform/index.ts';
 import {
   HsmError,
   type HsmErrorCode,
-  type OpenableHsm,
   type PinTranslationRequest,
+  type StartableHsm,
 } from './hsm-types.ts';
-import { type KeyEntry, KeyTableFault, keyTableOf } from './key-table.ts';
-import { createPayShieldLink } from './payshield-connections.ts';
+import { createKeyTable, type KeyEntry, KeyTableError } from './key-table.ts';
+import { createPayShieldConnections } from './payshield-connections.ts';
 import { createPayShieldHsm } from './payshield-hsm.ts';
 
 const names: TestKeyName[] = ['bdk-tdes', 'zmk', 'tpk', 'zpk', 'zpk-other', 'mac'];
@@ -41,17 +41,22 @@ const log = createLog(
 );
 
 let stub: PayShieldStub;
-let hsm: OpenableHsm;
-const open: OpenableHsm[] = [];
+let hsm: StartableHsm;
+const open: StartableHsm[] = [];
 
 type Options = { ports?: number[]; timeoutMs?: number; entries?: KeyEntry[] };
 
-function create({ ports = [stub.port], timeoutMs = 20_000, entries }: Options = {}): OpenableHsm {
+function create({ ports = [stub.port], timeoutMs = 20_000, entries }: Options = {}): StartableHsm {
   const addresses = ports.map((port) => ({ host: '127.0.0.1', port, tls: false }));
-  const link = createPayShieldLink({ addresses, headerLength: 4, timeoutMs, connections: 2 });
+  const link = createPayShieldConnections({
+    addresses,
+    headerLength: 4,
+    timeoutMs,
+    connections: 2,
+  });
   const listed = entries ?? names.map((name) => keyTableEntry(name, keyUnderLmk(name)));
-  const table = keyTableOf(listed, 'the table of the tests');
-  const made = createPayShieldHsm({ table, log, link });
+  const table = createKeyTable(listed, 'the table of the tests');
+  const made = createPayShieldHsm({ table, log, connections: link });
   open.push(made);
   return made;
 }
@@ -248,14 +253,14 @@ describe('the payShield', () => {
   it('compares check values at the start, and later where the module was away', async () => {
     stub.overrideCheckValue('zpk', '000000');
     await assert.rejects(create().start(), (error: unknown) => {
-      assert.ok(error instanceof KeyTableFault);
+      assert.ok(error instanceof KeyTableError);
       assert.match(error.message, /the key zpk has another check value/);
       return true;
     });
     stub.overrideCheckValue('zpk', undefined);
     // The HSM refuses a base derivation key under the local master keys of zone keys.
     const misplaced = [keyTableEntry('bdk-tdes', keyUnderLmk('zpk'))];
-    await assert.rejects(create({ entries: misplaced }).start(), /cannot be asked for/);
+    await assert.rejects(create({ entries: misplaced }).start(), /cannot be read from the HSM/);
     await assert.rejects(
       create({ entries: [keyTableEntry('zpk', 'arn:aws')] }).start(),
       /is no key/,
@@ -269,7 +274,7 @@ describe('the payShield', () => {
     });
     stub.failNext('close');
     await late.start();
-    assert.ok(logged.some((line) => line.includes('its keys are compared when it does')));
+    assert.ok(logged.some((line) => line.includes('its keys are verified before their first use')));
     stub.overrideCheckValue('zpk', '111111');
     await assert.rejects(late.translatePin(request), refused('KeyNotFound'));
     stub.overrideCheckValue('zpk', undefined);

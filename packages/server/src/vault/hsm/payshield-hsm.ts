@@ -5,25 +5,25 @@ import {
   type HsmErrorCode,
   type KeyFacts,
   type KeyUsage,
-  type OpenableHsm,
   type PinFormat,
+  type StartableHsm,
 } from './hsm-types.ts';
 import { type KeyEntry, type KeyTable, mayUseKey } from './key-table.ts';
-import type { PayShieldLink } from './payshield-connections.ts';
+import type { PayShieldConnections } from './payshield-connections.ts';
 import {
-  demandCheckValue,
-  demandHex,
-  demandKey,
-  demandTranslation,
-  openingKeyOf,
-  twelveDigitsOf,
+  findDecryptionKey,
+  getTwelveAccountDigits,
+  parseHex,
+  requireCheckValue,
+  requireKey,
+  requireValidTranslation,
 } from './validate-hsm-request.ts';
-import { createVerifiedKeys } from './verify-check-values.ts';
+import { createKeyVerifier } from './verify-check-values.ts';
 
 export type PayShieldHsmDeps = {
   readonly table: KeyTable;
   readonly log: Log;
-  readonly link: PayShieldLink;
+  readonly connections: PayShieldConnections;
 };
 
 /** Format codes of the host manual; 48 is format 4 and needs a longer account number field. */
@@ -32,7 +32,7 @@ const maximumPinLength = '12';
 /** Ten digits of key set, five of device and five of counter: twenty in all. */
 const standardDescriptor = 'A05';
 const counterDigits = 5;
-const messageMax = 0x1000;
+const messageMaxBytes = 0x1000;
 
 /**
  * The pair of local master keys that encrypts each key type; the HSM refuses a key under another
@@ -63,34 +63,34 @@ const errors: Readonly<Record<string, HsmErrorCode>> = {
 };
 
 /** A key under a variant (`U` double, `T` triple length) or a key block (`S`) local master key. */
-const keyForm = /^(?:U[0-9A-F]{32}|T[0-9A-F]{48}|S[0-9A-Z]{16,2000})$/;
-const refForm = /^payshield:(ZonePin|Mac)\.(U[0-9A-F]{32}|T[0-9A-F]{48})$/;
+const keyPattern = /^(?:U[0-9A-F]{32}|T[0-9A-F]{48}|S[0-9A-Z]{16,2000})$/;
+const referencePattern = /^payshield:(ZonePin|Mac)\.(U[0-9A-F]{32}|T[0-9A-F]{48})$/;
 const lengthFlags: Readonly<Record<string, string>> = { U: '1', T: '2', S: 'F' };
-const checkForm = /^[0-9A-F]{6}$/;
+const checkValuePattern = /^[0-9A-F]{6}$/;
 
 /** Returns the reply after its error code: `CB` is the reply to `CA`, and `00` is no error. */
-function replyBody(reply: Buffer, command: string, warnings: readonly string[] = []): string {
+function parseReply(reply: Buffer, command: string, warnings: readonly string[] = []): string {
   const text = reply.toString('latin1');
-  const wanted = command.slice(0, 1) + String.fromCharCode(command.charCodeAt(1) + 1);
-  if (text.slice(0, 2) !== wanted) throw new HsmError('HsmUnavailable', 'an unknown reply');
+  const expectedCode = command.slice(0, 1) + String.fromCharCode(command.charCodeAt(1) + 1);
+  if (text.slice(0, 2) !== expectedCode) throw new HsmError('HsmUnavailable', 'an unknown reply');
   const error = text.slice(2, 4);
   if (error === '00' || warnings.includes(error)) return text.slice(4);
   throw new HsmError(errors[error] ?? 'HsmUnavailable', `${command} answered ${error}`);
 }
 
-const demandForm = (text: string, form: RegExp): string => {
+const requirePattern = (text: string, form: RegExp): string => {
   if (form.test(text)) return text;
-  throw new HsmError('HsmUnavailable', 'a reply out of shape');
+  throw new HsmError('HsmUnavailable', 'a reply with an unexpected format');
 };
 
-function demandFormat(format: PinFormat): string {
+function requireFormatCode(format: PinFormat): string {
   const code = formatCodes[format];
   if (code === undefined) throw new HsmError('Unsupported', 'format 4');
   return code;
 }
 
 /** Takes the digits that the descriptor counts from the right; the rest must be `F`. */
-function ksnField(ksn: string, descriptor: string): string {
+function toKsnField(ksn: string, descriptor: string): string {
   const digits = [...descriptor].reduce((sum, digit) => sum + Number.parseInt(digit, 16), 0);
   const length = digits + counterDigits;
   const field = ksn.slice(-length);
@@ -101,35 +101,39 @@ function ksnField(ksn: string, descriptor: string): string {
   return field;
 }
 
-type Found = { readonly reference: string; readonly usage: KeyUsage; readonly entry?: KeyEntry };
+type FoundKey = { readonly reference: string; readonly usage: KeyUsage; readonly entry?: KeyEntry };
 
-/** @example const hsm = createPayShieldHsm({ table, log, link }); */
-export function createPayShieldHsm({ table, log, link }: PayShieldHsmDeps): OpenableHsm {
-  const send = (text: string): Promise<Buffer> => link.ask(Buffer.from(text, 'latin1'));
+/** @example const hsm = createPayShieldHsm({ table, log, connections }); */
+export function createPayShieldHsm({ table, log, connections }: PayShieldHsmDeps): StartableHsm {
+  const send = (text: string): Promise<Buffer> => connections.send(Buffer.from(text, 'latin1'));
 
-  async function askFacts({ reference, usage }: Found): Promise<KeyFacts> {
-    if (!keyForm.test(reference)) throw new HsmError('KeyNotFound', 'its reference is no key');
+  async function fetchKeyFacts({ reference, usage }: FoundKey): Promise<KeyFacts> {
+    if (!keyPattern.test(reference)) throw new HsmError('KeyNotFound', 'its reference is no key');
     const type = reference.startsWith('S') ? 'FFF' : keyTypes[usage];
     const flag = lengthFlags[reference.slice(0, 1)] ?? '';
     // FF: the key type follows the key; 001: a check value of six digits.
-    const body = replyBody(await send(`BUFF${flag}${reference};${type};001`), 'BU');
-    return { checkValue: demandForm(body.slice(0, 6), checkForm), usage, algorithm: 'Tdes' };
+    const body = parseReply(await send(`BUFF${flag}${reference};${type};001`), 'BU');
+    return {
+      checkValue: requirePattern(body.slice(0, 6), checkValuePattern),
+      usage,
+      algorithm: 'Tdes',
+    };
   }
 
-  const keys = createVerifiedKeys({ table, log, ask: askFacts });
+  const keys = createKeyVerifier({ table, log, fetchKeyFacts: fetchKeyFacts });
 
-  function find(ref: string): Found {
-    const [, usage, reference] = refForm.exec(ref) ?? [];
+  function findKey(ref: string): FoundKey {
+    const [, usage, reference] = referencePattern.exec(ref) ?? [];
     if (reference !== undefined) return { reference, usage: usage === 'Mac' ? 'Mac' : 'ZonePin' };
-    const entry = table.named(ref);
+    const entry = table.findByName(ref);
     if (entry === undefined) throw new HsmError('KeyNotFound');
     return { reference: entry.reference, usage: entry.usage, entry };
   }
 
   async function resolve(ref: string, usage: KeyUsage): Promise<string> {
-    const found = find(ref);
+    const found = findKey(ref);
     if (found.usage !== usage) throw new HsmError('KeyUsage');
-    if (found.entry !== undefined) await keys.demand(found.entry);
+    if (found.entry !== undefined) await keys.requireVerified(found.entry);
     return found.reference;
   }
 
@@ -138,24 +142,24 @@ export function createPayShieldHsm({ table, log, link }: PayShieldHsmDeps): Open
     async translatePin(request) {
       const { scheme, inFormat, outFormat, pan } = request;
       if (scheme === 'DukptAes') throw new HsmError('Unsupported', 'AES');
-      const { entry, ksn = '' } = openingKeyOf(table, request);
-      await keys.demand(entry);
+      const { entry, ksn = '' } = findDecryptionKey(table, request);
+      await keys.requireVerified(entry);
       const zone = await resolve(request.outKeyRef, 'ZonePin');
-      const formats = demandFormat(inFormat) + demandFormat(outFormat);
-      const block = demandTranslation(request, entry, { algorithm: 'Tdes' });
+      const formats = requireFormatCode(inFormat) + requireFormatCode(outFormat);
+      const block = requireValidTranslation(request, entry, { algorithm: 'Tdes' });
       const hex = block.toString('hex').toUpperCase();
-      const account = twelveDigitsOf(pan);
+      const account = getTwelveAccountDigits(pan);
       const { ksnDescriptor = standardDescriptor } = entry;
       const command = { DukptTdes: 'G0', TerminalKey: 'CA', ZoneKey: 'CC' }[scheme];
       const middle =
-        scheme === 'DukptTdes' ? ksnDescriptor + ksnField(ksn, ksnDescriptor) : maximumPinLength;
+        scheme === 'DukptTdes' ? ksnDescriptor + toKsnField(ksn, ksnDescriptor) : maximumPinLength;
       const text = command + entry.reference + zone + middle + hex + formats + account;
-      const body = replyBody(await send(text), command);
+      const body = parseReply(await send(text), command);
       // The reply starts with the PIN length, which the adapter discards.
       const [, pinBlock = ''] = /^\d{2}([0-9A-F]{16})/.exec(body) ?? [];
-      const answered = body.slice(18, 20);
-      if (pinBlock === '' || answered !== formatCodes[outFormat]) {
-        throw new HsmError('HsmUnavailable', 'a reply out of shape');
+      const answeredFormat = body.slice(18, 20);
+      if (pinBlock === '' || answeredFormat !== formatCodes[outFormat]) {
+        throw new HsmError('HsmUnavailable', 'a reply with an unexpected format');
       }
       return { pinBlock, outFormat };
     },
@@ -165,43 +169,46 @@ export function createPayShieldHsm({ table, log, link }: PayShieldHsmDeps): Open
     },
     async mac({ keyRef, algorithm, data }) {
       if (algorithm !== 'Iso9797Alg3') throw new HsmError('Unsupported', 'CMAC');
-      if (data.length > messageMax) throw new HsmError('DataInvalid');
+      if (data.length > messageMaxBytes) throw new HsmError('DataInvalid');
       const key = await resolve(keyRef, 'Mac');
       const type = key.startsWith('S') ? 'FFF' : keyTypes.Mac;
       const length = data.length.toString(16).toUpperCase().padStart(4, '0');
       // One block, binary, sixteen digits, MAC algorithm 3, padding method 1.
       const head = Buffer.from(`M600131${type}${key}${length}`, 'latin1');
-      const body = replyBody(await link.ask(Buffer.concat([head, data])), 'M6');
-      return Buffer.from(demandForm(body.slice(0, 16), /^[0-9A-F]{16}$/), 'hex');
+      const body = parseReply(await connections.send(Buffer.concat([head, data])), 'M6');
+      return Buffer.from(requirePattern(body.slice(0, 16), /^[0-9A-F]{16}$/), 'hex');
     },
     async importKey({ wrappingKeyRef, wrapped, checkValue, usage, algorithm }) {
       if (algorithm !== 'Tdes') throw new HsmError('Unsupported', 'AES');
-      const entry = demandKey(table, wrappingKeyRef, 'KeyEncryption');
-      await keys.demand(entry);
-      const bytes = demandHex(wrapped, 'DataInvalid');
+      const entry = requireKey(table, wrappingKeyRef, 'KeyEncryption');
+      await keys.requireVerified(entry);
+      const bytes = parseHex(wrapped, 'DataInvalid');
       if (bytes.length !== 16 && bytes.length !== 24) throw new HsmError('DataInvalid');
       const double = bytes.length === 16;
       const hex = (double ? 'X' : 'Y') + bytes.toString('hex').toUpperCase();
       const scheme = double ? 'U' : 'T';
       const text = `A6${keyTypes[usage]}${entry.reference}${hex}${scheme}`;
       // 01 is a warning: the HSM has corrected the parity.
-      const body = replyBody(await send(text), 'A6', ['01']);
-      const reference = demandForm(body.slice(0, double ? 33 : 49), keyForm);
-      const own = demandForm(body.slice(reference.length, reference.length + 6), checkForm);
-      demandCheckValue(checkValue, own);
-      return { keyRef: `payshield:${usage}.${reference}`, checkValue: own };
+      const body = parseReply(await send(text), 'A6', ['01']);
+      const reference = requirePattern(body.slice(0, double ? 33 : 49), keyPattern);
+      const ownCheckValue = requirePattern(
+        body.slice(reference.length, reference.length + 6),
+        checkValuePattern,
+      );
+      requireCheckValue(checkValue, ownCheckValue);
+      return { keyRef: `payshield:${usage}.${reference}`, checkValue: ownCheckValue };
     },
-    checkKey: async (keyRef) => askFacts(find(keyRef)),
+    checkKey: async (keyRef) => fetchKeyFacts(findKey(keyRef)),
     mayUse: (keyRef, usage, organizationId) => mayUseKey(table, keyRef, usage, organizationId),
     async health() {
       try {
-        replyBody(await send('NC'), 'NC');
+        parseReply(await send('NC'), 'NC');
       } catch {
         return 'down';
       }
-      const { up, of } = link.reached();
-      return up === of ? 'up' : 'degraded';
+      const { up, total } = connections.countReachable();
+      return up === total ? 'up' : 'degraded';
     },
-    close: async () => link.close(),
+    close: async () => connections.close(),
   };
 }

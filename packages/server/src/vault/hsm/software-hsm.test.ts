@@ -30,16 +30,16 @@ import {
   testPan,
   toHex,
 } from '../../../test/support/hsm/hsm-test-keys.ts';
-import { demoEntries, demoKeys } from './demo-keys.ts';
+import { demoKeyEntries, demoKeys } from './demo-keys.ts';
 import { HsmError, type PinFormat, type PinTranslationRequest } from './hsm-types.ts';
-import { type KeyEntry, KeyTableFault, keyTableOf, readKeyTable } from './key-table.ts';
+import { createKeyTable, type KeyEntry, KeyTableError, parseKeyTable } from './key-table.ts';
 import { createSoftwareHsm } from './software-hsm.ts';
 import {
-  sealedEntry,
-  softwareMasterKey,
-  softwareMasterKeyFileIn,
-  storedEntries,
-  storeEntries,
+  createEncryptedEntry,
+  readOrCreateSoftwareMasterKey,
+  readStoredEntries,
+  softwareMasterKeyFile,
+  writeStoredEntries,
 } from './software-key-storage.ts';
 
 const master = Buffer.alloc(32, 'a local master key of the tests!');
@@ -48,11 +48,11 @@ const devices: Record<string, string[]> = { 'bdk-tdes': ['FFFF9876'], 'bdk-aes':
 function entry(name: TestKeyName): KeyEntry {
   const [usage, algorithm] = testKeys[name];
   const facts = { name, usage, algorithm, devices: devices[name] ?? [] };
-  return sealedEntry(master, keyBytes(name), facts);
+  return createEncryptedEntry(master, keyBytes(name), facts);
 }
 
 const entries = (Object.keys(testKeys) as TestKeyName[]).map(entry);
-const table = keyTableOf(entries, 'the table of the tests');
+const table = createKeyTable(entries, 'the table of the tests');
 const hsm = createSoftwareHsm({ table, masterKey: master });
 after(() => hsm.close());
 
@@ -283,10 +283,12 @@ describe('working keys of AES DUKPT', () => {
   const baseKey = (length: number) => Buffer.alloc(length, keyBytes('bdk-aes'));
   const bdk = { name: 'bdk', usage: 'BaseDerivation', algorithm: 'Aes', devices: ['12345678'] };
   const module = (length: number, derivation?: (typeof words)[number]) => {
-    const facts = { ...bdk, ...defined({ derivation }) } as Parameters<typeof sealedEntry>[2];
-    const opening = sealedEntry(master, baseKey(length), facts);
+    const facts = { ...bdk, ...defined({ derivation }) } as Parameters<
+      typeof createEncryptedEntry
+    >[2];
+    const opening = createEncryptedEntry(master, baseKey(length), facts);
     return createSoftwareHsm({
-      table: keyTableOf([opening, entry('zpk')], 'it'),
+      table: createKeyTable([opening, entry('zpk')], 'it'),
       masterKey: master,
     });
   };
@@ -326,7 +328,7 @@ describe('working keys of AES DUKPT', () => {
       for (const derivation of words.slice(derivable.length)) {
         assert.throws(() => module(length, derivation), /bits and derives no AES_/);
         const line = {
-          ...sealedEntry(master, baseKey(length), {
+          ...createEncryptedEntry(master, baseKey(length), {
             ...bdk,
             usage: 'BaseDerivation',
             algorithm: 'Aes',
@@ -334,8 +336,8 @@ describe('working keys of AES DUKPT', () => {
           derivation,
         };
         const open = () =>
-          createSoftwareHsm({ table: keyTableOf([line], 'it'), masterKey: master });
-        assert.throws(open, KeyTableFault);
+          createSoftwareHsm({ table: createKeyTable([line], 'it'), masterKey: master });
+        assert.throws(open, KeyTableError);
       }
     });
   }
@@ -355,14 +357,14 @@ describe('the table of keys', () => {
   it('does not take a key whose seal or check value is another', () => {
     const zpk = entry('zpk');
     const open = (changed: KeyEntry) =>
-      createSoftwareHsm({ table: keyTableOf([changed], 'it'), masterKey: master });
+      createSoftwareHsm({ table: createKeyTable([changed], 'it'), masterKey: master });
     const substituted = { ...zpk, reference: entry('zpk-other').reference };
-    assert.throws(() => open(substituted), KeyTableFault);
-    assert.throws(() => open({ ...zpk, usage: 'Mac' }), KeyTableFault);
-    assert.throws(() => open({ ...zpk, name: 'zpk-2' }), KeyTableFault);
+    assert.throws(() => open(substituted), KeyTableError);
+    assert.throws(() => open({ ...zpk, usage: 'Mac' }), KeyTableError);
+    assert.throws(() => open({ ...zpk, name: 'zpk-2' }), KeyTableError);
     assert.throws(() => open({ ...zpk, checkValue: '000000' }), /another check value/);
-    const elsewhere = { table: keyTableOf([zpk], 'it'), masterKey: Buffer.alloc(32, 7) };
-    assert.throws(() => createSoftwareHsm(elsewhere), KeyTableFault);
+    const elsewhere = { table: createKeyTable([zpk], 'it'), masterKey: Buffer.alloc(32, 7) };
+    assert.throws(() => createSoftwareHsm(elsewhere), KeyTableError);
   });
 
   it('names every fault of its file, and no key', () => {
@@ -374,7 +376,7 @@ describe('the table of keys', () => {
       reference: 'r',
     };
     const text = (...keys: object[]) => JSON.stringify({ keys });
-    assert.equal(readKeyTable(text(line), 'it').named('a')?.checkValue, '0A1B2C');
+    assert.equal(parseKeyTable(text(line), 'it').findByName('a')?.checkValue, '0A1B2C');
     const wrong = {
       ...line,
       usage: 'Pin',
@@ -384,27 +386,27 @@ describe('the table of keys', () => {
       devices: ['FFFF'],
     };
     assert.throws(
-      () => readKeyTable(text(line, wrong), 'it'),
+      () => parseKeyTable(text(line, wrong), 'it'),
       /key 2 has a member secret; key 2 needs a usage.*; key 2 needs an algorithm.*; key 2 needs a checkValue.*; key 2 has devices/,
     );
-    assert.throws(() => readKeyTable(text(line, line), 'it'), /names a twice/);
+    assert.throws(() => parseKeyTable(text(line, line), 'it'), /names a twice/);
     const base = { ...line, usage: 'BaseDerivation', devices: ['FFFF98'] };
     const twice = text(base, { ...base, name: 'b' });
-    assert.throws(() => readKeyTable(twice, 'it'), /gives the devices FFFF98 two keys/);
+    assert.throws(() => parseKeyTable(twice, 'it'), /gives the devices FFFF98 two keys/);
     const nested = text(base, { ...base, name: 'b', devices: ['FFFF9876'] });
-    const longest = readKeyTable(nested, 'it');
-    assert.equal(longest.ofDevice('FFFF9876543210E00000')?.name, 'b');
-    assert.equal(longest.ofDevice('FFFF9811543210E00000')?.name, 'a');
-    assert.equal(longest.ofDevice('FFFF1111543210E00000'), undefined);
+    const longest = parseKeyTable(nested, 'it');
+    assert.equal(longest.findByDevice('FFFF9876543210E00000')?.name, 'b');
+    assert.equal(longest.findByDevice('FFFF9811543210E00000')?.name, 'a');
+    assert.equal(longest.findByDevice('FFFF1111543210E00000'), undefined);
     for (const [members, message] of [
-      [{ ...line, derivation: 'AES_128' }, /has a derivation, and derives no keys/],
+      [{ ...line, derivation: 'AES_128' }, /has a derivation, but is not a BaseDerivation key/],
       [{ ...base, derivation: 'AES_128' }, /derives TDES_2KEY alone, not AES_128/],
       [{ ...base, derivation: 'AES_512' }, /needs a derivation of TDES_2KEY, TDES_3KEY, AES_128/],
     ] as const) {
-      assert.throws(() => readKeyTable(text(members), 'it'), message);
+      assert.throws(() => parseKeyTable(text(members), 'it'), message);
     }
     for (const bad of ['', '[]', '{"keys":{}}']) {
-      assert.throws(() => readKeyTable(bad, 'it'), KeyTableFault);
+      assert.throws(() => parseKeyTable(bad, 'it'), KeyTableError);
     }
   });
 });
@@ -415,7 +417,7 @@ describe('a key that is kept for an organisation', () => {
     '0198c000-0000-7000-8000-000000000002',
   ];
   const kept = entries.map((each) => ({ ...each, organizations: [one] }));
-  const own = createSoftwareHsm({ table: keyTableOf(kept, 'kept keys'), masterKey: master });
+  const own = createSoftwareHsm({ table: createKeyTable(kept, 'kept keys'), masterKey: master });
   after(() => own.close());
   const data = { scheme: 'DukptTdes', ksn: tdesKsn, data: '00'.repeat(8) } as const;
 
@@ -435,7 +437,10 @@ describe('a key that is kept for an organisation', () => {
     assert.equal(own.mayUse('never-made', 'Mac', one), false);
     assert.equal(hsm.mayUse('mac', 'Mac', other), true);
     const line = { ...entries[0], organizations: ['bank'] };
-    assert.throws(() => readKeyTable(JSON.stringify({ keys: [line] }), 'it'), /organizations by/);
+    assert.throws(
+      () => parseKeyTable(JSON.stringify({ keys: [line] }), 'it'),
+      /lists organizations that are not identifiers/,
+    );
   });
 });
 
@@ -444,27 +449,27 @@ describe('the files of the software HSM', () => {
   after(() => rmSync(dataDir, { recursive: true, force: true }));
 
   it('are for their owner alone, and hold no key in the clear', () => {
-    const file = softwareMasterKeyFileIn(dataDir);
-    const made = softwareMasterKey(file);
-    assert.deepEqual(softwareMasterKey(file), made);
+    const file = softwareMasterKeyFile(dataDir);
+    const made = readOrCreateSoftwareMasterKey(file);
+    assert.deepEqual(readOrCreateSoftwareMasterKey(file), made);
     assert.equal(statSync(file).mode & 0o777, 0o600);
     const keys = join(dataDir, 'keys.json');
-    assert.deepEqual(storedEntries(keys), []);
-    storeEntries(keys, entries);
+    assert.deepEqual(readStoredEntries(keys), []);
+    writeStoredEntries(keys, entries);
     assert.equal(statSync(keys).mode & 0o777, 0o600);
-    assert.deepEqual(storedEntries(keys), entries);
+    assert.deepEqual(readStoredEntries(keys), entries);
     const text = readFileSync(keys, 'utf8').toUpperCase();
     for (const name of Object.keys(testKeys) as TestKeyName[]) {
       assert.ok(!text.includes(toHex(keyBytes(name))));
     }
     writeFileSync(join(dataDir, 'short.key'), 'AAAA');
-    assert.throws(() => softwareMasterKey(join(dataDir, 'short.key')), KeyTableFault);
+    assert.throws(() => readOrCreateSoftwareMasterKey(join(dataDir, 'short.key')), KeyTableError);
   });
 
   it('give the demo its keys, the same at every start', async () => {
     const keys = demoKeys(dataDir);
-    const made = softwareMasterKey(softwareMasterKeyFileIn(dataDir));
-    const demoTable = keyTableOf(demoEntries(made), 'the demo');
+    const made = readOrCreateSoftwareMasterKey(softwareMasterKeyFile(dataDir));
+    const demoTable = createKeyTable(demoKeyEntries(made), 'the demo');
     const demo = createSoftwareHsm({ table: demoTable, masterKey: made });
     for (const { name } of demoTable.entries) {
       assert.deepEqual(keys.key(name as 'demo-zpk'), demoKeys(dataDir).key(name as 'demo-zpk'));
@@ -473,7 +478,7 @@ describe('the files of the software HSM', () => {
       const one = keys.deviceKey('10000001', scheme);
       assert.notEqual(one.ksn, keys.deviceKey('10000002', scheme).ksn);
       assert.equal(one.ksn.length, scheme === 'DukptTdes' ? 20 : 24);
-      const entryHere = demoTable.ofDevice(one.ksn);
+      const entryHere = demoTable.findByDevice(one.ksn);
       assert.equal(entryHere?.name, one.keyId);
       assert.equal(one.baseDerivationKey, toHex(keys.key(one.keyId)));
     }

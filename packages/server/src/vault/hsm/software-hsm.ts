@@ -23,26 +23,26 @@ import {
   type KeyFacts,
   type KeyUsage,
   type MacAlgorithm,
-  type OpenableHsm,
+  type StartableHsm,
 } from './hsm-types.ts';
-import { type KeyEntry, type KeyTable, KeyTableFault, mayUseKey } from './key-table.ts';
+import { type KeyEntry, type KeyTable, KeyTableError, mayUseKey } from './key-table.ts';
 import {
-  demandStrongKey,
-  derivationFault,
-  keyOfEntry,
-  openRef,
-  schemeOf,
-  sealedRef,
-  workingAlgorithmUnder,
+  createEncryptedReference,
+  decryptEntry,
+  decryptReference,
+  findDerivationFault,
+  getDukptScheme,
+  getPinWorkingAlgorithm,
+  requireStrongKey,
 } from './software-key-storage.ts';
 import {
-  blockFormatOf,
-  demandCheckValue,
-  demandData,
-  demandHex,
-  demandKey,
-  demandTranslation,
-  openingKeyOf,
+  findDecryptionKey,
+  parseHex,
+  requireCheckValue,
+  requireKey,
+  requireValidData,
+  requireValidTranslation,
+  toPinBlockFormat,
 } from './validate-hsm-request.ts';
 
 export type SoftwareHsmDeps = {
@@ -53,9 +53,9 @@ export type SoftwareHsmDeps = {
 };
 
 /** The maximum number of cached zone keys of links; others are decrypted again. */
-const openedRefsMax = 1000;
+const cachedReferencesMax = 1000;
 
-const codes: Readonly<Record<PinErrorCode, HsmErrorCode>> = {
+const codesByPinError: Readonly<Record<PinErrorCode, HsmErrorCode>> = {
   key_invalid: 'KeyUsage',
   ksn_invalid: 'KsnInvalid',
   pan_invalid: 'PanMismatch',
@@ -66,152 +66,152 @@ const codes: Readonly<Record<PinErrorCode, HsmErrorCode>> = {
 };
 
 /** Converts errors of the PIN library to HSM errors. */
-async function inWordsOfThePort<Result>(work: () => Result): Promise<Result> {
+async function translatePinErrors<Result>(work: () => Result): Promise<Result> {
   try {
     return work();
   } catch (error) {
-    if (error instanceof PinError) throw new HsmError(codes[error.code]);
+    if (error instanceof PinError) throw new HsmError(codesByPinError[error.code]);
     throw error;
   }
 }
 
-const macAlgorithmOf = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
+const keyAlgorithmOfMac = { AesCmac: 'Aes', Iso9797Alg3: 'Tdes' } as const;
 const macs = { AesCmac: aesCmac, Iso9797Alg3: retailMac } as const satisfies Readonly<
   Record<MacAlgorithm, unknown>
 >;
 
 /** A failure means that the sender's key or bytes are wrong, and not a key of the platform. */
-function unwrapped(wrapping: Buffer, bytes: Buffer, algorithm: KeyAlgorithm): Buffer {
+function unwrapReceivedKey(wrapping: Buffer, bytes: Buffer, algorithm: KeyAlgorithm): Buffer {
   try {
     return unwrapKey(wrapping, bytes, algorithm);
   } catch (error) {
-    if (error instanceof PinError) throw new HsmError('DataInvalid', 'it does not unwrap');
+    if (error instanceof PinError) throw new HsmError('DataInvalid', 'the key does not unwrap');
     throw error;
   }
 }
 
-type HeldKey = Omit<KeyFacts, 'checkValue'> & { readonly key: Buffer };
+type ClearKey = Omit<KeyFacts, 'checkValue'> & { readonly key: Buffer };
 
 /** Compares in constant time as a habit, although a check value is no secret. */
 const isSame = (one: string, other: string): boolean =>
   one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other));
 
-function openTable(table: KeyTable, masterKey: Buffer): ReadonlyMap<string, HeldKey> {
+function decryptTable(table: KeyTable, masterKey: Buffer): ReadonlyMap<string, ClearKey> {
   return new Map(
     table.entries.map((entry: KeyEntry) => {
       const { usage, algorithm, name } = entry;
       let key: Buffer;
       try {
-        key = keyOfEntry(masterKey, entry);
+        key = decryptEntry(masterKey, entry);
       } catch (error) {
-        throw new KeyTableFault(`the key ${name} is not ours: its seal is broken`, {
+        throw new KeyTableError(`the key ${name} does not decrypt under this master key`, {
           cause: error,
         });
       }
       if (!isSame(keyCheckValue(key, algorithm), entry.checkValue)) {
-        throw new KeyTableFault(`the key ${name} has another check value than its entry`);
+        throw new KeyTableError(`the key ${name} has another check value than its entry`);
       }
-      const fault = derivationFault(key, entry);
-      if (fault !== undefined) throw new KeyTableFault(`the key ${name} ${fault}`);
+      const fault = findDerivationFault(key, entry);
+      if (fault !== undefined) throw new KeyTableError(`the key ${name} ${fault}`);
       return [name, { usage, algorithm, key }];
     }),
   );
 }
 
 /**
- * @throws KeyTableFault if a key does not decrypt, or its check value differs from its entry
+ * @throws KeyTableError if a key does not decrypt, or its check value differs from its entry
  * @example const hsm = createSoftwareHsm({ table, masterKey });
  */
-export function createSoftwareHsm(deps: SoftwareHsmDeps): OpenableHsm {
+export function createSoftwareHsm(deps: SoftwareHsmDeps): StartableHsm {
   const { table, masterKey, format4Pan = 'Full' } = deps;
-  const held = openTable(table, masterKey);
-  const opened = new LRUCache<string, HeldKey>({
-    ...lruCacheOptions(openedRefsMax),
+  const held = decryptTable(table, masterKey);
+  const referencedKeys = new LRUCache<string, ClearKey>({
+    ...lruCacheOptions(cachedReferencesMax),
     dispose: ({ key }) => void key.fill(0),
   });
 
-  function find(ref: string): HeldKey {
-    const standing = held.get(ref) ?? opened.get(ref);
-    if (standing !== undefined) return standing;
-    const found = openRef(masterKey, ref);
+  function findKey(ref: string): ClearKey {
+    const cached = held.get(ref) ?? referencedKeys.get(ref);
+    if (cached !== undefined) return cached;
+    const found = decryptReference(masterKey, ref);
     if (found === undefined) throw new HsmError('KeyNotFound');
-    opened.set(ref, found);
+    referencedKeys.set(ref, found);
     return found;
   }
 
-  function demand(ref: string, usage: KeyUsage): HeldKey {
-    const found = find(ref);
+  function requireKeyUsage(ref: string, usage: KeyUsage): ClearKey {
+    const found = findKey(ref);
     if (found.usage !== usage) throw new HsmError('KeyUsage');
     return found;
   }
 
-  const keyOf = ({ name }: KeyEntry): Buffer => find(name).key;
+  const getClearKey = ({ name }: KeyEntry): Buffer => findKey(name).key;
 
   /**
    * Caches derived keys: device counters rise, so the next transaction reuses earlier derivations.
    */
   const dukptKeys = new Map<string, DukptKeys>();
-  function dukptKeysOf(entry: KeyEntry): DukptKeys {
-    const known = dukptKeys.get(entry.name);
-    if (known !== undefined) return known;
-    const algorithm = workingAlgorithmUnder(entry);
-    const made = createDukptKeys(keyOf(entry), schemeOf(entry), { algorithm });
-    dukptKeys.set(entry.name, made);
-    return made;
+  function getDukptKeys(entry: KeyEntry): DukptKeys {
+    const cached = dukptKeys.get(entry.name);
+    if (cached !== undefined) return cached;
+    const algorithm = getPinWorkingAlgorithm(entry);
+    const created = createDukptKeys(getClearKey(entry), getDukptScheme(entry), { algorithm });
+    dukptKeys.set(entry.name, created);
+    return created;
   }
 
   return {
     // The constructor has already compared the check values.
     start: async () => {},
     translatePin: (request) =>
-      inWordsOfThePort(() => {
-        const { entry, ksn } = openingKeyOf(table, request);
-        const zone = demand(request.outKeyRef, 'ZonePin');
-        const block = demandTranslation(request, entry, zone);
+      translatePinErrors(() => {
+        const { entry, ksn } = findDecryptionKey(table, request);
+        const zone = requireKeyUsage(request.outKeyRef, 'ZonePin');
+        const block = requireValidTranslation(request, entry, zone);
         const { inFormat, outFormat, pan } = request;
-        const under: PinKey =
+        const inKey: PinKey =
           ksn === undefined
-            ? { scheme: 'Zone', key: keyOf(entry) }
-            : { scheme: 'Dukpt', keys: dukptKeysOf(entry), ksn };
-        const to = { format: blockFormatOf(outFormat), key: zone.key };
-        const format = blockFormatOf(inFormat);
-        const sealed = translatePin({ block, format, under, pan, to, format4Pan });
-        return { pinBlock: sealed.toString('hex').toUpperCase(), outFormat };
+            ? { scheme: 'Zone', key: getClearKey(entry) }
+            : { scheme: 'Dukpt', keys: getDukptKeys(entry), ksn };
+        const to = { format: toPinBlockFormat(outFormat), key: zone.key };
+        const format = toPinBlockFormat(inFormat);
+        const encrypted = translatePin({ block, format, under: inKey, pan, to, format4Pan });
+        return { pinBlock: encrypted.toString('hex').toUpperCase(), outFormat };
       }),
     decryptData: (request) =>
-      inWordsOfThePort(() => {
-        const { entry, ksn = '' } = openingKeyOf(table, request);
-        const data = demandData(request, entry);
-        const algorithm = workingAlgorithmUnder(entry);
-        return decryptDukptData({ baseKey: keyOf(entry), ksn, algorithm, data });
+      translatePinErrors(() => {
+        const { entry, ksn = '' } = findDecryptionKey(table, request);
+        const data = requireValidData(request, entry);
+        const algorithm = getPinWorkingAlgorithm(entry);
+        return decryptDukptData({ baseKey: getClearKey(entry), ksn, algorithm, data });
       }),
     mac: ({ keyRef, algorithm, data }) =>
-      inWordsOfThePort(() => {
-        const held = demand(keyRef, 'Mac');
-        if (held.algorithm !== macAlgorithmOf[algorithm]) throw new HsmError('KeyUsage');
+      translatePinErrors(() => {
+        const held = requireKeyUsage(keyRef, 'Mac');
+        if (held.algorithm !== keyAlgorithmOfMac[algorithm]) throw new HsmError('KeyUsage');
         return macs[algorithm](held.key, data);
       }),
     importKey: ({ wrappingKeyRef, wrapped, checkValue, usage, algorithm }) =>
-      inWordsOfThePort(() => {
-        const wrapping = demandKey(table, wrappingKeyRef, 'KeyEncryption');
-        const bytes = demandHex(wrapped, 'DataInvalid');
-        const key = unwrapped(keyOf(wrapping), bytes, wrapping.algorithm);
-        demandStrongKey(key, algorithm);
-        const own = keyCheckValue(key, algorithm);
-        demandCheckValue(checkValue, own);
-        const keyRef = sealedRef(masterKey, key, { usage, algorithm });
+      translatePinErrors(() => {
+        const wrappingKey = requireKey(table, wrappingKeyRef, 'KeyEncryption');
+        const bytes = parseHex(wrapped, 'DataInvalid');
+        const key = unwrapReceivedKey(getClearKey(wrappingKey), bytes, wrappingKey.algorithm);
+        requireStrongKey(key, algorithm);
+        const computed = keyCheckValue(key, algorithm);
+        requireCheckValue(checkValue, computed);
+        const keyRef = createEncryptedReference(masterKey, key, { usage, algorithm });
         key.fill(0);
-        return { keyRef, checkValue: own };
+        return { keyRef, checkValue: computed };
       }),
     checkKey: (keyRef) =>
-      inWordsOfThePort(() => {
-        const { key, usage, algorithm } = find(keyRef);
+      translatePinErrors(() => {
+        const { key, usage, algorithm } = findKey(keyRef);
         return { checkValue: keyCheckValue(key, algorithm), usage, algorithm };
       }),
     mayUse: (keyRef, usage, organizationId) => mayUseKey(table, keyRef, usage, organizationId),
     health: async () => 'up',
     async close() {
-      opened.clear();
+      referencedKeys.clear();
       for (const keys of dukptKeys.values()) keys.forget();
       for (const { key } of held.values()) key.fill(0);
     },

@@ -20,34 +20,33 @@ import {
 import { decryptBytes, encryptBytes } from '../../platform/index.ts';
 import { type DukptScheme, HsmError, type KeyAlgorithm, type KeyUsage } from './hsm-types.ts';
 import {
-  type Derivation,
-  derivationOf,
+  getWorkingKeyAlgorithm,
   type KeyEntry,
-  KeyTableFault,
+  KeyTableError,
   loadKeyTable,
+  type WorkingKeyAlgorithm,
 } from './key-table.ts';
 
 const masterBytes = 32;
 const directory = 'hsm';
 const keyLengths = { Tdes: [16, 24], Aes: [16, 24, 32] } as const;
 
-export const softwareDirectoryIn = (dataDir: string): string => join(dataDir, directory);
-export const softwareMasterKeyFileIn = (dataDir: string): string =>
+export const softwareHsmDirectory = (dataDir: string): string => join(dataDir, directory);
+export const softwareMasterKeyFile = (dataDir: string): string =>
   join(dataDir, directory, 'master.key');
-export const softwareKeysFileIn = (dataDir: string): string =>
-  join(dataDir, directory, 'keys.json');
+export const softwareKeysFile = (dataDir: string): string => join(dataDir, directory, 'keys.json');
 
 /** Writes a temporary file and links it; of two parallel starts, the first file stays. */
-function writeOnce(file: string, text: string): void {
+function createFileOnce(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
-  const draft = `${file}.${process.pid}.new`;
-  writeFileSync(draft, text, { mode: 0o600, flush: true });
+  const temporaryFile = `${file}.${process.pid}.new`;
+  writeFileSync(temporaryFile, text, { mode: 0o600, flush: true });
   try {
-    linkSync(draft, file);
+    linkSync(temporaryFile, file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
-    rmSync(draft, { force: true });
+    rmSync(temporaryFile, { force: true });
   }
 }
 
@@ -55,34 +54,34 @@ function writeOnce(file: string, text: string): void {
  * The local master key of the software HSM, created on first use. Only processes that hold card
  * data read it.
  *
- * @throws KeyTableFault if the file is not 32 bytes in base64
+ * @throws KeyTableError if the file is not 32 bytes in base64
  */
-export function softwareMasterKey(file: string): Buffer {
-  if (!existsSync(file)) writeOnce(file, `${randomBytes(masterBytes).toString('base64')}\n`);
+export function readOrCreateSoftwareMasterKey(file: string): Buffer {
+  if (!existsSync(file)) createFileOnce(file, `${randomBytes(masterBytes).toString('base64')}\n`);
   const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
-  if (key.length !== masterBytes) throw new KeyTableFault(`${file} is not 32 bytes in base64`);
+  if (key.length !== masterBytes) throw new KeyTableError(`${file} is not 32 bytes in base64`);
   return key;
 }
 
-type Purpose = { readonly usage: KeyUsage; readonly algorithm: KeyAlgorithm };
+type KeyPurpose = { readonly usage: KeyUsage; readonly algorithm: KeyAlgorithm };
 
 /** The encryption also binds the name, so a key under another name does not decrypt. */
-const placeOf = ({ usage, algorithm }: Purpose, name: string): string =>
+const keyContext = ({ usage, algorithm }: KeyPurpose, name: string): string =>
   `hsm-key|${usage}|${algorithm}|${name}`;
 
-const sealedText = (master: Buffer, key: Buffer, purpose: Purpose, name: string): string =>
-  encryptBytes(master, key, placeOf(purpose, name)).toString('base64url');
+const encryptKeyText = (master: Buffer, key: Buffer, purpose: KeyPurpose, name: string): string =>
+  encryptBytes(master, key, keyContext(purpose, name)).toString('base64url');
 
-function openedKey(master: Buffer, text: string, purpose: Purpose, name: string): Buffer {
+function decryptKeyText(master: Buffer, text: string, purpose: KeyPurpose, name: string): Buffer {
   try {
-    return decryptBytes(master, Buffer.from(text, 'base64url'), placeOf(purpose, name));
+    return decryptBytes(master, Buffer.from(text, 'base64url'), keyContext(purpose, name));
   } catch (error) {
-    throw new HsmError('KeyNotFound', 'its seal is broken', error);
+    throw new HsmError('KeyNotFound', 'the key does not decrypt', error);
   }
 }
 
 /** @throws HsmError `DataInvalid` if the algorithm has no keys of this length */
-export function demandKeyLength(key: Uint8Array, algorithm: KeyAlgorithm): void {
+export function requireKeyLength(key: Uint8Array, algorithm: KeyAlgorithm): void {
   const fits = keyLengths[algorithm].some((length) => length === key.length);
   if (!fits) throw new HsmError('DataInvalid', 'no key has this length');
 }
@@ -98,14 +97,14 @@ const withoutParity = (part: Uint8Array): string =>
  *
  * @throws HsmError `DataInvalid` if the key has a wrong length or such equal parts
  */
-export function demandStrongKey(key: Uint8Array, algorithm: KeyAlgorithm): void {
-  demandKeyLength(key, algorithm);
+export function requireStrongKey(key: Uint8Array, algorithm: KeyAlgorithm): void {
+  requireKeyLength(key, algorithm);
   if (algorithm !== 'Tdes') return;
   const parts = Array.from({ length: key.length / desBytes }, (_, at) =>
     withoutParity(key.subarray(at * desBytes, (at + 1) * desBytes)),
   );
   if (parts.some((part, at) => part === parts[at + 1])) {
-    throw new HsmError('DataInvalid', 'two parts of the key are alike');
+    throw new HsmError('DataInvalid', 'two parts of the key are equal');
   }
 }
 
@@ -115,24 +114,24 @@ const workingAlgorithms = {
   AES_128: 'aes128',
   AES_192: 'aes192',
   AES_256: 'aes256',
-} as const satisfies Readonly<Record<Derivation, WorkingAlgorithm>>;
+} as const satisfies Readonly<Record<WorkingKeyAlgorithm, WorkingAlgorithm>>;
 
 /** The algorithm of the working keys that devices derive from a base derivation key. */
-export const workingAlgorithmUnder = (entry: KeyEntry): WorkingAlgorithm =>
-  workingAlgorithms[derivationOf(entry)];
+export const getPinWorkingAlgorithm = (entry: KeyEntry): WorkingAlgorithm =>
+  workingAlgorithms[getWorkingKeyAlgorithm(entry)];
 
-export const schemeOf = ({ algorithm }: Purpose): DukptScheme =>
+export const getDukptScheme = ({ algorithm }: KeyPurpose): DukptScheme =>
   algorithm === 'Aes' ? 'DukptAes' : 'DukptTdes';
 
 /** Returns a fault if the working keys would be stronger than their base derivation key. */
-export function derivationFault(key: Uint8Array, entry: KeyEntry): string | undefined {
+export function findDerivationFault(key: Uint8Array, entry: KeyEntry): string | undefined {
   if (entry.usage !== 'BaseDerivation') return undefined;
   try {
-    workingAlgorithmOf(key, schemeOf(entry), workingAlgorithmUnder(entry));
+    workingAlgorithmOf(key, getDukptScheme(entry), getPinWorkingAlgorithm(entry));
     return undefined;
   } catch (error) {
     if (!(error instanceof PinError)) throw error;
-    return `has ${key.length * 8} bits and derives no ${derivationOf(entry)}`;
+    return `has ${key.length * 8} bits and derives no ${getWorkingKeyAlgorithm(entry)}`;
   }
 }
 
@@ -141,54 +140,61 @@ export function derivationFault(key: Uint8Array, entry: KeyEntry): string | unde
  *
  * @throws HsmError `DataInvalid` if the key is weak, or its working keys would be stronger than it
  */
-export function sealedEntry(
+export function createEncryptedEntry(
   master: Buffer,
   key: Buffer,
-  facts: Purpose & Pick<KeyEntry, 'name'> & Partial<Pick<KeyEntry, 'devices' | 'derivation'>>,
+  facts: KeyPurpose & Pick<KeyEntry, 'name'> & Partial<Pick<KeyEntry, 'devices' | 'derivation'>>,
 ): KeyEntry {
   const { name, usage, algorithm, devices = [], derivation } = facts;
-  demandStrongKey(key, algorithm);
+  requireStrongKey(key, algorithm);
   const checkValue = keyCheckValue(key, algorithm);
-  const reference = sealedText(master, key, facts, name);
+  const reference = encryptKeyText(master, key, facts, name);
   const optional = defined({ derivation });
   const entry = { name, usage, algorithm, checkValue, reference, devices, ...optional };
-  const fault = derivationFault(key, entry);
+  const fault = findDerivationFault(key, entry);
   if (fault !== undefined) throw new HsmError('DataInvalid', `the key ${name} ${fault}`);
   return entry;
 }
 
 /** @throws HsmError `KeyNotFound` if the key does not decrypt */
-export const keyOfEntry = (master: Buffer, entry: KeyEntry): Buffer =>
-  openedKey(master, entry.reference, entry, entry.name);
+export const decryptEntry = (master: Buffer, entry: KeyEntry): Buffer =>
+  decryptKeyText(master, entry.reference, entry, entry.name);
 
-const refForm = /^sealed:([A-Za-z]{1,20})\.(Tdes|Aes)\.([A-Za-z0-9_-]{1,400})$/;
+const referencePattern = /^sealed:([A-Za-z]{1,20})\.(Tdes|Aes)\.([A-Za-z0-9_-]{1,400})$/;
 
 /** The result of `importKey`: the encrypted key as text. */
-export const sealedRef = (master: Buffer, key: Buffer, purpose: Purpose): string =>
-  `sealed:${purpose.usage}.${purpose.algorithm}.${sealedText(master, key, purpose, '')}`;
+export const createEncryptedReference = (
+  master: Buffer,
+  key: Buffer,
+  purpose: KeyPurpose,
+): string =>
+  `sealed:${purpose.usage}.${purpose.algorithm}.${encryptKeyText(master, key, purpose, '')}`;
 
 /** Decrypts such a text; returns undefined if it is the name of a key. */
-export function openRef(master: Buffer, ref: string): (Purpose & { key: Buffer }) | undefined {
-  const [, usage, algorithm, sealed] = refForm.exec(ref) ?? [];
+export function decryptReference(
+  master: Buffer,
+  ref: string,
+): (KeyPurpose & { key: Buffer }) | undefined {
+  const [, usage, algorithm, sealed] = referencePattern.exec(ref) ?? [];
   if (usage === undefined || algorithm === undefined || sealed === undefined) return undefined;
   // The encryption binds usage and algorithm, so changed ones do not decrypt.
   const purpose = { usage: usage as KeyUsage, algorithm: algorithm as KeyAlgorithm };
-  return { ...purpose, key: openedKey(master, sealed, purpose, '') };
+  return { ...purpose, key: decryptKeyText(master, sealed, purpose, '') };
 }
 
 /** The keys of key ceremonies; none if there is no file. */
-export const storedEntries = (file: string): readonly KeyEntry[] =>
+export const readStoredEntries = (file: string): readonly KeyEntry[] =>
   existsSync(file) ? loadKeyTable(file).entries : [];
 
 /**
  * Writes a temporary file and renames it, so that a killed command leaves the old or the new file.
  */
-export function writeWhole(file: string, text: string): void {
+export function writeFileAtomically(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
-  const draft = `${file}.${process.pid}.new`;
-  writeFileSync(draft, text, { mode: 0o600, flush: true });
-  renameSync(draft, file);
+  const temporaryFile = `${file}.${process.pid}.new`;
+  writeFileSync(temporaryFile, text, { mode: 0o600, flush: true });
+  renameSync(temporaryFile, file);
 }
 
-export const storeEntries = (file: string, entries: readonly KeyEntry[]): void =>
-  writeWhole(file, `${JSON.stringify({ keys: entries }, undefined, 2)}\n`);
+export const writeStoredEntries = (file: string, entries: readonly KeyEntry[]): void =>
+  writeFileAtomically(file, `${JSON.stringify({ keys: entries }, undefined, 2)}\n`);

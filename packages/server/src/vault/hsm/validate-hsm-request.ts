@@ -8,14 +8,19 @@ import {
   type PinFormat,
   type PinTranslationRequest,
 } from './hsm-types.ts';
-import { derivationOf, isOpenTo, type KeyEntry, type KeyTable } from './key-table.ts';
+import {
+  getWorkingKeyAlgorithm,
+  type KeyEntry,
+  type KeyTable,
+  mayOrganizationUse,
+} from './key-table.ts';
 
-const hexForm = /^(?:[0-9A-F]{2})+$/i;
-const panForm = /^[0-9]{12,19}$/;
+const hexPattern = /^(?:[0-9A-F]{2})+$/i;
+const panPattern = /^[0-9]{12,19}$/;
 const dataBytesMax = 4096;
-const leastCheckDigits = 4;
+const checkDigitsMin = 4;
 
-export const blockFormatOf = (format: PinFormat): PinBlockFormat => `ISO${format}`;
+export const toPinBlockFormat = (format: PinFormat): PinBlockFormat => `ISO${format}`;
 
 const accountDigits = 12;
 
@@ -23,19 +28,19 @@ const accountDigits = 12;
  * The twelve digits before the check digit. The shortest numbers get a leading zero, as in the PIN
  * block.
  */
-export const twelveDigitsOf = (pan: string): string =>
+export const getTwelveAccountDigits = (pan: string): string =>
   pan.slice(0, -1).slice(-accountDigits).padStart(accountDigits, '0');
 
-export function demandHex(text: string, code: 'PinBlockInvalid' | 'DataInvalid'): Buffer {
-  if (!hexForm.test(text)) throw new HsmError(code);
+export function parseHex(text: string, code: 'PinBlockInvalid' | 'DataInvalid'): Buffer {
+  if (!hexPattern.test(text)) throw new HsmError(code);
   return Buffer.from(text, 'hex');
 }
 
 /** @throws HsmError `KsnInvalid` if the serial number does not belong to this scheme */
-function demandKsn(ksn: string, scheme: string): { text: string; device: string } {
+function parseKsn(ksn: string, scheme: string): { text: string; device: string } {
   try {
-    const { scheme: own, device, bytes } = readKsn(ksn);
-    if (own !== scheme) throw new HsmError('KsnInvalid');
+    const { scheme: ownScheme, device, bytes } = readKsn(ksn);
+    if (ownScheme !== scheme) throw new HsmError('KsnInvalid');
     return { text: Buffer.from(bytes).toString('hex').toUpperCase(), device };
   } catch (error) {
     if (error instanceof PinError) throw new HsmError('KsnInvalid');
@@ -44,7 +49,7 @@ function demandKsn(ksn: string, scheme: string): { text: string; device: string 
 }
 
 /** @throws HsmError `KeyNotFound` if there is none, `KeyUsage` if all have another purpose */
-export function demandPurpose(entries: readonly KeyEntry[], usage: KeyUsage): KeyEntry {
+export function requireUsage(entries: readonly KeyEntry[], usage: KeyUsage): KeyEntry {
   if (entries.length === 0) throw new HsmError('KeyNotFound');
   const entry = entries.find((each) => each.usage === usage);
   if (entry === undefined) throw new HsmError('KeyUsage');
@@ -52,12 +57,15 @@ export function demandPurpose(entries: readonly KeyEntry[], usage: KeyUsage): Ke
 }
 
 /** @throws HsmError `KeyNotFound`, `KeyUsage` */
-export function demandKey(table: KeyTable, name: string, usage: KeyUsage): KeyEntry {
-  const entry = table.named(name);
-  return demandPurpose(entry === undefined ? [] : [entry], usage);
+export function requireKey(table: KeyTable, name: string, usage: KeyUsage): KeyEntry {
+  const entry = table.findByName(name);
+  return requireUsage(entry === undefined ? [] : [entry], usage);
 }
 
-export type OpeningKey = { readonly entry: KeyEntry /** Only for DUKPT. */; readonly ksn?: string };
+export type DecryptionKey = {
+  readonly entry: KeyEntry /** Only for DUKPT. */;
+  readonly ksn?: string;
+};
 
 const baseAlgorithm = { DukptTdes: 'Tdes', DukptAes: 'Aes' } as const;
 
@@ -67,32 +75,32 @@ const isDukpt = (request: Request): request is Extract<Request, { ksn: string }>
   request.scheme === 'DukptTdes' || request.scheme === 'DukptAes';
 
 /** The key that encrypts the PIN block or data of the request. */
-export function openingKeyOf(table: KeyTable, request: Request): OpeningKey {
+export function findDecryptionKey(table: KeyTable, request: Request): DecryptionKey {
   if (!isDukpt(request)) {
     const usage = request.scheme === 'ZoneKey' ? 'ZonePin' : 'TerminalPin';
-    return { entry: demandKey(table, request.keyId, usage) };
+    return { entry: requireKey(table, request.keyId, usage) };
   }
-  const { text, device } = demandKsn(request.ksn, request.scheme);
+  const { text, device } = parseKsn(request.ksn, request.scheme);
   const entry =
     request.keyId === undefined
-      ? table.ofDevice(device)
-      : demandKey(table, request.keyId, 'BaseDerivation');
+      ? table.findByDevice(device)
+      : requireKey(table, request.keyId, 'BaseDerivation');
   // A device without a key is treated as an invalid serial number.
   if (entry === undefined) throw new HsmError('KsnInvalid');
   // The same error hides that the device belongs to another organisation.
-  if (!isOpenTo(entry, request.organizationId)) throw new HsmError('KsnInvalid');
+  if (!mayOrganizationUse(entry, request.organizationId)) throw new HsmError('KsnInvalid');
   if (entry.algorithm !== baseAlgorithm[request.scheme]) throw new HsmError('KsnInvalid');
   return { entry, ksn: text };
 }
 
 /** The cipher under a key; for a base derivation key it is the cipher of its working keys. */
-function cipherOf(entry: KeyEntry): KeyAlgorithm {
+function getCipher(entry: KeyEntry): KeyAlgorithm {
   if (entry.usage !== 'BaseDerivation') return entry.algorithm;
-  return derivationOf(entry).startsWith('AES') ? 'Aes' : 'Tdes';
+  return getWorkingKeyAlgorithm(entry).startsWith('AES') ? 'Aes' : 'Tdes';
 }
 
 /** In bytes. */
-export const blockLengthOf = (entry: KeyEntry): number => (cipherOf(entry) === 'Aes' ? 16 : 8);
+export const getBlockLength = (entry: KeyEntry): number => (getCipher(entry) === 'Aes' ? 16 : 8);
 
 /** Format 4 uses AES, and the other formats use TDES. */
 const fitsAlgorithm = (format: PinFormat, algorithm: KeyAlgorithm): boolean =>
@@ -105,39 +113,45 @@ const fitsAlgorithm = (format: PinFormat, algorithm: KeyAlgorithm): boolean =>
  * @returns the encrypted block
  * @throws HsmError `FormatNotAllowed`, `PanMismatch`, `PinBlockInvalid`
  */
-export function demandTranslation(
+export function requireValidTranslation(
   request: PinTranslationRequest,
-  opening: KeyEntry,
-  sealing: Pick<KeyEntry, 'algorithm'>,
+  decryptionKey: KeyEntry,
+  encryptionKey: Pick<KeyEntry, 'algorithm'>,
 ): Buffer {
   const { inFormat, outFormat, pan, pinBlock } = request;
-  if (!isTranslationAllowed(blockFormatOf(inFormat), blockFormatOf(outFormat))) {
+  if (!isTranslationAllowed(toPinBlockFormat(inFormat), toPinBlockFormat(outFormat))) {
     throw new HsmError('FormatNotAllowed');
   }
-  if (!fitsAlgorithm(inFormat, cipherOf(opening)) || !fitsAlgorithm(outFormat, sealing.algorithm)) {
+  if (
+    !fitsAlgorithm(inFormat, getCipher(decryptionKey)) ||
+    !fitsAlgorithm(outFormat, encryptionKey.algorithm)
+  ) {
     throw new HsmError('FormatNotAllowed');
   }
-  if (!panForm.test(pan)) throw new HsmError('PanMismatch');
-  const block = demandHex(pinBlock, 'PinBlockInvalid');
+  if (!panPattern.test(pan)) throw new HsmError('PanMismatch');
+  const block = parseHex(pinBlock, 'PinBlockInvalid');
   if (block.length !== (inFormat === 4 ? 16 : 8)) throw new HsmError('PinBlockInvalid');
   return block;
 }
 
 /** @throws HsmError `DataInvalid` */
-export function demandData({ data }: DataRequest, opening: KeyEntry): Buffer {
-  const bytes = demandHex(data, 'DataInvalid');
-  if (bytes.length % blockLengthOf(opening) !== 0 || bytes.length > dataBytesMax) {
+export function requireValidData({ data }: DataRequest, decryptionKey: KeyEntry): Buffer {
+  const bytes = parseHex(data, 'DataInvalid');
+  if (bytes.length % getBlockLength(decryptionKey) !== 0 || bytes.length > dataBytesMax) {
     throw new HsmError('DataInvalid');
   }
   return bytes;
 }
 
 /** @throws HsmError `DataInvalid` if the sender's check value differs */
-export function demandCheckValue(told: string | undefined, own: string): void {
-  if (told === undefined) return;
+export function requireCheckValue(received: string | undefined, computed: string): void {
+  if (received === undefined) return;
   // Hosts send four, six or sixteen digits of the same value.
-  const digits = Math.min(told.length, own.length);
-  if (digits < leastCheckDigits || told.toUpperCase().slice(0, digits) !== own.slice(0, digits)) {
-    throw new HsmError('DataInvalid', 'the check value is another');
+  const digits = Math.min(received.length, computed.length);
+  if (
+    digits < checkDigitsMin ||
+    received.toUpperCase().slice(0, digits) !== computed.slice(0, digits)
+  ) {
+    throw new HsmError('DataInvalid', 'the check value differs');
   }
 }

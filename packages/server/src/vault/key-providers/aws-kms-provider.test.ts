@@ -6,7 +6,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { defined } from '@switchyard/contract';
 import { signAwsRequest, systemClock, systemIds } from '../../platform/index.ts';
 import { createAwsKmsProvider } from './aws-kms-provider.ts';
-import { type KeyPlace, KeyProviderFault } from './key-provider.ts';
+import { type KeyIdentity, KeyProviderError } from './key-provider.ts';
 
 const keyArn = 'arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab';
 const credentials = {
@@ -108,7 +108,7 @@ function kmsStub() {
 describe('AWS KMS as the key provider', () => {
   const stub = kmsStub();
   let url = '';
-  const place: KeyPlace = {
+  const place: KeyIdentity = {
     organizationId: systemIds.uuid(),
     keyId: systemIds.uuid(),
     purpose: 'Data',
@@ -124,8 +124,8 @@ describe('AWS KMS as the key provider', () => {
         ...defined({ secretAccessKey: options.secret }),
       },
     });
-  const isFault = (code: KeyProviderFault['code']) => (error: unknown) =>
-    error instanceof KeyProviderFault && error.code === code;
+  const isFault = (code: KeyProviderError['code']) => (error: unknown) =>
+    error instanceof KeyProviderError && error.code === code;
 
   before(async () => {
     await new Promise<void>((resolve) => stub.server.listen(0, '127.0.0.1', resolve));
@@ -145,7 +145,7 @@ describe('AWS KMS as the key provider', () => {
     const key = randomBytes(32);
     const wrapped = await provider.wrap(key, place);
     assert.equal(wrapped.wrappedBy, `aws-kms:${keyArn}`);
-    assert.ok(provider.knows(wrapped.wrappedBy));
+    assert.ok(provider.canUnwrap(wrapped.wrappedBy));
     assert.equal(wrapped.bytes.includes(key), false);
     assert.deepEqual(await provider.unwrap(wrapped, place), key);
     assert.deepEqual(

@@ -7,15 +7,15 @@ import {
   pause,
   withJitter,
 } from '../../platform/index.ts';
-import { type KeyPlace, type KeyProvider, KeyProviderFault } from './key-provider.ts';
+import { type KeyIdentity, type KeyProvider, KeyProviderError } from './key-provider.ts';
 
 const prefix = 'aws-kms:';
 const callTimeoutMs = 5_000;
 const connections = 4;
-const triesMax = 3;
+const maxAttempts = 3;
 const retryPauseMs = 100;
 /** Temporary exceptions of KMS, after which a retry may succeed. */
-const passing =
+const temporaryExceptions =
   /Throttling|LimitExceeded|KMSInternal|DependencyTimeout|KeyUnavailable|ServiceUnavailable|InternalFailure/;
 
 type Options = {
@@ -27,10 +27,10 @@ type Options = {
   readonly timeoutMs?: number;
 };
 
-type Answer = Readonly<Record<string, unknown>>;
+type KmsResponse = Readonly<Record<string, unknown>>;
 
 /** Binds a wrapped key to its owner; KMS refuses to decrypt it with another context. */
-const contextOf = ({ organizationId, keyId, purpose }: KeyPlace) => ({
+const toEncryptionContext = ({ organizationId, keyId, purpose }: KeyIdentity) => ({
   switchyard: 'vault-key',
   organizationId,
   keyId,
@@ -53,40 +53,40 @@ export function createAwsKmsProvider(options: Options): KeyProvider {
   });
   const stopping = new AbortController();
 
-  async function call(action: string, body: object): Promise<Answer> {
+  async function call(action: string, body: object): Promise<KmsResponse> {
     const headers = {
       'content-type': 'application/x-amz-json-1.1',
       'x-amz-target': `TrentService.${action}`,
     };
-    for (let tries = 1; ; tries += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       const result = await client.call({ path: '/', headers, body });
       if ('response' in result) return result.response;
-      const fault = faultOf(action, result);
-      const isLast = tries === triesMax || stopping.signal.aborted;
-      if (fault.code === 'Refused' || isLast) throw fault;
-      await pause(withJitter(retryPauseMs * 2 ** tries), stopping.signal);
+      const error = toKeyProviderError(action, result);
+      const isLast = attempt === maxAttempts || stopping.signal.aborted;
+      if (error.code === 'Refused' || isLast) throw error;
+      await pause(withJitter(retryPauseMs * 2 ** attempt), stopping.signal);
     }
   }
 
   return {
-    wrapsWith: prefix + keyArn,
-    knows: (wrappedBy) => wrappedBy.startsWith(prefix),
-    async wrap(key, place) {
-      const answer = await call('Encrypt', {
+    wrappingKeyName: prefix + keyArn,
+    canUnwrap: (wrappedBy) => wrappedBy.startsWith(prefix),
+    async wrap(key, identity) {
+      const response = await call('Encrypt', {
         KeyId: keyArn,
         Plaintext: key.toString('base64'),
-        EncryptionContext: contextOf(place),
+        EncryptionContext: toEncryptionContext(identity),
       });
-      return { bytes: bytesOf(answer, 'CiphertextBlob'), wrappedBy: prefix + keyArn };
+      return { bytes: readBytes(response, 'CiphertextBlob'), wrappedBy: prefix + keyArn };
     },
-    async unwrap({ bytes, wrappedBy }, place) {
+    async unwrap({ bytes, wrappedBy }, identity) {
       // The explicit key ID prevents that KMS accepts a ciphertext under another permitted key.
-      const answer = await call('Decrypt', {
+      const response = await call('Decrypt', {
         KeyId: wrappedBy.slice(prefix.length),
         CiphertextBlob: bytes.toString('base64'),
-        EncryptionContext: contextOf(place),
+        EncryptionContext: toEncryptionContext(identity),
       });
-      return bytesOf(answer, 'Plaintext');
+      return readBytes(response, 'Plaintext');
     },
     async close() {
       stopping.abort();
@@ -95,24 +95,24 @@ export function createAwsKmsProvider(options: Options): KeyProvider {
   };
 }
 
-function faultOf(
+function toKeyProviderError(
   action: string,
   result: Exclude<AwsResult, { answer: unknown }>,
-): KeyProviderFault {
+): KeyProviderError {
   if (result.exceptionName === undefined) {
-    return new KeyProviderFault(
+    return new KeyProviderError(
       'Unavailable',
       `AWS KMS did not answer ${action}: ${result.failure}`,
     );
   }
   const { exceptionName, status } = result;
-  const isPassing = status >= 500 || status === 429 || passing.test(exceptionName);
-  const code = isPassing ? 'Unavailable' : 'Refused';
-  return new KeyProviderFault(code, `AWS KMS answered ${action} with ${exceptionName}`);
+  const isTemporary = status >= 500 || status === 429 || temporaryExceptions.test(exceptionName);
+  const code = isTemporary ? 'Unavailable' : 'Refused';
+  return new KeyProviderError(code, `AWS KMS answered ${action} with ${exceptionName}`);
 }
 
-function bytesOf(answer: Answer, member: string): Buffer {
-  const text = answer[member];
+function readBytes(response: KmsResponse, member: string): Buffer {
+  const text = response[member];
   if (typeof text === 'string' && text.length > 0) return Buffer.from(text, 'base64');
-  throw new KeyProviderFault('Unavailable', `AWS KMS answered without ${member}`);
+  throw new KeyProviderError('Unavailable', `AWS KMS answered without ${member}`);
 }

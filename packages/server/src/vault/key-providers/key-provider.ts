@@ -1,13 +1,13 @@
 // Defines the key provider, which wraps and unwraps the keys of the vault.
 
 /** The owner and purpose of a key; a key that is wrapped for one does not unwrap for another. */
-export type KeyPlace = {
+export type KeyIdentity = {
   readonly organizationId: string;
   readonly keyId: string;
   readonly purpose: 'Data' | 'Index';
 };
 
-export type Wrapped = {
+export type WrappedKey = {
   readonly bytes: Buffer;
   /** The name of the provider and its key: `local:…`, `aws-kms:arn:…`. */
   readonly wrappedBy: string;
@@ -15,11 +15,11 @@ export type Wrapped = {
 
 export type KeyProvider = {
   /** The provider and key that wrap new keys. */
-  readonly wrapsWith: string;
-  knows(wrappedBy: string): boolean;
-  wrap(key: Buffer, place: KeyPlace): Promise<Wrapped>;
+  readonly wrappingKeyName: string;
+  canUnwrap(wrappedBy: string): boolean;
+  wrap(key: Buffer, identity: KeyIdentity): Promise<WrappedKey>;
   /** Returns the clear key; the caller zeroes it. */
-  unwrap(wrapped: Wrapped, place: KeyPlace): Promise<Buffer>;
+  unwrap(wrapped: WrappedKey, identity: KeyIdentity): Promise<Buffer>;
   close(): Promise<void>;
 };
 
@@ -27,8 +27,8 @@ export type KeyProvider = {
  * `Unavailable` may be retried, `Refused` may not. `Refused`: the provider's key is gone or
  * forbidden, or the wrapped key was changed or moved.
  */
-export class KeyProviderFault extends Error {
-  override name = 'KeyProviderFault';
+export class KeyProviderError extends Error {
+  override name = 'KeyProviderError';
   readonly code: 'Unavailable' | 'Refused';
 
   constructor(code: 'Unavailable' | 'Refused', message: string, options?: ErrorOptions) {
@@ -38,6 +38,6 @@ export class KeyProviderFault extends Error {
 }
 
 /** The owner and purpose as text: the additional authenticated data of each wrapped key. */
-export function placeText({ organizationId, keyId, purpose }: KeyPlace): string {
+export function keyAdditionalData({ organizationId, keyId, purpose }: KeyIdentity): string {
   return `vault-key|${purpose}|${organizationId}|${keyId}`;
 }

@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { systemClock } from '../../platform/index.ts';
 import {
-  createLocalProvider,
-  type KeyPlace,
+  createLocalKeyProvider,
+  type KeyIdentity,
   type KeySettings,
   openKeyProvider,
 } from './open-key-provider.ts';
 
-const place: KeyPlace = { organizationId: 'one', keyId: 'two', purpose: 'Index' };
+const place: KeyIdentity = { organizationId: 'one', keyId: 'two', purpose: 'Index' };
 const none = {
   vaultKey: undefined,
   vaultKeyPrevious: undefined,
@@ -29,15 +29,15 @@ const open = (settings: Partial<KeySettings> & Pick<KeySettings, 'vaultKeyProvid
 
 test('the provider of the settings wraps, and those before it still unwrap', async () => {
   const [vaultKey, vaultKeyPrevious] = [randomBytes(32), randomBytes(32)];
-  const old = createLocalProvider(vaultKeyPrevious);
+  const old = createLocalKeyProvider(vaultKeyPrevious);
   const wrapped = await old.wrap(Buffer.from('a key'), place);
   const provider = await open({ vaultKeyProvider: 'local', vaultKey, vaultKeyPrevious });
   assert.equal((await provider.unwrap(wrapped, place)).toString(), 'a key');
-  assert.equal(provider.wrapsWith, createLocalProvider(vaultKey).wrapsWith);
-  assert.equal((await provider.wrap(Buffer.from('x'), place)).wrappedBy, provider.wrapsWith);
+  assert.equal(provider.wrappingKeyName, createLocalKeyProvider(vaultKey).wrappingKeyName);
+  assert.equal((await provider.wrap(Buffer.from('x'), place)).wrappedBy, provider.wrappingKeyName);
   const without = await open({ vaultKeyProvider: 'local', vaultKey });
-  assert.ok(!without.knows(wrapped.wrappedBy));
-  await assert.rejects(without.unwrap(wrapped, place), /no key provider knows local:/);
+  assert.ok(!without.canUnwrap(wrapped.wrappedBy));
+  await assert.rejects(without.unwrap(wrapped, place), /no key provider can unwrap keys of local:/);
 });
 
 test('on the way to another provider the one before it is described as well', async () => {
@@ -48,10 +48,10 @@ test('on the way to another provider the one before it is described as well', as
     awsSecretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
     vaultKey: Buffer.alloc(32, 9),
   });
-  const local = createLocalProvider(Buffer.alloc(32, 9));
+  const local = createLocalKeyProvider(Buffer.alloc(32, 9));
   const wrapped = await local.wrap(Buffer.from('a key'), place);
   assert.equal((await provider.unwrap(wrapped, place)).toString(), 'a key');
-  assert.match(provider.wrapsWith, /^aws-kms:arn:/);
+  assert.match(provider.wrappingKeyName, /^aws-kms:arn:/);
   await provider.close();
-  await assert.rejects(open({ vaultKeyProvider: 'local' }), /local lacks its key/);
+  await assert.rejects(open({ vaultKeyProvider: 'local' }), /local has no key in the settings/);
 });

@@ -1,12 +1,12 @@
 // Creates the key provider of the settings, with earlier providers for keys they wrapped.
 import type { Clock, Settings } from '../../platform/index.ts';
 import { createAwsKmsProvider } from './aws-kms-provider.ts';
-import { type KeyProvider, KeyProviderFault } from './key-provider.ts';
-import { createLocalProvider } from './local-key-provider.ts';
+import { type KeyProvider, KeyProviderError } from './key-provider.ts';
+import { createLocalKeyProvider } from './local-key-provider.ts';
 import { createPkcs11Provider } from './pkcs11-provider.ts';
 
-export { type KeyPlace, type KeyProvider, KeyProviderFault } from './key-provider.ts';
-export { createLocalProvider } from './local-key-provider.ts';
+export { type KeyIdentity, type KeyProvider, KeyProviderError } from './key-provider.ts';
+export { createLocalKeyProvider } from './local-key-provider.ts';
 
 export type KeySettings = Pick<
   Settings,
@@ -25,16 +25,21 @@ export type KeySettings = Pick<
 >;
 
 /** The first provider wraps new keys; each provider unwraps the keys that it wrapped. */
-export function chainOfProviders(providers: readonly [KeyProvider, ...KeyProvider[]]): KeyProvider {
+export function chainKeyProviders(
+  providers: readonly [KeyProvider, ...KeyProvider[]],
+): KeyProvider {
   const [first] = providers;
   return {
-    wrapsWith: first.wrapsWith,
-    knows: (wrappedBy) => providers.some((each) => each.knows(wrappedBy)),
+    wrappingKeyName: first.wrappingKeyName,
+    canUnwrap: (wrappedBy) => providers.some((each) => each.canUnwrap(wrappedBy)),
     wrap: first.wrap,
-    async unwrap(wrapped, place) {
-      const known = providers.find((each) => each.knows(wrapped.wrappedBy));
-      if (known !== undefined) return known.unwrap(wrapped, place);
-      throw new KeyProviderFault('Refused', `no key provider knows ${wrapped.wrappedBy}`);
+    async unwrap(wrapped, identity) {
+      const provider = providers.find((each) => each.canUnwrap(wrapped.wrappedBy));
+      if (provider !== undefined) return provider.unwrap(wrapped, identity);
+      throw new KeyProviderError(
+        'Refused',
+        `no key provider can unwrap keys of ${wrapped.wrappedBy}`,
+      );
     },
     async close() {
       for (const each of providers) await each.close();
@@ -42,9 +47,9 @@ export function chainOfProviders(providers: readonly [KeyProvider, ...KeyProvide
   };
 }
 
-type Kind = KeySettings['vaultKeyProvider'];
+type ProviderKind = KeySettings['vaultKeyProvider'];
 
-function kmsProvider(settings: KeySettings, clock: Clock): KeyProvider | undefined {
+function createKmsProvider(settings: KeySettings, clock: Clock): KeyProvider | undefined {
   const { vaultKmsKey: keyArn, vaultKmsUrl: url, awsSessionToken: sessionToken } = settings;
   const { awsAccessKeyId: accessKeyId, awsSecretAccessKey: secretAccessKey } = settings;
   if (keyArn === undefined || accessKeyId === undefined) return undefined;
@@ -53,7 +58,7 @@ function kmsProvider(settings: KeySettings, clock: Clock): KeyProvider | undefin
   return createAwsKmsProvider({ keyArn, credentials, url, clock });
 }
 
-async function moduleProvider(settings: KeySettings): Promise<KeyProvider | undefined> {
+async function createModuleProvider(settings: KeySettings): Promise<KeyProvider | undefined> {
   const { vaultPkcs11Module: module, vaultPkcs11Token: token } = settings;
   const { vaultPkcs11Key: key, vaultPkcs11Pin: pin } = settings;
   if (module === undefined || token === undefined) return undefined;
@@ -70,15 +75,18 @@ async function moduleProvider(settings: KeySettings): Promise<KeyProvider | unde
  */
 export async function openKeyProvider(settings: KeySettings, clock: Clock): Promise<KeyProvider> {
   const { vaultKey, vaultKeyPrevious, vaultKeyProvider } = settings;
-  const known: readonly (readonly [Kind, KeyProvider | undefined])[] = [
-    ['local', vaultKey && createLocalProvider(vaultKey)],
-    ['aws-kms', kmsProvider(settings, clock)],
-    ['pkcs11', await moduleProvider(settings)],
+  const candidates: readonly (readonly [ProviderKind, KeyProvider | undefined])[] = [
+    ['local', vaultKey && createLocalKeyProvider(vaultKey)],
+    ['aws-kms', createKmsProvider(settings, clock)],
+    ['pkcs11', await createModuleProvider(settings)],
   ];
-  const chosen = known.find(([kind]) => kind === vaultKeyProvider)?.[1];
-  if (chosen === undefined) throw new Error(`the key provider ${vaultKeyProvider} lacks its key`);
-  const others = known.map(([, provider]) => provider).filter((provider) => provider !== chosen);
-  const previous = vaultKeyPrevious && createLocalProvider(vaultKeyPrevious);
-  const behind = [previous, ...others].filter((provider) => provider !== undefined);
-  return chainOfProviders([chosen, ...behind]);
+  const chosen = candidates.find(([kind]) => kind === vaultKeyProvider)?.[1];
+  if (chosen === undefined)
+    throw new Error(`the key provider ${vaultKeyProvider} has no key in the settings`);
+  const others = candidates
+    .map(([, provider]) => provider)
+    .filter((provider) => provider !== chosen);
+  const previous = vaultKeyPrevious && createLocalKeyProvider(vaultKeyPrevious);
+  const otherProviders = [previous, ...others].filter((provider) => provider !== undefined);
+  return chainKeyProviders([chosen, ...otherProviders]);
 }

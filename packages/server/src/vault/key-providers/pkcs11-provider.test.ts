@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { type KeyPlace, KeyProviderFault } from './key-provider.ts';
+import { type KeyIdentity, KeyProviderError } from './key-provider.ts';
 import { createPkcs11Provider } from './pkcs11-provider.ts';
 
 const options = { module: '/lib/module.so', token: 'vault', key: 'cards', pin: '246813' };
-const place: KeyPlace = { organizationId: 'one', keyId: 'two', purpose: 'Data' };
+const place: KeyIdentity = { organizationId: 'one', keyId: 'two', purpose: 'Data' };
 
 class SealRefused extends Error {
   override name = 'SealRefused';
@@ -27,16 +27,16 @@ const moduleOf = (fails: { with?: Error } = {}) => ({
   }),
 });
 
-const isFault = (code: KeyProviderFault['code']) => (error: unknown) =>
-  error instanceof KeyProviderFault && error.code === code;
+const isFault = (code: KeyProviderError['code']) => (error: unknown) =>
+  error instanceof KeyProviderError && error.code === code;
 
 describe('a PKCS#11 module as the key provider', () => {
   test('names token, key and check value, and binds a key to its place', async () => {
     const provider = await createPkcs11Provider(options, async () => moduleOf());
     const wrapped = await provider.wrap(Buffer.from('a key'), place);
     assert.equal(wrapped.wrappedBy, 'pkcs11:vault/cards/A1B2C3');
-    assert.ok(provider.knows(wrapped.wrappedBy));
-    assert.ok(!provider.knows('pkcs11:vault/cards/000000'));
+    assert.ok(provider.canUnwrap(wrapped.wrappedBy));
+    assert.ok(!provider.canUnwrap('pkcs11:vault/cards/000000'));
     assert.equal((await provider.unwrap(wrapped, place)).toString(), 'a key');
     const elsewhere = { ...place, organizationId: 'three' };
     await assert.rejects(provider.unwrap(wrapped, elsewhere), isFault('Refused'));

@@ -1,5 +1,10 @@
 // Wraps the vault's keys in a PKCS#11 module, with an optional package.
-import { type KeyPlace, type KeyProvider, KeyProviderFault, placeText } from './key-provider.ts';
+import {
+  type KeyIdentity,
+  type KeyProvider,
+  KeyProviderError,
+  keyAdditionalData,
+} from './key-provider.ts';
 
 /** Not in the default install, because it compiles native code; so no static import may name it. */
 const packageUrl = new URL('../../../../pkcs11/src/index.ts', import.meta.url).href;
@@ -31,27 +36,28 @@ export async function createPkcs11Provider(
   load: () => Promise<Package> = loadPackage,
 ): Promise<KeyProvider> {
   const wrapper = (await load()).openPkcs11(options);
-  const wrapsWith = `${prefix}${options.token}/${options.key}/${wrapper.checkValue}`;
+  const wrappingKeyName = `${prefix}${options.token}/${options.key}/${wrapper.checkValue}`;
 
-  function asked<Result>(work: () => Result): Result {
+  function callModule<Result>(work: () => Result): Result {
     try {
       return work();
     } catch (error) {
       const code = (error as Error).name === 'SealRefused' ? 'Refused' : 'Unavailable';
-      throw new KeyProviderFault(code, `the PKCS#11 module failed: ${String(error)}`, {
+      throw new KeyProviderError(code, `the PKCS#11 module failed: ${String(error)}`, {
         cause: error,
       });
     }
   }
 
   return {
-    wrapsWith,
-    knows: (wrappedBy) => wrappedBy === wrapsWith,
-    wrap: async (key, place: KeyPlace) => ({
-      bytes: asked(() => wrapper.seal(key, placeText(place))),
-      wrappedBy: wrapsWith,
+    wrappingKeyName,
+    canUnwrap: (wrappedBy) => wrappedBy === wrappingKeyName,
+    wrap: async (key, identity: KeyIdentity) => ({
+      bytes: callModule(() => wrapper.seal(key, keyAdditionalData(identity))),
+      wrappedBy: wrappingKeyName,
     }),
-    unwrap: async ({ bytes }, place) => asked(() => wrapper.open(bytes, placeText(place))),
+    unwrap: async ({ bytes }, identity) =>
+      callModule(() => wrapper.open(bytes, keyAdditionalData(identity))),
     close: async () => wrapper.close(),
   };
 }

@@ -111,7 +111,7 @@ export function createPendingOperation(kind: keyof typeof positions, request = {
         return false;
       },
     },
-    vault: { reveal: async () => ({ pan: '', expiry: '' }) },
+    vault: { detokenizeCard: async () => ({ pan: '', expiry: '' }) },
     acquiring: {
       isLinkAvailable: () => true,
       async allocateReference() {

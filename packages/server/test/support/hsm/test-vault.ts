@@ -12,13 +12,13 @@ import {
   systemIds,
 } from '../../../src/platform/index.ts';
 import { createVault, type KeyProvider, type Vault } from '../../../src/vault/index.ts';
-import { createLocalProvider } from '../../../src/vault/key-providers/open-key-provider.ts';
+import { createLocalKeyProvider } from '../../../src/vault/key-providers/open-key-provider.ts';
 import type { VaultDeps } from '../../../src/vault/vault.ts';
-import { roundKind } from '../../../src/vault/vault-jobs.ts';
+import { reEncryptionJobKind } from '../../../src/vault/vault-jobs.ts';
 import { migrationsFolder, testDatabaseCopyUrl } from '../database/test-database.ts';
 import { type MovableClock, movableClock } from '../movable-clock.ts';
 
-export type VaultAuditEntry = Parameters<VaultDeps['tell']>[1];
+export type VaultAuditEntry = Parameters<VaultDeps['recordAudit']>[1];
 
 export type TestVault = {
   readonly vault: Vault;
@@ -39,7 +39,7 @@ export async function openVaultDatabase(): Promise<Database> {
 }
 
 export type TestVaultOptions = Partial<
-  Pick<VaultDeps, 'legacyMaster' | 'retentionDays' | 'keyDays' | 'clock'>
+  Pick<VaultDeps, 'legacyMasterKey' | 'retentionDays' | 'keyRotationDays' | 'clock'>
 > & {
   readonly database: Database;
   readonly provider?: KeyProvider;
@@ -49,7 +49,7 @@ export type TestVaultOptions = Partial<
 /** Acts as a separate process over the same database. */
 export async function openTestVault(options: TestVaultOptions): Promise<TestVault> {
   const { database, clock = movableClock(Date.now()) } = options;
-  const { provider = createLocalProvider(randomBytes(32)) } = options;
+  const { provider = createLocalKeyProvider(randomBytes(32)) } = options;
   const handlers = new Map<string, JobHandler>();
   const auditEntries: VaultAuditEntry[] = [];
   const vault = createVault({
@@ -59,15 +59,15 @@ export async function openTestVault(options: TestVaultOptions): Promise<TestVaul
     ids: systemIds,
     metrics: createMetrics(),
     openProvider: async () => provider,
-    legacyMaster: options.legacyMaster,
+    legacyMasterKey: options.legacyMasterKey,
     jobs: {
       handle: (kind, handler) => void handlers.set(kind, handler),
       enqueue: async () => {},
     },
-    tell: async (_trx, change) => void auditEntries.push(change),
-    keyDays: options.keyDays ?? 365,
+    recordAudit: async (_trx, change) => void auditEntries.push(change),
+    keyRotationDays: options.keyRotationDays ?? 365,
     retentionDays: options.retentionDays ?? 540,
-    accessDays: 400,
+    accessLogRetentionDays: 400,
   });
   await vault.openKeys();
   const runJob = async (kind: string, organizationId: string) => {
@@ -88,7 +88,7 @@ export async function openTestVault(options: TestVaultOptions): Promise<TestVaul
     clock,
     auditEntries,
     runJob,
-    runRound: (organizationId) => runJob(roundKind, organizationId),
+    runRound: (organizationId) => runJob(reEncryptionJobKind, organizationId),
     async close() {
       await vault.drain();
       await vault.close();
