@@ -107,9 +107,9 @@ describe('the acquirer host simulator', () => {
     const module = fileURLToPath(new URL('acquirer-simulator.ts', import.meta.url));
     const platform = fileURLToPath(new URL('../platform/index.ts', import.meta.url));
     const script = `
-      import { startSimulator } from ${JSON.stringify(module)};
+      import { startAcquirerSimulator } from ${JSON.stringify(module)};
       import { createLog, systemClock } from ${JSON.stringify(platform)};
-      const simulator = await startSimulator({
+      const simulator = await startAcquirerSimulator({
         port: 0, ledgerDir: ${JSON.stringify(join(dataDir, 'orphan'))}, acquirerTimeoutMs: 10000,
         clock: systemClock, log: createLog({ logLevel: 'silent', instanceName: 'test' }),
       });

@@ -37,10 +37,8 @@ export async function seedDeviceCertificates(deps: Deps, dataDir: string): Promi
 async function seedCertificate(deps: Deps, device: DemoDevice, files: DeviceFiles): Promise<void> {
   try {
     if (await hasValidCertificate(deps, device, files)) return;
-    const { createCertificateRequest: makeDeviceRequest } = await import(
-      './create-certificate-request.ts'
-    );
-    const { privateKey, certificateRequest } = await makeDeviceRequest(formatTsn(device));
+    const { createCertificateRequest } = await import('./create-certificate-request.ts');
+    const { privateKey, certificateRequest } = await createCertificateRequest(formatTsn(device));
     const { certificateChain } = await enrol(deps.certificates, device, certificateRequest);
     await writeAtomically(files.keyFile, privateKey, 0o600);
     await writeAtomically(files.certFile, certificateChain, 0o644);
