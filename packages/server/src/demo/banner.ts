@@ -140,7 +140,7 @@ function firstSale(facts: DemoFacts, year: number): string[] {
 
 /** The path has its own line, because it may be long. */
 function resetLines(dataDir: string): string[] {
-  return ['To begin anew, stop it and delete the directory', `${indent}${dataDir}`];
+  return ['To start with new data, stop the platform and delete the directory', `${indent}${dataDir}`];
 }
 
 /** Returns the whole table, with a line break at its end. */
@@ -162,12 +162,12 @@ export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: Banner
       columns(applicationLines(facts)),
     ),
     ...section(
-      `Users of the domain ${facts.userDomainId} (password, one-time password of now, group)`,
+      `Users of the domain ${facts.userDomainId} (password, current one-time password, group)`,
       columns(userLines(facts.users, style.at)),
     ),
-    `${indent}One-time passwords change every 30 seconds. For the next ones put the person's otpSecret of`,
-    `${indent}demo.json into an authenticator app. The user demo needs none. At the portal people are`,
-    `${indent}name@${facts.userDomainId} first, such as demo@${facts.userDomainId}.`,
+    `${indent}One-time passwords change every 30 seconds: enter the otpSecret of the user in demo.json into an`,
+    `${indent}authenticator app. The user demo needs no one-time password. Sign in at the portal with the user`,
+    `${indent}name and the domain, such as demo@${facts.userDomainId}.`,
     ...section(
       `${facts.serviceProvider.name}, a service provider (its portal: ${facts.providerPortalUrl})`,
       columns(providerLines(facts, style.at)),
@@ -181,7 +181,7 @@ export function renderBanner(facts: DemoFacts, paths: BannerPaths, style: Banner
     ...sale,
     dim('—'.repeat(60)),
     '',
-    bold('Ctrl+C stops it, and the data stays: the next start goes on with it.'),
+    bold('Ctrl+C stops the platform. The data is kept for the next start.'),
     ...resetLines(dirname(paths.demoFile)),
     '',
   ].join('\n');
