@@ -89,7 +89,7 @@ test('the one-time passwords are those of the moment; who needs none has none', 
 test('it says how to stop, and where the data stays', () => {
   const text = renderBanner(createDemoFacts(addresses, caFile, secrets), places, plain);
   const end = text.slice(text.lastIndexOf('—'));
-  assert.match(end, /Ctrl\+C stops it, and the data stays/);
+  assert.match(end, /Ctrl\+C stops the platform. The data is kept/);
   assert.ok(end.includes(`\n  ${dataDir}\n`), end);
 });
 
