@@ -386,7 +386,7 @@ CREATE TABLE bulk_imports (
 );
 
 -- The results of one chunk of a bulk import, as JSON Lines.
-CREATE TABLE bulk_answers (
+CREATE TABLE bulk_import_results (
   organization_id uuid NOT NULL,
   owner_id uuid NOT NULL,
   bulk_id text NOT NULL,
@@ -1570,7 +1570,7 @@ CREATE TABLE webhook_endpoints (
 CREATE INDEX webhook_endpoints_merchant ON webhook_endpoints (organization_id, merchant_id);
 
 -- The delivery state of an endpoint: the process that sends to it, and its recent failures.
-CREATE TABLE webhook_lanes (
+CREATE TABLE webhook_delivery_queues (
   organization_id uuid NOT NULL,
   endpoint_id uuid NOT NULL,
   lease_token uuid,

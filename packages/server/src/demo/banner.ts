@@ -140,7 +140,10 @@ function firstSale(facts: DemoFacts, year: number): string[] {
 
 /** The path has its own line, because it may be long. */
 function resetLines(dataDir: string): string[] {
-  return ['To start with new data, stop the platform and delete the directory', `${indent}${dataDir}`];
+  return [
+    'To start with new data, stop the platform and delete the directory',
+    `${indent}${dataDir}`,
+  ];
 }
 
 /** Returns the whole table, with a line break at its end. */

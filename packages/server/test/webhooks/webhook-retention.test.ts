@@ -65,7 +65,7 @@ describe('old deliveries', () => {
     const on = await room();
     const organizations = Array.from({ length: 3 }, () => randomUUID());
     await on.database.query(
-      `INSERT INTO webhook_lanes (organization_id, endpoint_id, lease_until, resting_until, failures)
+      `INSERT INTO webhook_delivery_queues (organization_id, endpoint_id, lease_until, resting_until, failures)
        SELECT o, gen_random_uuid(), 'epoch', 'epoch', 0
        FROM unnest($1::uuid[]) AS r(o), generate_series(1, 40)`,
       [organizations],

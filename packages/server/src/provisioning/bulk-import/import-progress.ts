@@ -72,7 +72,7 @@ const storeProgressText = `UPDATE bulk_imports SET lines = $5, bytes = $6, hash 
     error = NULL, leased_until = ${leaseEnd}, updated_at = $9, completed_at = $10
   WHERE ${importKeySql} AND lease_id = $4 RETURNING bulk_id`;
 
-const insertResultsText = `INSERT INTO bulk_answers (organization_id, owner_id, bulk_id, first_line, last_line,
+const insertResultsText = `INSERT INTO bulk_import_results (organization_id, owner_id, bulk_id, first_line, last_line,
     answers) VALUES ($1, $2, $3, $4, $5, $6)`;
 
 const renewText = `UPDATE bulk_imports SET leased_until = ${leaseEnd}
@@ -226,7 +226,7 @@ export function createImportProgress({ database, clock }: { database: Database; 
     /** The results of the chunks that end after a line, in order, up to a number of chunks. */
     async listResultsAfter(name: ImportKey, line: number, chunks: number): Promise<string[]> {
       const rows = await createDatabaseRunner(database)(
-        `SELECT answers FROM bulk_answers WHERE ${importKeySql} AND last_line > $4
+        `SELECT answers FROM bulk_import_results WHERE ${importKeySql} AND last_line > $4
          ORDER BY first_line LIMIT $5`,
         [...valuesOf(name), line, chunks],
       );
@@ -247,7 +247,7 @@ export function createImportProgress({ database, clock }: { database: Database; 
       if (touched + retentionMs > clock.now()) return touched + retentionMs;
       await database.transaction(async (trx) => {
         const run = createTransactionRunner(trx);
-        await run(`DELETE FROM bulk_answers WHERE ${importKeySql}`, valuesOf(name));
+        await run(`DELETE FROM bulk_import_results WHERE ${importKeySql}`, valuesOf(name));
         await run(`DELETE FROM bulk_imports WHERE ${importKeySql}`, valuesOf(name));
       });
       return undefined;

@@ -139,7 +139,7 @@ export async function deleteOldDeliveries(
 ): Promise<{ deleted: number; last?: { organizationId: string; endpointId: string } }> {
   const [row] = await run(
     `WITH page AS (
-       SELECT organization_id, endpoint_id FROM webhook_lanes
+       SELECT organization_id, endpoint_id FROM webhook_delivery_queues
        WHERE $1::uuid IS NULL OR (organization_id, endpoint_id) > ($1, $2::uuid)
        ORDER BY organization_id, endpoint_id LIMIT ${endpointsPerStep}
      ), old AS (

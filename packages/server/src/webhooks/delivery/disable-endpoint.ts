@@ -62,7 +62,7 @@ export const endpointEvents: OutboxEventMapper = {
     const endpointRows = await createTransactionRunner(trx)(
       `SELECT e.organization_id, e.endpoint_id, e.url, e.disabled_reason, e.owner_merchant_id,
          l.succeeded_at
-       FROM webhook_endpoints AS e JOIN webhook_lanes AS l
+       FROM webhook_endpoints AS e JOIN webhook_delivery_queues AS l
          ON l.organization_id = e.organization_id AND l.endpoint_id = e.endpoint_id
        WHERE e.organization_id = ANY($1::uuid[]) AND e.endpoint_id = ANY($2::uuid[])`,
       [rows.map(({ organizationId }) => organizationId), rows.map(({ subjectId }) => subjectId)],

@@ -108,11 +108,11 @@ export async function leaseEndpoints(
 ): Promise<LeasedEndpoint[]> {
   return database.query<LeasedEndpoint>(
     `WITH free AS (
-       SELECT l.organization_id, l.endpoint_id FROM webhook_lanes AS l JOIN ${keysSql} ON ${isSameEndpointSql('k')}
+       SELECT l.organization_id, l.endpoint_id FROM webhook_delivery_queues AS l JOIN ${keysSql} ON ${isSameEndpointSql('k')}
        WHERE l.lease_until <= statement_timestamp() AND l.resting_until <= $4
        ORDER BY l.organization_id, l.endpoint_id FOR UPDATE OF l SKIP LOCKED
      )
-     UPDATE webhook_lanes AS l SET lease_token = $3, lease_until = ${leaseEnd('$5')}
+     UPDATE webhook_delivery_queues AS l SET lease_token = $3, lease_until = ${leaseEnd('$5')}
      FROM free JOIN webhook_endpoints AS e
        ON e.organization_id = free.organization_id AND e.endpoint_id = free.endpoint_id
      WHERE ${isSameEndpointSql('free')} AND e.status = 'Enabled'
@@ -128,7 +128,7 @@ export async function renewEndpointLeases(
   lease: { readonly token: string; readonly leaseMs: number },
 ): Promise<(Omit<LeasedEndpoint, 'failures' | 'failingSince'> & { readonly status: string })[]> {
   return database.query(
-    `UPDATE webhook_lanes AS l SET lease_until = ${leaseEnd('$4')}
+    `UPDATE webhook_delivery_queues AS l SET lease_until = ${leaseEnd('$4')}
      FROM ${keysSql} JOIN webhook_endpoints AS e
        ON e.organization_id = k.organization_id AND e.endpoint_id = k.endpoint_id
      WHERE ${isSameEndpointSql('k')} AND l.lease_token = $3
@@ -152,7 +152,7 @@ export async function storeEndpointHealth(
   isDone: boolean,
 ): Promise<void> {
   await database.query(
-    `UPDATE webhook_lanes AS l SET resting_until = k.resting_until, failures = k.failures,
+    `UPDATE webhook_delivery_queues AS l SET resting_until = k.resting_until, failures = k.failures,
        failing_since = k.failing_since, succeeded_at = coalesce(k.succeeded_at, l.succeeded_at),
        lease_until = CASE WHEN $8::boolean THEN 'epoch' ELSE l.lease_until END,
        lease_token = CASE WHEN $8::boolean THEN NULL ELSE l.lease_token END
@@ -177,7 +177,7 @@ export async function endEndpointPause(
   { organizationId, endpointId }: EndpointKey,
 ): Promise<void> {
   await database.query(
-    `UPDATE webhook_lanes SET resting_until = 'epoch'
+    `UPDATE webhook_delivery_queues SET resting_until = 'epoch'
      WHERE organization_id = $1 AND endpoint_id = $2`,
     [organizationId, endpointId],
   );
@@ -185,7 +185,7 @@ export async function endEndpointPause(
 
 export const findDueEndpointsText = `SELECT l.organization_id AS "organizationId",
     l.endpoint_id AS "endpointId"
-  FROM webhook_lanes AS l
+  FROM webhook_delivery_queues AS l
   WHERE l.lease_until <= statement_timestamp() AND l.resting_until <= $1 AND EXISTS (
     SELECT FROM webhook_deliveries AS d
     WHERE d.organization_id = l.organization_id AND d.endpoint_id = l.endpoint_id
@@ -298,7 +298,7 @@ export async function updateDeliveries(
 
 export async function findOldestDue(database: Database, now: string): Promise<Date | undefined> {
   const [row] = await database.query<{ due_at: Date | null }>(
-    `SELECT min(d.due_at) AS due_at FROM webhook_lanes AS l
+    `SELECT min(d.due_at) AS due_at FROM webhook_delivery_queues AS l
      JOIN webhook_endpoints AS e ON e.organization_id = l.organization_id
        AND e.endpoint_id = l.endpoint_id AND e.status = 'Enabled'
      CROSS JOIN LATERAL (

@@ -61,7 +61,7 @@ const columns = `e.organization_id, e.endpoint_id, e.url, e.event_types, e.merch
   e.previous_public_key, e.previous_sealed, e.previous_until, e.older_keys, e.version, e.created_at,
   e.updated_at`;
 const healthColumns = 'l.resting_until, l.failures, l.failing_since, l.succeeded_at';
-const endpointsWithHealth = `webhook_endpoints AS e JOIN webhook_lanes AS l
+const endpointsWithHealth = `webhook_endpoints AS e JOIN webhook_delivery_queues AS l
   ON l.organization_id = e.organization_id AND l.endpoint_id = e.endpoint_id`;
 
 export type NewEndpoint = {
@@ -117,7 +117,7 @@ export async function insertEndpoint(run: SqlRunner, row: NewEndpoint, most: num
   );
   if (made === undefined) return undefined;
   await run(
-    `INSERT INTO webhook_lanes (organization_id, endpoint_id, lease_until, resting_until, failures)
+    `INSERT INTO webhook_delivery_queues (organization_id, endpoint_id, lease_until, resting_until, failures)
      VALUES ($1, $2, 'epoch', 'epoch', 0)`,
     [row.organizationId, row.endpointId],
   );
@@ -201,7 +201,7 @@ export async function enableEndpoint(
   );
   // Failures before the endpoint was disabled no longer count.
   await run(
-    `UPDATE webhook_lanes SET resting_until = 'epoch', failures = 0, failing_since = NULL
+    `UPDATE webhook_delivery_queues SET resting_until = 'epoch', failures = 0, failing_since = NULL
      WHERE organization_id = $1 AND endpoint_id = $2`,
     [organization_id, endpoint_id],
   );
@@ -262,6 +262,9 @@ export async function replaceEndpointKeys(
 /** Retention deletes the deliveries later. */
 export async function deleteEndpoint(run: SqlRunner, row: EndpointRow): Promise<void> {
   const key = [row.organization_id, row.endpoint_id];
-  await run('DELETE FROM webhook_lanes WHERE organization_id = $1 AND endpoint_id = $2', key);
+  await run(
+    'DELETE FROM webhook_delivery_queues WHERE organization_id = $1 AND endpoint_id = $2',
+    key,
+  );
   await run('DELETE FROM webhook_endpoints WHERE organization_id = $1 AND endpoint_id = $2', key);
 }
