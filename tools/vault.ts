@@ -21,7 +21,7 @@ npm run vault -- make-key
     Makes the key of the settings in its PKCS#11 module: SWITCHYARD_VAULT_PKCS11_MODULE, _TOKEN, _KEY, _PIN.
 
 Reads the settings of the platform (SWITCHYARD_…), but for make-key no keys of it, and may run beside it.
-Exit codes: 0 done, 1 failed, 2 wrong usage. More: docs/how-to/look-after-card-keys.md
+Exit codes: 0 done, 1 failed, 2 wrong usage. More: docs/how-to/manage-card-keys.md
 `;
 
 class UsageFault extends Error {}

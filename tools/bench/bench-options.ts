@@ -96,7 +96,7 @@ npm run bench -- portal [options]    the portal in Chromium: what it fetches, pa
   --json            print figures for machines on standard output
   --help
 
-How to read it: docs/how-to/measure.md
+How to read it: docs/how-to/run-benchmarks.md
 `;
 
 const options = {

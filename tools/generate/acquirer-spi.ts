@@ -28,7 +28,7 @@ const schemas = {
 type SchemaName = keyof typeof schemas;
 
 const description = `What the platform asks of an acquirer that speaks HTTP and JSON. The acquirer
-runs the server; the platform calls it. How to attach one: docs/how-to/attach-an-http-acquirer.md.
+runs the server; the platform calls it. How to attach one: docs/how-to/connect-an-http-acquirer.md.
 
 **Signatures.** Each request and each answer carries one HTTP Message Signature (RFC 9421) with the
 label \`spi\`, Ed25519, and a Content-Digest (RFC 9530, sha-256). A request covers

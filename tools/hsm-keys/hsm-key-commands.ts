@@ -25,7 +25,7 @@ npm run hsm-keys -- list [--json]
 npm run hsm-keys -- remove KEY
     Forgets a key, or the components of one that is not whole.
 
-For the software HSM of demo and test: keys of production go into its module (docs/how-to/attach-an-hsm.md).
+For the software HSM of demo and test: keys of production go into its module (docs/how-to/connect-an-hsm.md).
 Reads the settings of the platform (SWITCHYARD_…), which finds a new key at its next start.
 Exit codes: 0 done, 1 failed, 2 wrong usage.
 `;

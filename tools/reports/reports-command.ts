@@ -11,7 +11,7 @@ npm run reports -- rebuild ORGANIZATION [--json]
     Marks the reports of an organisation: a running platform deletes them and rebuilds them from its payments.
 
 Reads the settings of the platform (SWITCHYARD_…), and may run beside it.
-Exit codes: 0 done, 1 failed or different, 2 wrong usage. More: docs/how-to/look-after-reports.md
+Exit codes: 0 done, 1 failed or different, 2 wrong usage. More: docs/how-to/operate-reports.md
 `;
 
 class UsageError extends Error {}

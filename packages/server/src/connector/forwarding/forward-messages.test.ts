@@ -10,7 +10,7 @@ function sample() {
   let isPaused = false;
   let time = 7;
   const sent: (() => void)[] = [];
-  const lane = createForwarder({
+  const forwarder = createForwarder({
     from: {
       pause: () => {
         isPaused = true;
@@ -32,53 +32,53 @@ function sample() {
     now: () => time,
     onForwarded: () => {},
   });
-  const pass = (bytes: number) => lane.forward(Buffer.alloc(bytes), true);
+  const pass = (bytes: number) => forwarder.forward(Buffer.alloc(bytes), true);
   const at = (now: number) => {
     time = now;
   };
-  return { lane, pass, isPaused: () => isPaused, drain: () => sent.shift()?.(), at };
+  return { forwarder, pass, isPaused: () => isPaused, drain: () => sent.shift()?.(), at };
 }
 
-describe('a lane between two ends', () => {
+describe('a forwarder between two ends', () => {
   it('holds the sender above the mark, and lets it go on once most is gone', () => {
-    const { lane, pass, isPaused, drain } = sample();
+    const { forwarder, pass, isPaused, drain } = sample();
     for (let n = 0; n < 4; n += 1) pass(64 * kib);
     assert.equal(isPaused(), false);
     pass(64 * kib);
-    assert.deepEqual([isPaused(), lane.slowSince()], [true, 7]);
+    assert.deepEqual([isPaused(), forwarder.slowSince()], [true, 7]);
     for (let n = 0; n < 3; n += 1) drain();
     assert.equal(isPaused(), true);
     drain();
-    assert.deepEqual([isPaused(), lane.slowSince()], [false, undefined]);
+    assert.deepEqual([isPaused(), forwarder.slowSince()], [false, undefined]);
   });
 
   it('gives a reader time that reads slowly, and none that reads nothing', () => {
-    const { lane, pass, isPaused, drain, at } = sample();
+    const { forwarder, pass, isPaused, drain, at } = sample();
     for (let n = 0; n < 5; n += 1) pass(64 * kib);
     at(9_000);
     drain();
-    assert.deepEqual([isPaused(), lane.slowSince()], [true, 9_000]);
+    assert.deepEqual([isPaused(), forwarder.slowSince()], [true, 9_000]);
     pass(64 * kib);
     at(18_000);
     drain();
-    assert.deepEqual([isPaused(), lane.slowSince()], [true, 18_000]);
+    assert.deepEqual([isPaused(), forwarder.slowSince()], [true, 18_000]);
     at(60_000);
-    assert.equal(lane.slowSince(), 18_000);
+    assert.equal(forwarder.slowSince(), 18_000);
   });
 
   it('counts from when more than 1 MiB waits, whatever of it is read', () => {
-    const { lane, pass, drain, at } = sample();
+    const { forwarder, pass, drain, at } = sample();
     for (let n = 0; n < 18; n += 1) pass(64 * kib);
     at(5_000);
     drain();
-    assert.equal(lane.slowSince(), 7);
+    assert.equal(forwarder.slowSince(), 7);
     drain();
-    assert.equal(lane.slowSince(), 5_000);
+    assert.equal(forwarder.slowSince(), 5_000);
     at(6_000);
     pass(64 * kib);
     at(9_000);
     drain();
-    assert.equal(lane.slowSince(), 9_000);
+    assert.equal(forwarder.slowSince(), 9_000);
   });
 
   it('asks for no word of a message while the reader keeps up, and for one of each once it lags', () => {
@@ -86,7 +86,7 @@ describe('a lane between two ends', () => {
     const waiting: (() => void)[] = [];
     let buffered = 0;
     const none = () => {};
-    const lane = createForwarder({
+    const forwarder = createForwarder({
       from: { pause: none, resume: none },
       to: {
         send(data, _isBinary, sent) {
@@ -103,7 +103,7 @@ describe('a lane between two ends', () => {
       onForwarded: none,
     });
     const pass = (count: number) => {
-      for (let n = 0; n < count; n += 1) lane.forward(Buffer.alloc(kib), true);
+      for (let n = 0; n < count; n += 1) forwarder.forward(Buffer.alloc(kib), true);
       return asked.splice(0).filter((isAsked) => isAsked).length;
     };
     const drain = () => {
@@ -122,18 +122,18 @@ describe('a lane between two ends', () => {
   });
 
   it('lets the sender go on when it ends', () => {
-    const { lane, pass, isPaused } = sample();
+    const { forwarder, pass, isPaused } = sample();
     pass(300 * kib);
-    lane.stop();
+    forwarder.stop();
     assert.equal(isPaused(), false);
   });
 });
 
-describe('a lane of many short messages', () => {
+describe('a forwarder of many short messages', () => {
   it('holds the sender back by their number, and lets it go once few are left', () => {
     const waiting: (() => void)[] = [];
     let isPaused = false;
-    const lane = createForwarder({
+    const forwarder = createForwarder({
       from: {
         pause: () => {
           isPaused = true;
@@ -149,14 +149,14 @@ describe('a lane of many short messages', () => {
       now: () => 7,
       onForwarded: () => {},
     });
-    for (let n = 0; n < 1024; n += 1) lane.forward(Buffer.of(), false);
+    for (let n = 0; n < 1024; n += 1) forwarder.forward(Buffer.of(), false);
     assert.equal(isPaused, false);
-    lane.forward(Buffer.of(), false);
-    assert.deepEqual([isPaused, lane.slowSince()], [true, 7]);
+    forwarder.forward(Buffer.of(), false);
+    assert.deepEqual([isPaused, forwarder.slowSince()], [true, 7]);
     for (const sent of waiting.splice(0, 1025 - 257)) sent();
     assert.equal(isPaused, true);
     for (const sent of waiting.splice(0, 1)) sent();
-    assert.deepEqual([isPaused, lane.slowSince()], [false, undefined]);
+    assert.deepEqual([isPaused, forwarder.slowSince()], [false, undefined]);
   });
 });
 
