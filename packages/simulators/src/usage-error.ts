@@ -1,4 +1,4 @@
-// What the commands of all simulators share: exit codes, the error of a wrong command line, and whole numbers.
+// Shared by the commands of all simulators: exit codes, the error of a wrong command line, and whole numbers.
 export const EXIT_FAILED = 1;
 export const EXIT_WRONG_USAGE = 2;
 

@@ -20,13 +20,13 @@ async function looksAt(count: number): Promise<readonly number[]> {
     return { device, connectionId: `c${at}`, thumbprint: undefined, clientId: undefined };
   }) satisfies ConnectedTerminal[];
   const stopping = new AbortController();
-  const looks: number[] = [];
+  const checkTimes: number[] = [];
   let now = 0;
   const { promise: over, resolve } = Promise.withResolvers<void>();
   const recheck = createAuthorizationRecheck({
     devices: {
       async findFaults(some) {
-        if (some[0]?.physicalDeviceId === 'd0') looks.push(now);
+        if (some[0]?.physicalDeviceId === 'd0') checkTimes.push(now);
         return new Map();
       },
     },
@@ -48,7 +48,7 @@ async function looksAt(count: number): Promise<readonly number[]> {
     async pause(ms) {
       assert.ok(ms > 0 && ms <= roundMs);
       now += ms;
-      if (looks.length < 3) return;
+      if (checkTimes.length < 3) return;
       stopping.abort();
       resolve();
     },
@@ -56,16 +56,16 @@ async function looksAt(count: number): Promise<readonly number[]> {
   recheck.start();
   await over;
   await recheck.stop();
-  return looks;
+  return checkTimes;
 }
 
 for (const count of [1, 500, 1200, 4000]) {
   test(`each of ${count} devices is asked about once in half a minute`, async () => {
-    const looks = await looksAt(count);
-    const between = looks.slice(1).map((at, index) => at - (looks[index] ?? 0));
-    assert.equal(between.length, 2);
+    const checkTimes = await looksAt(count);
+    const intervals = checkTimes.slice(1).map((at, index) => at - (checkTimes[index] ?? 0));
+    assert.equal(intervals.length, 2);
     // The duration of the checks is part of the round.
-    for (const ms of between) assert.ok(ms <= roundMs && ms > roundMs / 2, `${ms} ms`);
+    for (const ms of intervals) assert.ok(ms <= roundMs && ms > roundMs / 2, `${ms} ms`);
   });
 }
 
@@ -142,8 +142,8 @@ describe('a token that a session is held by', () => {
 
   it('ends the session once two rounds have found it revoked, and not before', async () => {
     const rights: Rights = new Map([['good', ['cc.pos']]]);
-    const both = [claimantBy('good'), claimantBy('revoked')];
-    const { cut, faults } = await rounds(both, rights, [nothing, nothing]);
+    const claimants = [claimantBy('good'), claimantBy('revoked')];
+    const { cut, faults } = await rounds(claimants, rights, [nothing, nothing]);
     assert.deepEqual([cut, faults], [[[], ['revoked']], []]);
   });
 
@@ -173,6 +173,6 @@ describe('a token that a session is held by', () => {
       [device('o-broken-client', 'till'), device('o')],
     );
     assert.deepEqual(cut[1], ['revoked', 'o-broken-client', 'o']);
-    assert.equal(faults.length, 2, 'it is told once for each round');
+    assert.equal(faults.length, 2, 'one fault for each round');
   });
 });

@@ -26,10 +26,13 @@ async function accepts(port: number): Promise<boolean> {
   }
 }
 
-async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+async function until(
+  condition: () => boolean | Promise<boolean>,
+  description: string,
+): Promise<void> {
   const limit = Date.now() + 60_000;
   while (!(await condition())) {
-    assert.ok(Date.now() < limit, what);
+    assert.ok(Date.now() < limit, description);
     await pause(25);
   }
 }
@@ -85,9 +88,9 @@ describe('the acquirer host simulator', () => {
   });
 
   test('adopts nothing: a port in use is named', async () => {
-    const stranger = createServer().listen(0, '127.0.0.1');
-    await once(stranger, 'listening');
-    const address = stranger.address();
+    const otherServer = createServer().listen(0, '127.0.0.1');
+    await once(otherServer, 'listening');
+    const address = otherServer.address();
     const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
     // The clock moves in large steps, so that the waiting time is over after the first attempt.
     const clock = { now: () => (now += 60_000) };
@@ -99,7 +102,7 @@ describe('the acquirer host simulator', () => {
         return true;
       });
     } finally {
-      stranger.close();
+      otherServer.close();
     }
   });
 

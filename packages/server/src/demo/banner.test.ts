@@ -32,7 +32,7 @@ const secrets = {
 };
 const { dataDir } = addresses;
 const caFile = `${dataDir}/tls/ca.pem`;
-const places = {
+const locations = {
   demoFile: `${dataDir}/demo.json`,
   ledgerDir: `${dataDir}/acquirer`,
   acquirerPort: 8583,
@@ -50,7 +50,7 @@ const providerFacts = ({ serviceProvider }: ReturnType<typeof createDemoFacts>):
 
 test('the table names every address, application, store and device, in 100 columns', () => {
   const facts = createDemoFacts(addresses, caFile, secrets);
-  const text = renderBanner(facts, places, plain);
+  const text = renderBanner(facts, locations, plain);
   const expected = [
     addresses.baseUrl,
     addresses.deviceAuthUrl,
@@ -59,10 +59,10 @@ test('the table names every address, application, store and device, in 100 colum
     'demo@demo',
     caFile,
     facts.mailDir,
-    places.demoFile,
+    locations.demoFile,
     '127.0.0.1:8583',
-    places.qrProvider.url,
-    places.qrProvider.dir,
+    locations.qrProvider.url,
+    locations.qrProvider.dir,
     ...Object.values(facts.applications).flatMap((one) => [one.clientId, one.clientSecret ?? '']),
     ...facts.users.flatMap(({ username, password }) => [username, password]),
     ...providerFacts(facts),
@@ -78,7 +78,7 @@ test('the table names every address, application, store and device, in 100 colum
 });
 
 test('the one-time passwords are those of the moment; who needs none has none', () => {
-  const lines = renderBanner(createDemoFacts(addresses, caFile, secrets), places, plain).split(
+  const lines = renderBanner(createDemoFacts(addresses, caFile, secrets), locations, plain).split(
     '\n',
   );
   const lineOf = (name: string) => lines.find((line) => line.startsWith(`  ${name} `)) ?? '';
@@ -87,14 +87,14 @@ test('the one-time passwords are those of the moment; who needs none has none', 
 });
 
 test('it says how to stop, and where the data stays', () => {
-  const text = renderBanner(createDemoFacts(addresses, caFile, secrets), places, plain);
+  const text = renderBanner(createDemoFacts(addresses, caFile, secrets), locations, plain);
   const end = text.slice(text.lastIndexOf('—'));
   assert.match(end, /Ctrl\+C stops the platform. The data is kept/);
   assert.ok(end.includes(`\n  ${dataDir}\n`), end);
 });
 
 test('columns are aligned', () => {
-  const text = renderBanner(createDemoFacts(addresses, caFile, secrets), places, plain);
+  const text = renderBanner(createDemoFacts(addresses, caFile, secrets), locations, plain);
   const lines = text.split('\n');
   const rows = demoApplications.map(
     ({ key, clientId }) =>
@@ -107,19 +107,19 @@ test('columns are aligned', () => {
 test('colours come only where they were asked for', () => {
   const facts = createDemoFacts(addresses, caFile, secrets);
   const esc = String.fromCharCode(27);
-  assert.ok(!renderBanner(facts, places, plain).includes(esc));
-  const coloured = renderBanner(facts, places, { ...plain, colour: true });
+  assert.ok(!renderBanner(facts, locations, plain).includes(esc));
+  const coloured = renderBanner(facts, locations, { ...plain, colour: true });
   assert.ok(coloured.includes(`${esc}[1m`));
   const sgr = new RegExp(`${esc}\\[\\d+m`, 'g');
-  assert.equal(coloured.replace(sgr, ''), renderBanner(facts, places, plain));
+  assert.equal(coloured.replace(sgr, ''), renderBanner(facts, locations, plain));
 });
 
 test('without a certificate authority of our own the curl trusts the usual ones', () => {
-  const text = renderBanner(createDemoFacts(addresses, undefined, secrets), places, plain);
+  const text = renderBanner(createDemoFacts(addresses, undefined, secrets), locations, plain);
   assert.ok(!text.includes('cacert') && !text.includes('CA='));
 });
 
 test('a path with a quote stays one word of the shell', () => {
   const facts = createDemoFacts(addresses, "/home/o'neil/ca.pem", secrets);
-  assert.ok(renderBanner(facts, places, plain).includes("CA='/home/o'\\''neil/ca.pem'"));
+  assert.ok(renderBanner(facts, locations, plain).includes("CA='/home/o'\\''neil/ca.pem'"));
 });

@@ -34,7 +34,7 @@ const secrets = {
   ),
 };
 const facts = createDemoFacts(addresses, '/srv/ca.pem', secrets);
-const none = { applications: new Map(), users: new Map() };
+const noSecrets = { applications: new Map(), users: new Map() };
 
 describe('demo.json', () => {
   let dataDir: string;
@@ -73,7 +73,8 @@ describe('demo.json', () => {
     const stores = facts.merchants.map(
       (merchant) => new Set(merchant.stores.map((s) => s.storeId)),
     );
-    for (const own of stores) assert.ok(facts.devices.some(({ storeId }) => own.has(storeId)));
+    for (const storeIds of stores)
+      assert.ok(facts.devices.some(({ storeId }) => storeIds.has(storeId)));
     const { merchant, otherMerchant, merchantDeveloper, pos } = facts.applications;
     assert.equal(merchantDeveloper?.merchantId, facts.merchants[0]?.merchantId);
     assert.ok(merchantDeveloper?.clientSecret);
@@ -111,8 +112,8 @@ describe('demo.json', () => {
       const entity = level === 'merchant' ? facts.merchants[0]?.merchantId : facts.organizationId;
       assert.ok(groups.includes(`${entity}_${group}`), group);
     }
-    for (const { groups: own, entityId } of facts.users) {
-      assert.ok(own.every((group) => group.startsWith(`${entityId}_`)));
+    for (const { groups: userGroups, entityId } of facts.users) {
+      assert.ok(userGroups.every((group) => group.startsWith(`${entityId}_`)));
     }
     const withoutCode = facts.users.filter(({ otpSecret }) => otpSecret === undefined);
     assert.equal(withoutCode.length, 1);
@@ -132,8 +133,8 @@ describe('demo.json', () => {
       '{"users":[null,{"username":"admin"},{"password":"x"}]}',
     ]) {
       await writeFile(demoFileIn(dataDir), text);
-      assert.deepEqual(readSecrets(dataDir), none, text);
+      assert.deepEqual(readSecrets(dataDir), noSecrets, text);
     }
-    assert.deepEqual(readSecrets(join(dataDir, 'nowhere')), none);
+    assert.deepEqual(readSecrets(join(dataDir, 'nowhere')), noSecrets);
   });
 });

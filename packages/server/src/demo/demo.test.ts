@@ -172,8 +172,12 @@ describe('the demo environment', () => {
     assert.ok(devices.length >= 4);
     for (const { logicalDeviceId } of devices) {
       const active = await catalog.listActiveServices(organizationId, logicalDeviceId);
-      const found = active.map(({ name, domain, paymentTypes }) => [name, domain, paymentTypes]);
-      assert.deepEqual(found, [
+      const deviceServices = active.map(({ name, domain, paymentTypes }) => [
+        name,
+        domain,
+        paymentTypes,
+      ]);
+      assert.deepEqual(deviceServices, [
         ['Cloud Connector', 'Retail API', []],
         ['QR', 'QR payments', ['demopay']],
         ['EMV terminal parameters', 'emvTerminalParameters', []],
@@ -185,13 +189,13 @@ describe('the demo environment', () => {
   test('terminals inherit their parameters, but for what a merchant and a store set', async () => {
     await startOnce();
     const devices = demoMerchants.flatMap(({ stores }) => stores.flatMap((store) => store.devices));
-    const seen = await Promise.all(
+    const parameters = await Promise.all(
       devices.map(async ({ logicalDeviceId }) => {
-        const found = await catalog.configuration.readDeviceConfiguration(
+        const deviceServices = await catalog.configuration.readDeviceConfiguration(
           organizationId,
           logicalDeviceId,
         );
-        const service = found.find(({ domain }) => domain === 'emvTerminalParameters');
+        const service = deviceServices.find(({ domain }) => domain === 'emvTerminalParameters');
         assert.deepEqual(service?.faults, []);
         const { terminal, coBrandRules = [], caKeys = {} } = service?.values ?? {};
         const { countryCode, terminalType } = Object(terminal);
@@ -203,7 +207,7 @@ describe('the demo environment', () => {
         ];
       }),
     );
-    assert.deepEqual(seen, [
+    assert.deepEqual(parameters, [
       ['250', '22', 2, 20],
       ['250', '25', 2, 20],
       ['528', '22', 0, 20],
@@ -214,13 +218,13 @@ describe('the demo environment', () => {
   test('the reference provider knows the platform, and the platform knows where it is', async () => {
     const file = join(dataDir, 'qr-provider', 'platform.json');
     const secrets: string[] = [];
-    const look = async () => {
+    const checkProviderFile = async () => {
       const facts = JSON.parse(await readFile(file, 'utf8'));
       assert.equal((await stat(file)).mode & 0o777, 0o600);
       assert.equal(facts.tokenUrl, `${authUrl}/oauth2/v1/demo/token`);
       assert.equal(facts.clientId, 'demo-provider');
-      const known = { clientId: facts.clientId, clientSecret: facts.clientSecret };
-      assert.equal(await tokenStatus(known), 200);
+      const credentials = { clientId: facts.clientId, clientSecret: facts.clientSecret };
+      assert.equal(await tokenStatus(credentials), 200);
       const { view } = await catalog.services.get(scope, demoQrService.serviceId);
       assert.match(view.spiUrl ?? '', /^http:\/\/127\.0\.0\.1:\d+\/switchyard$/);
       assert.equal(view.unpublishedChanges, false);
@@ -237,25 +241,29 @@ describe('the demo environment', () => {
       assert.deepEqual(await answer.json(), { status: 'Up' });
       assert.equal((await fetch(`${view.spiUrl}/health`)).status, 401);
     };
-    const facts = await startOnce({ qrProviderPort: 0 }, look);
+    const facts = await startOnce({ qrProviderPort: 0 }, checkProviderFile);
     assert.deepEqual(facts.qr, { paymentType: 'demopay' });
     assert.match(
       printed.join(''),
       /QR provider {2,}http:\/\/127\.0\.0\.1:\d+\/switchyard, books in/,
     );
-    await startOnce({ qrProviderPort: 0 }, look);
+    await startOnce({ qrProviderPort: 0 }, checkProviderFile);
     assert.equal(secrets[1], secrets[0]);
     await rm(file);
-    await startOnce({ qrProviderPort: 0 }, look);
+    await startOnce({ qrProviderPort: 0 }, checkProviderFile);
     assert.notEqual(secrets[2], secrets[0], 'a secret that was lost is renewed');
     const { view } = await catalog.services.get(scope, demoQrService.serviceId);
     const { serviceId, organizationId: _owner, status, release, ...rest } = view;
     const { unpublishedChanges, createdAt, updatedAt, ...declaration } = rest;
-    const own = { ...declaration, spiUrl: 'http://127.0.0.1:9/own' };
-    await catalog.services.replace(scopeAuthoredByPlatform(organizationId), serviceId, own);
+    const changedDeclaration = { ...declaration, spiUrl: 'http://127.0.0.1:9/own' };
+    await catalog.services.replace(
+      scopeAuthoredByPlatform(organizationId),
+      serviceId,
+      changedDeclaration,
+    );
     await startOnce({ qrProviderPort: 0 });
     const after = await catalog.services.get(scope, serviceId);
-    assert.equal(after.view.spiUrl, own.spiUrl, 'what somebody declared stays');
+    assert.equal(after.view.spiUrl, changedDeclaration.spiUrl, 'a declared URL stays');
     assert.ok(release > 1 && status === 'Published' && createdAt <= updatedAt);
     assert.equal(unpublishedChanges, false);
     await catalog.services.replace(scopeAuthoredByPlatform(organizationId), serviceId, declaration);
@@ -263,21 +271,28 @@ describe('the demo environment', () => {
 
   test('a service provider is an organisation of its own, with a user, an application and services', async () => {
     const { serviceProvider, users, organizationId: acquirer } = await startOnce();
-    const { application, organizationId: own, userDomainId, services } = serviceProvider;
-    assert.notEqual(own, acquirer);
+    const { application, organizationId: providerId, userDomainId, services } = serviceProvider;
+    assert.notEqual(providerId, acquirer);
     assert.equal(await tokenStatus(application, userDomainId), 200);
-    assert.equal(await tokenStatus(application), 401, 'nobody of the acquirer');
+    assert.equal(await tokenStatus(application), 401, 'not an application of the acquirer');
     const [user] = serviceProvider.users;
-    assert.deepEqual(user?.groups, [`${own}_org_admin`]);
+    assert.deepEqual(user?.groups, [`${providerId}_org_admin`]);
     assert.ok(users.every(({ username }) => username !== user?.username));
-    const person = await identity.accounts.findByName(own, user?.username ?? '');
-    assert.equal(person?.organizationId, own);
-    const { view } = await provisioning.organizations.get({ organizationId: own }, own);
+    const person = await identity.accounts.findByName(providerId, user?.username ?? '');
+    assert.equal(person?.organizationId, providerId);
+    const { view } = await provisioning.organizations.get(
+      { organizationId: providerId },
+      providerId,
+    );
     assert.equal(view.labels?.['persona'], 'ServiceProvider');
-    const asProvider = { organizationId: own };
-    const seen = await catalog.services.list(asProvider, { providerId: own }, { limit: 9 });
+    const asProvider = { organizationId: providerId };
+    const providerServicesPage = await catalog.services.list(
+      asProvider,
+      { providerId },
+      { limit: 9 },
+    );
     assert.deepEqual(
-      seen.items.map(({ name, status }) => [name, status]),
+      providerServicesPage.items.map(({ name, status }) => [name, status]),
       [
         ['Lumen QR', 'Published'],
         ['Lumen Points', 'Published'],
@@ -286,29 +301,29 @@ describe('the demo environment', () => {
     );
     assert.deepEqual(
       services.map(({ name }) => name),
-      seen.items.map(({ name }) => name),
+      providerServicesPage.items.map(({ name }) => name),
     );
-    const shown = await catalog.services.list(scope, { providerId: own }, { limit: 9 });
-    assert.equal(shown.items.length, 2, 'a draft is its provider’s alone');
+    const visibleServices = await catalog.services.list(scope, { providerId }, { limit: 9 });
+    assert.equal(visibleServices.items.length, 2, 'a draft is its provider’s alone');
     const [, , draft] = services;
-    await catalog.services.remove(scopeAuthoredByPlatform(own), draft?.serviceId ?? '');
+    await catalog.services.remove(scopeAuthoredByPlatform(providerId), draft?.serviceId ?? '');
     await startOnce();
-    const after = await catalog.services.list(asProvider, { providerId: own }, { limit: 9 });
-    assert.equal(after.items.length, 2, 'what somebody deleted stays deleted');
-    assert.equal(own, demoServiceProvider.organizationId);
+    const after = await catalog.services.list(asProvider, { providerId }, { limit: 9 });
+    assert.equal(after.items.length, 2, 'a deleted draft stays deleted');
+    assert.equal(providerId, demoServiceProvider.organizationId);
   });
 
   test('a port that is taken is no reason not to start the provider', async () => {
-    const stranger = createServer().listen(0, '127.0.0.1');
-    await once(stranger, 'listening');
-    const { port } = stranger.address() as AddressInfo;
+    const otherServer = createServer().listen(0, '127.0.0.1');
+    await once(otherServer, 'listening');
+    const { port } = otherServer.address() as AddressInfo;
     try {
       await startOnce({ qrProviderPort: port }, async () => {
         const { view } = await catalog.services.get(scope, demoQrService.serviceId);
         assert.ok(!view.spiUrl?.includes(`:${port}/`), view.spiUrl);
       });
     } finally {
-      stranger.close();
+      otherServer.close();
     }
   });
 
@@ -326,14 +341,14 @@ describe('the demo environment', () => {
     const { web } = (await startOnce({ baseUrl: moved })).applications;
     assert.equal(web?.redirectUri, `${moved}/portal/callback`);
     assert.deepEqual(await registered(), [[web?.redirectUri], [moved]]);
-    const own = ['https://shop.example/back'];
+    const providerId = ['https://shop.example/back'];
     await database.query(
       `UPDATE applications SET redirect_uris = $2::jsonb
        WHERE organization_id = $1 AND client_id = 'demo-web'`,
-      [organizationId, JSON.stringify(own)],
+      [organizationId, JSON.stringify(providerId)],
     );
     await startOnce();
-    assert.deepEqual((await registered())[0], own);
+    assert.deepEqual((await registered())[0], providerId);
     const uris = [first.applications['web']?.redirectUri];
     await database.query(
       `UPDATE applications SET redirect_uris = $2::jsonb, web_origins = $3::jsonb
@@ -397,9 +412,9 @@ describe('the demo environment', () => {
       contractId: _contract,
       acquirerMerchantId: _number,
       terminalIdRange: _range,
-      ...own
+      ...providerId
     } = merchant;
-    await provisioning.merchants.replace(scope, merchantId, { ...own, name: 'Renamed' });
+    await provisioning.merchants.replace(scope, merchantId, { ...providerId, name: 'Renamed' });
     const [removed] = facts.devices;
     await provisioning.logicalDevices.linkPhysicalDevices(
       scope,
@@ -410,8 +425,8 @@ describe('the demo environment', () => {
     assert.deepEqual(await startOnce(), facts);
     const { view } = await provisioning.merchants.get(scope, merchantId);
     assert.equal(view.name, 'Renamed', name);
-    const gone = provisioning.logicalDevices.get(scope, removed?.logicalDeviceId ?? '');
-    await assert.rejects(gone, 'what somebody deleted stays deleted');
+    const deletedDevice = provisioning.logicalDevices.get(scope, removed?.logicalDeviceId ?? '');
+    await assert.rejects(deletedDevice, 'a deleted device stays deleted');
 
     await rm(join(dataDir, 'demo.json'));
     assert.deepEqual(await keysOf(), keys);

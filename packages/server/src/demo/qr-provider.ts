@@ -42,22 +42,23 @@ type Deps = {
 
 const path = '/switchyard';
 /** The address of an earlier start; a user has declared every other address. */
-const ours = /^http:\/\/127\.0\.0\.1:\d{1,5}\/switchyard$/;
+const demoUrlPattern = /^http:\/\/127\.0\.0\.1:\d{1,5}\/switchyard$/;
 const ownerOnly = 0o600;
 const ownerOnlyDirectory = 0o700;
 type Secrets = readonly string[];
 
 /** The keys are service IDs; the first account is at the top level of the file. */
 function secretsIn(file: string): ReadonlyMap<string, Secrets> {
-  const found = new Map<string, Secrets>();
+  const secretsByService = new Map<string, Secrets>();
   try {
     const facts = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
     const others: unknown[] = Array.isArray(facts['accounts']) ? facts['accounts'] : [];
     for (const account of [{ serviceId: demoQrService.serviceId, ...facts }, ...others]) {
       const { serviceId, signingSecrets } = Object(account) as Record<string, unknown>;
-      if (Array.isArray(signingSecrets)) found.set(String(serviceId), signingSecrets.map(String));
+      if (Array.isArray(signingSecrets))
+        secretsByService.set(String(serviceId), signingSecrets.map(String));
     }
-    return found;
+    return secretsByService;
   } catch {
     return new Map();
   }
@@ -95,7 +96,7 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
     port,
     clock,
     log,
-    args: (taken) => [
+    args: (listenPort) => [
       'serve',
       '--data',
       dir,
@@ -104,26 +105,26 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
       '--path',
       path,
       '--port',
-      String(taken),
+      String(listenPort),
     ],
   });
   const url = `http://127.0.0.1:${process.port}${path}`;
 
   /** The address of the service follows the process, unless a user has declared another one. */
   async function declare({ serviceId, userDomain }: ProviderAccount): Promise<void> {
-    const by = scopeAuthoredByPlatform(userDomain.organizationId);
-    const { view } = await services.get(by, serviceId);
+    const scope = scopeAuthoredByPlatform(userDomain.organizationId);
+    const { view } = await services.get(scope, serviceId);
     const { spiUrl } = view;
     if (spiUrl === url || view.status !== 'Published') return;
-    if (spiUrl !== undefined && !ours.test(spiUrl)) return;
-    await services.replace(by, serviceId, { ...declarationOf(view), spiUrl: url });
-    await services.publish(by, serviceId);
+    if (spiUrl !== undefined && !demoUrlPattern.test(spiUrl)) return;
+    await services.replace(scope, serviceId, { ...declarationOf(view), spiUrl: url });
+    await services.publish(scope, serviceId);
   }
 
   /** The platform shows a secret only once, so a lost file requires a new secret. */
   async function renewed({ serviceId, userDomain }: ProviderAccount): Promise<Secrets> {
-    const by = scopeAuthoredByPlatform(userDomain.organizationId);
-    return [(await services.rotateSecret(by, serviceId)).signingSecret];
+    const scope = scopeAuthoredByPlatform(userDomain.organizationId);
+    return [(await services.rotateSecret(scope, serviceId)).signingSecret];
   }
 
   return {
@@ -131,11 +132,11 @@ export async function startQrProvider(deps: Deps): Promise<QrProvider> {
     dir,
     stop: process.stop,
     async introduce({ baseUrl, authUrl }, accounts, caFile) {
-      const known = secretsIn(file);
+      const knownSecrets = secretsIn(file);
       const facts = await Promise.all(
         accounts.map(async (account) => {
           const { serviceId, userDomain, clientId, clientSecret } = account;
-          const signingSecrets = known.get(serviceId) ?? (await renewed(account));
+          const signingSecrets = knownSecrets.get(serviceId) ?? (await renewed(account));
           const tokenUrl = `${authUrl}/oauth2/v1/${userDomain.userDomainId}/token`;
           return { serviceId, signingSecrets, tokenUrl, clientId, clientSecret };
         }),

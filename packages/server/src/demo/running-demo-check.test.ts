@@ -20,8 +20,8 @@ test('a second copy on the directory of a living one is told so, and touches not
     await writeFile(join(dataDir, 'demo.json'), JSON.stringify({ metricsUrl }));
     const deps = { settings: { dataDir, acquirerPort: 0 } } as unknown as DemoDeps;
     await assert.rejects(startDemo(deps), /is running on .* already/);
-    const write = (mark: string) =>
-      writeFile(join(dataDir, 'demo.json'), JSON.stringify({ metricsUrl, processMark: mark }));
+    const write = (processMark: string) =>
+      writeFile(join(dataDir, 'demo.json'), JSON.stringify({ metricsUrl, processMark }));
     await write(readProcessIdentity(process.pid));
     await assert.rejects(startDemo(deps), /is running on .* already/);
   } finally {
@@ -46,9 +46,9 @@ test('one that still stops is there, though nobody tells of its health any more'
     await writeFile(join(dataDir, 'demo.json'), JSON.stringify(facts));
     const deps = { settings: { dataDir, acquirerPort: 0 } } as unknown as DemoDeps;
     await assert.rejects(startDemo(deps), /is running on .* already/);
-    const gone = once(other, 'exit');
+    const exited = once(other, 'exit');
     other.kill('SIGKILL');
-    await gone;
+    await exited;
     assert.equal(readLastStart(dataDir).isRunning, false, 'another demo may have its port');
   } finally {
     other.kill('SIGKILL');

@@ -11,7 +11,7 @@ import {
 } from './demo-data.ts';
 import { seedTerminalParameters, terminalParameters } from './seed-terminal-parameters.ts';
 
-const by = scopeAuthoredByPlatform(organizationId);
+const scope = scopeAuthoredByPlatform(organizationId);
 const byProvider = scopeAuthoredByPlatform(demoServiceProvider.organizationId);
 const level = 'Organization' as const;
 
@@ -59,27 +59,27 @@ type Seeded = Pick<
  * changed it.
  */
 async function isActivated({ activations }: Seeded, serviceId: string): Promise<boolean> {
-  const { items } = await activations.list(by, { serviceId, level }, { limit: 1 });
+  const { items } = await activations.list(scope, { serviceId, level }, { limit: 1 });
   return items.length > 0;
 }
 
 async function seedOffer(catalog: Seeded, offer: Offer): Promise<void> {
   const serviceIds = offer.services.map(({ serviceId }) => serviceId);
-  const standing = await Promise.all(serviceIds.map((id) => isActivated(catalog, id)));
-  if (standing.every((isMade) => isMade)) return;
+  const activated = await Promise.all(serviceIds.map((id) => isActivated(catalog, id)));
+  if (activated.every((isMade) => isMade)) return;
   const { services, packagesAndSubscriptions: offers, activations } = catalog;
   for (const { serviceId, input } of offer.services) {
-    const { provider = by } = offer;
+    const { provider = scope } = offer;
     await once(() => services.create(provider, input, serviceId));
     await services.publish(provider, serviceId);
   }
   const { name, packageId, subscriptionId } = offer;
-  await once(() => offers.createPackage(by, { name, serviceIds }, packageId));
-  await once(() => offers.subscribe(by, packageId, subscriptionId));
+  await once(() => offers.createPackage(scope, { name, serviceIds }, packageId));
+  await once(() => offers.subscribe(scope, packageId, subscriptionId));
   await offer.configure?.(catalog.configuration);
   for (const [at, serviceId] of serviceIds.entries()) {
-    if (standing[at] === true) continue;
-    await activations.activate(by, { serviceId, level, entityId: organizationId });
+    if (activated[at] === true) continue;
+    await activations.activate(scope, { serviceId, level, entityId: organizationId });
   }
 }
 
@@ -107,8 +107,8 @@ const fromProvider: Offer = {
 async function seedProviderServices({ services }: Seeded): Promise<void> {
   const { serviceId: pointsId, ...points } = providerServices.points;
   const { serviceId: laterId, ...later } = providerServices.later;
-  const own = { providerId: demoServiceProvider.organizationId };
-  const { items } = await services.list(byProvider, own, { limit: 3 });
+  const providerFilter = { providerId: demoServiceProvider.organizationId };
+  const { items } = await services.list(byProvider, providerFilter, { limit: 3 });
   if (items.some(({ serviceId }) => serviceId === pointsId)) return;
   await once(() => services.create(byProvider, later, laterId));
   await once(() =>

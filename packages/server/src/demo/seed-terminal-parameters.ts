@@ -78,11 +78,11 @@ const levels: readonly {
 export async function seedTerminalParameters(
   configuration: Catalog['configuration'],
 ): Promise<void> {
-  const by = scopeAuthoredByPlatform(organizationId);
+  const scope = scopeAuthoredByPlatform(organizationId);
   const { serviceId } = terminalParameterService;
   for (const { level, entityId, values } of levels) {
     const target = { level, entityId, serviceId };
-    const { version } = await configuration.getConfiguration(by, target);
-    if (version === 0) await configuration.submit(by, target, values);
+    const { version } = await configuration.getConfiguration(scope, target);
+    if (version === 0) await configuration.submit(scope, target, values);
   }
 }

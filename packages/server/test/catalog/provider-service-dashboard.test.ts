@@ -288,7 +288,7 @@ describe('the provider of QR payments', () => {
     const id = await qr.begun();
     const amount = { amount: 1050, currency: 'EUR' };
     await qr.tell(id, { type: 'payment.completed', sequence: 1, amount });
-    const { body } = await qr.on.client.call('GET', path, { token: qr.providerToken });
+    const { body } = await qr.organization.client.call('GET', path, { token: qr.providerToken });
     const [payment] = body.items;
     assert.deepEqual(
       [payment.transactionId, payment.providerTransactionId, payment.status, payment.paidAmount],
@@ -297,11 +297,15 @@ describe('the provider of QR payments', () => {
     assert.equal(payment.serviceId, qr.serviceId);
     assert.equal(payment.paymentType, qr.paymentType);
     assert.equal('merchantId' in payment, false, 'who was paid stands in what it was asked');
-    const { body: none } = await qr.on.client.call('GET', path, { token: qr.on.acquirerToken });
+    const { body: none } = await qr.organization.client.call('GET', path, {
+      token: qr.organization.acquirerToken,
+    });
     assert.deepEqual(none.items, []);
-    const denied = await qr.on.client.call('GET', path, { token: qr.shop.token });
+    const denied = await qr.organization.client.call('GET', path, { token: qr.shop.token });
     assert.equal(denied.status, 403);
-    const first = await qr.on.client.call('GET', `${path}?limit=1`, { token: qr.providerToken });
+    const first = await qr.organization.client.call('GET', `${path}?limit=1`, {
+      token: qr.providerToken,
+    });
     assert.equal(first.body.items.length, 1);
   });
 
@@ -309,7 +313,7 @@ describe('the provider of QR payments', () => {
     await qr.begun();
     const calls = `/service-catalog/v1/services/${qr.serviceId}/calls`;
     await eventually('the calls are counted', async () => {
-      const { body } = await qr.on.client.call('GET', calls, { token: qr.providerToken });
+      const { body } = await qr.organization.client.call('GET', calls, { token: qr.providerToken });
       return body.calls.some(({ call, answered }: Json) => call === 'create' && answered > 0);
     });
   });

@@ -38,14 +38,14 @@ export type Comparison = {
   /** The differences between traffic and document. */
   readonly faults: readonly string[];
   /** The operations that occurred, and their replies: `claimTerminal > Claimed`. */
-  readonly seen: ReadonlySet<string>;
+  readonly coveredOperations: ReadonlySet<string>;
   of(path: string): ComparedConnection;
 };
 
 const nameIn = ({ $ref }: Ref): string => $ref.split('/').at(-1) ?? '';
 
 /** These codes never appear in a frame: the peer sent no code (1005) or no close frame (1006). */
-const codesOfNobody = new Set([1005, 1006]);
+const reservedCloseCodes = new Set([1005, 1006]);
 
 function jsonIn(data: string | Buffer): Json | undefined {
   try {
@@ -84,8 +84,8 @@ function validatorsOf(document: SocketDocument): (name: string) => ValidateFunct
   ajv.addSchema({ $id: 'asyncapi', ...document });
   const made = new Map<string, ValidateFunction>();
   return (name) => {
-    const known = made.get(name);
-    if (known !== undefined) return known;
+    const cached = made.get(name);
+    if (cached !== undefined) return cached;
     const validate = ajv.compile({ $ref: `asyncapi#/components/messages/${name}/payload` });
     made.set(name, validate);
     return validate;
@@ -96,14 +96,14 @@ type Parts = {
   readonly document: SocketDocument;
   readonly validator: (name: string) => ValidateFunction;
   readonly faults: string[];
-  readonly seen: Set<string>;
+  readonly coveredOperations: Set<string>;
 };
 
 type NamedChannel = { readonly name: string; readonly channel: Channel };
 
 function connectionOf({ name, channel }: NamedChannel, parts: Parts): ComparedConnection {
-  const { document, validator, faults, seen } = parts;
-  const asked: Json[] = [];
+  const { document, validator, faults, coveredOperations } = parts;
+  const requests: Json[] = [];
   const isOpaque = 'TerminalData' in channel.messages;
   const operations = Object.entries(document.operations).filter(
     ([, one]) => nameIn(one.channel) === name,
@@ -113,7 +113,7 @@ function connectionOf({ name, channel }: NamedChannel, parts: Parts): ComparedCo
   const note = (action: Operation['action'], message: unknown): boolean =>
     operations.some(([operation, { action: done, messages }]) => {
       const isOne = done === action && fitting(messages, message).length === 1;
-      if (isOne) seen.add(operation);
+      if (isOne) coveredOperations.add(operation);
       return isOne;
     });
 
@@ -121,32 +121,32 @@ function connectionOf({ name, channel }: NamedChannel, parts: Parts): ComparedCo
     if (question['requestId'] !== message['requestId']) return false;
     return operations.some(([operation, { action, messages, reply }]) => {
       if (action !== 'receive' || fitting(messages, question).length !== 1) return false;
-      const found = fitting(reply?.messages ?? [], message);
-      for (const answer of found) seen.add(`${operation} > ${answer}`);
-      return found.length === 1;
+      const matches = fitting(reply?.messages ?? [], message);
+      for (const answer of matches) coveredOperations.add(`${operation} > ${answer}`);
+      return matches.length === 1;
     });
   }
 
   return {
     heard(data, isBinary) {
       const message = isOpaque ? {} : isBinary ? undefined : jsonIn(data);
-      const isTold =
+      const isDocumented =
         message !== undefined &&
-        (asked.some((question) => answers(question, message)) || note('send', message));
-      if (!isTold) faults.push(`${name} does not tell of ${data}`);
+        (requests.some((question) => answers(question, message)) || note('send', message));
+      if (!isDocumented) faults.push(`${name} does not document ${data}`);
     },
     sent(data) {
       const message = isOpaque ? {} : typeof data === 'string' ? jsonIn(data) : undefined;
       // A text that is no message of the protocol is skipped; the platform must refuse it.
-      if (message !== undefined && note('receive', message) && !isOpaque) asked.push(message);
+      if (message !== undefined && note('receive', message) && !isOpaque) requests.push(message);
     },
     closed(code, reason) {
-      if (codesOfNobody.has(code)) return;
+      if (reservedCloseCodes.has(code)) return;
       const closing = channel['x-close-codes']?.find((one) => one.code === code);
       const word = reason.split(':')[0] ?? '';
       const isKnown = closing?.reasons.includes(word) ?? false;
       if (isKnown || (closing?.reasons.length === 0 && reason === '')) return;
-      faults.push(`${name} does not tell of the close code ${code} ${reason}`);
+      faults.push(`${name} does not document the close code ${code} ${reason}`);
     },
   };
 }
@@ -157,7 +157,7 @@ export function createComparison(document = documentOfTests): Comparison {
     document,
     validator: validatorsOf(document),
     faults: [],
-    seen: new Set<string>(),
+    coveredOperations: new Set<string>(),
   };
   const channels = Object.entries(document.channels).flatMap(([name, channel]) =>
     channel['x-close-codes'] === undefined || channel.address === null
@@ -166,11 +166,11 @@ export function createComparison(document = documentOfTests): Comparison {
   );
   return {
     faults: parts.faults,
-    seen: parts.seen,
+    coveredOperations: parts.coveredOperations,
     of(path) {
-      const found = channels.find(({ form }) => form.test(path.split('?', 1)[0] ?? ''));
-      assert.ok(found !== undefined, `${path} is no channel of the document`);
-      return connectionOf(found, parts);
+      const channel = channels.find(({ form }) => form.test(path.split('?', 1)[0] ?? ''));
+      assert.ok(channel !== undefined, `${path} is no channel of the document`);
+      return connectionOf(channel, parts);
     },
   };
 }

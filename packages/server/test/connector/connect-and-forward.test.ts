@@ -6,28 +6,28 @@ import { decodeJwt } from 'jose';
 import { type Client, type ConnectorScene, openConnector, refusal } from './test-connector.ts';
 
 describe('the connector', () => {
-  let on: ConnectorScene;
+  let scene: ConnectorScene;
   let till: Client;
   let token: string;
 
   before(async () => {
-    on = await openConnector();
-    till = await on.application();
-    token = await on.tokenOf(till);
+    scene = await openConnector();
+    till = await scene.application();
+    token = await scene.tokenOf(till);
   });
-  after(() => on.close());
+  after(() => scene.close());
 
   const credentials = () => ({ client_id: till.clientId, client_secret: till.clientSecret });
 
   it('registers a device, closes, and tells where to connect and with which token', async () => {
-    const place = await on.terminal();
-    const { line, answer } = await on.register({ tsn: place.tsn, ...credentials() });
+    const terminal = await scene.terminal();
+    const { line, answer } = await scene.register({ tsn: terminal.tsn, ...credentials() });
     const { code, reason } = await line.closed();
     assert.deepEqual([code, reason], [1000, 'registered']);
     const { connectionUrl, token: jwt, ...rest } = answer;
     assert.deepEqual(rest, {
       type: 'registered',
-      tsn: place.tsn,
+      tsn: terminal.tsn,
       tokenType: 'Bearer',
       expiresIn: 120,
       heartbeatSeconds: 25,
@@ -42,8 +42,8 @@ describe('the connector', () => {
       { aud, sub, tsn, cid, life: exp - iat },
       {
         aud: 'cloud-connector/device',
-        sub: place.logicalDeviceId,
-        tsn: place.tsn,
+        sub: terminal.logicalDeviceId,
+        tsn: terminal.tsn,
         cid: jti,
         life: 120,
       },
@@ -51,10 +51,10 @@ describe('the connector', () => {
   });
 
   it('carries text as text and binary as binary, both ways and in order', async () => {
-    const place = await on.terminal();
-    const device = await on.connect(place, till);
-    const pos = await on.pos(token);
-    const { line } = await on.session(pos, { tsn: place.serialNumber, posId: 'p1' });
+    const terminal = await scene.terminal();
+    const device = await scene.connect(terminal, till);
+    const pos = await scene.pos(token);
+    const { line } = await scene.session(pos, { tsn: terminal.serialNumber, posId: 'p1' });
     for (let n = 0; n < 50; n += 1) line.send(n % 2 === 0 ? `text ${n}` : Buffer.from([n, 255]));
     for (let n = 0; n < 50; n += 1) {
       const { data, isBinary } = await device.raw();
@@ -69,69 +69,69 @@ describe('the connector', () => {
   });
 
   it('tells how a device stands, and when that changes for a claim', async () => {
-    const place = await on.terminal();
-    const pos = await on.pos(token);
-    const status = { type: 'status', requestId: 's', tsn: place.tsn };
-    assert.deepEqual(await on.ask(pos, status), {
+    const terminal = await scene.terminal();
+    const pos = await scene.pos(token);
+    const status = { type: 'status', requestId: 's', tsn: terminal.tsn };
+    assert.deepEqual(await scene.ask(pos, status), {
       type: 'deviceStatus',
       requestId: 's',
-      tsn: place.tsn,
+      tsn: terminal.tsn,
       online: false,
       claimed: false,
     });
-    const device = await on.connect(place, till);
-    const { online, lastSeenAt } = await on.ask(pos, status);
+    const device = await scene.connect(terminal, till);
+    const { online, lastSeenAt } = await scene.ask(pos, status);
     assert.equal(online, true);
     assert.match(lastSeenAt, /^\d{4}-.*Z$/);
-    await on.session(pos, { tsn: place.tsn, posId: 'p1' });
-    assert.equal((await on.ask(pos, status))['claimed'], true);
+    await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' });
+    assert.equal((await scene.ask(pos, status))['claimed'], true);
     device.close(1000);
     for (;;) {
-      const told = await pos.next();
-      if (told['type'] === 'deviceStatus' && told['online'] === false) break;
+      const message = await pos.next();
+      if (message['type'] === 'deviceStatus' && message['online'] === false) break;
     }
   });
 
   it('frees a device at its release, and tells the session so', async () => {
-    const place = await on.terminal();
-    await on.connect(place, till);
-    const pos = await on.pos(token);
-    const { line, claimed } = await on.session(pos, { tsn: place.tsn, posId: 'p1' });
+    const terminal = await scene.terminal();
+    await scene.connect(terminal, till);
+    const pos = await scene.pos(token);
+    const { line, claimed } = await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' });
     const { sessionId } = claimed;
-    const released = await on.ask(pos, { type: 'release', requestId: 'r', sessionId });
+    const released = await scene.ask(pos, { type: 'release', requestId: 'r', sessionId });
     assert.deepEqual(released, { type: 'released', requestId: 'r', sessionId });
     const { code, reason } = await line.closed();
     assert.equal(code, closeCodes.released);
     assert.match(reason, /^released:/);
-    const again = await on.ask(pos, { type: 'release', requestId: 'x', sessionId });
+    const again = await scene.ask(pos, { type: 'release', requestId: 'x', sessionId });
     assert.equal(again['error'].code, 'session_unknown');
-    await on.session(pos, { tsn: place.tsn, posId: 'another' });
+    await scene.session(pos, { tsn: terminal.tsn, posId: 'another' });
   });
 
   it('lets one of two points of sale win', async () => {
-    const place = await on.terminal();
-    await on.connect(place, till);
-    const points = await Promise.all([on.pos(token), on.pos(token)]);
-    const told = await Promise.all(
+    const terminal = await scene.terminal();
+    await scene.connect(terminal, till);
+    const points = await Promise.all([scene.pos(token), scene.pos(token)]);
+    const replies = await Promise.all(
       points.map((pos, n) =>
-        on.ask(pos, { type: 'claim', requestId: 'c', tsn: place.tsn, posId: `p${n}` }),
+        scene.ask(pos, { type: 'claim', requestId: 'c', tsn: terminal.tsn, posId: `p${n}` }),
       ),
     );
-    assert.deepEqual(told.map(({ type }) => type).sort(), ['claimed', 'error']);
-    const { error } = told.find(({ type }) => type === 'error') ?? {};
+    assert.deepEqual(replies.map(({ type }) => type).sort(), ['claimed', 'error']);
+    const { error } = replies.find(({ type }) => type === 'error') ?? {};
     assert.equal(error.code, 'device_claimed');
     assert.ok(error.retryAfterSeconds > 0);
   });
 
   it('answers plain HTTP there with 426', async () => {
-    const { status, headers, body } = await on.api(connectorPaths.posListener, { token });
+    const { status, headers, body } = await scene.api(connectorPaths.posListener, { token });
     assert.equal(status, 426);
     assert.equal(headers['upgrade'], 'websocket');
     assert.equal(body.code, 'upgrade_required');
   });
 
   it('refuses a handshake without a token as HTTP', async () => {
-    const { status, headers, body } = await refusal(on.open(connectorPaths.posListener));
+    const { status, headers, body } = await refusal(scene.open(connectorPaths.posListener));
     assert.equal(status, 401);
     assert.match(String(headers['www-authenticate']), /^Bearer /);
     assert.equal(body['code'], 'token_missing');

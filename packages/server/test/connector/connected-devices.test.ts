@@ -20,7 +20,7 @@ import { type RetailScene, retailScene } from './test-retail-api.ts';
 const second = 1000;
 
 describe('devices that come and go', () => {
-  let on: ConnectorScene;
+  let scene: ConnectorScene;
   let till: Client;
   let database: Database;
   before(async () => {
@@ -29,96 +29,111 @@ describe('devices that come and go', () => {
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     database = openDatabase({ url: await testDatabaseCopyUrl(), log });
     const times = { idleMs: 100 * 3_600_000, eventPollMs: 3_600_000 };
-    on = await openConnector({ times, database });
-    till = await on.application();
+    scene = await openConnector({ times, database });
+    till = await scene.application();
   });
   after(async () => {
-    await on.close();
+    await scene.close();
     await database.close();
   });
 
   const fleet = () =>
-    createDeviceList({ database, clock: on.clock, backplane: on.connector.backplane });
-  const scope = () => ({ organizationId: on.organizationId });
-  const seen = async ({ physicalDeviceId }: Place): Promise<ConnectedDevice['connection']> => {
-    const found = await fleet().find(scope(), physicalDeviceId);
-    assert.ok(found);
-    return found.connection;
+    createDeviceList({ database, clock: scene.clock, backplane: scene.connector.backplane });
+  const scope = () => ({ organizationId: scene.organizationId });
+  const readConnection = async ({
+    physicalDeviceId,
+  }: Place): Promise<ConnectedDevice['connection']> => {
+    const device = await fleet().find(scope(), physicalDeviceId);
+    assert.ok(device);
+    return device.connection;
   };
-  const gone = (line: Line, place: Place) => {
+  const closeAndWait = (line: Line, terminal: Place) => {
     line.close();
-    return eventually('the end', async () => (await seen(place)).status === 'Offline');
+    return eventually('the end', async () => (await readConnection(terminal)).status === 'Offline');
   };
 
   describe('in lists', () => {
     it('stand there with since when, where, and whether somebody has them', async () => {
-      const place = await on.terminal();
-      assert.deepEqual(await seen(place), { status: 'Offline' });
-      const device = await on.connect(place, till);
-      const came = new Date(on.clock.now()).toISOString();
-      const here = await seen(place);
-      assert.deepEqual([here.status, here.since, here.inSession], ['Online', came, false]);
-      assert.ok(here.node);
-      const pos = await on.pos(await on.tokenOf(till));
-      const { line } = await on.session(pos, { tsn: place.tsn, posId: 'p' });
-      assert.equal((await seen(place)).inSession, true);
+      const terminal = await scene.terminal();
+      assert.deepEqual(await readConnection(terminal), { status: 'Offline' });
+      const device = await scene.connect(terminal, till);
+      const came = new Date(scene.clock.now()).toISOString();
+      const connection = await readConnection(terminal);
+      assert.deepEqual(
+        [connection.status, connection.since, connection.inSession],
+        ['Online', came, false],
+      );
+      assert.ok(connection.node);
+      const pos = await scene.pos(await scene.tokenOf(till));
+      const { line } = await scene.session(pos, { tsn: terminal.tsn, posId: 'p' });
+      assert.equal((await readConnection(terminal)).inSession, true);
       for (const one of [line, pos]) one.close();
-      on.clock.advance(5 * second);
-      await gone(device, place);
-      const left = await seen(place);
-      assert.equal(left.since, new Date(on.clock.now()).toISOString());
-      assert.deepEqual(Object.keys(left).sort(), ['lastSeenAt', 'since', 'status']);
+      scene.clock.advance(5 * second);
+      await closeAndWait(device, terminal);
+      const offlineConnection = await readConnection(terminal);
+      assert.equal(offlineConnection.since, new Date(scene.clock.now()).toISOString());
+      assert.deepEqual(Object.keys(offlineConnection).sort(), ['lastSeenAt', 'since', 'status']);
     });
 
     it('come page by page, by their status and their store, and nobody else’s', async () => {
       const all = fleet();
-      const here = await on.terminal();
-      const { merchantId } = here;
-      const away = await on.terminal({ merchantId });
-      const device = await on.connect(here, till);
+      const connectedTerminal = await scene.terminal();
+      const { merchantId } = connectedTerminal;
+      const offlineTerminal = await scene.terminal({ merchantId });
+      const device = await scene.connect(connectedTerminal, till);
       const idsOf = async (filter: object, who: object = scope()) => {
         const ids: string[] = [];
         let after: string | undefined;
         do {
           const page = { limit: 1, ...defined({ after }) };
-          const found = await all.list(who as never, { merchantId, ...filter }, page);
-          ids.push(...found.items.map(({ physicalDeviceId }) => physicalDeviceId));
-          after = found.next;
+          const list = await all.list(who as never, { merchantId, ...filter }, page);
+          ids.push(...list.items.map(({ physicalDeviceId }) => physicalDeviceId));
+          after = list.next;
         } while (after !== undefined);
         return ids;
       };
-      const both = [here, away].map(({ physicalDeviceId }) => physicalDeviceId);
-      assert.deepEqual(await idsOf({}), [...both].sort());
-      assert.deepEqual(await idsOf({ status: 'Online' }), [here.physicalDeviceId]);
-      assert.deepEqual(await idsOf({ status: 'Offline' }), [away.physicalDeviceId]);
-      assert.deepEqual(await idsOf({ storeId: away.storeId }), [away.physicalDeviceId]);
-      const ofStore = { ...scope(), storeId: here.storeId };
-      assert.deepEqual(await idsOf({}, ofStore), [here.physicalDeviceId]);
-      const stranger = { organizationId: merchantId };
-      assert.deepEqual(await idsOf({}, stranger), []);
-      assert.equal(await all.find(stranger, here.physicalDeviceId), undefined);
+      const deviceIds = [connectedTerminal, offlineTerminal].map(
+        ({ physicalDeviceId }) => physicalDeviceId,
+      );
+      assert.deepEqual(await idsOf({}), [...deviceIds].sort());
+      assert.deepEqual(await idsOf({ status: 'Online' }), [connectedTerminal.physicalDeviceId]);
+      assert.deepEqual(await idsOf({ status: 'Offline' }), [offlineTerminal.physicalDeviceId]);
+      assert.deepEqual(await idsOf({ storeId: offlineTerminal.storeId }), [
+        offlineTerminal.physicalDeviceId,
+      ]);
+      const ofStore = { ...scope(), storeId: connectedTerminal.storeId };
+      assert.deepEqual(await idsOf({}, ofStore), [connectedTerminal.physicalDeviceId]);
+      const otherScope = { organizationId: merchantId };
+      assert.deepEqual(await idsOf({}, otherScope), []);
+      assert.equal(await all.find(otherScope, connectedTerminal.physicalDeviceId), undefined);
       assert.equal(await all.find(scope(), 'no identifier'), undefined);
-      await gone(device, here);
+      await closeAndWait(device, connectedTerminal);
     });
 
     it('are found by what needs a look, by their names, and by what has changed since', async () => {
       const all = fleet();
-      const [till1, till2] = [await on.terminal(), await on.terminal()];
+      const [till1, till2] = [await scene.terminal(), await scene.terminal()];
       const { merchantId } = till1;
-      const ids = async (filter: object, of: Place = till1) => {
-        const found = await all.list(
+      const ids = async (filter: object, terminal: Place = till1) => {
+        const list = await all.list(
           scope(),
-          { merchantId: of.merchantId, ...filter },
+          { merchantId: terminal.merchantId, ...filter },
           { limit: 9 },
         );
-        return found.items.map(({ physicalDeviceId }) => physicalDeviceId);
+        return list.items.map(({ physicalDeviceId }) => physicalDeviceId);
       };
       const counted = async () => {
         const { at: _at, ...counts } = await all.count(scope(), { merchantId });
         return counts;
       };
-      const none = { online: 0, neverConnected: 0, disabled: 0, inStock: 0, certificateEnding: 0 };
-      assert.deepEqual(await counted(), { ...none, devices: 1, neverConnected: 1 });
+      const zeroCounts = {
+        online: 0,
+        neverConnected: 0,
+        disabled: 0,
+        inStock: 0,
+        certificateEnding: 0,
+      };
+      assert.deepEqual(await counted(), { ...zeroCounts, devices: 1, neverConnected: 1 });
       assert.deepEqual(await ids({ attention: 'NeverConnected' }), [till1.physicalDeviceId]);
       assert.deepEqual(await ids({ q: till1.tsn.toLowerCase() }), [till1.physicalDeviceId]);
       assert.deepEqual(await ids({ q: till1.serialNumber.slice(0, -1) }), [till1.physicalDeviceId]);
@@ -128,15 +143,15 @@ describe('devices that come and go', () => {
       assert.deepEqual(await ids({ q: name.slice(0, 3).toUpperCase() }), [till1.physicalDeviceId]);
       assert.deepEqual(await ids({ q: '%' }), [], 'no sign stands for others');
 
-      const before = new Date(on.clock.now() - second).toISOString();
-      const line = await on.connect(till1, till);
+      const before = new Date(scene.clock.now() - second).toISOString();
+      const line = await scene.connect(till1, till);
       assert.deepEqual(await ids({ changedSince: before }), [till1.physicalDeviceId]);
       assert.deepEqual(await ids({ changedSince: before }, till2), []);
       const ever = '0000-01-01T00:00:00Z';
       assert.deepEqual(await ids({ changedSince: ever }), [till1.physicalDeviceId]);
-      const came = new Date(on.clock.now()).toISOString();
+      const came = new Date(scene.clock.now()).toISOString();
       assert.deepEqual(await ids({ changedSince: came }), []);
-      on.clock.advance(151 * second);
+      scene.clock.advance(151 * second);
       assert.deepEqual(
         await ids({ changedSince: came }),
         [till1.physicalDeviceId],
@@ -149,46 +164,53 @@ describe('devices that come and go', () => {
           `INSERT INTO device_certificates (organization_id, thumbprint, physical_device_id,
              serial_number, certificate_serial, certificate, not_before, not_after, created_at)
            VALUES ($1, $2, $3, $4, '01', '', now(), to_timestamp($5 / 1000.0), now())`,
-          [on.organizationId, `${ends}`, till1.physicalDeviceId, till1.serialNumber, ends],
+          [scene.organizationId, `${ends}`, till1.physicalDeviceId, till1.serialNumber, ends],
         );
       const day = 86_400 * second;
-      const soon = on.clock.now() + 20 * day;
+      const soon = scene.clock.now() + 20 * day;
       await certificate(soon);
       const near = await all.find(scope(), till1.physicalDeviceId);
       assert.equal(Date.parse(near?.certificateExpiresAt ?? ''), soon);
       assert.deepEqual(await ids({ attention: 'CertificateEnding' }), [till1.physicalDeviceId]);
       assert.equal((await counted()).certificateEnding, 1);
-      await certificate(on.clock.now() + 300 * day);
+      await certificate(scene.clock.now() + 300 * day);
       assert.deepEqual(await ids({ attention: 'CertificateEnding' }), [], 'there is a newer one');
 
       assert.equal(near?.enabled, true);
-      const { view: store } = await on.provisioning.stores.get(scope(), till1.storeId);
-      await on.provisioning.stores.replace(scope(), till1.storeId, {
+      const { view: store } = await scene.provisioning.stores.get(scope(), till1.storeId);
+      await scene.provisioning.stores.replace(scope(), till1.storeId, {
         ...store,
         status: 'Disabled',
       });
       assert.deepEqual(await ids({ attention: 'Disabled' }), [till1.physicalDeviceId]);
-      await on.provisioning.logicalDevices.linkPhysicalDevices(scope(), till1.logicalDeviceId, []);
+      await scene.provisioning.logicalDevices.linkPhysicalDevices(
+        scope(),
+        till1.logicalDeviceId,
+        [],
+      );
       assert.deepEqual(await ids({ attention: 'Disabled' }), [], 'in stock no store holds it up');
       assert.deepEqual(await ids({ attention: 'InStock' }), [till1.physicalDeviceId]);
-      assert.deepEqual(await counted(), { ...none, devices: 1, inStock: 1 });
+      assert.deepEqual(await counted(), { ...zeroCounts, devices: 1, inStock: 1 });
       const all2 = await all.count(scope(), { merchantId: till2.merchantId });
       assert.deepEqual([all2.devices, all2.inStock], [1, 0]);
     });
 
     it('are offline where the lease of a dead node has run out', async () => {
-      const place = await on.terminal();
-      const device = await on.connect(place, till);
-      const until = on.clock.now() + 150 * second;
-      on.clock.advance(151 * second);
-      const left = await seen(place);
-      assert.deepEqual([left.status, left.since], ['Offline', new Date(until).toISOString()]);
+      const terminal = await scene.terminal();
+      const device = await scene.connect(terminal, till);
+      const until = scene.clock.now() + 150 * second;
+      scene.clock.advance(151 * second);
+      const offlineConnection = await readConnection(terminal);
+      assert.deepEqual(
+        [offlineConnection.status, offlineConnection.since],
+        ['Offline', new Date(until).toISOString()],
+      );
       device.close();
     });
   });
 
   describe('as events', () => {
-    type Told = { kind: string; sequence: number };
+    type PresenceEvent = { kind: string; sequence: number };
     const times = {
       eventPollMs: 60 * second,
       stateStableMs: 10 * second,
@@ -196,122 +218,132 @@ describe('devices that come and go', () => {
     };
 
     /** The events of one run for a device; rows of other devices stay for their own tests. */
-    async function look({ physicalDeviceId }: Place): Promise<Told[]> {
-      const of = [on.organizationId, physicalDeviceId];
+    async function publishAndReadEvents({ physicalDeviceId }: Place): Promise<PresenceEvent[]> {
+      const values = [scene.organizationId, physicalDeviceId];
       const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-      const teller = createPresencePublisher({ database, clock: on.clock, log, times });
+      const teller = createPresencePublisher({ database, clock: scene.clock, log, times });
       teller.start();
       await teller.stop();
-      const rows = await database.query<Told>(
+      const rows = await database.query<PresenceEvent>(
         `DELETE FROM outbox WHERE organization_id = $1 AND subject_id = $2
          RETURNING kind, sequence::int AS sequence`,
-        of,
+        values,
       );
       return rows;
     }
 
     /** A run skips a row that its node is renewing, and the next run finds it. */
-    const heard = (place: Place) =>
+    const heard = (terminal: Place) =>
       until(async () => {
-        const all = await look(place);
+        const all = await publishAndReadEvents(terminal);
         return all.length > 0 ? all : undefined;
-      }, 'something to be told');
+      }, 'a presence event');
 
     it('are told once they have lasted ten seconds, each once', async () => {
-      const place = await on.terminal();
-      const device = await on.connect(place, till);
-      assert.deepEqual(await look(place), []);
-      on.clock.advance(10 * second);
-      assert.deepEqual(await heard(place), [{ kind: 'device.online', sequence: 1 }]);
-      assert.deepEqual(await look(place), []);
-      on.clock.advance(60 * second);
-      await gone(device, place);
-      assert.deepEqual(await look(place), []);
-      on.clock.advance(10 * second);
-      assert.deepEqual(await heard(place), [{ kind: 'device.offline', sequence: 2 }]);
-      on.clock.advance(120 * second);
-      assert.deepEqual(await look(place), []);
+      const terminal = await scene.terminal();
+      const device = await scene.connect(terminal, till);
+      assert.deepEqual(await publishAndReadEvents(terminal), []);
+      scene.clock.advance(10 * second);
+      assert.deepEqual(await heard(terminal), [{ kind: 'device.online', sequence: 1 }]);
+      assert.deepEqual(await publishAndReadEvents(terminal), []);
+      scene.clock.advance(60 * second);
+      await closeAndWait(device, terminal);
+      assert.deepEqual(await publishAndReadEvents(terminal), []);
+      scene.clock.advance(10 * second);
+      assert.deepEqual(await heard(terminal), [{ kind: 'device.offline', sequence: 2 }]);
+      scene.clock.advance(120 * second);
+      assert.deepEqual(await publishAndReadEvents(terminal), []);
     });
 
     it('tell nothing of a short break, and of one that flaps at most one a minute', async () => {
-      const place = await on.terminal();
-      let device = await on.connect(place, till);
-      on.clock.advance(10 * second);
-      assert.equal((await heard(place)).length, 1);
-      const all: Told[] = [];
-      for (let turn = 0; turn < 10; turn += 1) {
-        await gone(device, place);
-        on.clock.advance(3 * second);
-        all.push(...(await look(place)));
-        device = await on.connect(place, till);
-        on.clock.advance(3 * second);
-        all.push(...(await look(place)));
+      const terminal = await scene.terminal();
+      let device = await scene.connect(terminal, till);
+      scene.clock.advance(10 * second);
+      assert.equal((await heard(terminal)).length, 1);
+      const all: PresenceEvent[] = [];
+      for (let iteration = 0; iteration < 10; iteration += 1) {
+        await closeAndWait(device, terminal);
+        scene.clock.advance(3 * second);
+        all.push(...(await publishAndReadEvents(terminal)));
+        device = await scene.connect(terminal, till);
+        scene.clock.advance(3 * second);
+        all.push(...(await publishAndReadEvents(terminal)));
       }
       assert.equal(all.length, 0, 'breaks of three seconds in a minute');
-      for (let turn = 0; turn < 3; turn += 1) {
-        await gone(device, place);
-        on.clock.advance(11 * second);
-        all.push(...(await look(place)));
-        device = await on.connect(place, till);
-        on.clock.advance(11 * second);
-        all.push(...(await look(place)));
+      for (let iteration = 0; iteration < 3; iteration += 1) {
+        await closeAndWait(device, terminal);
+        scene.clock.advance(11 * second);
+        all.push(...(await publishAndReadEvents(terminal)));
+        device = await scene.connect(terminal, till);
+        scene.clock.advance(11 * second);
+        all.push(...(await publishAndReadEvents(terminal)));
       }
       assert.ok(all.length <= 2, JSON.stringify(all));
       device.close();
     });
 
     it('tell of devices whose node has died', async () => {
-      const place = await on.terminal();
-      const device = await on.connect(place, till);
-      on.clock.advance(10 * second);
-      assert.equal((await heard(place)).length, 1);
-      on.clock.advance(151 * second);
-      assert.deepEqual(await heard(place), [{ kind: 'device.offline', sequence: 2 }]);
+      const terminal = await scene.terminal();
+      const device = await scene.connect(terminal, till);
+      scene.clock.advance(10 * second);
+      assert.equal((await heard(terminal)).length, 1);
+      scene.clock.advance(151 * second);
+      assert.deepEqual(await heard(terminal), [{ kind: 'device.offline', sequence: 2 }]);
       device.close();
     });
 
     it('tell nothing of leases that ran out while the database was away', async () => {
-      const [staying, dead] = [await on.terminal(), await on.terminal()];
-      const lines = [await on.connect(staying, till), await on.connect(dead, till)];
-      on.clock.advance(10 * second);
-      for (const place of [staying, dead]) assert.equal((await heard(place)).length, 1);
-      on.clock.advance(200 * second);
-      let turns = 0;
+      const [staying, dead] = [await scene.terminal(), await scene.terminal()];
+      const lines = [await scene.connect(staying, till), await scene.connect(dead, till)];
+      scene.clock.advance(10 * second);
+      for (const terminal of [staying, dead]) assert.equal((await heard(terminal)).length, 1);
+      scene.clock.advance(200 * second);
+      let queryCount = 0;
       const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-      const away: typeof database = {
+      const failingDatabase: typeof database = {
         ...database,
         query(text, values) {
-          turns += 1;
-          return turns === 1 ? Promise.reject(new Error('away')) : database.query(text, values);
+          queryCount += 1;
+          return queryCount === 1
+            ? Promise.reject(new Error('away'))
+            : database.query(text, values);
         },
       };
       const fast = { ...times, eventPollMs: 1 };
-      const teller = createPresencePublisher({ database: away, clock: on.clock, log, times: fast });
-      const told = async ({ physicalDeviceId }: Place) => {
-        const rows = await database.query<Told>(
+      const teller = createPresencePublisher({
+        database: failingDatabase,
+        clock: scene.clock,
+        log,
+        times: fast,
+      });
+      const readEventKinds = async ({ physicalDeviceId }: Place) => {
+        const rows = await database.query<PresenceEvent>(
           'SELECT kind FROM outbox WHERE organization_id = $1 AND subject_id = $2',
-          [on.organizationId, physicalDeviceId],
+          [scene.organizationId, physicalDeviceId],
         );
         return rows.map(({ kind }) => kind);
       };
       const further = async (count: number) => {
-        const from = turns;
-        await eventually('turns', () => turns >= from + count);
+        const from = queryCount;
+        await eventually('turns', () => queryCount >= from + count);
       };
       teller.start();
       try {
         await further(3);
-        on.clock.advance(59 * second);
+        scene.clock.advance(59 * second);
         await further(2);
-        assert.deepEqual([await told(staying), await told(dead)], [[], []]);
+        assert.deepEqual([await readEventKinds(staying), await readEventKinds(dead)], [[], []]);
         // The node of this device renews the row within its minute.
         await database.query(
           `UPDATE device_presence SET online_until = $2 WHERE physical_device_id = $1`,
-          [staying.physicalDeviceId, new Date(on.clock.now() + 150 * second).toISOString()],
+          [staying.physicalDeviceId, new Date(scene.clock.now() + 150 * second).toISOString()],
         );
-        on.clock.advance(second);
+        scene.clock.advance(second);
         await further(2);
-        assert.deepEqual([await told(staying), await told(dead)], [[], ['device.offline']]);
+        assert.deepEqual(
+          [await readEventKinds(staying), await readEventKinds(dead)],
+          [[], ['device.offline']],
+        );
       } finally {
         await teller.stop();
         for (const line of lines) line.close();
@@ -319,17 +351,17 @@ describe('devices that come and go', () => {
     });
 
     it('hold which device it is, and where it stands', async () => {
-      const place = await on.terminal();
-      const device = await on.connect(place, till);
-      const { organizationId } = on;
-      const { physicalDeviceId: subjectId, logicalDeviceId: deviceId, storeId, tsn } = place;
+      const terminal = await scene.terminal();
+      const device = await scene.connect(terminal, till);
+      const { organizationId } = scene;
+      const { physicalDeviceId: subjectId, logicalDeviceId: deviceId, storeId, tsn } = terminal;
       const outboxId = subjectId;
       const row = { organizationId, outboxId, subjectId, kind: 'device.online', sequence: 1 };
       const facts = await database.transaction((trx) =>
         presenceEvents.read([{ ...row, createdAt: new Date() }], trx),
       );
       const { merchantId, data } = facts.get(outboxId) ?? {};
-      assert.equal(merchantId, place.merchantId);
+      assert.equal(merchantId, terminal.merchantId);
       assert.deepEqual(data, { storeId, deviceId, physicalDeviceId: subjectId, tsn });
       device.close();
     });
@@ -344,8 +376,8 @@ describe('devices that come and go, as people and their systems see it', () => {
   after(() => at.close());
 
   const base = '/cloud-connector/v1/devices';
-  const get = (path: string, token = at.on.acquirerToken) =>
-    at.on.client.call('GET', path, { token });
+  const get = (path: string, token = at.organization.acquirerToken) =>
+    at.organization.client.call('GET', path, { token });
 
   it('are listed and read at their address, and told in the feed', async () => {
     const device = await at.device();

@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
 import type { Place } from '../support/provisioning/test-devices.ts';
 import { eventually } from '../support/wait-for-condition.ts';
-import { stranger } from './second-organization.ts';
+import { createForeignTerminal } from './second-organization.ts';
 import {
   type Client,
   type ConnectorScene,
@@ -28,25 +28,30 @@ function frame(first: number, payload: Buffer = Buffer.of()): Buffer {
 }
 
 describe('peers of the connector that mean no good', () => {
-  let on: ConnectorScene;
+  let scene: ConnectorScene;
   let till: Client;
   before(async () => {
-    on = await openConnector({ times: { idleMs: 100 * hour } });
-    till = await on.application();
+    scene = await openConnector({ times: { idleMs: 100 * hour } });
+    till = await scene.application();
   });
-  after(() => on.close());
+  after(() => scene.close());
 
-  type Ready = { place: Place; device: Line; pos: Line; line: Line; claimed: Json };
+  type Ready = { terminal: Place; device: Line; pos: Line; line: Line; claimed: Json };
   async function ready(): Promise<Ready> {
-    const place = await on.terminal();
-    const device = await on.connect(place, till);
-    const pos = await on.pos(await on.tokenOf(till));
-    return { place, device, pos, ...(await on.session(pos, { tsn: place.tsn, posId: 'p1' })) };
+    const terminal = await scene.terminal();
+    const device = await scene.connect(terminal, till);
+    const pos = await scene.pos(await scene.tokenOf(till));
+    return {
+      terminal,
+      device,
+      pos,
+      ...(await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' })),
+    };
   }
   async function metric(text: string): Promise<number> {
-    const all = await on.metrics.registry.metrics();
-    const found = all.split('\n').find((row) => row.startsWith(text));
-    return Number(found?.split(' ').at(-1) ?? 0);
+    const all = await scene.metrics.registry.metrics();
+    const metricLine = all.split('\n').find((row) => row.startsWith(text));
+    return Number(metricLine?.split(' ').at(-1) ?? 0);
   }
   async function stalled(name: string): Promise<number> {
     let [last, looks] = [-1, 0];
@@ -69,7 +74,7 @@ describe('peers of the connector that mean no good', () => {
     it('a flood of pings ends the connection, at the listener of strangers too', async () => {
       const pings = Buffer.concat(Array.from({ length: 1500 }, () => frame(0x89)));
       const { line, device } = await ready();
-      const unknown = await on.open(connectorPaths.deviceListener);
+      const unknown = await scene.open(connectorPaths.deviceListener);
       for (const flooding of [line, unknown]) {
         rawOf(flooding).write(pings);
         assert.equal((await flooding.closed()).code, closeCodes.rateLimited);
@@ -131,15 +136,15 @@ describe('peers of the connector that mean no good', () => {
     });
 
     it('a registration that comes a byte at a time is not waited for', async () => {
-      const unknown = await on.open(connectorPaths.deviceListener);
+      const unknown = await scene.open(connectorPaths.deviceListener);
       const raw = rawOf(unknown);
       const whole = frame(0x81, Buffer.from('{"tsn":"AXIUM_DX8000-10000001"}'));
       for (const byte of whole.subarray(0, 8)) raw.write(Buffer.of(byte));
       // Pings between the fragments of a message do not extend the time limit.
-      const fragments = await on.open(connectorPaths.deviceListener);
+      const fragments = await scene.open(connectorPaths.deviceListener);
       rawOf(fragments).write(Buffer.concat([frame(0x01, Buffer.from('{')), frame(0x89)]));
       await once(fragments.socket, 'pong');
-      on.clock.advance(10_000);
+      scene.clock.advance(10_000);
       for (const slow of [unknown, fragments]) {
         assert.equal((await slow.closed()).code, closeCodes.timeout);
       }
@@ -148,7 +153,7 @@ describe('peers of the connector that mean no good', () => {
     it('random bytes end a connection and nothing else', async () => {
       const { line, device } = await ready();
       for (let n = 0; n < 20; n += 1) {
-        const unknown = await on.open(connectorPaths.deviceListener);
+        const unknown = await scene.open(connectorPaths.deviceListener);
         // The first byte is invalid in every client frame.
         rawOf(unknown).write(Buffer.concat([Buffer.of(0xff), randomBytes(200)]));
         assert.ok([1002, 1006, 1007, 1009].includes((await unknown.closed()).code));
@@ -169,25 +174,28 @@ describe('peers of the connector that mean no good', () => {
     });
 
     it('a device that does not read holds its point of sale back, and is given up', async () => {
-      const { place, line, device, pos } = await ready();
+      const { terminal, line, device, pos } = await ready();
       rawOf(device).pause();
       const passed = 'switchyard_connector_bytes_total{to="device"}';
       const before_ = await metric(passed);
       for (let n = 0; n < 400; n += 1) line.send(Buffer.alloc(65_536));
-      const taken = (await stalled(passed)) - before_;
-      assert.ok(taken > 0 && taken < 16_000_000, `${taken} bytes were taken`);
-      on.clock.advance(10_000);
+      const acceptedBytes = (await stalled(passed)) - before_;
+      assert.ok(
+        acceptedBytes > 0 && acceptedBytes < 16_000_000,
+        `${acceptedBytes} bytes were taken`,
+      );
+      scene.clock.advance(10_000);
       assert.equal((await line.closed()).code, closeCodes.deviceDisconnected);
       rawOf(device).resume();
       assert.equal((await device.closed()).code, closeCodes.slowConsumer);
-      const status = await on.ask(pos, { type: 'status', requestId: 's', tsn: place.tsn });
+      const status = await scene.ask(pos, { type: 'status', requestId: 's', tsn: terminal.tsn });
       assert.equal(status['online'], false);
     });
   });
 
   describe('by their words', () => {
     it('thousands of claims of terminals that do not exist are cut off early', async () => {
-      const pos = await on.pos(await on.tokenOf(till));
+      const pos = await scene.pos(await scene.tokenOf(till));
       for (let n = 0; n < 5000; n += 1) {
         const tsn = `AXIUM_DX8000-${10_000_000 + n}`;
         pos.send({ type: 'claim', requestId: String(n), tsn, posId: 'p' });
@@ -197,44 +205,49 @@ describe('peers of the connector that mean no good', () => {
     });
 
     it('an address of a session is worth nothing to another tenant, nor afterwards to its own', async () => {
-      const own = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
+      const otherScene = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
       try {
-        const client = await own.application();
-        const token = await own.tokenOf(client);
-        const theirs = await stranger(own);
-        const place = await own.terminal();
-        const device = await own.connect(place, client);
-        const pos = await own.pos(token);
-        const claimed = await own.ask(pos, {
+        const client = await otherScene.application();
+        const token = await otherScene.tokenOf(client);
+        const foreignTerminal = await createForeignTerminal(otherScene);
+        const terminal = await otherScene.terminal();
+        const device = await otherScene.connect(terminal, client);
+        const pos = await otherScene.pos(token);
+        const claimed = await otherScene.ask(pos, {
           type: 'claim',
           requestId: 'c',
-          tsn: place.tsn,
+          tsn: terminal.tsn,
           posId: 'p',
         });
         const path = new URL(claimed['sessionUrl']).pathname;
-        const theirToken = await own.tokenOf(theirs.client, theirs.userDomainId);
-        const other = await refusal(own.open(path, { token: theirToken }));
+        const theirToken = await otherScene.tokenOf(
+          foreignTerminal.client,
+          foreignTerminal.userDomainId,
+        );
+        const other = await refusal(otherScene.open(path, { token: theirToken }));
         assert.deepEqual([other.status, other.body['code']], [410, 'session_gone']);
-        const line = await own.open(path, { token });
+        const line = await otherScene.open(path, { token });
         line.send('mine');
         assert.equal((await device.raw()).data.toString(), 'mine');
-        assert.equal((await refusal(own.open(path, { token }))).status, 410);
+        assert.equal((await refusal(otherScene.open(path, { token }))).status, 410);
       } finally {
-        await own.close();
+        await otherScene.close();
       }
     });
 
     it('addresses of nobody keep no point of sale from the session that it has claimed', async (t) => {
       const unauthenticated = { windowSeconds: 3600, limit: 2 };
-      const on = await openConnector({ rateLimits: { unauthenticated } });
-      t.after(() => on.close());
-      const till = await on.application();
-      const { tsn } = await on.terminal();
-      await on.connect({ tsn }, till);
-      const pos = await on.pos(await on.tokenOf(till));
-      const none = () => refusal(on.open(`${connectorPaths.sessions}/${'a'.repeat(43)}`));
-      for (const status of [410, 410, 429]) assert.equal((await none()).status, status);
-      const { line } = await on.session(pos, { tsn, posId: 'p1' });
+      const scene = await openConnector({ rateLimits: { unauthenticated } });
+      t.after(() => scene.close());
+      const till = await scene.application();
+      const { tsn } = await scene.terminal();
+      await scene.connect({ tsn }, till);
+      const pos = await scene.pos(await scene.tokenOf(till));
+      const openUnknownSession = () =>
+        refusal(scene.open(`${connectorPaths.sessions}/${'a'.repeat(43)}`));
+      for (const status of [410, 410, 429])
+        assert.equal((await openUnknownSession()).status, status);
+      const { line } = await scene.session(pos, { tsn, posId: 'p1' });
       assert.equal(line.socket.readyState, line.socket.OPEN);
     });
 
@@ -242,17 +255,17 @@ describe('peers of the connector that mean no good', () => {
       const full = await openConnector({ settings: { connectorConnections: 12 } });
       t.after(() => full.close());
       const client = await full.application();
-      const place = await full.terminal();
+      const terminal = await full.terminal();
       const idle = [1, 2, 3].map(() => full.open(connectorPaths.deviceListener));
       const lines = await Promise.all(idle);
       const { status, headers, body } = await refusal(full.open(connectorPaths.deviceListener));
       assert.deepEqual([status, body['code'], headers['retry-after']], [429, 'rate_limited', '5']);
       const pos = await full.pos(await full.tokenOf(client));
-      assert.equal(pos.socket.readyState, pos.socket.OPEN, 'who has a token comes in');
+      assert.equal(pos.socket.readyState, pos.socket.OPEN, 'a client with a token connects');
       lines[0]?.socket.terminate();
       let device: Line | undefined;
       await eventually('room', async () => {
-        device = await full.connect(place, client).catch(() => undefined);
+        device = await full.connect(terminal, client).catch(() => undefined);
         return device !== undefined;
       });
       device?.close();
@@ -261,32 +274,42 @@ describe('peers of the connector that mean no good', () => {
 
   describe('at the listener of devices', () => {
     it('certificate, credentials and token go together, and none of another', async () => {
-      const place = await on.terminal();
-      const { cert, key } = await on.certify(place.physicalDeviceId);
-      const another = await on.certify((await on.terminal()).physicalDeviceId);
-      const port = on.devicePort;
+      const terminal = await scene.terminal();
+      const { cert, key } = await scene.certify(terminal.physicalDeviceId);
+      const another = await scene.certify((await scene.terminal()).physicalDeviceId);
+      const port = scene.devicePort;
       const credentials = { client_id: till.clientId, client_secret: till.clientSecret };
       const wrong = { ...credentials, client_secret: 'wrong' };
-      const plain = await on.register({ tsn: place.tsn }, { cert, key, port });
+      const plain = await scene.register({ tsn: terminal.tsn }, { cert, key, port });
       assert.equal(plain.answer['type'], 'registered', JSON.stringify(plain.answer));
-      const refused = await on.register({ tsn: place.tsn, ...wrong }, { cert, key, port });
-      assert.equal(refused.answer['error'].code, 'unauthorized');
-      const { answer } = await on.register({ tsn: place.tsn, ...credentials }, { cert, key, port });
+      const refusedRegistration = await scene.register(
+        { tsn: terminal.tsn, ...wrong },
+        { cert, key, port },
+      );
+      assert.equal(refusedRegistration.answer['error'].code, 'unauthorized');
+      const { answer } = await scene.register(
+        { tsn: terminal.tsn, ...credentials },
+        { cert, key, port },
+      );
       assert.equal(answer['type'], 'registered', JSON.stringify(answer));
       const url = new URL(answer['connectionUrl']);
-      assert.equal(url.origin, 'wss://localhost:9021', 'it stays where certificates are asked for');
+      assert.equal(url.origin, 'wss://localhost:9021', 'the listener that requires certificates');
       const token = answer['token'];
-      for (const shown of [{}, { cert: another.cert, key: another.key }]) {
-        const { status, body } = await refusal(on.open(url.pathname, { token, port, ...shown }));
+      for (const clientCertificate of [{}, { cert: another.cert, key: another.key }]) {
+        const { status, body } = await refusal(
+          scene.open(url.pathname, { token, port, ...clientCertificate }),
+        );
         assert.deepEqual([status, body['code']], [401, 'token_invalid']);
       }
-      const device = await on.open(url.pathname, { token, port, cert, key });
-      const pos = await on.pos(await on.tokenOf(till));
-      const { line } = await on.session(pos, { tsn: place.tsn, posId: 'p' });
+      const device = await scene.open(url.pathname, { token, port, cert, key });
+      const pos = await scene.pos(await scene.tokenOf(till));
+      const { line } = await scene.session(pos, { tsn: terminal.tsn, posId: 'p' });
       await talks({ line, device }, 'over mutual TLS');
-      const posToken = await on.tokenOf(till);
-      const none = await refusal(on.open(connectorPaths.posListener, { token: posToken, port }));
-      assert.equal(none.status, 404, 'points of sale have no business there');
+      const posToken = await scene.tokenOf(till);
+      const refusedConnection = await refusal(
+        scene.open(connectorPaths.posListener, { token: posToken, port }),
+      );
+      assert.equal(refusedConnection.status, 404, 'points of sale have no business there');
       device.close();
     });
   });
@@ -298,11 +321,11 @@ describe('peers of the connector that mean no good', () => {
       const { line, device } = await ready();
       for (let hours = 0; hours < 24; hours += 6) {
         await talks({ line, device }, `at ${hours}`);
-        if (hours < 18) on.clock.advance(6 * hour);
+        if (hours < 18) scene.clock.advance(6 * hour);
       }
-      on.clock.advance(6 * hour - 1000);
+      scene.clock.advance(6 * hour - 1000);
       await talks({ line, device }, 'a second before');
-      on.clock.advance(1000);
+      scene.clock.advance(1000);
       assert.equal((await line.closed()).code, closeCodes.sessionExpired);
       assert.equal(device.socket.readyState, device.socket.OPEN);
     });
@@ -312,8 +335,8 @@ describe('peers of the connector that mean no good', () => {
       t.after(() => full.close());
       const client = await full.application();
       const token = await full.tokenOf(client);
-      const place = await full.terminal();
-      const device = await full.connect(place, client);
+      const terminal = await full.terminal();
+      const device = await full.connect(terminal, client);
       full.drain();
       for (const path of [
         connectorPaths.deviceListener,

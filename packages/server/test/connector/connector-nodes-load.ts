@@ -14,9 +14,9 @@ export const pathOf = ({ sessionUrl }: Json) => new URL(sessionUrl).pathname;
 
 export function nodeIn(scene: NodesScene, { sessionUrl }: Json): Node {
   const { host } = new URL(sessionUrl);
-  const found = scene.nodes.find((node) => `${node.host}:${node.port}` === host);
-  assert.ok(found, sessionUrl);
-  return found;
+  const matchingNode = scene.nodes.find((node) => `${node.host}:${node.port}` === host);
+  assert.ok(matchingNode, sessionUrl);
+  return matchingNode;
 }
 
 type Load = {
@@ -30,11 +30,11 @@ type Load = {
  * Runs rounds of claim, messages in both directions, and release. It ends with its test, also after
  * a failure.
  */
-export function payOn(t: TestContext, scene: NodesScene, of: Load) {
+export function payOn(t: TestContext, scene: NodesScene, load: Load) {
   const rounds: string[] = [];
   const faults: string[] = [];
   let isOver = false;
-  let deviceAt = of.start;
+  let deviceAt = load.start;
   let device: Line | undefined;
   let till: Line | undefined;
 
@@ -44,7 +44,7 @@ export function payOn(t: TestContext, scene: NodesScene, of: Load) {
   async function deviceLoop(): Promise<void> {
     while (!isOver) {
       try {
-        const line = await scene.device(nodeAt(deviceAt), of.tsn);
+        const line = await scene.device(nodeAt(deviceAt), load.tsn);
         device = line;
         line.socket.on('message', (data, isBinary) => {
           line.socket.send(Buffer.concat([Buffer.from('answer '), data as Buffer]), {
@@ -63,8 +63,8 @@ export function payOn(t: TestContext, scene: NodesScene, of: Load) {
 
   async function round(pos: Line, number: number): Promise<void> {
     // A session that was claimed before a break and never used stays reserved for a minute.
-    const asked = { tsn: of.tsn, posId: 'till', waitSeconds: 2, takeOver: true };
-    const got = await scene.ask(pos, { type: 'claim', ...asked });
+    const claimOptions = { tsn: load.tsn, posId: 'till', waitSeconds: 2, takeOver: true };
+    const got = await scene.ask(pos, { type: 'claim', ...claimOptions });
     if (got['type'] !== 'claimed') throw new Error(String(codeOf(got)));
     const session = await nodeIn(scene, got).open(pathOf(got));
     const word = `round ${number}`;
@@ -81,7 +81,7 @@ export function payOn(t: TestContext, scene: NodesScene, of: Load) {
     let number = 0;
     while (!isOver) {
       try {
-        till = await scene.pos(of.posAt());
+        till = await scene.pos(load.posAt());
         const closed = till.closed().then(() => 'closed' as const);
         while (!isOver) {
           number += 1;
@@ -117,8 +117,8 @@ export function payOn(t: TestContext, scene: NodesScene, of: Load) {
     async goesOn(): Promise<void> {
       const [enough, since] = [rounds.length + 3, faults.length];
       await eventually('more rounds', () => rounds.length >= enough).catch((error: Error) => {
-        const told = faults.slice(since).slice(-20).join('\n');
-        throw new Error(`${error.message}, behind ${rounds.at(-1)}:\n${told}`);
+        const recentFaults = faults.slice(since).slice(-20).join('\n');
+        throw new Error(`${error.message}, behind ${rounds.at(-1)}:\n${recentFaults}`);
       });
     },
     end,

@@ -129,16 +129,16 @@ describe('several nodes of the connector', () => {
     await talk(device, far, 'before');
     await scene.nats.kill();
     assert.equal((await far.closed()).code, 4003);
-    const away = await claim(posB, tsn);
-    assert.equal(codeOf(away), 'node_unreachable', JSON.stringify(away));
-    assert.equal(away['error'].retryable, true);
+    const refusal = await claim(posB, tsn);
+    assert.equal(codeOf(refusal), 'node_unreachable', JSON.stringify(refusal));
+    assert.equal(refusal['error'].retryable, true);
     await eventually('the end of the cut session', async () => {
       const { status, body } = await a.ready();
       return status === 200 && body['dependencies'].nats === 'failed';
     });
-    const own = await claimedSoon(posA, tsn);
-    await talk(device, await a.open(pathOf(own)), 'without NATS');
-    await release(posA, own);
+    const claimAnswer = await claimedSoon(posA, tsn);
+    await talk(device, await a.open(pathOf(claimAnswer)), 'without NATS');
+    await release(posA, claimAnswer);
     await scene.nats.start();
     const got = await claimedSoon(posB, tsn);
     assert.equal(nodeOf(got), a);
@@ -186,14 +186,14 @@ describe('several nodes of the connector', () => {
     assert.deepEqual([nodeOf(resumed), resumed['resumed']], [b, true]);
     await talk(device, await b.open(pathOf(resumed)), 'at the new node');
     // A point of sale that does not resume releases the reserved session by its session id.
-    const back = await scene.device(a, tsn);
+    const reconnected = await scene.device(a, tsn);
     await device.closed();
     await release(pos, resumed);
     const next = await waiting;
     assert.equal(nodeOf(next), a);
     await release(other, next);
-    for (const line of [back, pos, other]) line.close();
-    await back.closed();
+    for (const line of [reconnected, pos, other]) line.close();
+    await reconnected.closed();
   });
 
   it('loses with a killed node only what was there, and takes it back when it starts again', async () => {
@@ -211,12 +211,12 @@ describe('several nodes of the connector', () => {
     assert.equal(nodeOf(got), c);
     await talk(device, await c.open(pathOf(got)), 'at another node');
     await b.start();
-    const back = await scene.device(b, tsn);
+    const reconnected = await scene.device(b, tsn);
     assert.equal((await device.closed()).code, 4001);
     const last = await claimedSoon(pos, tsn);
     assert.equal(nodeOf(last), b);
     await release(pos, last);
-    back.close();
+    reconnected.close();
     pos.close();
   });
 
@@ -266,21 +266,21 @@ describe('several nodes of the connector', () => {
       SaleID: 'nodes',
       POIID: tsn,
     };
-    const say = (ServiceID: string) =>
+    const messageBody = (ServiceID: string) =>
       JSON.stringify({
         SaleToPOIRequest: { MessageHeader: { ...header, ServiceID }, DiagnosisRequest: {} },
       });
     const path = `/retail/v1/devices/${tsn}/sync?posId=till&waitSeconds=20`;
     for (const [at, node] of [b, a, b].entries()) {
-      const { status, body } = await scene.http(node, path, say(String(at)));
+      const { status, body } = await scene.http(node, path, messageBody(String(at)));
       assert.equal(status, 200, JSON.stringify(body));
       assert.equal(body['SaleToPOIResponse'].DiagnosisResponse.Response.Result, 'Success');
       assert.equal(body['SaleToPOIResponse'].MessageHeader.ServiceID, String(at));
     }
     device.close();
     await device.closed();
-    const gone = await scene.http(b, path.replace('20', '0'), say('9'));
-    assert.deepEqual([gone.status, gone.body['code']], [409, 'device_offline']);
+    const response = await scene.http(b, path.replace('20', '0'), messageBody('9'));
+    assert.deepEqual([response.status, response.body['code']], [409, 'device_offline']);
   });
 
   it('loses only the way between two nodes that cannot reach each other', async () => {
@@ -299,9 +299,9 @@ describe('several nodes of the connector', () => {
     await talk(device, far, 'between the two that are left');
     assert.equal(codeOf(await claim(posB, tsn)), 'node_unreachable');
     far.close(1000);
-    const own = await claimedSoon(posC, tsn);
-    await talk(device, await a.open(pathOf(own)), 'while one is alone');
-    await release(posC, own);
+    const claimAnswer = await claimedSoon(posC, tsn);
+    await talk(device, await a.open(pathOf(claimAnswer)), 'while one is alone');
+    await release(posC, claimAnswer);
     b.wire.restore();
     const got = await claimedSoon(posB, tsn);
     await release(posB, got);

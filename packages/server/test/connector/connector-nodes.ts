@@ -87,7 +87,7 @@ async function openLine(
   return line;
 }
 
-type Given = {
+type NodeOptions = {
   readonly name: string;
   readonly host: string;
   readonly directory: string;
@@ -97,8 +97,8 @@ type Given = {
   readonly comparison: Comparison;
 };
 
-async function makeNode(given: Given): Promise<Node> {
-  const { name, host, directory, shared, roles, natsPort, comparison } = given;
+async function makeNode(options: NodeOptions): Promise<Node> {
+  const { name, host, directory, shared, roles, natsPort, comparison } = options;
   const wire = await openCuttableConnection(natsPort);
   const [port = 0, devicePort, metricsPort] = await freePorts(3);
   const dataDir = join(directory, name);
@@ -127,8 +127,8 @@ async function makeNode(given: Given): Promise<Node> {
       const first = join(directory, 'a', 'demo.json');
       // A node that does not seed writes no demo facts, so the facts of the first node are copied.
       if (name !== 'a') {
-        const told = JSON.parse(await readFile(first, 'utf8'));
-        await writeFile(file, JSON.stringify({ ...told, metricsUrl }));
+        const demoFile = JSON.parse(await readFile(first, 'utf8'));
+        await writeFile(file, JSON.stringify({ ...demoFile, metricsUrl }));
       }
       await server.start();
       await eventually(
@@ -146,7 +146,7 @@ async function makeNode(given: Given): Promise<Node> {
       }),
     call: (path, headers, { body, type }) =>
       new Promise((resolve, reject) => {
-        const asked = request({
+        const clientRequest = request({
           host,
           port,
           path,
@@ -155,8 +155,8 @@ async function makeNode(given: Given): Promise<Node> {
           method: body === undefined ? 'GET' : 'POST',
           headers: { ...headers, ...defined({ 'content-type': type }) },
         });
-        asked.on('error', reject);
-        asked.on('response', (response) => {
+        clientRequest.on('error', reject);
+        clientRequest.on('response', (response) => {
           const parts: Buffer[] = [];
           response.on('data', (part: Buffer) => parts.push(part));
           response.on('error', reject);
@@ -168,7 +168,7 @@ async function makeNode(given: Given): Promise<Node> {
             });
           });
         });
-        asked.end(body);
+        clientRequest.end(body);
       }),
   };
   async function ready() {
@@ -213,7 +213,7 @@ export async function openNodesScene(): Promise<NodesScene> {
   assert.ok(cloud);
   const { clientId, clientSecret } = cloud;
   let token: string | undefined;
-  let asked = 0;
+  let requestCount = 0;
 
   const scene: NodesScene = {
     nodes: [a, b, c],
@@ -239,12 +239,12 @@ export async function openNodesScene(): Promise<NodesScene> {
     },
     pos: async (node) => node.open(connectorPaths.posListener, await scene.token()),
     async ask(pos, message) {
-      asked += 1;
-      const requestId = String(asked);
+      requestCount += 1;
+      const requestId = String(requestCount);
       pos.send({ ...message, requestId });
       for (;;) {
-        const told = await pos.next();
-        if (told['requestId'] === requestId) return told;
+        const message = await pos.next();
+        if (message['requestId'] === requestId) return message;
       }
     },
     async http(node, path, body) {

@@ -16,35 +16,40 @@ import {
   refusal,
 } from './test-connector.ts';
 
-type Ready = { place: Place; device: Line; pos: Line; line: Line; claimed: Json };
+type Ready = { terminal: Place; device: Line; pos: Line; line: Line; claimed: Json };
 
 /** A session that is open at both ends. */
-async function readyAt(on: ConnectorScene, till: Client): Promise<Ready> {
-  const place = await on.terminal();
-  const device = await on.connect(place, till);
-  const pos = await on.pos(await on.tokenOf(till));
-  return { place, device, pos, ...(await on.session(pos, { tsn: place.tsn, posId: 'p1' })) };
+async function readyAt(scene: ConnectorScene, till: Client): Promise<Ready> {
+  const terminal = await scene.terminal();
+  const device = await scene.connect(terminal, till);
+  const pos = await scene.pos(await scene.tokenOf(till));
+  return {
+    terminal,
+    device,
+    pos,
+    ...(await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' })),
+  };
 }
 
 describe('sessions of the connector', () => {
-  let on: ConnectorScene;
+  let scene: ConnectorScene;
   let till: Client;
 
   before(async () => {
-    on = await openConnector();
-    till = await on.application();
+    scene = await openConnector();
+    till = await scene.application();
   });
-  after(() => on.close());
+  after(() => scene.close());
 
-  const ready = () => readyAt(on, till);
+  const ready = () => readyAt(scene, till);
 
   const claim = (pos: Line, { tsn }: Place, more: Json = {}) =>
-    on.ask(pos, { type: 'claim', requestId: 'c', tsn, posId: 'p1', ...more });
+    scene.ask(pos, { type: 'claim', requestId: 'c', tsn, posId: 'p1', ...more });
 
   async function metric(text: string): Promise<number> {
-    const all = await on.metrics.registry.metrics();
-    const found = all.split('\n').find((row) => row.startsWith(text));
-    return Number(found?.split(' ').at(-1) ?? 0);
+    const all = await scene.metrics.registry.metrics();
+    const metricLine = all.split('\n').find((row) => row.startsWith(text));
+    return Number(metricLine?.split(' ').at(-1) ?? 0);
   }
 
   /** Waits until a metric stops growing and returns its value. */
@@ -68,20 +73,20 @@ describe('sessions of the connector', () => {
 
   describe('after a break', () => {
     it('goes on for the same owner, with what the device said meanwhile first', async () => {
-      const { place, device, pos, line, claimed } = await ready();
+      const { terminal, device, pos, line, claimed } = await ready();
       line.socket.terminate();
       await eventually('the break is seen', async () => {
-        const { error } = await claim(pos, place, { posId: 'p2' });
+        const { error } = await claim(pos, terminal, { posId: 'p2' });
         return error?.code === 'device_claimed' && error.retryAfterSeconds === 30;
       });
       for (const text of ['one', 'two']) device.send(text);
       device.send(Buffer.from([3]));
-      await on.ask(pos, { type: 'status', requestId: 's', tsn: place.tsn });
+      await scene.ask(pos, { type: 'status', requestId: 's', tsn: terminal.tsn });
       const { resumeToken } = claimed;
-      const resumed = await claim(pos, place, { resumeToken });
+      const resumed = await claim(pos, terminal, { resumeToken });
       assert.equal(resumed['resumed'], true);
       device.send('four');
-      const again = await on.open(new URL(resumed['sessionUrl']).pathname);
+      const again = await scene.open(new URL(resumed['sessionUrl']).pathname);
       const heard = [];
       for (let n = 0; n < 4; n += 1) heard.push(await again.raw());
       assert.deepEqual(
@@ -92,26 +97,26 @@ describe('sessions of the connector', () => {
     });
 
     it('goes on though the point of sale breaks again before it has come back', async () => {
-      const { place, device, pos, line, claimed } = await ready();
+      const { terminal, device, pos, line, claimed } = await ready();
       line.socket.terminate();
       await eventually('the break is seen', async () => {
-        const { error } = await claim(pos, place, { posId: 'p2' });
+        const { error } = await claim(pos, terminal, { posId: 'p2' });
         return error?.retryAfterSeconds === 30;
       });
       device.send('one');
-      const first = await claim(pos, place, { resumeToken: claimed['resumeToken'] });
+      const first = await claim(pos, terminal, { resumeToken: claimed['resumeToken'] });
       assert.equal(first['resumed'], true);
       device.send('two');
       // The network breaks again before the session address was used; a new control connection
       // follows.
       pos.socket.terminate();
-      const other = await on.pos(await on.tokenOf(till));
-      const old = await claim(other, place, { resumeToken: claimed['resumeToken'] });
+      const other = await scene.pos(await scene.tokenOf(till));
+      const old = await claim(other, terminal, { resumeToken: claimed['resumeToken'] });
       assert.equal(old['error'].code, 'device_claimed', 'the token before is worth nothing');
-      const second = await claim(other, place, { resumeToken: first['resumeToken'] });
+      const second = await claim(other, terminal, { resumeToken: first['resumeToken'] });
       assert.equal(second['resumed'], true, JSON.stringify(second));
-      assert.equal((await refusal(on.open(new URL(first['sessionUrl']).pathname))).status, 410);
-      const again = await on.open(new URL(second['sessionUrl']).pathname);
+      assert.equal((await refusal(scene.open(new URL(first['sessionUrl']).pathname))).status, 410);
+      const again = await scene.open(new URL(second['sessionUrl']).pathname);
       device.send('three');
       const heard = [];
       for (let n = 0; n < 3; n += 1) heard.push((await again.raw()).data.toString());
@@ -120,10 +125,10 @@ describe('sessions of the connector', () => {
     });
 
     it('holds 32 messages and drops the rest, and nothing reaches another owner', async () => {
-      const { place, device, pos, line } = await ready();
+      const { terminal, device, pos, line } = await ready();
       line.socket.terminate();
       await eventually('the break is seen', async () => {
-        const { error } = await claim(pos, place, { posId: 'p2' });
+        const { error } = await claim(pos, terminal, { posId: 'p2' });
         return error?.retryAfterSeconds === 30;
       });
       const before = await metric('switchyard_connector_messages_dropped_total');
@@ -132,98 +137,101 @@ describe('sessions of the connector', () => {
         'eight are dropped',
         async () => (await metric('switchyard_connector_messages_dropped_total')) === before + 8,
       );
-      on.clock.advance(30_000);
+      scene.clock.advance(30_000);
       await eventually('it is free', async () => {
-        const status = { type: 'status', requestId: 's', tsn: place.tsn };
-        return (await on.ask(pos, status))['claimed'] === false;
+        const status = { type: 'status', requestId: 's', tsn: terminal.tsn };
+        return (await scene.ask(pos, status))['claimed'] === false;
       });
-      const other = await on.session(pos, { tsn: place.tsn, posId: 'p2' });
+      const other = await scene.session(pos, { tsn: terminal.tsn, posId: 'p2' });
       await talks({ line: other.line, device });
       assert.equal(await metric('switchyard_connector_messages_dropped_total'), before + 40);
     });
 
     it('ends at once where the point of sale closes in good order', async () => {
-      const { place, device, pos, line } = await ready();
+      const { terminal, device, pos, line } = await ready();
       line.close(1000);
       await line.closed();
       await eventually('another one gets it', async () => {
-        const told = await claim(pos, place, { posId: 'p2' });
-        return told['type'] === 'claimed';
+        const answer = await claim(pos, terminal, { posId: 'p2' });
+        return answer['type'] === 'claimed';
       });
       device.close();
     });
 
     it('tells the point of sale at once that the device is lost, and keeps its place', async () => {
-      const { place, device, pos, line, claimed } = await ready();
+      const { terminal, device, pos, line, claimed } = await ready();
       device.socket.terminate();
       assert.equal((await line.closed()).code, closeCodes.deviceDisconnected);
-      assert.equal((await claim(pos, place))['error'].code, 'device_offline');
-      const back = await on.connect(place, till);
-      const other = await claim(pos, place, { posId: 'p2' });
+      assert.equal((await claim(pos, terminal))['error'].code, 'device_offline');
+      const reconnected = await scene.connect(terminal, till);
+      const other = await claim(pos, terminal, { posId: 'p2' });
       assert.equal(other['error'].code, 'device_claimed');
       const { resumeToken } = claimed;
-      const resumed = await claim(pos, place, { resumeToken });
-      const again = await on.open(new URL(resumed['sessionUrl']).pathname);
-      await talks({ line: again, device: back });
+      const resumed = await claim(pos, terminal, { resumeToken });
+      const again = await scene.open(new URL(resumed['sessionUrl']).pathname);
+      await talks({ line: again, device: reconnected });
     });
   });
 
   describe('claimed by whoever did not hear of it', () => {
     it('is its own again where nobody has used the address for five seconds', async () => {
-      const place = await on.terminal();
-      const device = await on.connect(place, till);
-      const first = await on.pos(await on.tokenOf(till));
-      const unheard = await claim(first, place);
+      const terminal = await scene.terminal();
+      const device = await scene.connect(terminal, till);
+      const first = await scene.pos(await scene.tokenOf(till));
+      const unheard = await claim(first, terminal);
       assert.equal(unheard['type'], 'claimed');
       // The network breaks before the response arrives, so the point of sale does not know the
       // session.
       first.socket.terminate();
-      const pos = await on.pos(await on.tokenOf(till));
-      on.clock.advance(2_000);
-      const early = await claim(pos, place);
+      const pos = await scene.pos(await scene.tokenOf(till));
+      scene.clock.advance(2_000);
+      const early = await claim(pos, terminal);
       assert.deepEqual(
         [early['error']?.code, early['error']?.retryAfterSeconds],
         ['device_claimed', 3],
       );
-      on.clock.advance(3_000);
-      const other = await claim(pos, place, { posId: 'p2' });
+      scene.clock.advance(3_000);
+      const other = await claim(pos, terminal, { posId: 'p2' });
       assert.deepEqual(
         [other['error']?.code, other['error']?.retryAfterSeconds],
         ['device_claimed', 55],
       );
-      const { line, claimed } = await on.session(pos, { tsn: place.tsn, posId: 'p1' });
+      const { line, claimed } = await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' });
       assert.equal(claimed['resumed'], undefined);
       await talks({ line, device });
-      assert.equal((await refusal(on.open(new URL(unheard['sessionUrl']).pathname))).status, 410);
+      assert.equal(
+        (await refusal(scene.open(new URL(unheard['sessionUrl']).pathname))).status,
+        410,
+      );
     });
   });
 
   describe('taken over', () => {
     it('by the same owner once no data flows, or by force, which is audited', async () => {
-      const { place, device, pos, line } = await ready();
-      const refused = await claim(pos, place, { takeOver: true });
+      const { terminal, device, pos, line } = await ready();
+      const refused = await claim(pos, terminal, { takeOver: true });
       assert.equal(refused['error'].code, 'takeover_refused');
       assert.equal(refused['error'].retryAfterSeconds, 150);
-      const forced = await on.session(pos, {
-        tsn: place.tsn,
+      const forced = await scene.session(pos, {
+        tsn: terminal.tsn,
         posId: 'p1',
         takeOver: true,
         force: true,
       });
       assert.equal((await line.closed()).code, closeCodes.superseded);
       await talks({ line: forced.line, device });
-      const [record] = await on.database.query<{ entity_id: string; actor_client_id: string }>(
+      const [record] = await scene.database.query<{ entity_id: string; actor_client_id: string }>(
         `SELECT entity_id, actor_client_id FROM audit_records
          WHERE organization_id = $1 AND action = 'terminalSession.takenOver'`,
-        [on.organizationId],
+        [scene.organizationId],
       );
       assert.deepEqual(
         [record?.entity_id, record?.actor_client_id],
-        [place.logicalDeviceId, till.clientId],
+        [terminal.logicalDeviceId, till.clientId],
       );
-      on.clock.advance(20_000);
-      on.clock.advance(130_000);
-      const quiet = await on.session(pos, { tsn: place.tsn, posId: 'p1', takeOver: true });
+      scene.clock.advance(20_000);
+      scene.clock.advance(130_000);
+      const quiet = await scene.session(pos, { tsn: terminal.tsn, posId: 'p1', takeOver: true });
       assert.equal((await forced.line.closed()).code, closeCodes.superseded);
       await talks({ line: quiet.line, device });
     });
@@ -231,7 +239,7 @@ describe('sessions of the connector', () => {
 
   describe('released', () => {
     const release = (pos: Line, claimed: Json, more: Json = {}) =>
-      on.ask(pos, {
+      scene.ask(pos, {
         type: 'release',
         requestId: 'r',
         sessionId: claimed['sessionId'],
@@ -240,25 +248,28 @@ describe('sessions of the connector', () => {
 
     it('again where the node of the device could not be asked', async () => {
       const { pos, line, claimed } = await ready();
-      const { backplane } = on.connector;
+      const { backplane } = scene.connector;
       const { request } = backplane;
       backplane.request = () => Promise.reject(new BackplaneError('NATS is away'));
-      const told = await release(pos, claimed).finally(() => {
+      const answer = await release(pos, claimed).finally(() => {
         backplane.request = request;
       });
-      assert.deepEqual([told['error'].code, told['error'].retryable], ['node_unreachable', true]);
+      assert.deepEqual(
+        [answer['error'].code, answer['error'].retryable],
+        ['node_unreachable', true],
+      );
       assert.equal((await release(pos, claimed))['type'], 'released');
       assert.equal((await line.closed()).code, closeCodes.released);
       assert.equal((await release(pos, claimed))['error'].code, 'session_unknown');
     });
 
     it('over another control connection, by its owner alone', async () => {
-      const { pos, line, place, claimed } = await ready();
+      const { pos, line, terminal, claimed } = await ready();
       pos.socket.terminate();
       await pos.closed();
-      const again = await on.pos(await on.tokenOf(till));
-      const { tsn } = place;
-      const others = await on.pos(await on.tokenOf(await on.application()));
+      const again = await scene.pos(await scene.tokenOf(till));
+      const { tsn } = terminal;
+      const others = await scene.pos(await scene.tokenOf(await scene.application()));
       for (const [who, more] of [
         [again, {}],
         [again, { tsn, posId: 'p2' }],
@@ -276,26 +287,26 @@ describe('sessions of the connector', () => {
   });
 
   it('end with their token though their control connections are gone, and not with one that was renewed', async () => {
-    const client = await on.application();
+    const client = await scene.application();
     const { clientId: client_id, clientSecret: client_secret } = client;
     const revoke = async (token: string) => {
-      const path = `/auth/realms/${on.userDomainId}/protocol/openid-connect/revoke`;
-      const { status } = await on.api(path, { form: { token, client_id, client_secret } });
+      const path = `/auth/realms/${scene.userDomainId}/protocol/openid-connect/revoke`;
+      const { status } = await scene.api(path, { form: { token, client_id, client_secret } });
       assert.equal(status, 200);
     };
-    const first = await on.tokenOf(client);
+    const first = await scene.tokenOf(client);
     const open = async (posId: string) => {
-      const { tsn } = await on.terminal();
-      const device = await on.connect({ tsn }, till);
-      const pos = await on.pos(first);
-      return { device, pos, ...(await on.session(pos, { tsn, posId })) };
+      const { tsn } = await scene.terminal();
+      const device = await scene.connect({ tsn }, till);
+      const pos = await scene.pos(first);
+      return { device, pos, ...(await scene.session(pos, { tsn, posId })) };
     };
     const [gone, renewed] = [await open('p1'), await open('p2')];
     gone.pos.close();
     await gone.pos.closed();
     await talks(gone);
-    const second = await on.tokenOf(client);
-    const answer = await on.ask(renewed.pos, { type: 'renewToken', token: second });
+    const second = await scene.tokenOf(client);
+    const answer = await scene.ask(renewed.pos, { type: 'renewToken', token: second });
     assert.equal(answer['type'], 'tokenRenewed');
     await revoke(first);
     assert.equal((await gone.line.closed()).code, closeCodes.unauthorized);
@@ -307,62 +318,66 @@ describe('sessions of the connector', () => {
   });
 
   it('go on by a renewed token though the word of it was lost once', async (t) => {
-    const { backplane } = on.connector;
+    const { backplane } = scene.connector;
     const { publish } = backplane;
-    let told = 0;
+    let renewals = 0;
     backplane.publish = (topic, message) => {
-      if (message['kind'] === 'renewed') told += 1;
-      if (message['kind'] !== 'renewed' || told > 1) publish(topic, message);
+      if (message['kind'] === 'renewed') renewals += 1;
+      if (message['kind'] !== 'renewed' || renewals > 1) publish(topic, message);
     };
     t.after(() => {
       backplane.publish = publish;
     });
-    const client = await on.application();
-    const first = await on.tokenOf(client);
-    const place = await on.terminal();
-    const device = await on.connect(place, till);
-    const pos = await on.pos(first);
-    const { line } = await on.session(pos, { tsn: place.tsn, posId: 'p1' });
-    await on.ask(pos, { type: 'renewToken', requestId: 'n', token: await on.tokenOf(client) });
-    await eventually('it is told again', async () => told > 1);
-    const path = `/auth/realms/${on.userDomainId}/protocol/openid-connect/revoke`;
+    const client = await scene.application();
+    const first = await scene.tokenOf(client);
+    const terminal = await scene.terminal();
+    const device = await scene.connect(terminal, till);
+    const pos = await scene.pos(first);
+    const { line } = await scene.session(pos, { tsn: terminal.tsn, posId: 'p1' });
+    await scene.ask(pos, {
+      type: 'renewToken',
+      requestId: 'n',
+      token: await scene.tokenOf(client),
+    });
+    await eventually('another renewal', async () => renewals > 1);
+    const path = `/auth/realms/${scene.userDomainId}/protocol/openid-connect/revoke`;
     const { clientId: client_id, clientSecret: client_secret } = client;
     const form = { token: first, client_id, client_secret };
-    assert.equal((await on.api(path, { form })).status, 200);
-    const before = told;
-    await eventually('it is looked at', async () => told > before + 3);
+    assert.equal((await scene.api(path, { form })).status, 200);
+    const before = renewals;
+    await eventually('it is looked at', async () => renewals > before + 3);
     await talks({ line, device });
   });
 
   describe('at their end', () => {
     it('session_expired: an hour without data; data puts it off', async () => {
       const { line, device } = await ready();
-      on.clock.advance(3_500_000);
+      scene.clock.advance(3_500_000);
       await talks({ line, device });
-      on.clock.advance(3_500_000);
+      scene.clock.advance(3_500_000);
       await talks({ line, device });
-      on.clock.advance(3_600_000);
+      scene.clock.advance(3_600_000);
       assert.equal((await line.closed()).code, closeCodes.sessionExpired);
       assert.equal(device.socket.readyState, device.socket.OPEN);
     });
 
     it('a peer that answers no ping is cut off, and the other side is told', async () => {
-      const place = await on.terminal();
-      const { tsn } = place;
+      const terminal = await scene.terminal();
+      const { tsn } = terminal;
       const { clientId: client_id, clientSecret: client_secret } = till;
-      const { answer } = await on.register({ tsn, client_id, client_secret });
+      const { answer } = await scene.register({ tsn, client_id, client_secret });
       const path = new URL(answer['connectionUrl']).pathname;
       const silent = { token: answer['token'], autoPong: false };
-      const device = await on.open(path, silent);
-      const pos = await on.pos(await on.tokenOf(till));
-      const { line } = await on.session(pos, { tsn, posId: 'p1' });
+      const device = await scene.open(path, silent);
+      const pos = await scene.pos(await scene.tokenOf(till));
+      const { line } = await scene.session(pos, { tsn, posId: 'p1' });
       const pinged = () => new Promise((resolve) => device.socket.once('ping', resolve));
       for (let n = 0; n < 2; n += 1) {
         const heard = pinged();
-        on.clock.advance(25_000);
+        scene.clock.advance(25_000);
         await heard;
       }
-      on.clock.advance(25_000);
+      scene.clock.advance(25_000);
       assert.equal((await device.closed()).code, 1006);
       assert.equal((await line.closed()).code, closeCodes.deviceDisconnected);
     });
@@ -418,11 +433,14 @@ describe('sessions of the connector', () => {
       const passed = 'switchyard_connector_bytes_total{to="pos"}';
       const before = await metric(passed);
       for (let n = 0; n < 400; n += 1) device.send(Buffer.alloc(65_536));
-      const taken = (await stalled(passed)) - before;
-      assert.ok(taken > 0 && taken < 16_000_000, `${taken} bytes were taken`);
+      const acceptedBytes = (await stalled(passed)) - before;
+      assert.ok(
+        acceptedBytes > 0 && acceptedBytes < 16_000_000,
+        `${acceptedBytes} bytes were taken`,
+      );
       const sessions = 'switchyard_connector_sessions';
       const open = await metric(sessions);
-      on.clock.advance(10_000);
+      scene.clock.advance(10_000);
       await eventually('it is given up', async () => (await metric(sessions)) < open);
       raw.resume();
       assert.equal((await line.closed()).code, closeCodes.slowConsumer);
@@ -442,13 +460,13 @@ describe('sessions of the connector', () => {
     });
 
     it('refuses handshakes that are none in HTTP', async () => {
-      const token = await on.tokenOf(till);
-      const ask = (lines: readonly string[]) =>
+      const token = await scene.tokenOf(till);
+      const sendUpgrade = (lines: readonly string[]) =>
         new Promise<string>((resolve, reject) => {
           const socket = connect({
-            port: on.apiPort,
+            port: scene.apiPort,
             host: '127.0.0.1',
-            ca: on.ca,
+            ca: scene.ca,
             checkServerIdentity: () => undefined,
           });
           let heard = '';
@@ -472,19 +490,22 @@ describe('sessions of the connector', () => {
         });
       const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
       assert.match(
-        await ask([key, 'Sec-WebSocket-Version: 8']),
+        await sendUpgrade([key, 'Sec-WebSocket-Version: 8']),
         /^HTTP\/1.1 426 .*\r\nSec-WebSocket-Version: 13/s,
       );
-      assert.match(await ask(['Sec-WebSocket-Version: 13']), /^HTTP\/1.1 400 .*"header_invalid"/s);
       assert.match(
-        await ask([key, 'Sec-WebSocket-Version: 13', 'Authorization: Bearer x']),
+        await sendUpgrade(['Sec-WebSocket-Version: 13']),
+        /^HTTP\/1.1 400 .*"header_invalid"/s,
+      );
+      assert.match(
+        await sendUpgrade([key, 'Sec-WebSocket-Version: 13', 'Authorization: Bearer x']),
         /^HTTP\/1.1 401 .*WWW-Authenticate/s,
       );
     });
 
     it('tells no address, token or secret in the log', async () => {
       const { claimed } = await ready();
-      const all = on.logged.join('');
+      const all = scene.logged.join('');
       for (const secret of [claimed['resumeToken'], till.clientSecret, claimed['sessionId']]) {
         assert.ok(!all.includes(secret));
       }
@@ -493,39 +514,39 @@ describe('sessions of the connector', () => {
 });
 
 it('sessions end with the key of their token though their control connections are gone', async (t) => {
-  const on = await openConnector();
-  t.after(() => on.close());
-  const { device, pos, line } = await readyAt(on, await on.application());
+  const scene = await openConnector();
+  t.after(() => scene.close());
+  const { device, pos, line } = await readyAt(scene, await scene.application());
   pos.close();
   await pos.closed();
   line.send('?');
   assert.equal((await device.raw()).data.toString(), '?');
-  await on.identity.replaceSigningKeysAtOnce(on.userDomainId);
+  await scene.identity.replaceSigningKeysAtOnce(scene.userDomainId);
   assert.equal((await line.closed()).code, closeCodes.unauthorized);
 });
 
 describe('a connector that is full, or stops', () => {
   it('rate_limited: with Retry-After, as HTTP', async (t) => {
-    const on = await openConnector({ settings: { connectorConnections: 2 } });
-    t.after(() => on.close());
-    const token = await on.tokenOf(await on.application());
-    await on.pos(token);
-    await on.pos(token);
-    const { status, headers, body } = await refusal(on.pos(token));
+    const scene = await openConnector({ settings: { connectorConnections: 2 } });
+    t.after(() => scene.close());
+    const token = await scene.tokenOf(await scene.application());
+    await scene.pos(token);
+    await scene.pos(token);
+    const { status, headers, body } = await refusal(scene.pos(token));
     assert.deepEqual([status, body['code']], [429, 'rate_limited']);
     assert.equal(headers['retry-after'], '5');
   });
 
   it('restarting: everybody is told by 1012, and who is online no more', async (t) => {
-    const on = await openConnector();
-    t.after(() => on.close());
-    const { place, device, pos, line } = await readyAt(on, await on.application());
+    const scene = await openConnector();
+    t.after(() => scene.close());
+    const { terminal, device, pos, line } = await readyAt(scene, await scene.application());
     const presence = async () =>
-      (await on.connector.presence.find(on.organizationId, [place.physicalDeviceId])).get(
-        place.physicalDeviceId,
+      (await scene.connector.presence.find(scene.organizationId, [terminal.physicalDeviceId])).get(
+        terminal.physicalDeviceId,
       );
     assert.equal((await presence())?.isOnline, true);
-    await on.connector.stop();
+    await scene.connector.stop();
     assert.equal((await device.closed()).code, closeCodes.restarting);
     assert.equal((await pos.closed()).code, closeCodes.restarting);
     assert.equal((await line.closed()).code, closeCodes.restarting);
@@ -533,21 +554,21 @@ describe('a connector that is full, or stops', () => {
   });
 
   it('asks for the token again at the session where that is set', async (t) => {
-    const on = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
-    t.after(() => on.close());
-    const till = await on.application();
-    const token = await on.tokenOf(till);
-    const place = await on.terminal();
-    await on.connect(place, till);
-    const pos = await on.pos(token);
-    const claimed = await on.ask(pos, {
+    const scene = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
+    t.after(() => scene.close());
+    const till = await scene.application();
+    const token = await scene.tokenOf(till);
+    const terminal = await scene.terminal();
+    await scene.connect(terminal, till);
+    const pos = await scene.pos(token);
+    const claimed = await scene.ask(pos, {
       type: 'claim',
       requestId: 'c',
-      tsn: place.tsn,
+      tsn: terminal.tsn,
       posId: 'p1',
     });
     const path = new URL(claimed['sessionUrl']).pathname;
-    assert.equal((await refusal(on.open(path))).status, 401);
-    await on.open(path, { token });
+    assert.equal((await refusal(scene.open(path))).status, 401);
+    await scene.open(path, { token });
   });
 });

@@ -32,7 +32,7 @@ describe('the listeners of a house', () => {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
-  async function openHouse(clientCertificates: 'on' | 'off') {
+  async function openApplication(clientCertificates: 'on' | 'off') {
     const [port = 0, devicePort = 0] = await freePorts(2);
     const settings = readSettings({
       SWITCHYARD_DATA_DIR: dataDir,
@@ -43,15 +43,15 @@ describe('the listeners of a house', () => {
     const log = createLog({ logLevel: 'silent', instanceName: 'test' });
     const tls = await ensureListenerCertificate({ settings, clock: systemClock });
     ca = await readFile(tls.caFile, 'utf8');
-    const house = await createApplication({
+    const application = await createApplication({
       settings,
       database: await testDatabase(),
       log,
       tls,
       loadLimits: highLoadLimits,
     });
-    await house.http.listen();
-    return { house, port, devicePort };
+    await application.http.listen();
+    return { application, port, devicePort };
   }
 
   async function certify({ provisioning, identity }: Application): Promise<Shown> {
@@ -85,8 +85,8 @@ describe('the listeners of a house', () => {
   /**
    * Requests by IP address: localhost may have an IPv4 and an IPv6 address, and both must be open.
    */
-  function statusOf(host: string, port: number, shown: Shown): Promise<number | undefined> {
-    const agent = new Agent({ ca, ...shown });
+  function statusOf(host: string, port: number, certificate: Shown): Promise<number | undefined> {
+    const agent = new Agent({ ca, ...certificate });
     return new Promise((resolve, reject) => {
       const sent = request({ host, port, path, agent }, (answer) => {
         answer.resume().on('end', () => {
@@ -103,19 +103,21 @@ describe('the listeners of a house', () => {
     ['off', 401],
   ] as const) {
     it(`with CLIENT_CERTIFICATES=${setting} the API answers a device with ${status}`, async () => {
-      const { house, port, devicePort } = await openHouse(setting);
-      let shown: Shown;
+      const { application, port, devicePort } = await openApplication(setting);
+      let certificate: Shown;
       try {
-        shown = await certify(house);
-        assert.equal(await statusOf('127.0.0.1', port, shown), status);
+        certificate = await certify(application);
+        assert.equal(await statusOf('127.0.0.1', port, certificate), status);
         for (const { address } of await lookup('localhost', { all: true })) {
-          assert.equal(await statusOf(address, devicePort, shown), 200, address);
+          assert.equal(await statusOf(address, devicePort, certificate), 200, address);
         }
       } finally {
-        await house.stop();
+        await application.stop();
       }
-      for (const left of [port, devicePort]) {
-        await assert.rejects(statusOf('127.0.0.1', left, shown), { code: 'ECONNREFUSED' });
+      for (const closedPort of [port, devicePort]) {
+        await assert.rejects(statusOf('127.0.0.1', closedPort, certificate), {
+          code: 'ECONNREFUSED',
+        });
       }
     });
   }

@@ -17,53 +17,53 @@ import {
 const second = 1000;
 
 async function small(t: TestContext, connectorConnections: number): Promise<ConnectorScene> {
-  const on = await openConnector({ settings: { connectorConnections } });
-  t.after(() => on.close());
-  return on;
+  const scene = await openConnector({ settings: { connectorConnections } });
+  t.after(() => scene.close());
+  return scene;
 }
 
-async function metric(on: ConnectorScene, name: string): Promise<number> {
-  const all = await on.metrics.registry.metrics();
-  const found = all.split('\n').find((row) => row.startsWith(`${name} `));
-  return Number(found?.split(' ').at(-1));
+async function metric(scene: ConnectorScene, name: string): Promise<number> {
+  const all = await scene.metrics.registry.metrics();
+  const metricLine = all.split('\n').find((row) => row.startsWith(`${name} `));
+  return Number(metricLine?.split(' ').at(-1));
 }
-const claims = (on: ConnectorScene) => metric(on, 'switchyard_connector_claims');
-const strangers = (on: ConnectorScene) =>
-  metric(on, 'switchyard_connector_connections{kind="registration"}');
+const claims = (scene: ConnectorScene) => metric(scene, 'switchyard_connector_claims');
+const countUnidentified = (scene: ConnectorScene) =>
+  metric(scene, 'switchyard_connector_connections{kind="registration"}');
 
 const claimOf = (tsn: string, more: Json = {}) => ({ type: 'claim', tsn, posId: 'p', ...more });
 
 describe('a crowd at the connector', () => {
   it('of registrations takes a quarter of all connections, and a row for each device', async (t) => {
-    const on = await small(t, 40);
-    const till = await on.application();
-    const places = [await on.terminal(), await on.terminal()];
+    const scene = await small(t, 40);
+    const till = await scene.application();
+    const terminals = [await scene.terminal(), await scene.terminal()];
     const opened: Line[] = [];
     let refusals = 0;
     const openings = Array.from({ length: 200 }, async () => {
       try {
-        opened.push(await on.open(connectorPaths.deviceListener));
+        opened.push(await scene.open(connectorPaths.deviceListener));
       } catch (error) {
         assert.ok(error instanceof Refused, String(error));
         assert.deepEqual([error.status, error.body['code']], [429, 'rate_limited']);
         refusals += 1;
       }
-      assert.ok((await strangers(on)) <= 10);
+      assert.ok((await countUnidentified(scene)) <= 10);
     });
     await Promise.all(openings);
     assert.deepEqual([opened.length, refusals], [10, 190]);
     for (const line of opened) line.close();
-    await eventually('all have gone', async () => (await strangers(on)) === 0);
+    await eventually('all have gone', async () => (await countUnidentified(scene)) === 0);
     const { clientId: client_id, clientSecret: client_secret } = till;
     for (let round = 0; round < 20; round += 1) {
-      const tsn = places[round % 2]?.tsn;
-      const { line, answer } = await on.register({ tsn, client_id, client_secret });
+      const tsn = terminals[round % 2]?.tsn;
+      const { line, answer } = await scene.register({ tsn, client_id, client_secret });
       assert.equal(answer['type'], 'registered', JSON.stringify(answer));
       await line.closed();
     }
-    const rows = await on.database.query<{ registrations: number }>(
+    const rows = await scene.database.query<{ registrations: number }>(
       `SELECT registrations FROM device_registrations WHERE organization_id = $1`,
-      [on.organizationId],
+      [scene.organizationId],
     );
     assert.deepEqual(
       rows.map(({ registrations }) => registrations),
@@ -72,95 +72,95 @@ describe('a crowd at the connector', () => {
   });
 
   it('of claims takes the places that there are, and leaves some to others', async (t) => {
-    const on = await small(t, 20);
-    const [till, other] = [await on.application(), await on.application()];
-    const place = await on.terminal();
-    const tillToken = await on.tokenOf(till);
-    const tills = await Promise.all([1, 2, 3, 4].map(() => on.pos(tillToken)));
-    const told: Json[] = [];
+    const scene = await small(t, 20);
+    const [till, other] = [await scene.application(), await scene.application()];
+    const terminal = await scene.terminal();
+    const tillToken = await scene.tokenOf(till);
+    const tills = await Promise.all([1, 2, 3, 4].map(() => scene.pos(tillToken)));
+    const answers: Json[] = [];
     for (const pos of tills) {
-      pos.socket.on('message', (data) => told.push(JSON.parse(String(data))));
+      pos.socket.on('message', (data) => answers.push(JSON.parse(String(data))));
       for (let n = 0; n < 60; n += 1) {
-        pos.send(claimOf(place.tsn, { requestId: String(n), waitSeconds: 30 }));
+        pos.send(claimOf(terminal.tsn, { requestId: String(n), waitSeconds: 30 }));
       }
     }
-    await eventually('what has no place is told', () => told.length === 220);
-    for (const { type, error } of told) {
+    await eventually('claims above the limit are refused', () => answers.length === 220);
+    for (const { type, error } of answers) {
       assert.deepEqual([type, error.code], ['error', 'rate_limited']);
       assert.deepEqual([error.retryable, error.retryAfterSeconds], [true, 1]);
     }
-    assert.equal(await claims(on), 20, 'half of all: the rest is for others');
-    const beside = await on.pos(await on.tokenOf(other));
-    const answer = await on.ask(beside, claimOf(place.tsn, { requestId: 'b' }));
+    assert.equal(await claims(scene), 20, 'half of all: the rest is for others');
+    const beside = await scene.pos(await scene.tokenOf(other));
+    const answer = await scene.ask(beside, claimOf(terminal.tsn, { requestId: 'b' }));
     assert.equal(answer['error'].code, 'device_offline');
-    on.clock.advance(30 * second);
-    await eventually('nobody waits any more', async () => (await claims(on)) === 0);
-    await eventually('all are told', () => told.length === 240);
-    await on.connect(place, other);
+    scene.clock.advance(30 * second);
+    await eventually('no claim waits', async () => (await claims(scene)) === 0);
+    await eventually('all claims are answered', () => answers.length === 240);
+    await scene.connect(terminal, other);
     const [first] = tills;
     assert.ok(first);
-    first.send(claimOf(place.tsn, { requestId: 'again' }));
-    await eventually('a claim', () => told.some(({ type }) => type === 'claimed'));
-    assert.equal(await claims(on), 1);
+    first.send(claimOf(terminal.tsn, { requestId: 'again' }));
+    await eventually('a claim', () => answers.some(({ type }) => type === 'claimed'));
+    assert.equal(await claims(scene), 1);
     for (const pos of tills) pos.close();
-    await eventually('all is given back', async () => (await claims(on)) === 0);
+    await eventually('all is given back', async () => (await claims(scene)) === 0);
   });
 
   /** Claims one terminal after the other and uses none of the sessions. */
   async function claimOneByOne(
-    on: ConnectorScene,
+    scene: ConnectorScene,
     { count, most }: { count: number; most: number },
   ): Promise<void> {
-    const till: Client = await on.application();
-    const pos = await on.pos(await on.tokenOf(till));
+    const till: Client = await scene.application();
+    const pos = await scene.pos(await scene.tokenOf(till));
     for (let n = 0; n < count; n += 1) {
-      const place = await on.terminal();
-      const device = await on.connect(place, till);
-      const claimed = await on.ask(pos, claimOf(place.tsn, { requestId: `c${n}` }));
+      const terminal = await scene.terminal();
+      const device = await scene.connect(terminal, till);
+      const claimed = await scene.ask(pos, claimOf(terminal.tsn, { requestId: `c${n}` }));
       assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
-      assert.ok((await claims(on)) <= most);
+      assert.ok((await claims(scene)) <= most);
       // The session stays unused, and the terminal disconnects.
-      on.clock.advance(60 * second);
+      scene.clock.advance(60 * second);
       device.close();
       await eventually('it has ended', async () => {
-        const asked = { type: 'status', requestId: `s${n}`, tsn: place.tsn };
-        const { online, claimed: isClaimed } = await on.ask(pos, asked);
+        const statusRequest = { type: 'status', requestId: `s${n}`, tsn: terminal.tsn };
+        const { online, claimed: isClaimed } = await scene.ask(pos, statusRequest);
         return online === false && isClaimed === false;
       });
     }
   }
 
   it('of ended sessions makes room for a new one', async (t) => {
-    const on = await small(t, 10);
-    await claimOneByOne(on, { count: 15, most: 10 });
-    assert.equal(await claims(on), 10);
+    const scene = await small(t, 10);
+    await claimOneByOne(scene, { count: 15, most: 10 });
+    assert.equal(await claims(scene), 10);
   });
 
   it('of sessions whose end nobody told makes room, too', async (t) => {
-    const on = await small(t, 10);
+    const scene = await small(t, 10);
     // The same effect as a NATS outage.
-    on.connector.backplane.publish = () => {};
-    await claimOneByOne(on, { count: 15, most: 10 });
-    assert.ok((await claims(on)) <= 10);
+    scene.connector.backplane.publish = () => {};
+    await claimOneByOne(scene, { count: 15, most: 10 });
+    assert.ok((await claims(scene)) <= 10);
   });
 
   it('of sessions whose end nobody told makes room behind those that live', async (t) => {
-    const on = await small(t, 10);
+    const scene = await small(t, 10);
     // The same effect as a NATS outage.
-    on.connector.backplane.publish = () => {};
-    const till = await on.application();
-    const token = await on.tokenOf(till);
-    const [pos, other] = [await on.pos(token), await on.pos(token)];
+    scene.connector.backplane.publish = () => {};
+    const till = await scene.application();
+    const token = await scene.tokenOf(till);
+    const [pos, other] = [await scene.pos(token), await scene.pos(token)];
     const connect = async (): Promise<{ tsn: string; device: Line }> => {
-      const { tsn } = await on.terminal();
-      return { tsn, device: await on.connect({ tsn }, till) };
+      const { tsn } = await scene.terminal();
+      return { tsn, device: await scene.connect({ tsn }, till) };
     };
     /** Retries, because a claim checks only a few of the other claims. */
     const claimed = async (tsn: string, attempts = 3): Promise<Json> => {
-      const answer = await on.ask(pos, claimOf(tsn, { requestId: `${tsn} ${attempts}` }));
+      const answer = await scene.ask(pos, claimOf(tsn, { requestId: `${tsn} ${attempts}` }));
       if (answer['type'] === 'claimed') return answer;
       assert.equal(answer['error'].code, 'rate_limited', JSON.stringify(answer));
-      assert.ok(attempts > 1, 'no room, however often it is asked');
+      assert.ok(attempts > 1, 'no claim is accepted after all retries');
       return claimed(tsn, attempts - 1);
     };
     const living: string[] = [];
@@ -173,21 +173,21 @@ describe('a crowd at the connector', () => {
       const { tsn, device } = await connect();
       const { sessionId } = await claimed(tsn);
       const message = { ...claimOf(tsn), type: 'release', sessionId, requestId: `r${n}` };
-      const released = await on.ask(other, message);
+      const released = await scene.ask(other, message);
       assert.equal(released['type'], 'released', JSON.stringify(released));
       device.close();
       await device.closed();
     }
-    assert.equal(await claims(on), 10);
+    assert.equal(await claims(scene), 10);
     for (const tsn of living) {
-      const told = await on.ask(other, { type: 'status', requestId: tsn, tsn });
-      assert.equal(told['claimed'], true, 'who lives is asked, and goes on');
+      const status = await scene.ask(other, { type: 'status', requestId: tsn, tsn });
+      assert.equal(status['claimed'], true, 'who lives is asked, and goes on');
     }
   });
 
   it('of claims over one connection makes room where it hears that nobody has the terminal', async (t) => {
-    const on = await small(t, 200);
-    const { backplane } = on.connector;
+    const scene = await small(t, 200);
+    const { backplane } = scene.connector;
     const { publish, request } = backplane;
     // The message about the end is lost, but the state of the terminal still arrives.
     backplane.publish = (topic, message) => {
@@ -197,16 +197,16 @@ describe('a crowd at the connector', () => {
       assert.notEqual(message['kind'], 'holds', 'nobody has to be asked');
       return request(key, message);
     };
-    const till = await on.application();
-    const token = await on.tokenOf(till);
-    const [pos, other] = [await on.pos(token), await on.pos(token)];
+    const till = await scene.application();
+    const token = await scene.tokenOf(till);
+    const [pos, other] = [await scene.pos(token), await scene.pos(token)];
     for (let n = 0; n < 66; n += 1) {
-      const { tsn } = await on.terminal();
-      await on.connect({ tsn }, till);
-      const claimed = await on.ask(pos, claimOf(tsn, { requestId: `c${n}` }));
+      const { tsn } = await scene.terminal();
+      await scene.connect({ tsn }, till);
+      const claimed = await scene.ask(pos, claimOf(tsn, { requestId: `c${n}` }));
       assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
       const { sessionId } = claimed;
-      const released = await on.ask(other, {
+      const released = await scene.ask(other, {
         ...claimOf(tsn),
         type: 'release',
         sessionId,

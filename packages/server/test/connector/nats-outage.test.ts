@@ -19,7 +19,7 @@ import { freePorts } from '../support/free-ports.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
 const log = createLog({ logLevel: 'silent', instanceName: 'test' });
-const none = {
+const noTlsFiles = {
   natsCaFile: undefined,
   natsCertFile: undefined,
   natsKeyFile: undefined,
@@ -46,7 +46,7 @@ describe('nodes and NATS', () => {
     await once(child, 'exit');
   }
 
-  async function keep(name: string, text: string): Promise<string> {
+  async function writeFixture(name: string, text: string): Promise<string> {
     const file = join(directory, name);
     await writeFile(file, text, { mode: 0o600 });
     return file;
@@ -55,15 +55,15 @@ describe('nodes and NATS', () => {
   /** Starts a server and waits until it sends its greeting. */
   async function start(name: string, port: number, config: string): Promise<ChildProcess> {
     const head = `host: 127.0.0.1\nport: ${port}\nserver_name: ${name}\n`;
-    const file = await keep(`${name}.conf`, `${head}${config}`);
+    const file = await writeFixture(`${name}.conf`, `${head}${config}`);
     const child = spawn('nats-server', ['-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
     children.add(child);
-    let told = '';
+    let output = '';
     child.stderr?.on('data', (part: Buffer) => {
-      told += part.toString();
+      output += part.toString();
     });
     await eventually(`nats-server ${name}`, () => {
-      assert.equal(child.exitCode, null, told);
+      assert.equal(child.exitCode, null, output);
       return new Promise<boolean>((resolve) => {
         const socket = connect(port, '127.0.0.1');
         socket.once('data', () => resolve(true)).once('error', () => resolve(false));
@@ -73,29 +73,29 @@ describe('nodes and NATS', () => {
     return child;
   }
 
-  type Given = { natsUrl: string } & { [Name in keyof typeof none]?: string };
+  type LinkOptions = { natsUrl: string } & { [Name in keyof typeof noTlsFiles]?: string };
 
-  function link(given: Given) {
-    const settings = { ...none, ...given, instanceName: systemIds.uuid() };
+  function link(options: LinkOptions) {
+    const settings = { ...noTlsFiles, ...options, instanceName: systemIds.uuid() };
     const opened = openNatsClient({ settings, log, metrics: createMetrics() });
     closing.push(opened.close);
     return opened;
   }
 
-  async function isUp(given: Given): Promise<void> {
-    const [one, other] = [link(given), link(given)];
+  async function isUp(options: LinkOptions): Promise<void> {
+    const [one, other] = [link(options), link(options)];
     await eventually('both links', () => one.isUp() && other.isUp());
     const end = one.subscribe('question', (data, answer) => answer(data));
     await eventually('an answer', async () => {
-      const told = await other.request('question', Buffer.from('here?')).catch(() => undefined);
-      return told !== undefined && Buffer.from(told).toString() === 'here?';
+      const answer = await other.request('question', Buffer.from('here?')).catch(() => undefined);
+      return answer !== undefined && Buffer.from(answer).toString() === 'here?';
     });
     end();
   }
 
   /** The link keeps trying to connect, and its requests fail. */
-  async function isRefused(given: Given): Promise<void> {
-    const opened = link(given);
+  async function isRefused(options: LinkOptions): Promise<void> {
+    const opened = link(options);
     let changes = 0;
     opened.onChange(() => {
       changes += 1;
@@ -105,7 +105,7 @@ describe('nodes and NATS', () => {
     await isUp(good);
     assert.deepEqual([opened.isUp(), changes], [false, 0]);
   }
-  let good: Given;
+  let good: LinkOptions;
 
   describe('over TLS, with users', () => {
     let port: number;
@@ -113,8 +113,8 @@ describe('nodes and NATS', () => {
     before(async () => {
       [port = 0] = await freePorts(1);
       const { cert, key } = await makeCertificate('nats');
-      ca = await keep('nats.pem', cert);
-      const keyFile = await keep('nats-key.pem', key);
+      ca = await writeFixture('nats.pem', cert);
+      const keyFile = await writeFixture('nats-key.pem', key);
       const users = `authorization { users: [ { user: switchyard, password: "${word}" } ] }`;
       const tls = `tls { cert_file: "${ca}", key_file: "${keyFile}" }`;
       await start('tls', port, `${tls}\n${users}\n`);
@@ -133,22 +133,25 @@ describe('nodes and NATS', () => {
   });
 
   describe('with certificates of nodes', () => {
-    let own: Given;
+    let withoutClientCertificate: LinkOptions;
     before(async () => {
       const [port = 0] = await freePorts(1);
       const server = await makeCertificate('nats');
       const node = await makeCertificate('node');
-      const [ca, key] = [await keep('s.pem', server.cert), await keep('s-key.pem', server.key)];
-      const nodeCert = await keep('n.pem', node.cert);
+      const [ca, key] = [
+        await writeFixture('s.pem', server.cert),
+        await writeFixture('s-key.pem', server.key),
+      ];
+      const nodeCert = await writeFixture('n.pem', node.cert);
       const tls = `tls { cert_file: "${ca}", key_file: "${key}", ca_file: "${nodeCert}", verify: true }`;
       await start('mtls', port, tls);
-      own = { natsUrl: `tls://localhost:${port}`, natsCaFile: ca };
-      const nodeKey = await keep('n-key.pem', node.key);
-      good = { ...own, natsCertFile: nodeCert, natsKeyFile: nodeKey };
+      withoutClientCertificate = { natsUrl: `tls://localhost:${port}`, natsCaFile: ca };
+      const nodeKey = await writeFixture('n-key.pem', node.key);
+      good = { ...withoutClientCertificate, natsCertFile: nodeCert, natsKeyFile: nodeKey };
     });
 
     it('nodes reach each other', () => isUp(good));
-    it('a node without one reaches nobody', () => isRefused(own));
+    it('a node without one reaches nobody', () => isRefused(withoutClientCertificate));
   });
 
   describe('with a credentials file', () => {
@@ -171,9 +174,9 @@ describe('nodes and NATS', () => {
       const seed = Buffer.from(user.getSeed()).toString();
       const text = `-----BEGIN NATS USER JWT-----\n${token}\n------END NATS USER JWT------\n
 -----BEGIN USER NKEY SEED-----\n${seed}\n------END USER NKEY SEED------\n`;
-      return keep(name, text);
+      return writeFixture(name, text);
     };
-    let wrong: Given;
+    let wrong: LinkOptions;
     before(async () => {
       const [port = 0] = await freePorts(1);
       const [operator, account] = [nkeys.createOperator(), nkeys.createAccount()];
@@ -194,8 +197,8 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       await start('creds', port, config);
       const natsUrl = `nats://localhost:${port}`;
       good = { natsUrl, natsCredentialsFile: await credentials('node.creds', account) };
-      const stranger = await credentials('stranger.creds', nkeys.createAccount());
-      wrong = { natsUrl, natsCredentialsFile: stranger };
+      const foreignCredentialsFile = await credentials('stranger.creds', nkeys.createAccount());
+      wrong = { natsUrl, natsCredentialsFile: foreignCredentialsFile };
     });
 
     it('nodes reach each other', () => isUp(good));
@@ -224,7 +227,7 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
     });
 
     function node(natsUrl: string) {
-      const settings = { ...none, natsUrl, instanceName: systemIds.uuid() };
+      const settings = { ...noTlsFiles, natsUrl, instanceName: systemIds.uuid() };
       const parts = { log, ids: systemIds, clock: systemClock, metrics: createMetrics() };
       const nodes = openNodes({ settings, ...parts });
       assert.ok(nodes);
@@ -253,12 +256,12 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
      */
     async function session(device: ReturnType<typeof node>, pos: ReturnType<typeof node>) {
       const sessionId = systemIds.secret();
-      const told: string[] = [];
+      const endings: string[] = [];
       const stop = device.remoteSessions.publish(sessionId, {
         useAddress: () => true,
         join: (end) => ({
           receive: (data, isBinary) => end.send(`device: ${data}`, isBinary),
-          disconnected: (isDone) => void told.push(isDone ? 'done' : 'lost'),
+          disconnected: (isDone) => void endings.push(isDone ? 'done' : 'lost'),
         }),
       });
       const heard = listener();
@@ -269,11 +272,11 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       });
       const joined = join?.(heard.end);
       assert.ok(joined);
-      const say = async (text: string) => {
+      const sendAndAwaitEcho = async (text: string) => {
         joined.receive(Buffer.from(text), false);
         await eventually(text, () => heard.words.includes(`device: ${text}`));
       };
-      return { say, heard, told, stop, lost: joined.disconnected };
+      return { sendAndAwaitEcho, heard, endings, stop, lost: joined.disconnected };
     }
 
     it('goes on when one of them dies, and whoever was there goes to the other', async () => {
@@ -283,31 +286,34 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       // The first URL is its own server; the others are used after that server has stopped.
       await eventually('all nodes', () => a.isUp() && b.isUp() && c.isUp());
       const near = await session(a, b);
-      await near.say('within the first server');
+      await near.sendAndAwaitEcho('within the first server');
       const across = await session(a, c);
-      await across.say('across the cluster');
+      await across.sendAndAwaitEcho('across the cluster');
       const changes: boolean[] = [];
       c.onConnectionChange((up) => void changes.push(up));
       await kill(servers[1] as ChildProcess);
-      await near.say('while the other one is gone');
+      await near.sendAndAwaitEcho('while the other one is gone');
       await eventually('the way of the third node', () => c.isUp());
       const again = await session(a, c);
-      await again.say('by the server that is left');
-      assert.deepEqual([near.heard.closed, near.told], [[], []]);
+      await again.sendAndAwaitEcho('by the server that is left');
+      assert.deepEqual([near.heard.closed, near.endings], [[], []]);
       // If the node was at the killed server, the session ended; otherwise it lost nothing.
       const wasThere = changes.includes(false);
       if (wasThere) {
         assert.deepEqual(across.heard.closed, [4003]);
         await eventually('the end at the device', () => {
           a.remoteSessions.tick(Date.now() + 10_000);
-          return across.told[0] === 'lost';
+          return across.endings[0] === 'lost';
         });
-      } else await across.say('still there');
+      } else await across.sendAndAwaitEcho('still there');
       assert.equal(await c.backplane.request('nobody', {}), undefined);
       servers[1] = await start('n1', ports[1] ?? 0, configs[1] ?? '');
-      await near.say('when it is back');
+      await near.sendAndAwaitEcho('when it is back');
       for (const { lost } of [near, again]) lost(true);
-      await eventually('good ends', () => near.told[0] === 'done' && again.told[0] === 'done');
+      await eventually(
+        'good ends',
+        () => near.endings[0] === 'done' && again.endings[0] === 'done',
+      );
       for (const { stop } of [near, again]) stop();
     });
 
@@ -317,13 +323,13 @@ resolver_preload: { ${account.getPublicKey()}: "${accountJwt}" }\n`;
       await eventually('all nodes', () => a.isUp() && b.isUp() && c.isUp());
       const near = await session(a, b);
       const across = await session(a, c);
-      await across.say('before');
+      await across.sendAndAwaitEcho('before');
       await kill(servers[0] as ChildProcess);
       await eventually('the end of what crossed', () => {
         c.remoteSessions.tick(Date.now() + 10_000);
         return across.heard.closed.includes(4003);
       });
-      assert.equal(c.isUp(), true, 'its own server stands');
+      assert.equal(c.isUp(), true, 'its own server is up');
       await eventually('the end within the dead server', () => near.heard.closed.length > 0);
       assert.equal(near.heard.closed[0], 4003, 'their server has died');
     });

@@ -22,25 +22,25 @@ import {
 const minute = 60_000;
 
 type NodeAt = {
-  register(place: Place): Promise<{ path: string; token: string }>;
+  register(terminal: Place): Promise<{ path: string; token: string }>;
   open(path: string, token: string): Promise<Line>;
   /** Registers and connects a device. */
-  device(place: Place): Promise<Line>;
+  device(terminal: Place): Promise<Line>;
   pos(): Promise<Line>;
   stop(): Promise<void>;
 };
 
 describe('nodes whose clocks are apart', () => {
-  let on: ConnectorScene;
+  let scene: ConnectorScene;
   let till: Client;
   let ahead: NodeAt;
   let behind: NodeAt;
   /** The messages that nodes otherwise exchange by NATS. */
-  const between = createLocalBackplane();
+  const sharedBackplane = createLocalBackplane();
 
   async function nodeAt(name: string, apartMs: number): Promise<NodeAt> {
-    const clock = { now: () => on.clock.now() + apartMs };
-    const { database, identity, masterKey, provisioning, catalog } = on;
+    const clock = { now: () => scene.clock.now() + apartMs };
+    const { database, identity, masterKey, provisioning, catalog } = scene;
     const log = createLog({ logLevel: 'silent', instanceName: name });
     const certificate = await makeCertificate('server');
     const { baseUrl } = settings;
@@ -55,7 +55,7 @@ describe('nodes whose clocks are apart', () => {
       tls: certificate,
       loadLimits: highLoadLimits,
     });
-    const backplane: Backplane = { ...between, close: async () => {} };
+    const backplane: Backplane = { ...sharedBackplane, close: async () => {} };
     const far = { publish: () => () => {}, useAddress: async () => undefined, tick() {} };
     const connector = createConnector({
       settings: { ...settings, instanceName: name },
@@ -82,20 +82,20 @@ describe('nodes whose clocks are apart', () => {
     connector.register(http.upgrades);
     connector.start();
     const { port } = await http.listen();
-    const here = { port, ca: certificate.cert };
+    const listenerOptions = { port, ca: certificate.cert };
     const node: NodeAt = {
       async register({ tsn }) {
         const { clientId: client_id, clientSecret: client_secret } = till;
-        const { answer } = await on.register({ tsn, client_id, client_secret }, here);
+        const { answer } = await scene.register({ tsn, client_id, client_secret }, listenerOptions);
         assert.equal(answer['type'], 'registered', JSON.stringify(answer));
         return { path: new URL(answer['connectionUrl']).pathname, token: answer['token'] };
       },
-      open: (path, token) => on.open(path, { ...here, token }),
-      async device(place) {
-        const { path, token } = await node.register(place);
+      open: (path, token) => scene.open(path, { ...listenerOptions, token }),
+      async device(terminal) {
+        const { path, token } = await node.register(terminal);
         return node.open(path, token);
       },
-      pos: async () => node.open('/cloud-connector/v1/pos-listener', await on.tokenOf(till)),
+      pos: async () => node.open('/cloud-connector/v1/pos-listener', await scene.tokenOf(till)),
       async stop() {
         await connector.stop();
         await http.close();
@@ -105,34 +105,34 @@ describe('nodes whose clocks are apart', () => {
   }
 
   before(async () => {
-    on = await openConnector();
-    till = await on.application();
+    scene = await openConnector();
+    till = await scene.application();
     ahead = await nodeAt('ahead', 20 * minute);
     behind = await nodeAt('behind', -20 * minute);
   });
   after(async () => {
     await Promise.all([ahead, behind].map((node) => node?.stop()));
-    await on.close();
+    await scene.close();
   });
 
   it('give a device to its newest connection, whichever of them it came to', async () => {
-    const place = await on.terminal();
-    let former = await ahead.device(place);
+    const terminal = await scene.terminal();
+    let former = await ahead.device(terminal);
     for (const [node, other] of [
       [behind, ahead],
       [ahead, behind],
       [behind, ahead],
     ] as const) {
-      const device = await node.device(place);
+      const device = await node.device(terminal);
       assert.equal((await former.closed()).code, closeCodes.superseded);
-      for (const asked of [node, other]) {
-        const pos = await asked.pos();
-        const claim = { type: 'claim', requestId: 'c', tsn: place.tsn, posId: 'p' };
-        const claimed = await on.ask(pos, claim);
+      for (const listeningNode of [node, other]) {
+        const pos = await listeningNode.pos();
+        const claim = { type: 'claim', requestId: 'c', tsn: terminal.tsn, posId: 'p' };
+        const claimed = await scene.ask(pos, claim);
         assert.equal(claimed['type'], 'claimed', JSON.stringify(claimed));
         const { sessionId } = claimed;
         assert.equal(
-          (await on.ask(pos, { type: 'release', requestId: 'r', sessionId }))['type'],
+          (await scene.ask(pos, { type: 'release', requestId: 'r', sessionId }))['type'],
           'released',
         );
         pos.close();
@@ -145,9 +145,9 @@ describe('nodes whose clocks are apart', () => {
   });
 
   it('take no token of a registration before the last one that connected', async () => {
-    const place = await on.terminal();
-    const elder = await ahead.register(place);
-    const device = await behind.device(place);
+    const terminal = await scene.terminal();
+    const elder = await ahead.register(terminal);
+    const device = await behind.device(terminal);
     const { status, body } = await refusal(ahead.open(elder.path, elder.token));
     assert.deepEqual([status, body['code']], [410, 'session_gone']);
     assert.equal(device.socket.readyState, device.socket.OPEN);
@@ -155,29 +155,29 @@ describe('nodes whose clocks are apart', () => {
   });
 
   it('give it up to a process of the version before, and take it back', async () => {
-    const place = await on.terminal();
-    const device = await ahead.device(place);
+    const terminal = await scene.terminal();
+    const device = await ahead.device(terminal);
     // The row that a process of the previous version writes when the device connects to it.
-    const [row] = await on.database.query(
+    const [row] = await scene.database.query(
       `UPDATE device_presence SET connection_id = $3, node = 'before'
        WHERE organization_id = $1 AND physical_device_id = $2 AND connection_id < $3
        RETURNING node`,
-      [on.organizationId, place.physicalDeviceId, systemIds.uuid()],
+      [scene.organizationId, terminal.physicalDeviceId, systemIds.uuid()],
     );
     assert.deepEqual(row, { node: 'before' });
     const pos = await ahead.pos();
-    const claim = { type: 'claim', requestId: 'c', tsn: place.tsn, posId: 'p' };
-    assert.equal((await on.ask(pos, claim))['error'].code, 'device_offline');
+    const claim = { type: 'claim', requestId: 'c', tsn: terminal.tsn, posId: 'p' };
+    assert.equal((await scene.ask(pos, claim))['error'].code, 'device_offline');
     assert.equal((await device.closed()).code, closeCodes.superseded);
-    const back = await behind.device(place);
-    assert.equal((await on.ask(pos, { ...claim, requestId: 'd' }))['type'], 'claimed');
-    for (const line of [back, pos]) line.close();
+    const reconnected = await behind.device(terminal);
+    assert.equal((await scene.ask(pos, { ...claim, requestId: 'd' }))['type'], 'claimed');
+    for (const line of [reconnected, pos]) line.close();
   });
 
   it('keep the younger of two that come at once', async () => {
-    const place = await on.terminal();
-    const elder = await ahead.register(place);
-    const younger = await behind.register(place);
+    const terminal = await scene.terminal();
+    const elder = await ahead.register(terminal);
+    const younger = await behind.register(terminal);
     const [first, second] = await Promise.allSettled([
       ahead.open(elder.path, elder.token),
       behind.open(younger.path, younger.token),

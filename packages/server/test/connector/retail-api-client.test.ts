@@ -14,26 +14,29 @@ import {
 } from './test-retail-api.ts';
 
 describe('the public client', () => {
-  let on: RetailScene;
+  let scene: RetailScene;
   let device: RetailDevice;
   let line: Line;
   let client: library.TerminalCloudAPI;
-  const asked: { status: number; path: string }[] = [];
+  const calls: { status: number; path: string }[] = [];
 
   /** Sends the client's request to the terminal that the POIID names. */
   async function request(endpoint: string, json: string): Promise<string> {
     const how = endpoint.endsWith('/async') ? 'async' : 'sync';
     const { POIID } = JSON.parse(json).SaleToPOIRequest.MessageHeader;
     const path = `/retail/v1/devices/${POIID}/${how}?posId=p1`;
-    const answer = await on.on.client.call('POST', path, { token: on.token, raw: json });
-    asked.push({ status: answer.status, path });
+    const answer = await scene.organization.client.call('POST', path, {
+      token: scene.token,
+      raw: json,
+    });
+    calls.push({ status: answer.status, path });
     if (answer.status >= 400) throw new Error(answer.body.code);
     return answer.text;
   }
 
   before(async () => {
-    on = await retailScene();
-    device = await on.device();
+    scene = await retailScene();
+    device = await scene.device();
     line = await device.connect();
     const config = new library.Config({
       apiKey: 'unused',
@@ -43,7 +46,7 @@ describe('the public client', () => {
     made.httpClient = { request } as never;
     client = new library.TerminalCloudAPI(made);
   });
-  after(() => on.close());
+  after(() => scene.close());
 
   it('pays and waits for the answer', async () => {
     const paying = client.sync(paymentOf({ POIID: device.tsn }) as never);
@@ -54,7 +57,7 @@ describe('the public client', () => {
     assert.equal(SaleToPOIResponse.PaymentResponse.Response.Result, 'Success');
     const { AuthorizedAmount } = SaleToPOIResponse.PaymentResponse.PaymentResult.AmountsResp;
     assert.equal(AuthorizedAmount, 12.5);
-    assert.equal(asked.at(-1)?.status, 200);
+    assert.equal(calls.at(-1)?.status, 200);
   });
 
   it('aborts, and is answered with nothing', async () => {
@@ -74,11 +77,11 @@ describe('the public client', () => {
   it('sends without waiting', async () => {
     const payment = paymentOf({ POIID: device.tsn });
     await client.async(payment as never);
-    assert.equal(asked.at(-1)?.status, 202);
+    assert.equal(calls.at(-1)?.status, 202);
     line.send(paidOf(await heardBy(line)));
     const { ServiceID } = payment['SaleToPOIRequest'].MessageHeader;
     const path = `/retail/v1/devices/${device.tsn}/messages/${ServiceID}?wait=20`;
-    const { body } = await on.on.client.call('GET', path, { token: on.token });
+    const { body } = await scene.organization.client.call('GET', path, { token: scene.token });
     assert.equal(body.status, 'Answered');
   });
 
@@ -95,7 +98,7 @@ describe('the public client', () => {
     assert.deepEqual({ ...SaleToPOIResponse.PaymentResponse.Response }, Response);
     for (const how of ['sync', 'async'] as const) {
       await assert.rejects(async () => client[how](payment as never), /service_id_reused/);
-      assert.equal(asked.at(-1)?.status, 409);
+      assert.equal(calls.at(-1)?.status, 409);
     }
     const unknown = paymentOf({ POIID: 'AXIUM_DX8000-99999999' });
     await assert.rejects(async () => client.async(unknown as never), /device_unknown/);

@@ -54,7 +54,7 @@ const placeOf = () =>
 describe('messages to terminals', () => {
   let database: Database;
   let store: MessageStore;
-  let place: ReturnType<typeof placeOf>;
+  let terminal: ReturnType<typeof placeOf>;
   let services = 0;
   const clock = { at: start, now: () => clock.at };
   const logged: string[] = [];
@@ -73,13 +73,13 @@ describe('messages to terminals', () => {
   after(() => database?.close());
   beforeEach(() => {
     clock.at = start;
-    place = placeOf();
+    terminal = placeOf();
   });
 
   const begin = (facts: Partial<Parameters<MessageStore['create']>[0]> = {}) => {
     services += 1;
     return store.create({
-      terminal: place,
+      terminal,
       serviceId: `S${services}`,
       saleId: 'till-3',
       category: 'Payment',
@@ -89,7 +89,8 @@ describe('messages to terminals', () => {
       ...facts,
     });
   };
-  const found = (serviceId: string) => store.find(place, { serviceId, saleId: 'till-3' }, {});
+  const findMessage = (serviceId: string) =>
+    store.find(terminal, { serviceId, saleId: 'till-3' }, {});
   async function eventsOf({ messageId }: MessageKey): Promise<number> {
     const rows = await database.query('SELECT 1 FROM outbox WHERE subject_id = $1', [messageId]);
     return rows.length;
@@ -97,23 +98,26 @@ describe('messages to terminals', () => {
 
   describe('of a process that died', () => {
     it('are ended as timeout once they are overdue, and those told by an event tell it', async () => {
-      const told = await begin({ serviceId: 'told', isPublished: true });
+      const publishedMessage = await begin({ serviceId: 'told', isPublished: true });
       const quiet = await begin({ serviceId: 'quiet' });
       const young = await begin({ serviceId: 'young', dueAt: clock.at + hourMs });
-      assert.ok(told && quiet && young);
+      assert.ok(publishedMessage && quiet && young);
       clock.at += 150_000;
       assert.equal(await store.expireOverdue(clock.at - 1, 10), 0, 'not before its time');
       assert.equal(await store.expireOverdue(clock.at + 1, 10), 2);
-      const { status, fault, settledAt } = (await found('told')) ?? {};
+      const { status, fault, settledAt } = (await findMessage('told')) ?? {};
       assert.deepEqual(
         [status, fault, settledAt],
         ['Failed', 'timeout', new Date(clock.at).toISOString()],
       );
-      assert.equal((await found('young'))?.status, 'Waiting');
-      assert.deepEqual(await Promise.all([told, quiet, young].map(eventsOf)), [1, 0, 0]);
-      await store.complete(told, { text: '{}', result: 'Success' });
-      assert.equal((await found('told'))?.status, 'Failed', 'what has its end keeps it');
-      assert.equal(await eventsOf(told), 1);
+      assert.equal((await findMessage('young'))?.status, 'Waiting');
+      assert.deepEqual(
+        await Promise.all([publishedMessage, quiet, young].map(eventsOf)),
+        [1, 0, 0],
+      );
+      await store.complete(publishedMessage, { text: '{}', result: 'Success' });
+      assert.equal((await findMessage('told'))?.status, 'Failed', 'what has its end keeps it');
+      assert.equal(await eventsOf(publishedMessage), 1);
       assert.equal(await store.expireOverdue(clock.at + 1, 10), 0);
     });
 
@@ -127,7 +131,7 @@ describe('messages to terminals', () => {
 
     it('are looked for by the platform, which gives the process that sent them its time', async () => {
       await begin({ serviceId: 'dead' });
-      const none = (() => assert.fail('nobody is asked')) as never;
+      const unexpected = (() => assert.fail('unexpected call')) as never;
       const retail = createRetailApi({
         database,
         clock,
@@ -137,13 +141,13 @@ describe('messages to terminals', () => {
         log,
         times: { sweepMs: 5 },
         connector: {
-          claims: none,
-          presence: none,
+          claims: unexpected,
+          presence: unexpected,
           backplane: createLocalBackplane(),
-          joinSession: none,
+          joinSession: unexpected,
         },
-        provisioning: none,
-        catalog: none,
+        provisioning: unexpected,
+        catalog: unexpected,
         live: { addSource: () => {}, publish: () => {} } as never,
       });
       clock.at += 150_000 + 59_000;
@@ -151,11 +155,14 @@ describe('messages to terminals', () => {
       try {
         await begin({ serviceId: 'old', dueAt: clock.at - 2 * hourMs });
         await eventually('one that is long overdue', async () => {
-          return (await found('old'))?.status === 'Failed';
+          return (await findMessage('old'))?.status === 'Failed';
         });
-        assert.equal((await found('dead'))?.status, 'Waiting', 'a minute is not over');
+        assert.equal((await findMessage('dead'))?.status, 'Waiting', 'a minute is not over');
         clock.at += 2_000;
-        await eventually('the other one', async () => (await found('dead'))?.status === 'Failed');
+        await eventually(
+          'the other one',
+          async () => (await findMessage('dead'))?.status === 'Failed',
+        );
       } finally {
         await retail.stop();
       }
@@ -164,31 +171,31 @@ describe('messages to terminals', () => {
 
   describe('of the last 48 hours', () => {
     it('keep their ServiceID, and afterwards it is good again', async () => {
-      const kept = await begin({ serviceId: 'once' });
-      assert.ok(kept);
-      await store.complete(kept, { text: '{"a":1}', result: 'Success' });
+      const completedMessage = await begin({ serviceId: 'once' });
+      assert.ok(completedMessage);
+      await store.complete(completedMessage, { text: '{"a":1}', result: 'Success' });
       clock.at += 48 * hourMs - 1;
       assert.equal(await begin({ serviceId: 'once' }), undefined);
-      assert.deepEqual((await found('once'))?.response, { a: 1 });
+      assert.deepEqual((await findMessage('once'))?.response, { a: 1 });
       clock.at += 2;
-      assert.equal(await found('once'), undefined, 'told by its age, deleted or not');
+      assert.equal(await findMessage('once'), undefined, 'told by its age, deleted or not');
       const again = await begin({ serviceId: 'once' });
-      assert.notEqual(again?.messageId, kept.messageId);
-      const { status, response } = (await found('once')) ?? {};
+      assert.notEqual(again?.messageId, completedMessage.messageId);
+      const { status, response } = (await findMessage('once')) ?? {};
       assert.deepEqual(
         [status, response],
         ['Waiting', undefined],
         'nothing of the old one is left',
       );
-      await store.complete(kept, { text: '{"a":2}', result: 'Success' });
-      assert.equal((await found('once'))?.status, 'Waiting', 'a late end is of the old one');
+      await store.complete(completedMessage, { text: '{"a":2}', result: 'Success' });
+      assert.equal((await findMessage('once'))?.status, 'Waiting', 'a late end is of the old one');
     });
 
     it('are kept, and older ones deleted a few at a time', async () => {
       const count = async () => {
         const [row] = await database.query<{ count: number }>(
           'SELECT count(*)::int AS count FROM retail_messages WHERE physical_device_id = $1',
-          [place.physicalDeviceId],
+          [terminal.physicalDeviceId],
         );
         return row?.count;
       };
@@ -199,7 +206,7 @@ describe('messages to terminals', () => {
       assert.equal(await store.deleteOld(2), 2);
       assert.equal(await store.deleteOld(10), 3);
       assert.equal(await store.deleteOld(10), 0);
-      assert.deepEqual([await count(), (await found('young'))?.status], [1, 'Waiting']);
+      assert.deepEqual([await count(), (await findMessage('young'))?.status], [1, 'Waiting']);
     });
   });
 
@@ -211,22 +218,22 @@ describe('messages to terminals', () => {
     let device:
       | { heard: string[]; say(text: string): void; drop(): void; isLeft: boolean }
       | undefined;
-    const told: MessageKey[] = [];
-    let onClaim: (signal: AbortSignal, wanted: ClaimOptions) => Promise<void>;
+    const publishedMessage: MessageKey[] = [];
+    let onClaim: (signal: AbortSignal, claimOptions: ClaimOptions) => Promise<void>;
 
     function relay(): RetailConnector {
       return {
         claims: {
-          async claim(_asking: unknown, wanted: ClaimOptions, signal: AbortSignal) {
+          async claim(_asking: unknown, claimOptions: ClaimOptions, signal: AbortSignal) {
             claims += 1;
-            await onClaim(signal, wanted);
-            return { sessionId: randomUUID(), device: place, owner: 'a' };
+            await onClaim(signal, claimOptions);
+            return { sessionId: randomUUID(), device: terminal, owner: 'a' };
           },
           async release() {
             released += 1;
             return true;
           },
-          status: () => assert.fail('nobody asks'),
+          status: () => assert.fail('unexpected status request'),
         } as never,
         presence: {} as never,
         backplane: createLocalBackplane(),
@@ -257,10 +264,10 @@ describe('messages to terminals', () => {
     });
 
     function make(answerMs: number, over: Partial<MessageStore> = {}): void {
-      told.length = 0;
+      publishedMessage.length = 0;
       const terminals = {
-        find: async () => place,
-        asAssigned: () => place,
+        find: async () => terminal,
+        asAssigned: () => terminal,
       } as unknown as RetailTerminals;
       lines = createTerminalSessionPool({ connector: relay(), clock });
       exchange = createMessageSender({
@@ -271,7 +278,7 @@ describe('messages to terminals', () => {
         dueClock: clock,
         log,
         times: { answerMs },
-        onCompleted: (kept) => void told.push(kept),
+        onCompleted: (completedMessage) => void publishedMessage.push(completedMessage),
       });
     }
 
@@ -287,14 +294,14 @@ describe('messages to terminals', () => {
       } as unknown as MessageCall['posCaller'];
       return {
         posCaller: asking,
-        tsn: place.tsn,
+        tsn: terminal.tsn,
         body: Buffer.from(JSON.stringify(message)),
         signal,
       };
     }
 
-    const codeOf = (asked: Promise<unknown>) =>
-      asked.then(
+    const codeOf = (answerPromise: Promise<unknown>) =>
+      answerPromise.then(
         () => assert.fail('it was answered'),
         (error: unknown) => {
           assert.ok(error instanceof ProblemError, String(error));
@@ -303,7 +310,7 @@ describe('messages to terminals', () => {
       );
 
     const heardOf = async () => {
-      await eventually('the terminal hears it', () => (device?.heard.length ?? 0) > 0);
+      await eventually('the terminal receives it', () => (device?.heard.length ?? 0) > 0);
       return device?.heard.at(-1) ?? '';
     };
 
@@ -325,14 +332,14 @@ describe('messages to terminals', () => {
       assert.deepEqual([code, outcome], ['timeout', 'Unknown']);
       await exchange.waitForIdle();
       const { serviceId } = { serviceId: headerOf(payment)['ServiceID'] };
-      const kept = await found(serviceId);
-      assert.deepEqual([kept?.status, kept?.fault], ['Failed', 'timeout']);
+      const completedMessage = await findMessage(serviceId);
+      assert.deepEqual([completedMessage?.status, completedMessage?.fault], ['Failed', 'timeout']);
       assert.equal(device?.isLeft, true);
-      assert.equal(told.length, 1);
+      assert.equal(publishedMessage.length, 1);
       // No till waits for the late response; the till uses TransactionStatus.
       device?.say(answerTo(JSON.stringify(payment)));
       await exchange.waitForIdle();
-      assert.equal((await found(serviceId))?.status, 'Failed');
+      assert.equal((await findMessage(serviceId))?.status, 'Failed');
     });
 
     it('have 150 seconds where nothing else is said, by the clock that is given', async () => {
@@ -341,40 +348,48 @@ describe('messages to terminals', () => {
       assert.equal(Date.parse(accepted.dueAt), clock.at + 150_000);
       device?.say(answerTo(await heardOf()));
       await exchange.waitForIdle();
-      assert.equal((await found(accepted.serviceId))?.status, 'Answered');
+      assert.equal((await findMessage(accepted.serviceId))?.status, 'Answered');
     });
 
     it('whose connection breaks while the terminal works get the answer later', async () => {
       make(60_000);
-      const gone = new AbortController();
+      const abortController = new AbortController();
       const payment = paymentOf();
-      const asked = exchange.sendAndWait(callOf(payment, { signal: gone.signal }));
+      const answerPromise = exchange.sendAndWait(
+        callOf(payment, { signal: abortController.signal }),
+      );
       const heard = await heardOf();
-      gone.abort();
+      abortController.abort();
       assert.deepEqual(
         device?.heard.length,
         1,
-        'the terminal is told nothing: the card may be in it',
+        'the terminal receives no abort: a card may be inserted',
       );
       device?.say(answerTo(heard));
-      assert.ok(await asked);
+      assert.ok(await answerPromise);
       await exchange.waitForIdle();
-      assert.equal((await found(headerOf(payment)['ServiceID']))?.result, 'Success');
+      assert.equal((await findMessage(headerOf(payment)['ServiceID']))?.result, 'Success');
     });
 
     it('whose connection breaks while they wait for the terminal have sent nothing', async () => {
       make(60_000);
-      const gone = new AbortController();
+      const abortController = new AbortController();
       onClaim = (signal) =>
         new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
       const payment = paymentOf();
-      const asked = codeOf(exchange.sendAndWait(callOf(payment, { signal: gone.signal })));
+      const answerPromise = codeOf(
+        exchange.sendAndWait(callOf(payment, { signal: abortController.signal })),
+      );
       await eventually('the claim', () => claims === 1);
-      gone.abort();
-      assert.equal((await asked).outcome, 'NotProcessed');
+      abortController.abort();
+      assert.equal((await answerPromise).outcome, 'NotProcessed');
       assert.deepEqual(device?.heard, []);
-      assert.equal(released, 1, 'what was claimed is given back');
-      assert.equal(await found(headerOf(payment)['ServiceID']), undefined, 'its ServiceID is good');
+      assert.equal(released, 1, 'the claim is released');
+      assert.equal(
+        await findMessage(headerOf(payment)['ServiceID']),
+        undefined,
+        'its ServiceID is good',
+      );
       // The same holds if another message of the till opened the session.
       onClaim = async () => {};
       const other = exchange.sendAndWait(callOf(paymentOf()));
@@ -387,27 +402,27 @@ describe('messages to terminals', () => {
     });
 
     describe('that share a session', () => {
-      let asked = 0;
+      let claimCalls = 0;
       const pending: { settle(word?: 'device_offline'): void; waitSeconds: number | undefined }[] =
         [];
 
       /** Joins the open session of its till, or opens one. */
       async function join(message: Json, facts: { waitSeconds: number; signal?: AbortSignal }) {
-        const before = asked;
+        const before = claimCalls;
         const { waitSeconds, ...rest } = facts;
         const answered = exchange.sendAndWait({ ...callOf(message, rest), waitSeconds });
         answered.catch(() => {});
-        await eventually('it waits for the terminal', () => asked > before);
+        await eventually('it waits for the terminal', () => claimCalls > before);
         return { answered };
       }
 
       beforeEach(() => {
-        asked = 0;
+        claimCalls = 0;
         pending.length = 0;
         make(60_000, {
           async find(...of) {
             const first = await store.find(...of);
-            asked += 1;
+            claimCalls += 1;
             return first;
           },
         });
@@ -421,11 +436,11 @@ describe('messages to terminals', () => {
       });
 
       it('get it though the one that opened it hangs up', async () => {
-        const gone = new AbortController();
-        const first = await join(paymentOf(), { waitSeconds: 20, signal: gone.signal });
+        const abortController = new AbortController();
+        const first = await join(paymentOf(), { waitSeconds: 20, signal: abortController.signal });
         const payment = paymentOf();
         const second = await join(payment, { waitSeconds: 20 });
-        gone.abort();
+        abortController.abort();
         pending[0]?.settle();
         answer(await heardOf());
         assert.match((await second.answered) ?? '', /Success/);
@@ -445,13 +460,13 @@ describe('messages to terminals', () => {
       });
 
       it('wait as long as they said, and not as the one that opened it', async () => {
-        const short = await join(paymentOf(), { waitSeconds: 0 });
+        const joinedWithoutWait = await join(paymentOf(), { waitSeconds: 0 });
         const long = await join(paymentOf(), { waitSeconds: 30 });
         clock.at += 10_000;
         pending[0]?.settle('device_offline');
-        assert.equal((await codeOf(short.answered)).code, 'device_offline');
+        assert.equal((await codeOf(joinedWithoutWait.answered)).code, 'device_offline');
         await eventually('a claim of its own', () => pending.length === 2);
-        assert.equal(pending[1]?.waitSeconds, 20, 'what is left of its time');
+        assert.equal(pending[1]?.waitSeconds, 20, 'the remaining time');
         pending[1]?.settle();
         answer(await heardOf());
         assert.match((await long.answered) ?? '', /Success/);
@@ -470,7 +485,7 @@ describe('messages to terminals', () => {
       const { code, outcome } = await codeOf(exchange.sendAndWait(callOf(abort)));
       assert.deepEqual([code, outcome], ['device_disconnected', 'Unknown']);
       assert.deepEqual(device?.heard, []);
-      const { status, fault } = (await found(headerOf(abort)['ServiceID'])) ?? {};
+      const { status, fault } = (await findMessage(headerOf(abort)['ServiceID'])) ?? {};
       assert.deepEqual([status, fault], ['Failed', 'device_disconnected']);
     });
 
@@ -503,20 +518,26 @@ describe('messages to terminals', () => {
       assert.deepEqual([code, extensions], ['session_lost', { reason: 'restarting' }]);
       await stopped;
       assert.equal(
-        (await found(headerOf(paid)['ServiceID']))?.fault,
+        (await findMessage(headerOf(paid)['ServiceID']))?.fault,
         'session_lost',
         'it is noted',
       );
       for (const message of [waited, ...late]) {
-        assert.equal(await found(headerOf(message)['ServiceID']), undefined, 'nothing was sent');
+        assert.equal(
+          await findMessage(headerOf(message)['ServiceID']),
+          undefined,
+          'nothing was sent',
+        );
       }
       assert.equal(claims, 2);
     });
 
     it('have a number of messages under way, each client its own', async () => {
       make(60_000);
-      const asked = Array.from({ length: 1000 }, () => exchange.sendAndWait(callOf(paymentOf())));
-      await eventually('all are heard', () => device?.heard.length === 1000);
+      const answerPromises = Array.from({ length: 1000 }, () =>
+        exchange.sendAndWait(callOf(paymentOf())),
+      );
+      await eventually('all are received', () => device?.heard.length === 1000);
       const full = device;
       const refusal = await codeOf(exchange.sendAndWait(callOf(paymentOf())));
       assert.deepEqual([refusal.code, refusal.retryAfterMs], ['rate_limited', 1000]);
@@ -529,7 +550,7 @@ describe('messages to terminals', () => {
       answer(await heardOf());
       await other;
       for (const text of full?.heard ?? []) full?.say(answerTo(text));
-      await Promise.all(asked);
+      await Promise.all(answerPromises);
       device = undefined;
       const again = exchange.sendAndWait(callOf(paymentOf()));
       answer(await heardOf());
@@ -561,18 +582,20 @@ describe('messages to terminals', () => {
     it('get the answer of the terminal though it cannot be kept, and it is tried again', async () => {
       let tries = 0;
       make(60_000, {
-        complete(kept, outcome) {
+        complete(completedMessage, outcome) {
           tries += 1;
-          return tries === 1 ? Promise.reject(new Error('away')) : store.complete(kept, outcome);
+          return tries === 1
+            ? Promise.reject(new Error('away'))
+            : store.complete(completedMessage, outcome);
         },
       });
       const payment = paymentOf();
-      const asked = exchange.sendAndWait(callOf(payment));
+      const answerPromise = exchange.sendAndWait(callOf(payment));
       answer(await heardOf());
-      assert.match((await asked) ?? '', /Success/);
+      assert.match((await answerPromise) ?? '', /Success/);
       await exchange.waitForIdle();
       assert.equal(tries, 2);
-      assert.equal((await found(headerOf(payment)['ServiceID']))?.status, 'Answered');
+      assert.equal((await findMessage(headerOf(payment)['ServiceID']))?.status, 'Answered');
       assert.ok(logged.some((line) => line.includes('could not store the answer')));
     });
   });

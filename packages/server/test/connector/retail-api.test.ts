@@ -20,20 +20,20 @@ import {
 } from './test-retail-api.ts';
 
 describe('the Retail API', () => {
-  let on: RetailScene;
+  let scene: RetailScene;
   before(async () => {
-    on = await retailScene();
+    scene = await retailScene();
   });
-  after(() => on.close());
+  after(() => scene.close());
 
   const call = (method: string, path: string, options: RequestOptions = {}) =>
-    on.on.client.call(method, `/retail/v1${path}`, { token: on.token, ...options });
+    scene.organization.client.call(method, `/retail/v1${path}`, { token: scene.token, ...options });
   const send = (tsn: string, how: 'sync' | 'async', body: Json, options: RequestOptions = {}) =>
     call('POST', `/devices/${tsn}/${how}?posId=p1`, { body, ...options });
   const statusOf = async (tsn: string) => (await call('GET', `/devices/${tsn}/status`)).body;
 
   it('tells how the terminals of a store stand, and what can be paid with', async () => {
-    const { tsn, storeId, logicalDeviceId, connect } = await on.device();
+    const { tsn, storeId, logicalDeviceId, connect } = await scene.device();
     const path = `/stores/${storeId}/devices`;
     const before = await call('GET', path);
     assert.equal(before.status, 200, before.text);
@@ -47,19 +47,19 @@ describe('the Retail API', () => {
     const { body } = await call('GET', path);
     assert.equal(body.items[0].online, true);
     assert.match(body.items[0].lastSeenAt, /^20/);
-    const asked = send(tsn, 'sync', paymentOf());
+    const pending = send(tsn, 'sync', paymentOf());
     const heard = await heardBy(line);
     assert.equal((await call('GET', path)).body.items[0].claimed, true);
     assert.equal((await statusOf(tsn)).claimed, true);
     line.send(paidOf(heard));
-    await asked;
+    await pending;
     assert.deepEqual((await statusOf(tsn)).claimed, false);
   });
 
   it('gives the terminals of a store page by page, each once', async () => {
-    const { storeId, merchantId } = await on.device();
-    const { provisioning } = on.on.platform;
-    const scope = { organizationId: on.on.organizationId };
+    const { storeId, merchantId } = await scene.device();
+    const { provisioning } = scene.organization.platform;
+    const scope = { organizationId: scene.organization.organizationId };
     for (let n = 0; n < 4; n += 1) {
       const { view: spot } = await provisioning.logicalDevices.create(scope, {
         storeId,
@@ -77,27 +77,27 @@ describe('the Retail API', () => {
         view.physicalDeviceId,
       ]);
     }
-    const seen: string[] = [];
+    const tsns: string[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {
       const more: string = cursor === '' ? '' : `&cursor=${cursor}`;
       const { body } = await call('GET', `/stores/${storeId}/devices?limit=2${more}`);
       assert.ok(body.items.length <= 2);
-      seen.push(...body.items.map((item: Json) => item['tsn']));
+      tsns.push(...body.items.map((item: Json) => item['tsn']));
       cursor = body.nextCursor;
     }
-    assert.equal(seen.length, 5);
-    assert.equal(new Set(seen).size, 5);
+    assert.equal(tsns.length, 5);
+    assert.equal(new Set(tsns).size, 5);
   });
 
   it('sends a message as it was written, and gives the answer as it came', async () => {
-    const { tsn, connect } = await on.device();
+    const { tsn, connect } = await scene.device();
     const line = await connect();
     // Other clients send numbers with trailing zeros and unknown members.
     const raw = JSON.stringify(paymentOf())
       .replace('12.5', '12.50')
       .replace('"SaleData"', '"X":1,"SaleData"');
-    const asked = send(tsn, 'sync', {}, { raw });
+    const pending = send(tsn, 'sync', {}, { raw });
     const { data } = await line.raw();
     assert.equal(data.toString(), raw);
     const { MessageHeader: header } = JSON.parse(raw).SaleToPOIRequest;
@@ -107,33 +107,33 @@ describe('the Retail API', () => {
     const answered = { ...header, MessageType: 'Response' };
     const answer = `{"SaleToPOIResponse":{"MessageHeader":${JSON.stringify(answered)},"PaymentResponse":{"Response":{"Result":"Failure","ErrorCondition":"Refusal"},"New":10.00}}}`;
     line.send(answer);
-    const { status, text, headers } = await asked;
+    const { status, text, headers } = await pending;
     assert.deepEqual([status, text], [200, answer]);
     assert.match(String(headers['content-type']), /^application\/json/);
-    const kept = await call('GET', `/devices/${tsn}/messages/${header.ServiceID}?wait=5`);
-    const { status: state, result, errorCondition } = kept.body;
+    const storedMessage = await call('GET', `/devices/${tsn}/messages/${header.ServiceID}?wait=5`);
+    const { status: state, result, errorCondition } = storedMessage.body;
     assert.deepEqual([state, result, errorCondition], ['Answered', 'Failure', 'Refusal']);
   });
 
   it('passes on what is protected, header in clear', async () => {
-    const { tsn, connect } = await on.device();
+    const { tsn, connect } = await scene.device();
     const line = await connect();
     const { SaleToPOIRequest: clear } = paymentOf();
     const hidden = { NexoBlob: 'AAAA', SecurityTrailer: { Nonce: 'BBBB' } };
-    const asked = send(tsn, 'sync', {
+    const pending = send(tsn, 'sync', {
       SaleToPOIRequest: { MessageHeader: clear.MessageHeader, ...hidden },
     });
     await line.raw();
     const header = { ...clear.MessageHeader, MessageType: 'Response' };
     line.send({ SaleToPOIResponse: { MessageHeader: header, ...hidden } });
-    assert.equal((await asked).body.SaleToPOIResponse.NexoBlob, 'AAAA');
+    assert.equal((await pending).body.SaleToPOIResponse.NexoBlob, 'AAAA');
   });
 
   it('aborts what runs: 200 without a body, and the request has its own end', async () => {
-    const { tsn, connect } = await on.device();
+    const { tsn, connect } = await scene.device();
     const line = await connect();
     const payment = paymentOf();
-    const asked = send(tsn, 'sync', payment);
+    const pending = send(tsn, 'sync', payment);
     const heard = await heardBy(line);
     const { ServiceID, SaleID } = headerOf(payment);
     const reference = { MessageCategory: 'Payment', ServiceID, SaleID };
@@ -144,12 +144,12 @@ describe('the Retail API', () => {
     const header = { ...heard.header, MessageType: 'Response' };
     const failure = { Response: { Result: 'Failure', ErrorCondition: 'Aborted' } };
     line.send({ SaleToPOIResponse: { MessageHeader: header, PaymentResponse: failure } });
-    const { PaymentResponse } = (await asked).body.SaleToPOIResponse;
+    const { PaymentResponse } = (await pending).body.SaleToPOIResponse;
     assert.equal(PaymentResponse.Response.ErrorCondition, 'Aborted');
   });
 
   it('answers at once where nobody waits: the result is an event, and fetched by its ServiceID', async () => {
-    const { tsn, connect } = await on.device();
+    const { tsn, connect } = await scene.device();
     const line = await connect();
     const payment = paymentOf();
     const { ServiceID } = headerOf(payment);
@@ -157,7 +157,8 @@ describe('the Retail API', () => {
     assert.equal(accepted.status, 202, accepted.text);
     assert.deepEqual([accepted.body.tsn, accepted.body.serviceId], [tsn, ServiceID]);
     const path = String(accepted.headers['location']);
-    const get = (wait = '') => on.on.client.call('GET', path + wait, { token: on.token });
+    const get = (wait = '') =>
+      scene.organization.client.call('GET', path + wait, { token: scene.token });
     assert.equal((await get()).body.status, 'Waiting');
     const waited = get('&wait=20');
     line.send(paidOf(await heardBy(line)));
@@ -165,9 +166,13 @@ describe('the Retail API', () => {
     assert.deepEqual([body.status, body.result], ['Answered', 'Success']);
     assert.ok(body.response.SaleToPOIResponse.PaymentResponse);
     const event = await until(async () => {
-      const { body: page } = await on.on.client.call('GET', '/events/v1?types=retail.response', {
-        token: on.on.acquirerToken,
-      });
+      const { body: page } = await scene.organization.client.call(
+        'GET',
+        '/events/v1?types=retail.response',
+        {
+          token: scene.organization.acquirerToken,
+        },
+      );
       return page.items.find((item: Json) => JSON.stringify(item).includes(body.messageId));
     }, 'the event');
     const text = JSON.stringify(event);
@@ -182,7 +187,7 @@ describe('the Retail API', () => {
   });
 
   it('takes a ServiceID once, also of several that come at once', async () => {
-    const { tsn, connect } = await on.device();
+    const { tsn, connect } = await scene.device();
     const line = await connect();
     const payment = paymentOf();
     const all = [1, 2, 3].map(() => send(tsn, 'sync', payment));
@@ -203,40 +208,49 @@ describe('the Retail API', () => {
   });
 
   it('tells of a terminal that is lost in the middle, and invents no answer', async () => {
-    const { tsn, connect } = await on.device();
+    const { tsn, connect } = await scene.device();
     const line = await connect();
     const payment = paymentOf();
-    const asked = send(tsn, 'sync', payment);
+    const pending = send(tsn, 'sync', payment);
     await heardBy(line);
     line.socket.terminate();
-    const { status, body, headers } = await asked;
+    const { status, body, headers } = await pending;
     assert.equal(status, 502);
     assert.deepEqual([body.code, body.outcome], ['device_disconnected', 'Unknown']);
     assert.match(String(headers['content-type']), /problem\+json/);
     assert.equal(body.SaleToPOIResponse, undefined);
     const { ServiceID } = headerOf(payment);
-    const kept = await call('GET', `/devices/${tsn}/messages/${ServiceID}?wait=5`);
-    assert.deepEqual([kept.body.status, kept.body.fault], ['Failed', 'device_disconnected']);
+    const storedMessage = await call('GET', `/devices/${tsn}/messages/${ServiceID}?wait=5`);
+    assert.deepEqual(
+      [storedMessage.body.status, storedMessage.body.fault],
+      ['Failed', 'device_disconnected'],
+    );
     assert.equal(body.retryable, false, 'its ServiceID is used up');
     // The till repeats the message while the terminal is offline and after it is back; the first
     // one may have moved money.
     const repeat = async (how: 'sync' | 'async') => (await send(tsn, how, payment)).body;
-    const away = [await repeat('sync'), await repeat('async')];
+    const offlineAnswers = [await repeat('sync'), await repeat('async')];
     await connect();
-    for (const told of [...away, await repeat('sync'), await repeat('async')]) {
-      const { messageId } = kept.body;
+    for (const problem of [...offlineAnswers, await repeat('sync'), await repeat('async')]) {
+      const { messageId } = storedMessage.body;
       assert.deepEqual(
-        [told.code, told.outcome, told.retryable, told.message.messageId, told.message.status],
+        [
+          problem.code,
+          problem.outcome,
+          problem.retryable,
+          problem.message.messageId,
+          problem.message.status,
+        ],
         ['service_id_reused', 'Unknown', false, messageId, 'Failed'],
       );
-      const { address } = told.message;
-      const found = await on.on.client.call('GET', address, { token: on.token });
-      assert.equal(found.body.messageId, messageId);
+      const { address } = problem.message;
+      const response = await scene.organization.client.call('GET', address, { token: scene.token });
+      assert.equal(response.body.messageId, messageId);
     }
   });
 
   it('tells that a terminal is offline, and its ServiceID stays good', async () => {
-    const { tsn, connect } = await on.device();
+    const { tsn, connect } = await scene.device();
     const payment = paymentOf();
     const offline = await send(tsn, 'sync', payment);
     const { status, body, headers } = offline;
@@ -249,23 +263,23 @@ describe('the Retail API', () => {
   });
 
   it('shares no terminal with another point of sale, by HTTP or by a socket', async () => {
-    const { tsn, connect } = await on.device();
+    const { tsn, connect } = await scene.device();
     const line = await connect();
-    const asked = send(tsn, 'sync', paymentOf());
+    const pending = send(tsn, 'sync', paymentOf());
     const heard = await heardBy(line);
     const other = await call('POST', `/devices/${tsn}/sync?posId=p2`, { body: paymentOf() });
     assert.deepEqual([other.status, other.body.code], [409, 'device_claimed']);
-    const { baseUrl } = on.on.settings;
+    const { baseUrl } = scene.organization.settings;
     const address = `${baseUrl.replace(/^http/, 'ws')}${connectorPaths.posListener}`;
-    const headers = { authorization: `Bearer ${on.token}` };
-    const socket = new WebSocket(address, { ca: on.on.ca, headers });
+    const headers = { authorization: `Bearer ${scene.token}` };
+    const socket = new WebSocket(address, { ca: scene.organization.ca, headers });
     const pos = lineOf(socket);
     await new Promise((resolve) => socket.once('open', resolve));
     const claim = { type: 'claim', tsn, posId: 'p1' };
     pos.send({ ...claim, requestId: '1' });
     assert.equal((await pos.next())['error'].code, 'device_claimed');
     line.send(paidOf(heard));
-    assert.equal((await asked).status, 200);
+    assert.equal((await pending).status, 200);
     pos.send({ ...claim, requestId: '2' });
     assert.equal((await pos.next())['type'], 'claimed');
     const refused = await send(tsn, 'sync', paymentOf());
@@ -274,9 +288,9 @@ describe('the Retail API', () => {
   });
 
   it('tells of a message that the terminal rejects', async () => {
-    const { tsn, connect } = await on.device();
+    const { tsn, connect } = await scene.device();
     const line = await connect();
-    const asked = send(tsn, 'sync', paymentOf());
+    const pending = send(tsn, 'sync', paymentOf());
     const { data } = await line.raw();
     const { MessageHeader: header } = JSON.parse(data.toString()).SaleToPOIRequest;
     const { ServiceID: _, ...rest } = header;
@@ -291,24 +305,24 @@ describe('the Retail API', () => {
         },
       },
     });
-    const { status, body } = await asked;
+    const { status, body } = await pending;
     assert.deepEqual([status, body.code, body.outcome], [502, 'message_rejected', 'Unknown']);
   });
 
   it('knows no terminal of others, and keeps a till to its store', async () => {
-    const [own, neighbour, foreign] = [
-      await on.device(),
-      await on.device(),
-      await on.device(on.on.otherMerchant),
+    const [ownDevice, neighbour, foreign] = [
+      await scene.device(),
+      await scene.device(),
+      await scene.device(scene.organization.otherMerchant),
     ];
-    const token = await on.tillToken(own);
+    const token = await scene.tillToken(ownDevice);
     const body = paymentOf();
-    const ask = (tsn: string, as = token) =>
-      on.on.client.call('POST', `/retail/v1/devices/${tsn}/sync`, { token: as, body });
-    const codes = [own.tsn, neighbour.tsn, foreign.tsn, 'AXIUM_DX8000-99999999'];
-    const told = await Promise.all(codes.map((tsn) => ask(tsn)));
+    const sendAs = (tsn: string, as = token) =>
+      scene.organization.client.call('POST', `/retail/v1/devices/${tsn}/sync`, { token: as, body });
+    const codes = [ownDevice.tsn, neighbour.tsn, foreign.tsn, 'AXIUM_DX8000-99999999'];
+    const responses = await Promise.all(codes.map((tsn) => sendAs(tsn)));
     assert.deepEqual(
-      told.map(({ status, body: problem }) => [status, problem.code]),
+      responses.map(({ status, body: problem }) => [status, problem.code]),
       [
         [409, 'device_offline'],
         [403, 'wrong_store'],
@@ -316,53 +330,59 @@ describe('the Retail API', () => {
         [404, 'device_unknown'],
       ],
     );
-    const stranger = await createTestOrganization();
-    const theirs = await stranger.tokenFor({
+    const otherOrganization = await createTestOrganization();
+    const foreignToken = await otherOrganization.tokenFor({
       name: 'Till',
       entityType: 'tenant',
-      entityId: stranger.organizationId,
+      entityId: otherOrganization.organizationId,
       roles: ['PointOfSaleTerminal'],
     });
-    assert.equal((await ask(own.tsn, theirs)).body.code, 'device_unknown');
-    const path = `/retail/v1/stores/${own.storeId}/devices`;
-    assert.equal((await on.on.client.call('GET', path, { token: theirs })).status, 404);
-    assert.equal((await on.on.client.call('GET', path, { token })).status, 200);
+    assert.equal((await sendAs(ownDevice.tsn, foreignToken)).body.code, 'device_unknown');
+    const path = `/retail/v1/stores/${ownDevice.storeId}/devices`;
+    assert.equal(
+      (await scene.organization.client.call('GET', path, { token: foreignToken })).status,
+      404,
+    );
+    assert.equal((await scene.organization.client.call('GET', path, { token })).status, 200);
     const other = `/retail/v1/stores/${neighbour.storeId}/devices`;
-    assert.equal((await on.on.client.call('GET', other, { token })).status, 404);
-    assert.equal((await ask(own.tsn, on.on.merchant.token)).status, 403);
-    assert.equal((await ask(own.tsn, on.token)).body.code, 'pos_id_required');
+    assert.equal((await scene.organization.client.call('GET', other, { token })).status, 404);
+    assert.equal((await sendAs(ownDevice.tsn, scene.organization.merchant.token)).status, 403);
+    assert.equal((await sendAs(ownDevice.tsn, scene.token)).body.code, 'pos_id_required');
   });
 
   it('tells answers where the terminal stood, and not where it stands now', async () => {
-    const own = await on.device();
-    const [beside, foreign] = [await on.device(), await on.device(on.on.otherMerchant)];
-    const line = await own.connect();
+    const ownDevice = await scene.device();
+    const [beside, foreign] = [
+      await scene.device(),
+      await scene.device(scene.organization.otherMerchant),
+    ];
+    const line = await ownDevice.connect();
     const payment = paymentOf();
-    const asked = send(own.tsn, 'sync', payment);
+    const pending = send(ownDevice.tsn, 'sync', payment);
     line.send(paidOf(await heardBy(line)));
-    assert.equal((await asked).status, 200);
-    const path = `/devices/${own.tsn}/messages/${headerOf(payment)['ServiceID']}`;
+    assert.equal((await pending).status, 200);
+    const path = `/devices/${ownDevice.tsn}/messages/${headerOf(payment)['ServiceID']}`;
     const read = (token: string) => call('GET', `${path}?wait=20`, { token });
-    const first = await on.tillToken(own);
+    const first = await scene.tillToken(ownDevice);
     assert.equal((await read(first)).body.result, 'Success');
-    let from = own;
+    let from = ownDevice;
     for (const to of [beside, foreign]) {
-      await on.move({ ...from, physicalDeviceId: own.physicalDeviceId }, to);
+      await scene.move({ ...from, physicalDeviceId: ownDevice.physicalDeviceId }, to);
       from = to;
-      const token = await on.tillToken(to);
+      const token = await scene.tillToken(to);
       const { status, body } = await read(token);
       assert.deepEqual([status, body.code], [404, 'message_not_found']);
-      const again = await call('POST', `/devices/${own.tsn}/sync`, { token, body: payment });
+      const again = await call('POST', `/devices/${ownDevice.tsn}/sync`, { token, body: payment });
       assert.equal(again.body.message, undefined, 'nor by a repetition');
       assert.notEqual((await read(first)).status, 200, 'the terminal is not there any more');
-      assert.equal((await read(on.token)).body.result, 'Success', 'the organisation sees both');
+      assert.equal((await read(scene.token)).body.result, 'Success', 'the organisation sees both');
     }
   });
 
   it('answers alike for terminals of others and for none, at each of its addresses', async () => {
-    const own = await on.device();
-    const foreign = await on.device(on.on.otherMerchant);
-    const token = await on.tillToken(own);
+    const ownDevice = await scene.device();
+    const foreign = await scene.device(scene.organization.otherMerchant);
+    const token = await scene.tillToken(ownDevice);
     const tsns = [
       foreign.tsn,
       foreign.tsn.split('-')[1] ?? '',
@@ -386,14 +406,14 @@ describe('the Retail API', () => {
   });
 
   it('keeps the answer for a till whose connection broke, and the terminal is told nothing', async () => {
-    const { tsn, connect } = await on.device();
+    const { tsn, connect } = await scene.device();
     const line = await connect();
-    const gone = new AbortController();
+    const abortController = new AbortController();
     const payment = paymentOf();
-    const asked = send(tsn, 'sync', payment, { signal: gone.signal });
-    const broken = assert.rejects(asked);
+    const pending = send(tsn, 'sync', payment, { signal: abortController.signal });
+    const broken = assert.rejects(pending);
     const heard = await heardBy(line);
-    gone.abort();
+    abortController.abort();
     await broken;
     const { ServiceID } = headerOf(payment);
     const path = `/devices/${tsn}/messages/${ServiceID}`;
@@ -410,17 +430,19 @@ describe('the Retail API', () => {
   });
 
   it('finds a message by whatever a header may hold', async () => {
-    const { tsn, connect } = await on.device();
+    const { tsn, connect } = await scene.device();
     const line = await connect();
     const header = { ServiceID: "a/b%2F'?#", SaleID: `till ${'x'.repeat(123)}` };
     const accepted = await send(tsn, 'async', paymentOf(header));
     assert.equal(accepted.status, 202, accepted.text);
     const path = String(accepted.headers['location']);
     line.send(paidOf(await heardBy(line)));
-    const found = await on.on.client.call('GET', `${path}&wait=20`, { token: on.token });
-    assert.equal(found.status, 200, found.text);
+    const response = await scene.organization.client.call('GET', `${path}&wait=20`, {
+      token: scene.token,
+    });
+    assert.equal(response.status, 200, response.text);
     assert.deepEqual(
-      [found.body.serviceId, found.body.saleId, found.body.status],
+      [response.body.serviceId, response.body.saleId, response.body.status],
       [header.ServiceID, header.SaleID, 'Answered'],
     );
     const long = await send(tsn, 'sync', paymentOf({ ServiceID: 'x'.repeat(11) }));
@@ -430,7 +452,7 @@ describe('the Retail API', () => {
   });
 
   it('refuses what is no request, before a terminal is touched', async () => {
-    const { tsn } = await on.device();
+    const { tsn } = await scene.device();
     const { SaleToPOIRequest } = paymentOf();
     const header = { ...SaleToPOIRequest.MessageHeader };
     const { ServiceID: _, ...nameless } = header;

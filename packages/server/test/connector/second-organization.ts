@@ -4,17 +4,17 @@ import type { Place } from '../support/provisioning/test-devices.ts';
 import { merchantBody } from '../support/provisioning/test-provisioning.ts';
 import type { Client, ConnectorScene } from './test-connector.ts';
 
-export type Stranger = Place & {
+export type ForeignTerminal = Place & {
   readonly organizationId: string;
   readonly userDomainId: string;
   readonly client: Client;
 };
 
-export async function stranger(
-  on: ConnectorScene,
+export async function createForeignTerminal(
+  scene: ConnectorScene,
   facts: { serialNumber?: string; model?: string; client?: Client } = {},
-): Promise<Stranger> {
-  const { provisioning, identity } = on;
+): Promise<ForeignTerminal> {
+  const { provisioning, identity } = scene;
   const organizationId = systemIds.uuid();
   const userDomainId = `r${organizationId}`;
   const scope = { organizationId };
@@ -39,6 +39,6 @@ export async function stranger(
     securityFlows: ['ClientCredentials'],
     ...facts.client,
   });
-  const place = { merchantId, storeId, logicalDeviceId, physicalDeviceId, serialNumber, tsn };
-  return { ...place, organizationId, userDomainId, client };
+  const terminal = { merchantId, storeId, logicalDeviceId, physicalDeviceId, serialNumber, tsn };
+  return { ...terminal, organizationId, userDomainId, client };
 }

@@ -52,12 +52,12 @@ async function heldTerminals(server: ServerProcess, client: Client) {
   await client.call('GET', `/retail/v1/devices/${away.tsn}/status`, { token });
   return {
     async demandEnds(): Promise<void> {
-      const told = (await Promise.all([unanswered, waiting])).map(({ status, body }) => [
+      const answers = (await Promise.all([unanswered, waiting])).map(({ status, body }) => [
         status,
         body.code,
         body.outcome,
       ]);
-      assert.deepEqual(told, [
+      assert.deepEqual(answers, [
         [502, 'session_lost', 'Unknown'],
         [503, 'shutting_down', 'NotProcessed'],
       ]);
@@ -85,11 +85,14 @@ test('a process that is told to stop keeps nobody who waits for a terminal', {
     const { baseUrl, caFile } = await server.demoFacts();
     const client = createClient(baseUrl, await readFile(caFile, 'utf8'));
     const terminals = await heldTerminals(server, client);
-    const toldAt = performance.now();
+    const stopRequestedAt = performance.now();
     const stopped = server.stop();
     await terminals.demandEnds();
     assert.equal(await stopped, 0, server.output());
-    assert.ok(performance.now() - toldAt < waitSeconds * 1000, 'the process is gone before');
+    assert.ok(
+      performance.now() - stopRequestedAt < waitSeconds * 1000,
+      'the process is gone before',
+    );
     client.close();
   } finally {
     await server.kill();

@@ -202,7 +202,7 @@ describe('the simulated terminal', () => {
     const OriginalPOITransaction = { POITransactionID: reserved['POIData'].POITransactionID };
     const id = OriginalPOITransaction.POITransactionID.TransactionID;
     assert.equal((await transactionOf(id))['state'], 'Authorized');
-    const on = (PaymentType: string, RequestedAmount: number) =>
+    const referencedPayment = (PaymentType: string, RequestedAmount: number) =>
       pay(0, {
         PaymentTransaction: {
           AmountsReq: { Currency: 'EUR', RequestedAmount },
@@ -210,10 +210,10 @@ describe('the simulated terminal', () => {
         },
         PaymentData: { PaymentType },
       });
-    assert.equal(conditionOf(await post(on('Completion', 30))), 'Success');
-    assert.equal(conditionOf(await post(on('Refund', 10))), 'Success');
+    assert.equal(conditionOf(await post(referencedPayment('Completion', 30))), 'Success');
+    assert.equal(conditionOf(await post(referencedPayment('Refund', 10))), 'Success');
     assert.equal((await transactionOf(id))['refundedAmount'], 1000);
-    assert.equal(conditionOf(await post(on('Refund', 100))), 'NotAllowed');
+    assert.equal(conditionOf(await post(referencedPayment('Refund', 100))), 'NotAllowed');
     const reversal = message('Reversal', {
       OriginalPOITransaction,
       ReversalReason: 'MerchantCancel',
@@ -227,17 +227,20 @@ describe('the simulated terminal', () => {
     await assert.rejects(post(payment), 'the connection breaks off');
     const { MessageHeader: header } = payment['SaleToPOIRequest'];
     const { MessageCategory, SaleID, ServiceID } = header;
-    let told: Json = {};
-    await eventually('the outcome is told', async () => {
+    let paymentResponse: Json = {};
+    await eventually('the outcome is reported', async () => {
       const status = message('TransactionStatus', {
         MessageReference: { MessageCategory, SaleID, ServiceID },
       });
       const answer = responseOf(await post(status).catch(() => ({})), 'TransactionStatus');
-      told = answer['RepeatedMessageResponse']?.RepeatedResponseMessageBody.PaymentResponse ?? {};
-      return told['Response'] !== undefined;
+      paymentResponse =
+        answer['RepeatedMessageResponse']?.RepeatedResponseMessageBody.PaymentResponse ?? {};
+      return paymentResponse['Response'] !== undefined;
     });
-    assert.equal(told['Response'].Result, 'Success');
-    const { state } = await transactionOf(told['POIData'].POITransactionID.TransactionID);
+    assert.equal(paymentResponse['Response'].Result, 'Success');
+    const { state } = await transactionOf(
+      paymentResponse['POIData'].POITransactionID.TransactionID,
+    );
     assert.equal(state, 'Captured');
   });
 
@@ -269,7 +272,7 @@ describe('the simulated terminal', () => {
     const lost = pay(80.12);
     session.send(JSON.stringify(lost));
     const { code } = await session.ended;
-    assert.equal(code, 4003, 'the till hears at once that the terminal is gone');
+    assert.equal(code, 4003, 'the till learns at once that the terminal has disconnected');
     const again = await claim('2');
     assert.equal(again['type'], 'claimed', JSON.stringify(again));
     const resumed = await opened(again['sessionUrl'], { ca, headers });
@@ -286,7 +289,7 @@ describe('the simulated terminal', () => {
 
 type Line = {
   send(text: string): void;
-  next(wanted: (message: Json) => boolean): Promise<Json>;
+  next(matches: (message: Json) => boolean): Promise<Json>;
   readonly ended: Promise<{ code: number }>;
   close(): void;
 };
@@ -304,14 +307,14 @@ function opened(
   const line: Line = {
     ended,
     send: (text) => socket.send(text),
-    async next(wanted) {
-      let found: Json | undefined;
+    async next(matches) {
+      let match: Json | undefined;
       await eventually('a message', () => {
-        const at = heard.findIndex(wanted);
-        if (at >= 0) [found] = heard.splice(at, 1);
-        return found !== undefined;
+        const at = heard.findIndex(matches);
+        if (at >= 0) [match] = heard.splice(at, 1);
+        return match !== undefined;
       });
-      return found ?? {};
+      return match ?? {};
     },
     close: () => socket.close(),
   };

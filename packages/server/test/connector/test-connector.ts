@@ -75,7 +75,7 @@ export type ConnectorScene = DeviceScene & {
   application(facts?: object): Promise<Client>;
   tokenOf(client: Client, userDomainId?: string): Promise<string>;
   /** Registers and connects a device. */
-  connect(place: { tsn: string }, client: Client, shown?: Shown): Promise<Line>;
+  connect(terminal: { tsn: string }, client: Client, certificate?: Shown): Promise<Line>;
   register(
     message: Json | string,
     options?: ClientOptions & { port?: number },
@@ -86,7 +86,7 @@ export type ConnectorScene = DeviceScene & {
   /** Claims a terminal and connects to the session. */
   session(pos: Line, claim: Json): Promise<{ line: Line; claimed: Json }>;
   /** Activates the service at a place. */
-  activate(place: Place): Promise<void>;
+  activate(terminal: Place): Promise<void>;
   readonly serviceId: string;
 };
 
@@ -228,12 +228,16 @@ export async function openConnector(
   const { connector, drain } = built;
   const { services, packagesAndSubscriptions: offers, activations } = built.catalog;
   const { organizationId, userDomainId, identity } = scene;
-  const by = scopeAuthoredByPlatform(organizationId);
-  const { serviceId } = (await services.create(by, declaration as never)).view;
-  await services.publish(by, serviceId);
-  const offer = await offers.createPackage(by, { name: 'Offer', serviceIds: [serviceId] });
-  await offers.subscribe(by, offer.view.packageId);
-  await activations.activate(by, { serviceId, level: 'Organization', entityId: organizationId });
+  const author = scopeAuthoredByPlatform(organizationId);
+  const { serviceId } = (await services.create(author, declaration as never)).view;
+  await services.publish(author, serviceId);
+  const offer = await offers.createPackage(author, { name: 'Offer', serviceIds: [serviceId] });
+  await offers.subscribe(author, offer.view.packageId);
+  await activations.activate(author, {
+    serviceId,
+    level: 'Organization',
+    entityId: organizationId,
+  });
   const lines = new Set<WebSocket>();
   const active = new Set<string>();
   const comparison = createComparison();
@@ -271,15 +275,15 @@ export async function openConnector(
     },
     async activate({ merchantId, storeId }) {
       if (!active.has(merchantId)) {
-        await activations.activate(by, { serviceId, level: 'Merchant', entityId: merchantId });
+        await activations.activate(author, { serviceId, level: 'Merchant', entityId: merchantId });
       }
       active.add(merchantId);
-      await activations.activate(by, { serviceId, level: 'Store', entityId: storeId });
+      await activations.activate(author, { serviceId, level: 'Store', entityId: storeId });
     },
     async terminal(facts) {
-      const place = await scene.place(facts);
-      await opened.activate(place);
-      return place;
+      const terminal = await scene.place(facts);
+      await opened.activate(terminal);
+      return terminal;
     },
     application: (facts) =>
       identity.createApplication({
@@ -305,19 +309,19 @@ export async function openConnector(
       line.send(message);
       return { line, answer: await line.next() };
     },
-    async connect({ tsn }, { clientId, clientSecret }, shown) {
+    async connect({ tsn }, { clientId, clientSecret }, certificate) {
       const message = { tsn, client_id: clientId, client_secret: clientSecret };
-      const { answer } = await opened.register({ type: 'register', ...message }, shown);
+      const { answer } = await opened.register({ type: 'register', ...message }, certificate);
       assert.equal(answer['type'], 'registered', JSON.stringify(answer));
       const path = new URL(answer['connectionUrl']).pathname;
-      return opened.open(path, { token: answer['token'], ...shown });
+      return opened.open(path, { token: answer['token'], ...certificate });
     },
     pos: (token) => opened.open(connectorPaths.posListener, { token }),
     async ask(pos, message) {
       pos.send(message);
       for (;;) {
-        const told = await pos.next();
-        if (told['requestId'] === message['requestId']) return told;
+        const reply = await pos.next();
+        if (reply['requestId'] === message['requestId']) return reply;
       }
     },
     async session(pos, claim) {

@@ -17,14 +17,14 @@ export type RetailDevice = {
   connect(): Promise<Line>;
 };
 export type RetailScene = {
-  readonly on: TestOrganization;
+  readonly organization: TestOrganization;
   /** The token of an application of the whole organisation. */
   readonly token: string;
   device(shop?: { merchantId: string }): Promise<RetailDevice>;
   /** Moves a terminal to the place of another terminal, which it replaces. */
   move(terminal: RetailDevice, to: RetailDevice): Promise<void>;
   /** A token for the terminals of one store. */
-  tillToken(place: { merchantId: string; storeId: string }): Promise<string>;
+  tillToken(store: { merchantId: string; storeId: string }): Promise<string>;
   close(): void;
 };
 
@@ -32,15 +32,19 @@ const declaration = { name: 'Cloud Connector', description: 'It.', domain: 'Reta
 let serials = 61_000_000;
 
 export async function retailScene(): Promise<RetailScene> {
-  const on = await createTestOrganization();
-  const { platform, organizationId, realm, ca, settings, client } = on;
-  const by = scopeAuthoredByPlatform(organizationId);
+  const organization = await createTestOrganization();
+  const { platform, organizationId, realm, ca, settings, client } = organization;
+  const author = scopeAuthoredByPlatform(organizationId);
   const { services, packagesAndSubscriptions: offers, activations } = platform.catalog;
-  const { serviceId } = (await services.create(by, declaration as never)).view;
-  await services.publish(by, serviceId);
-  const offer = await offers.createPackage(by, { name: 'Offer', serviceIds: [serviceId] });
-  await offers.subscribe(by, offer.view.packageId);
-  await activations.activate(by, { serviceId, level: 'Organization', entityId: organizationId });
+  const { serviceId } = (await services.create(author, declaration as never)).view;
+  await services.publish(author, serviceId);
+  const offer = await offers.createPackage(author, { name: 'Offer', serviceIds: [serviceId] });
+  await offers.subscribe(author, offer.view.packageId);
+  await activations.activate(author, {
+    serviceId,
+    level: 'Organization',
+    entityId: organizationId,
+  });
   const till = await platform.identity.createApplication({
     organizationId,
     userDomainId: realm,
@@ -70,16 +74,19 @@ export async function retailScene(): Promise<RetailScene> {
   }
 
   return {
-    on,
+    organization,
     token: await client.token(realm, till.clientId, till.clientSecret),
-    async device(shop = on.merchant) {
+    async device(shop = organization.merchant) {
       serials += 1;
       const { merchantId } = shop;
       const { provisioning } = platform;
       const store = await provisioning.stores.create(scope, { merchantId, name: `S${serials}` });
       const { storeId } = store.view;
-      const place = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });
-      const { logicalDeviceId } = place.view;
+      const logicalDevice = await provisioning.logicalDevices.create(scope, {
+        storeId,
+        name: 'Till',
+      });
+      const { logicalDeviceId } = logicalDevice.view;
       const hardware = { serialNumber: String(serials), make: 'AXIUM', model: 'DX8000' };
       const made = await provisioning.physicalDevices.create(scope, {
         ...hardware,
@@ -91,10 +98,10 @@ export async function retailScene(): Promise<RetailScene> {
         physicalDeviceId,
       ]);
       if (!active.has(merchantId)) {
-        await activations.activate(by, { serviceId, level: 'Merchant', entityId: merchantId });
+        await activations.activate(author, { serviceId, level: 'Merchant', entityId: merchantId });
         active.add(merchantId);
       }
-      await activations.activate(by, { serviceId, level: 'Store', entityId: storeId });
+      await activations.activate(author, { serviceId, level: 'Store', entityId: storeId });
       return {
         tsn,
         storeId,
@@ -121,7 +128,7 @@ export async function retailScene(): Promise<RetailScene> {
       await logicalDevices.linkPhysicalDevices(scope, to.logicalDeviceId, [physicalDeviceId]);
     },
     tillToken: ({ merchantId, storeId }) =>
-      on.tokenFor({
+      organization.tokenFor({
         name: 'Till',
         entityType: 'merchant',
         entityId: merchantId,

@@ -12,26 +12,26 @@ import { type Client, type ConnectorScene, openConnector } from './test-connecto
 const claimCode = 'K7QM-2F9X';
 
 describe('terminals at the connector, in production', () => {
-  let on: ConnectorScene;
+  let scene: ConnectorScene;
   let till: Client;
   before(async () => {
-    on = await openConnector({ environment: 'production' });
-    till = await on.application();
+    scene = await openConnector({ environment: 'production' });
+    till = await scene.application();
   });
-  after(() => on.close());
+  after(() => scene.close());
 
   const credentials = () => ({ client_id: till.clientId, client_secret: till.clientSecret });
   const enter = (physicalDeviceId: string) =>
-    on.provisioning.terminalClaims.claimByCode(
-      { organizationId: on.organizationId },
+    scene.provisioning.terminalClaims.claimByCode(
+      { organizationId: scene.organizationId },
       physicalDeviceId,
       claimCode,
     );
 
   it('connect once the code was entered that they have registered with', async () => {
-    const place = await on.terminal();
-    const { physicalDeviceId, tsn } = place;
-    const first = await on.register({ tsn, ...credentials() });
+    const terminal = await scene.terminal();
+    const { physicalDeviceId, tsn } = terminal;
+    const first = await scene.register({ tsn, ...credentials() });
     assert.equal(first.answer['error'].code, 'device_not_claimed');
     assert.deepEqual(
       [first.answer['error'].retryable, first.answer['error'].retryAfterSeconds],
@@ -39,40 +39,40 @@ describe('terminals at the connector, in production', () => {
     );
     assert.equal((await first.line.closed()).code, closeCodes.deviceDisabled);
     await assert.rejects(enter(physicalDeviceId), { code: 'claim_code_invalid' });
-    const second = await on.register({ tsn, claimCode, ...credentials() });
+    const second = await scene.register({ tsn, claimCode, ...credentials() });
     assert.equal(second.answer['error'].code, 'device_not_claimed');
     await enter(physicalDeviceId);
-    await on.connect(place, till);
-    const bad = await on.register({ tsn, claimCode: 'no code', ...credentials() });
+    await scene.connect(terminal, till);
+    const bad = await scene.register({ tsn, claimCode: 'no code', ...credentials() });
     assert.equal(bad.answer['error'].code, 'bad_message');
   });
 
   it('with a certificate of the platform send their code in the same way', async () => {
-    const place = await on.terminal();
-    const shown = await on.certify(place.physicalDeviceId);
-    const { answer } = await on.register({ tsn: place.tsn, claimCode }, shown);
+    const terminal = await scene.terminal();
+    const certificate = await scene.certify(terminal.physicalDeviceId);
+    const { answer } = await scene.register({ tsn: terminal.tsn, claimCode }, certificate);
     assert.equal(answer['error'].code, 'device_not_claimed');
-    await enter(place.physicalDeviceId);
-    const again = await on.register({ tsn: place.tsn }, shown);
+    await enter(terminal.physicalDeviceId);
+    const again = await scene.register({ tsn: terminal.tsn }, certificate);
     assert.equal(again.answer['type'], 'registered', JSON.stringify(again.answer));
   });
 
   it('register as simulated terminals once the code was entered that they show', async () => {
-    const place = await on.terminal();
-    const { cert, key } = await on.certify(place.physicalDeviceId);
+    const terminal = await scene.terminal();
+    const { cert, key } = await scene.certify(terminal.physicalDeviceId);
     const folder = await mkdtemp(join(tmpdir(), 'switchyard-claimed-'));
     const codes: string[] = [];
     const states: string[] = [];
-    const baseUrl = `https://localhost:${on.apiPort}`;
+    const baseUrl = `https://localhost:${scene.apiPort}`;
     const started = await startTerminal({
-      tsn: place.tsn,
+      tsn: terminal.tsn,
       dataDir: folder,
       keys: { baseDerivationKey: '00'.repeat(16), ksn: 'FFFF9876543210E00001' },
       baseUrl,
       deviceAuthUrl: baseUrl,
       cert,
       key,
-      ca: on.ca,
+      ca: scene.ca,
       now: Date.now,
       onCloud: (state, error) => void states.push(`${state} ${error ?? ''}`.trim()),
       onClaimCode: (code) => void codes.push(code),
@@ -81,9 +81,9 @@ describe('terminals at the connector, in production', () => {
       const isRefused = () => states.includes('Waiting device_not_claimed');
       await eventually('the refusal', isRefused);
       const [shownCode = ''] = codes;
-      const scope = { organizationId: on.organizationId };
-      const { terminalClaims } = on.provisioning;
-      await terminalClaims.claimByCode(scope, place.physicalDeviceId, shownCode);
+      const scope = { organizationId: scene.organizationId };
+      const { terminalClaims } = scene.provisioning;
+      await terminalClaims.claimByCode(scope, terminal.physicalDeviceId, shownCode);
       // The data address of this test platform has another port, so "Connecting" shows a successful
       // registration.
       await eventually('the registration', () => states.includes('Connecting'));
@@ -95,12 +95,15 @@ describe('terminals at the connector, in production', () => {
   });
 
   it('lose their connection with their claim', async () => {
-    const place = await on.terminal();
-    const { organizationId } = on;
-    await on.provisioning.terminalClaims.claimByOperator(organizationId, place.physicalDeviceId);
-    const device = await on.connect(place, till);
-    await on.database.query('DELETE FROM terminal_claims WHERE physical_device_id = $1', [
-      place.physicalDeviceId,
+    const terminal = await scene.terminal();
+    const { organizationId } = scene;
+    await scene.provisioning.terminalClaims.claimByOperator(
+      organizationId,
+      terminal.physicalDeviceId,
+    );
+    const device = await scene.connect(terminal, till);
+    await scene.database.query('DELETE FROM terminal_claims WHERE physical_device_id = $1', [
+      terminal.physicalDeviceId,
     ]);
     const end = await device.closed();
     assert.equal(end.code, closeCodes.deviceDisabled);
@@ -110,12 +113,12 @@ describe('terminals at the connector, in production', () => {
 
 describe('terminals at the connector, in the demo', () => {
   it('connect without a claim', async () => {
-    const on = await openConnector();
+    const scene = await openConnector();
     try {
-      const place = await on.terminal();
-      await on.connect(place, await on.application());
+      const terminal = await scene.terminal();
+      await scene.connect(terminal, await scene.application());
     } finally {
-      await on.close();
+      await scene.close();
     }
   });
 });

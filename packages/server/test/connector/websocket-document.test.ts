@@ -24,64 +24,64 @@ function everyExchange(): string[] {
 }
 
 describe('the WebSockets of the document', () => {
-  let on: ConnectorScene;
+  let scene: ConnectorScene;
   let till: Client;
 
   before(async () => {
-    on = await openConnector();
-    till = await on.application();
+    scene = await openConnector();
+    till = await scene.application();
   });
-  after(() => on.close());
+  after(() => scene.close());
 
   it('say and take each message that it tells of', async () => {
-    const place = await on.terminal();
-    const token = await on.tokenOf(till);
-    const { tsn } = place;
-    const { line: stranger } = await on.register({ type: 'register', tsn });
+    const terminal = await scene.terminal();
+    const token = await scene.tokenOf(till);
+    const { tsn } = terminal;
+    const { line: stranger } = await scene.register({ type: 'register', tsn });
     assert.equal((await stranger.closed()).code, closeCodes.unauthorized);
-    const { line: mute } = await on.register('no JSON');
+    const { line: mute } = await scene.register('no JSON');
     assert.equal((await mute.closed()).code, closeCodes.badMessage);
-    const device = await on.connect(place, till);
-    const pos = await on.pos(token);
-    const { line, claimed } = await on.session(pos, { tsn, posId: 'p1' });
+    const device = await scene.connect(terminal, till);
+    const pos = await scene.pos(token);
+    const { line, claimed } = await scene.session(pos, { tsn, posId: 'p1' });
     line.send('to the device');
     assert.equal((await device.raw()).data.toString(), 'to the device');
     device.send('to the till');
     assert.equal((await line.raw()).data.toString(), 'to the till');
     const { sessionId } = claimed;
-    const told: Record<string, Json[]> = {
+    const messagesByType: Record<string, Json[]> = {
       status: [{ tsn }, { tsn: 'AXIUM_DX8000-99999999' }],
       claim: [{ tsn: 'AXIUM_DX8000-99999999', posId: 'p1' }],
       release: [{ sessionId }, { sessionId }],
-      renewToken: [{ token: await on.tokenOf(till) }, { token: 'none of ours' }],
+      renewToken: [{ token: await scene.tokenOf(till) }, { token: 'none of ours' }],
     };
-    for (const [type, messages] of Object.entries(told)) {
+    for (const [type, messages] of Object.entries(messagesByType)) {
       for (const [at, message] of messages.entries()) {
-        await on.ask(pos, { type, requestId: `${type}-${at}`, ...message });
+        await scene.ask(pos, { type, requestId: `${type}-${at}`, ...message });
       }
     }
     pos.send('{"type":"unheard-of"}');
     assert.equal((await pos.closed()).code, closeCodes.badMessage);
     await eventually('all of it was seen', () =>
-      everyExchange().every((each) => on.comparison.seen.has(each)),
+      everyExchange().every((each) => scene.comparison.coveredOperations.has(each)),
     );
-    assert.deepEqual([...on.comparison.seen].sort(), everyExchange().sort());
-    assert.deepEqual(on.comparison.faults, []);
+    assert.deepEqual([...scene.comparison.coveredOperations].sort(), everyExchange().sort());
+    assert.deepEqual(scene.comparison.faults, []);
   });
 
   it('take the examples, and none of them without a member that it demands', async () => {
-    const token = await on.tokenOf(till);
+    const token = await scene.tokenOf(till);
     const names = messagesTakenAt('posListener');
     assert.deepEqual(names, ['Claim', 'Status', 'Release', 'RenewToken']);
-    const whole = await on.pos(token);
+    const whole = await scene.pos(token);
     for (const name of names) {
-      const answer = await on.ask(whole, exampleOf(name));
+      const answer = await scene.ask(whole, exampleOf(name));
       assert.notEqual(answer['error']?.code, 'bad_message', name);
     }
     for (const name of names) {
       for (const member of requiredOf(name)) {
         const { [member]: _left, ...rest } = exampleOf(name);
-        const pos = await on.pos(token);
+        const pos = await scene.pos(token);
         pos.send(rest);
         assert.equal((await pos.next())['error'].code, 'bad_message', `${name} without ${member}`);
         assert.equal((await pos.closed()).code, closeCodes.badMessage);

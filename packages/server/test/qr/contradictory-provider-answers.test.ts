@@ -39,8 +39,8 @@ describe('a provider that lies', () => {
 
   test('a refund that was declined and is made all the same counts, so that no more goes back', async () => {
     const { id, refundId } = await declinedRefund(60);
-    const told = await qr.tell(id, { type: 'refund.completed', sequence: 2, refundId });
-    assert.equal(told.status, 202);
+    const response = await qr.tell(id, { type: 'refund.completed', sequence: 2, refundId });
+    assert.equal(response.status, 202);
     const payment = await qr.get(id);
     assert.deepEqual([payment['refundedAmount'], payment['status']], [60, 'PartiallyRefunded']);
     const [operation] = payment['operations'];
@@ -67,8 +67,8 @@ describe('a provider that lies', () => {
     await qr.call('POST', `${qrBase}/${id}/cancel`);
     once('refund', () => ({ status: 422, body: { code: 'refund_impossible' } }));
     await qr.tell(id, { type: 'payment.completed', sequence: 1 });
-    const held = await qr.becomes(id, (each) => each['hold'] !== undefined, 'the hold');
-    const { operationId: refundId } = held['operations'].find(
+    const heldPayment = await qr.becomes(id, (each) => each['hold'] !== undefined, 'the hold');
+    const { operationId: refundId } = heldPayment['operations'].find(
       (each: Json) => each['kind'] === 'Refund',
     );
     await qr.tell(id, { type: 'refund.completed', sequence: 2, refundId });
@@ -94,24 +94,26 @@ describe('a provider that lies', () => {
 
   test('the same picture in every answer is one picture', async () => {
     const display = { type: 'text/emvqr', data: sampleCode };
-    let asked = 0;
+    let statusCalls = 0;
     let isChanging = false;
     qr.provider.script = ({ kind, transactionId }) => {
-      const known = { providerTransactionId: nameOf(transactionId), status: 'Pending' };
-      if (kind === 'create') return { body: { ...known, display, pollAfterMs: 500 } };
+      const answerMembers = { providerTransactionId: nameOf(transactionId), status: 'Pending' };
+      if (kind === 'create') return { body: { ...answerMembers, display, pollAfterMs: 500 } };
       if (kind !== 'status') return undefined;
-      asked += 1;
-      const other = { type: 'url', data: `https://pay.example/${asked}` };
-      return { body: { ...known, display: isChanging ? other : display, pollAfterMs: 500 } };
+      statusCalls += 1;
+      const other = { type: 'url', data: `https://pay.example/${statusCalls}` };
+      return {
+        body: { ...answerMembers, display: isChanging ? other : display, pollAfterMs: 500 },
+      };
     };
     const id = await qr.begun();
-    const shown = async () =>
+    const eventsWithDisplay = async () =>
       (await qr.get(id))['events'].filter((each: Json) => each['display'] !== undefined);
-    await eventually('asked for some times', () => asked >= 3);
-    assert.equal((await shown()).length, 1);
+    await eventually('asked for some times', () => statusCalls >= 3);
+    assert.equal((await eventsWithDisplay()).length, 1);
     isChanging = true;
-    await eventually('shown anew', async () => {
-      const [newest, ...before] = await shown();
+    await eventually('the new picture is shown', async () => {
+      const [newest, ...before] = await eventsWithDisplay();
       assert.deepEqual(before, [], 'of a list the newest picture is shown');
       return newest.display.type === 'url';
     });
@@ -131,7 +133,7 @@ describe('a provider that lies', () => {
 
   test('whoever decides about a sum decides about no other one', async () => {
     const id = await qr.begun();
-    const held = async (amount: number, sequence: number) => {
+    const holdAmount = async (amount: number, sequence: number) => {
       const paid = { amount, currency: 'EUR' };
       await qr.tell(id, { type: 'payment.completed', amount: paid, sequence });
       return (await qr.get(id))['hold'].amount;
@@ -140,12 +142,12 @@ describe('a provider that lies', () => {
       const body = { resolution: 'Accept', amount };
       return qr.call('POST', `${qrBase}/${id}/resolve`, body, qr.shop.token);
     };
-    const shown = await held(900, 1);
-    const changed = await held(1, 2);
-    const refused = await accept(shown);
+    const firstAmount = await holdAmount(900, 1);
+    const secondAmount = await holdAmount(1, 2);
+    const refused = await accept(firstAmount);
     assert.deepEqual([refused.status, refused.body.code], [409, 'concurrent_modification']);
-    assert.deepEqual((await qr.get(id))['hold'].amount, changed);
-    const { status, body } = await accept(changed);
+    assert.deepEqual((await qr.get(id))['hold'].amount, secondAmount);
+    const { status, body } = await accept(secondAmount);
     assert.deepEqual([status, body.status, body.paidAmount], [200, 'Completed', 1]);
   });
 
@@ -186,12 +188,15 @@ describe('a provider that lies', () => {
     }
     for (const text of ['\u0000', '\ud800', '\udfff\ud800', '\uffff', '\u202e']) {
       const failure = { code: 'x', text };
-      const told = { type: 'payment.scanned', sequence: 2, failure, more: { [text]: text } };
-      const answer = await qr.tell(id, told);
+      const event = { type: 'payment.scanned', sequence: 2, failure, more: { [text]: text } };
+      const answer = await qr.tell(id, event);
       assert.ok(answer.status < 500, `${JSON.stringify(text)}: ${answer.text}`);
       for (const display of ['url', 'text/emvqr', 'image/png', 'image/svg+xml']) {
-        const shown = { ...told, display: { type: display, data: `https://x.example/${text}` } };
-        assert.ok((await qr.tell(id, shown)).status < 500, display);
+        const eventWithDisplay = {
+          ...event,
+          display: { type: display, data: `https://x.example/${text}` },
+        };
+        assert.ok((await qr.tell(id, eventWithDisplay)).status < 500, display);
       }
       const created = await qr.create({ order: { orderDescription: text } });
       assert.ok(created.status < 500, `${JSON.stringify(text)}: ${created.text}`);

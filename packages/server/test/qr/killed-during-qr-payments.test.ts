@@ -52,19 +52,19 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
     const { clientId } = facts['applications'].device;
     const realm = facts['userDomainId'];
     const { username, password } = user;
-    const asked = { grant_type: 'password', client_id: clientId, username, password };
+    const loginForm = { grant_type: 'password', client_id: clientId, username, password };
     const signedIn = await client.call('POST', `/oauth2/v1/${realm}/token`, {
-      raw: new URLSearchParams(asked).toString(),
+      raw: new URLSearchParams(loginForm).toString(),
       headers: form,
     });
     assert.equal(signedIn.status, 200, signedIn.text);
-    const wanted = { device_model: 'X', device_id: facts['devices'][0].tsn, method: 'api' };
-    const given = await client.call('POST', `/auth/realms/${realm}/custom-token`, {
-      raw: new URLSearchParams(wanted).toString(),
+    const tokenForm = { device_model: 'X', device_id: facts['devices'][0].tsn, method: 'api' };
+    const tokenResponse = await client.call('POST', `/auth/realms/${realm}/custom-token`, {
+      raw: new URLSearchParams(tokenForm).toString(),
       headers: { ...form, authorization: `Bearer ${signedIn.body.access_token}` },
     });
-    assert.equal(given.status, 200, given.text);
-    const token = given.body.access_token;
+    assert.equal(tokenResponse.status, 200, tokenResponse.text);
+    const token = tokenResponse.body.access_token;
     return { call: (method, path, body) => as(token, method, path, body) };
   }
 
@@ -219,19 +219,19 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
     const terminal = await entrance();
     const counts: Record<string, number> = {};
     for (const name of names) {
-      const found = await terminal.call('GET', `${qrBase}/${name}`);
+      const response = await terminal.call('GET', `${qrBase}/${name}`);
       // The server acknowledged no payment for which it stored no intent.
-      if (found.status === 404) assert.ok(!acknowledged.has(name));
-      const payment = found.status === 404 ? undefined : await settled(terminal, name);
+      if (response.status === 404) assert.ok(!acknowledged.has(name));
+      const payment = response.status === 404 ? undefined : await settled(terminal, name);
       const status = String(payment?.['status'] ?? 'never begun');
       counts[status] = (counts[status] ?? 0) + 1;
       if (payment === undefined) continue;
       const id = payment['transactionId'];
       assert.equal(payment['paidAmount'], paid.get(id) ?? 0, `${name} is ${status}`);
-      const given = payment['operations']
+      const refundedSum = payment['operations']
         .filter((each: Json) => each['kind'] === 'Refund')
         .reduce((sum: number, each: Json) => sum + (refunded.get(each['operationId']) ?? 0), 0);
-      assert.equal(payment['refundedAmount'], given);
+      assert.equal(payment['refundedAmount'], refundedSum);
       assert.ok(provider.of('create', id).length <= 1);
     }
     printResult(`after ${kills} kills ${JSON.stringify(counts)}`);

@@ -43,17 +43,18 @@ describe('a cancel of a QR payment', () => {
     // first.
     await Promise.all([qr.begun(), qr.begun(), qr.begun(), qr.begun()]);
     const id = await qr.begun();
-    let asked = 0;
+    let cancelCalls = 0;
     scanned(id, () => {
-      asked += 1;
-      return asked === 1 ? { status: 500, body: {} } : refused;
+      cancelCalls += 1;
+      return cancelCalls === 1 ? { status: 500, body: {} } : refused;
     });
     const { status, body } = await cancel(id);
     assert.deepEqual([status, body.operation.status], [202, 'Pending']);
-    const of = ({ operations }: Json): string => operations[0].status;
-    const isJudged = async () => (await looksAt(id)) >= 2 || of(await qr.get(id)) !== 'Pending';
+    const cancelStatusOf = ({ operations }: Json): string => operations[0].status;
+    const isJudged = async () =>
+      (await looksAt(id)) >= 2 || cancelStatusOf(await qr.get(id)) !== 'Pending';
     await eventually('the repetition is refused', isJudged);
-    assert.equal(of(await qr.get(id)), 'Pending');
+    assert.equal(cancelStatusOf(await qr.get(id)), 'Pending');
     await completed(id);
     const payment = await qr.becomes(id, (each) => each['refundedAmount'] === 1050, 'the refund');
     assert.deepEqual([payment['status'], payment['paidAmount']], ['Cancelled', 1050]);

@@ -164,8 +164,9 @@ describe('a QR payment while things fall', () => {
       assert.ok(each);
       assertWhole(each);
     }
-    const known = new Set((await rig.payments()).map(({ transactionId }) => transactionId));
-    for (const id of acknowledged) assert.ok(known.has(id), `${id} was acknowledged and is lost`);
+    const storedIds = new Set((await rig.payments()).map(({ transactionId }) => transactionId));
+    for (const id of acknowledged)
+      assert.ok(storedIds.has(id), `${id} was acknowledged and is lost`);
     assert.equal(new Set(acknowledged).size, payments);
     await assertBooks();
     await assertWebhooks(acknowledged);

@@ -20,13 +20,13 @@ import {
 } from '../support/processes/server-process.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 import {
-  gone,
   type Json,
   openReceiver,
   type ProviderProcess,
   providerProcess,
   type Receiver,
   startLimitMs,
+  waitForExit,
 } from './qr-end-to-end-servers.ts';
 
 export type { Json } from './qr-end-to-end-servers.ts';
@@ -43,7 +43,7 @@ export type Rig = {
   /** A token as in the demo: a user of the merchant signs in for a simulated terminal. */
   customToken(): Promise<string>;
   /** A token by the device certificate, which every call must then use. */
-  certifiedDevice(): Promise<{ token: string; shown: Shown }>;
+  certifiedDevice(): Promise<{ token: string; certificate: ClientCertificate }>;
   call(method: string, path: string, options?: CallOptions): Promise<HttpResponse>;
   /** Starts another process of the same platform without jobs, and returns its address. */
   startBeside(): Promise<string>;
@@ -56,12 +56,17 @@ export type Rig = {
   close(): Promise<void>;
 };
 
-export type Shown = { readonly cert: string; readonly key: string };
-export type CallOptions = { token?: string; body?: unknown; shown?: Shown; form?: Json };
+export type ClientCertificate = { readonly cert: string; readonly key: string };
+export type CallOptions = {
+  token?: string;
+  body?: unknown;
+  certificate?: ClientCertificate;
+  form?: Json;
+};
 export type FollowOptions = {
   token: string;
   lastEventId?: number;
-  shown?: Shown;
+  certificate?: ClientCertificate;
   baseUrl?: string;
 };
 
@@ -80,9 +85,9 @@ async function done(rig: Pick<Rig, 'call'>, path: string, body: unknown, token: 
 /** Declares the provider's service and activates it at every device of the acquirer. */
 async function joinProvider(
   rig: Pick<Rig, 'call'>,
-  of: { providerToken: string; acquirerToken: string; spiUrl: string; paymentType: string },
+  service: { providerToken: string; acquirerToken: string; spiUrl: string; paymentType: string },
 ): Promise<{ signingSecret: string; activate(): Promise<void> }> {
-  const { providerToken, acquirerToken, spiUrl, paymentType } = of;
+  const { providerToken, acquirerToken, spiUrl, paymentType } = service;
   const catalogue = '/service-catalog/v1';
   const declaration = { name: 'QR', domain: 'Payments', paymentTypes: [paymentType], spiUrl };
   const { serviceId, signingSecret } = await done(
@@ -99,8 +104,8 @@ async function joinProvider(
         token: acquirerToken,
       })) as HttpResponse;
       const entityId = organizationId.body.items[0].organizationId as string;
-      const wanted = { serviceId, level: 'Organization', entityId };
-      const made = await done(rig, `${catalogue}/activations`, wanted, acquirerToken);
+      const activation = { serviceId, level: 'Organization', entityId };
+      const made = await done(rig, `${catalogue}/activations`, activation, acquirerToken);
       await eventually('the service is active', async () => {
         const path = `${catalogue}/activations/${made['activationId']}`;
         const { body } = await rig.call('GET', path, { token: acquirerToken });
@@ -139,11 +144,11 @@ export async function openRig(stepMs = 0): Promise<Rig> {
   const paymentType = `pay${randomUUID().slice(0, 8)}`;
   const clientIds: string[] = [];
 
-  function clientOf(baseUrl: string, shown?: Shown) {
-    const key = `${baseUrl} ${shown?.cert ?? ''}`;
-    const known = clients.get(key);
-    if (known !== undefined) return known;
-    const made = createClient(baseUrl, ca, shown);
+  function clientOf(baseUrl: string, certificate?: ClientCertificate) {
+    const key = `${baseUrl} ${certificate?.cert ?? ''}`;
+    const cached = clients.get(key);
+    if (cached !== undefined) return cached;
+    const made = createClient(baseUrl, ca, certificate);
     clients.set(key, made);
     return made;
   }
@@ -153,9 +158,9 @@ export async function openRig(stepMs = 0): Promise<Rig> {
     path: string,
     options: CallOptions = {},
   ): Promise<HttpResponse> {
-    const { token, body, shown, form } = options;
+    const { token, body, certificate, form } = options;
     const isDevice = path.startsWith('/oauth2-mtls/');
-    const client = clientOf(isDevice ? facts.deviceAuthUrl : facts.baseUrl, shown);
+    const client = clientOf(isDevice ? facts.deviceAuthUrl : facts.baseUrl, certificate);
     return client.call(
       method,
       path,
@@ -239,7 +244,7 @@ export async function openRig(stepMs = 0): Promise<Rig> {
     async certifiedDevice() {
       const device = facts.devices[0];
       assert.ok(device);
-      const shown = {
+      const certificate = {
         cert: await readFile(device.certFile, 'utf8'),
         key: await readFile(device.keyFile, 'utf8'),
       };
@@ -247,12 +252,12 @@ export async function openRig(stepMs = 0): Promise<Rig> {
       const listed = await call(
         'GET',
         `/oauth2-mtls/v1/merchants-credentials?serial_number=${serial}`,
-        { shown },
+        { certificate },
       );
       assert.equal(listed.status, 200, listed.text);
       const [merchant] = listed.body;
       const answer = await call('POST', '/oauth2-mtls/v1/token', {
-        shown,
+        certificate,
         form: {
           grant_type: 'client_credentials',
           client_id: merchant.clientId,
@@ -260,7 +265,7 @@ export async function openRig(stepMs = 0): Promise<Rig> {
         },
       });
       assert.equal(answer.status, 200, answer.text);
-      return { token: answer.body.access_token, shown };
+      return { token: answer.body.access_token, certificate };
     },
     async startBeside() {
       const [otherPort, otherMetrics] = await freePorts(2);
@@ -295,25 +300,25 @@ export async function openRig(stepMs = 0): Promise<Rig> {
         ...members,
       };
     },
-    follow(id, { token, lastEventId, shown, baseUrl = facts.baseUrl }) {
+    follow(id, { token, lastEventId, certificate, baseUrl = facts.baseUrl }) {
       return openEventStream(`${baseUrl}${qrBase}/${id}/events`, {
         token,
         ca,
-        ...shown,
+        ...certificate,
         ...defined({ lastEventId }),
       });
     },
     async payments() {
       const token = await tokenOf('merchant');
-      const found: Json[] = [];
+      const payments: Json[] = [];
       for (let cursor: string | null = ''; cursor !== null; ) {
         const query: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
         const { status, body, text } = await call('GET', `${qrBase}?limit=200${query}`, { token });
         assert.equal(status, 200, text);
-        found.push(...body.items);
+        payments.push(...body.items);
         cursor = body.nextCursor;
       }
-      return found;
+      return payments;
     },
     async differences() {
       const others = (await rig.payments()).map((payment) => ({
@@ -329,7 +334,7 @@ export async function openRig(stepMs = 0): Promise<Rig> {
       for (const client of clients.values()) client.close();
       for (const child of beside) {
         child.kill('SIGKILL');
-        await gone(child);
+        await waitForExit(child);
       }
       await provider.kill();
       const code = await platform.stop();

@@ -70,7 +70,7 @@ export type ProviderProcess = {
   kill(): Promise<void>;
 };
 
-export const gone = (child: ChildProcess) =>
+export const waitForExit = (child: ChildProcess) =>
   child.exitCode !== null || child.signalCode !== null
     ? Promise.resolve()
     : new Promise<void>((resolve) => child.once('exit', () => resolve()));
@@ -91,15 +91,15 @@ export function providerProcess(folder: string, port: number, stepMs: number): P
         { env: inheritedEnvironment(), stdio: ['ignore', 'pipe', 'ignore'] },
       );
       child = started;
-      let told = '';
+      let output = '';
       started.stdout.on('data', (chunk: Buffer) => {
-        told += chunk.toString();
+        output += chunk.toString();
       });
       await eventually(
         'the provider listens',
         () => {
           assert.equal(started.exitCode, null, 'the provider has ended');
-          return told.includes('listening on');
+          return output.includes('listening on');
         },
         startLimitMs,
       );
@@ -107,7 +107,7 @@ export function providerProcess(folder: string, port: number, stepMs: number): P
     async kill() {
       if (child === undefined) return;
       child.kill('SIGKILL');
-      await gone(child);
+      await waitForExit(child);
     },
   };
 }

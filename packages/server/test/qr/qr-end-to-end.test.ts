@@ -21,29 +21,40 @@ describe('a QR payment between processes', () => {
   const create = async (
     token: string,
     members: Json = {},
-    shown?: { cert: string; key: string },
+    certificate?: { cert: string; key: string },
   ) => {
     const body = rig.request(members);
-    const answer = await rig.call('POST', qrBase, { token, body, ...(shown && { shown }) });
+    const answer = await rig.call('POST', qrBase, {
+      token,
+      body,
+      ...(certificate && { certificate }),
+    });
     assert.ok(answer.status < 300, answer.text);
     return answer;
   };
-  const statusOf = async (id: string, token: string, shown?: { cert: string; key: string }) => {
-    const answer = await rig.call('GET', `${qrBase}/${id}`, { token, ...(shown && { shown }) });
+  const statusOf = async (
+    id: string,
+    token: string,
+    certificate?: { cert: string; key: string },
+  ) => {
+    const answer = await rig.call('GET', `${qrBase}/${id}`, {
+      token,
+      ...(certificate && { certificate }),
+    });
     assert.equal(answer.status, 200, answer.text);
     return answer.body as Json;
   };
   /** Waits until every event of the payment has come by webhook, signed, and each once. */
   async function heardByWebhook(id: string, types: readonly string[]): Promise<void> {
-    const of = () =>
+    const readWebhooks = () =>
       rig.receiver.received.filter(({ event }) => event['data'].transactionId === id);
     await eventually('the webhooks', () => {
-      const got = new Set(of().map(({ event }) => event['type']));
+      const got = new Set(readWebhooks().map(({ event }) => event['type']));
       return types.every((type) => got.has(type));
     });
-    for (const { verified } of of()) assert.ok(verified, 'the signature of a webhook');
+    for (const { verified } of readWebhooks()) assert.ok(verified, 'the signature of a webhook');
     const bodies = new Map<string, string>();
-    for (const { id: name, body } of of()) {
+    for (const { id: name, body } of readWebhooks()) {
       assert.equal(bodies.get(name) ?? body, body, 'the same event has the same bytes');
       bodies.set(name, body);
     }
@@ -77,22 +88,22 @@ describe('a QR payment between processes', () => {
   });
 
   test('the terminal scans the consumer: heard by long polls of a certified device', async () => {
-    const { token, shown } = await rig.certifiedDevice();
+    const { token, certificate } = await rig.certifiedDevice();
     const members = { paymentScenario: 'merchantscan', scannedPaymentId: '281234567890123456' };
-    const { body: begun } = await create(token, members, shown);
+    const { body: begun } = await create(token, members, certificate);
     assert.equal(begun.effectiveScenario, 'merchantscan');
     const id = begun.transactionId;
     const types: string[] = [];
     for (let next = 0, isFinal = false; !isFinal; ) {
       const path = `${qrBase}/${id}/events?after=${next}&wait=10`;
-      const { status, body, text } = await rig.call('GET', path, { token, shown });
+      const { status, body, text } = await rig.call('GET', path, { token, certificate });
       assert.equal(status, 200, text);
       types.push(...typesOf(body.events));
       ({ nextAfter: next, isFinal } = body);
     }
     assert.equal(types[0], 'qr.created');
     assert.equal(types.at(-1), 'qr.completed');
-    assert.equal((await statusOf(id, token, shown))['status'], 'Completed');
+    assert.equal((await statusOf(id, token, certificate))['status'], 'Completed');
     await heardByWebhook(id, ['qr.completed']);
     // The token is bound to the certificate.
     const refused = await rig.call('GET', `${qrBase}/${id}`, { token });
@@ -106,8 +117,8 @@ describe('a QR payment between processes', () => {
     assert.equal(answer.body.display, undefined);
     const heard = await rig.follow(answer.body.transactionId, { token });
     assert.equal(await heard.waitForEnd(), 'completed');
-    const shown = heard.events.find(({ data }) => (data as Json)['display'] !== undefined);
-    assert.ok(shown, JSON.stringify(heard.events).slice(0, 500));
+    const certificate = heard.events.find(({ data }) => (data as Json)['display'] !== undefined);
+    assert.ok(certificate, JSON.stringify(heard.events).slice(0, 500));
     assert.equal(heard.events.at(-1)?.type, 'qr.completed');
   });
 
@@ -186,9 +197,9 @@ describe('a QR payment between processes', () => {
       if (demoTrigger === '') continue;
       const ended = await line.run(['--json', 'webhooks', 'trigger', type]);
       assert.equal(ended.code, 0, `${type}: ${ended.stderr}`);
-      const told = ended.json();
+      const event = ended.json();
       assert.deepEqual(
-        [told.happened, told.type, told.data.paymentType],
+        [event.happened, event.type, event.data.paymentType],
         [true, type, paymentType],
       );
     }

@@ -30,7 +30,7 @@ describe('a QR payment', () => {
     assert.ok(sent !== undefined);
     const { merchant } = sent.body;
     assert.equal(merchant.merchantId, qr.shop.merchantId);
-    assert.equal(merchant.acquirerId, qr.on.organizationId);
+    assert.equal(merchant.acquirerId, qr.organization.organizationId);
     assert.equal(merchant.storeId, qr.shop.storeId);
     assert.equal(merchant.terminalId, qr.shop.deviceIds[0]);
     assert.equal(merchant.mcc, '5411');
@@ -44,9 +44,9 @@ describe('a QR payment', () => {
   test('is completed by the events of its provider, each acknowledged once it is durable', async () => {
     const id = await qr.begun();
     for (const [sequence, type] of ['payment.scanned', 'payment.authorized'].entries()) {
-      const told = await qr.tell(id, { type, sequence: sequence + 1 });
-      assert.equal(told.status, 202, told.text);
-      assert.equal(told.body.result, 'Stored');
+      const response = await qr.tell(id, { type, sequence: sequence + 1 });
+      assert.equal(response.status, 202, response.text);
+      assert.equal(response.body.result, 'Stored');
     }
     const amount = { amount: 1050, currency: 'EUR' };
     const payer = { maskedId: 'a***@example.com' };
@@ -94,7 +94,7 @@ describe('a QR payment', () => {
     );
     assert.equal(rows.length, 1);
     assert.ok(!JSON.stringify(rows).includes(scannedPaymentId));
-    assert.ok(!qr.on.logLines.join('').includes(scannedPaymentId));
+    assert.ok(!qr.organization.logLines.join('').includes(scannedPaymentId));
   });
 
   test('a decline is no error, and a provider that answers later sends the code as an event', async () => {
@@ -124,8 +124,12 @@ describe('a QR payment', () => {
     const { transactionId } = later.body;
     assert.equal(later.headers['location'], `${qrBase}/${transactionId}`);
     const display = { type: 'text/emvqr', data: sampleCode };
-    const told = await qr.tell(transactionId, { type: 'payment.pending', sequence: 1, display });
-    assert.equal(told.status, 202, told.text);
+    const response = await qr.tell(transactionId, {
+      type: 'payment.pending',
+      sequence: 1,
+      display,
+    });
+    assert.equal(response.status, 202, response.text);
     const { body } = await qr.call('GET', `${qrBase}/${transactionId}/events?after=2`);
     assert.deepEqual(
       body.events.map(({ type, display: shown }: Json) => [type, shown]),
@@ -146,7 +150,7 @@ describe('a QR payment', () => {
     await qr.tell(id, { type: 'payment.completed', sequence: 2 });
     const again = await qr.call('GET', `${qrBase}/${id}/events?after=${body.nextAfter}`);
     assert.deepEqual([again.body.events[0].type, again.body.isFinal], ['qr.completed', true]);
-    const stream = await qr.on.client.call('GET', `${qrBase}/${id}/events`, {
+    const stream = await qr.organization.client.call('GET', `${qrBase}/${id}/events`, {
       token: qr.deviceToken,
       headers: { accept: 'text/event-stream', 'last-event-id': '2' },
     });
@@ -178,8 +182,8 @@ describe('a QR payment', () => {
     assert.equal(rest.status, 202, rest.text);
     assert.equal(rest.body.operation.amount, 650);
     const { operationId: refundId } = rest.body.operation;
-    const told = await qr.tell(id, { type: 'refund.completed', sequence: 2, refundId });
-    assert.equal(told.status, 202, told.text);
+    const response = await qr.tell(id, { type: 'refund.completed', sequence: 2, refundId });
+    assert.equal(response.status, 202, response.text);
     const payment = await qr.get(id);
     assert.deepEqual([payment['status'], payment['refundedAmount']], ['Refunded', 1050]);
     const nothing = await qr.call('POST', `${qrBase}/${id}/refund`);
@@ -216,11 +220,11 @@ describe('a QR payment', () => {
       await refused('refund', other, 'currency_mismatch', 'Completed'),
       await refused('resolve', { resolution: 'Accept' }, 'payment_not_held', 'Completed'),
     ];
-    for (const told of all) assert.deepEqual(told, paid);
+    for (const response of all) assert.deepEqual(response, paid);
     assert.equal((await qr.call('POST', `${qrBase}/${id}/refund`)).status, 200);
     for (const amount of [undefined, 1]) {
-      const told = await refused('refund', { amount }, 'already_refunded', 'Refunded');
-      assert.deepEqual(told[1], ['Refund', false, 0, 'already_refunded']);
+      const response = await refused('refund', { amount }, 'already_refunded', 'Refunded');
+      assert.deepEqual(response[1], ['Refund', false, 0, 'already_refunded']);
     }
   });
 

@@ -59,14 +59,15 @@ describe('the plans of QR payments', () => {
   async function assertPlans(): Promise<void> {
     for (const { name, text } of all()) {
       const lines = await scratch.explain(text);
-      const told = `${name}:\n${lines.join('\n')}`;
-      assert.doesNotMatch(told, /Hash Join|Merge Join|Bitmap/);
+      const plan = `${name}:\n${lines.join('\n')}`;
+      assert.doesNotMatch(plan, /Hash Join|Merge Join|Bitmap/);
       for (const line of lines) {
         const [, index = '', table = ''] = accessForm.exec(line) ?? [];
         if (!tables.includes(table)) continue;
-        const known = others[name];
-        const isRight = known === undefined ? plain.has(index) : known.includes(index);
-        assert.ok(isRight, `${index || 'no index'} in ${told}`);
+        const expectedIndexes = others[name];
+        const isRight =
+          expectedIndexes === undefined ? plain.has(index) : expectedIndexes.includes(index);
+        assert.ok(isRight, `${index || 'no index'} in ${plan}`);
       }
     }
   }

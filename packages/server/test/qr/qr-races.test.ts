@@ -64,8 +64,8 @@ describe('races of a QR payment', () => {
     const { answer, id: begun, reply } = begunWhile();
     const id = await begun;
     await qr.tell(id, { type: 'payment.scanned', sequence: 1 });
-    const told = await qr.tell(id, { ...completed(), sequence: 2 });
-    assert.equal(told.status, 202, told.text);
+    const response = await qr.tell(id, { ...completed(), sequence: 2 });
+    assert.equal(response.status, 202, response.text);
     const display = { type: 'text/emvqr', data: sampleCode };
     reply({ body: { providerTransactionId: nameOf(id), status: 'Pending', display } });
     const { status, body } = await answer;
@@ -99,8 +99,8 @@ describe('races of a QR payment', () => {
   test('a cancel that is on its way wins over a completion that crosses it', async () => {
     const id = await qr.begun();
     const { reached, open } = gate();
-    once('cancel', (of) => {
-      reached.resolve(of);
+    once('cancel', (paymentId) => {
+      reached.resolve(paymentId);
       return open.promise;
     });
     const cancel = qr.call('POST', `${qrBase}/${id}/cancel`);
@@ -177,11 +177,15 @@ describe('races of a QR payment', () => {
 
   test('an amount that differs is held and alarmed, and somebody gives it back', async () => {
     const id = await qr.begun();
-    const told = await qr.tell(id, { ...completed(1049), sequence: 1 });
-    assert.deepEqual([told.status, told.body.result], [202, 'UnderReview']);
-    const held = await qr.get(id);
-    assert.equal(held['status'], 'Pending');
-    assert.deepEqual(held['hold'], { reason: 'AmountDiffers', amount: 1049, currency: 'EUR' });
+    const response = await qr.tell(id, { ...completed(1049), sequence: 1 });
+    assert.deepEqual([response.status, response.body.result], [202, 'UnderReview']);
+    const heldPayment = await qr.get(id);
+    assert.equal(heldPayment['status'], 'Pending');
+    assert.deepEqual(heldPayment['hold'], {
+      reason: 'AmountDiffers',
+      amount: 1049,
+      currency: 'EUR',
+    });
     const token = qr.shop.token;
     for (const verb of ['cancel', 'refund']) {
       const { status, body } = await qr.call('POST', `${qrBase}/${id}/${verb}`);
@@ -189,7 +193,7 @@ describe('races of a QR payment', () => {
     }
     const list = await qr.call('GET', `${qrBase}?held=true`, undefined, token);
     assert.ok(list.body.items.some(({ transactionId }: Json) => transactionId === id));
-    const alarm = qr.on.logLines.find(
+    const alarm = qr.organization.logLines.find(
       (line) => line.includes(id) && line.includes('amount_differs'),
     );
     assert.match(String(alarm), /needs manual review/);
@@ -218,11 +222,11 @@ describe('races of a QR payment', () => {
   test('another currency is held too, also where the payment has ended', async () => {
     const id = await qr.begun();
     await qr.call('POST', `${qrBase}/${id}/cancel`);
-    const told = await qr.tell(id, { ...completed(1050, 'USD'), sequence: 1 });
-    assert.deepEqual([told.status, told.body.result], [202, 'UnderReview']);
-    const held = await qr.get(id);
-    assert.deepEqual(held['hold'], { reason: 'CurrencyDiffers', amount: 1050, currency: 'USD' });
-    assert.equal(held['status'], 'Cancelled');
+    const response = await qr.tell(id, { ...completed(1050, 'USD'), sequence: 1 });
+    assert.deepEqual([response.status, response.body.result], [202, 'UnderReview']);
+    const payment = await qr.get(id);
+    assert.deepEqual(payment['hold'], { reason: 'CurrencyDiffers', amount: 1050, currency: 'USD' });
+    assert.equal(payment['status'], 'Cancelled');
     assert.equal(qr.provider.of('refund', id).length, 0);
   });
 
@@ -242,8 +246,8 @@ describe('races of a QR payment', () => {
     await qr.call('POST', `${qrBase}/${id}/cancel`);
     once('refund', () => ({ status: 422, body: { code: 'refund_impossible' } }));
     await qr.tell(id, { ...completed(), sequence: 1 });
-    const held = await qr.becomes(id, (each) => each['hold'] !== undefined, 'the hold');
-    assert.equal(held['hold'].reason, 'RefundDeclined');
+    const payment = await qr.becomes(id, (each) => each['hold'] !== undefined, 'the hold');
+    assert.equal(payment['hold'].reason, 'RefundDeclined');
     const body = { resolution: 'Refund' };
     await qr.call('POST', `${qrBase}/${id}/resolve`, body, qr.shop.token);
     await qr.becomes(id, (each) => each['refundedAmount'] === 1050, 'the second refund');
@@ -304,8 +308,8 @@ describe('races of a QR payment', () => {
     // A wrong signature and a wrong address are no decline.
     for (const status of [401, 404]) {
       once('create', () => ({ status, body: {} }));
-      const ours = await qr.create();
-      assert.deepEqual([ours.status, ours.body.code], [502, 'provider_unavailable']);
+      const response = await qr.create();
+      assert.deepEqual([response.status, response.body.code], [502, 'provider_unavailable']);
     }
     once('create', () => ({ status: 429, body: {} }));
     const request = qr.request();
@@ -349,9 +353,9 @@ describe('races of a QR payment', () => {
       body: { providerTransactionId: nameOf(id), status: 'Pending', pollAfterMs: 50 },
     }));
     const id = await qr.begun();
-    once('status', (of) => ({
+    once('status', (paymentId) => ({
       body: {
-        providerTransactionId: nameOf(of),
+        providerTransactionId: nameOf(paymentId),
         status: 'Completed',
         amount: { amount: 1050, currency: 'EUR' },
       },
@@ -361,16 +365,16 @@ describe('races of a QR payment', () => {
 
   test('a cancel without an answer is asked for again until there is one', async () => {
     const id = await qr.begun();
-    let asked = 0;
+    let cancelCalls = 0;
     qr.provider.script = ({ kind, transactionId }) => {
       if (kind !== 'cancel' || transactionId !== id) return undefined;
-      asked += 1;
-      return asked < 3 ? { status: 500, body: {} } : undefined;
+      cancelCalls += 1;
+      return cancelCalls < 3 ? { status: 500, body: {} } : undefined;
     };
     const { status, body } = await qr.call('POST', `${qrBase}/${id}/cancel`);
     assert.deepEqual([status, body.operation.status], [202, 'Pending']);
     await qr.becomes(id, (each) => each['status'] === 'Cancelled', 'the cancel');
-    assert.equal(asked, 3);
+    assert.equal(cancelCalls, 3);
   });
 
   test('a refund without an answer is asked for again under its own name, and counts once', async () => {

@@ -70,9 +70,9 @@ describe('a QR payment that is asked for again', () => {
     assertReplayed(await create({ clientTransactionId: key }), first.status);
     const other = await create({ clientTransactionId: randomUUID() });
     assert.deepEqual([other.status, other.body.code], [422, 'idempotency_key_mismatch']);
-    const none = await qr.call('POST', qrBase, body);
-    assert.deepEqual([none.status, none.body.code], [422, 'field_required']);
-    assert.equal(none.body.errors[0].pointer, '/clientTransactionId');
+    const withoutId = await qr.call('POST', qrBase, body);
+    assert.deepEqual([withoutId.status, withoutId.body.code], [422, 'field_required']);
+    assert.equal(withoutId.body.errors[0].pointer, '/clientTransactionId');
   });
 
   test('whose events were faster than its provider failed is told as it was', async () => {
@@ -85,11 +85,11 @@ describe('a QR payment that is asked for again', () => {
       return open.promise;
     };
     const request = qr.request();
-    const asked = qr.call('POST', qrBase, request);
+    const pending = qr.call('POST', qrBase, request);
     const id = await reached.promise;
     await qr.tell(id, { type: 'payment.pending', sequence: 1 });
     open.resolve(failing);
-    const first = await asked;
+    const first = await pending;
     qr.provider.script = () => undefined;
     assert.deepEqual([first.status, first.body.status], [200, 'Pending'], first.text);
     await qr.tell(id, completed(2));
@@ -161,8 +161,10 @@ describe('a QR payment that is asked for again', () => {
         assert.deepEqual(told.operation, all[0]?.body.operation);
       }
       assert.equal(all[0]?.body.operation.status, 'Succeeded');
-      const own = all.filter(({ headers }) => headers['idempotent-replayed'] === undefined);
-      assert.equal(own.length, 1);
+      const firstAnswers = all.filter(
+        ({ headers }) => headers['idempotent-replayed'] === undefined,
+      );
+      assert.equal(firstAnswers.length, 1);
       assert.equal(qr.provider.of(verb, id).length, 1);
     });
   }
@@ -174,7 +176,7 @@ describe('a QR payment that is asked for again', () => {
       `UPDATE qr_transactions SET currency = $3,
           facts = jsonb_set(facts, '{request,paymentAmount}', to_jsonb('1050 ' || $3::text))
         WHERE organization_id = $1 AND transaction_id = $2`,
-      [qr.on.organizationId, id, currency],
+      [qr.organization.organizationId, id, currency],
     );
   }
 
@@ -195,8 +197,8 @@ describe('a QR payment that is asked for again', () => {
   test('at a place that is closed is told all the same', async () => {
     const request = qr.request();
     const first = await qr.call('POST', qrBase, request);
-    const { stores } = qr.on.platform.provisioning;
-    const { organizationId } = qr.on;
+    const { stores } = qr.organization.platform.provisioning;
+    const { organizationId } = qr.organization;
     const { storeId } = qr.shop;
     const become = async (status: 'Enabled' | 'Disabled') => {
       const { view } = await stores.get({ organizationId }, storeId);

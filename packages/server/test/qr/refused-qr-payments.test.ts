@@ -12,11 +12,11 @@ const pan = `4${'1'.repeat(15)}`;
 
 describe('a QR payment is guarded', () => {
   let qr: QrScene;
-  let stranger: QrScene;
+  let otherScene: QrScene;
   before(async () => {
-    [qr, stranger] = await Promise.all([openQr(), openQr()]);
+    [qr, otherScene] = await Promise.all([openQr(), openQr()]);
   });
-  after(() => Promise.all([qr.close(), stranger.close()]));
+  after(() => Promise.all([qr.close(), otherScene.close()]));
 
   test('the same request again is told again, and another one under its name is refused', async () => {
     const request = qr.request();
@@ -88,18 +88,18 @@ describe('a QR payment is guarded', () => {
     // The server checks the caller before the body.
     const faulty = await qr.call('POST', qrBase, { paymentAmount: 'much' }, token);
     assert.deepEqual([faulty.status, faulty.body.code], [403, 'permission_denied']);
-    for (const paymentType of ['nobodys', stranger.paymentType]) {
+    for (const paymentType of ['nobodys', otherScene.paymentType]) {
       const { status, body } = await qr.create({ paymentType });
       assert.deepEqual([status, body.code], [422, 'payment_type_not_enabled'], paymentType);
     }
     // The device was added after the activation at the higher level and needs its own activation.
-    const { platform, organizationId } = qr.on;
+    const { platform, organizationId } = qr.organization;
     const { storeId } = qr.shop;
     const made = await platform.provisioning.logicalDevices.create(
       { organizationId },
       { storeId, name: 'New till' },
     );
-    const newcomer = await deviceTokenOf(qr.on, qr.shop, made.view.logicalDeviceId);
+    const newcomer = await deviceTokenOf(qr.organization, qr.shop, made.view.logicalDeviceId);
     const refused = await qr.call('POST', qrBase, qr.request(), newcomer);
     assert.deepEqual([refused.status, refused.body.code], [422, 'payment_type_not_enabled']);
   });
@@ -109,13 +109,14 @@ describe('a QR payment is guarded', () => {
     const pictureOf = (n: number) => `https://pay.example/${String(n).padStart(3, '0')}/`;
     for (let sequence = 1; sequence <= 60; sequence += 1) {
       const data = pictureOf(sequence).padEnd(2000, 'x');
-      const told = { type: 'payment.pending', sequence, display: { type: 'url', data } };
-      assert.equal((await qr.tell(id, told)).status, 202);
+      const event = { type: 'payment.pending', sequence, display: { type: 'url', data } };
+      assert.equal((await qr.tell(id, event)).status, 202);
     }
-    const shownIn = (events: Json[]) => events.filter(({ display }) => display !== undefined);
+    const eventsWithDisplay = (events: Json[]) =>
+      events.filter(({ display }) => display !== undefined);
     for (const path of [`${qrBase}/${id}`, `${qrBase}/${id}/events`]) {
       const { body, text } = await qr.call('GET', path);
-      assert.equal(shownIn(body.events).length, 1, path);
+      assert.equal(eventsWithDisplay(body.events).length, 1, path);
       assert.ok(text.length < 40_000, `${path}: ${text.length}`);
     }
     const { display, events } = await qr.get(id);
@@ -139,10 +140,10 @@ describe('a QR payment is guarded', () => {
       const { body } = await qr.create();
       qr.provider.script = () => undefined;
       const id = body.transactionId;
-      const told = { providerTransactionId: name, failure, providerRefundId: name, said: name };
+      const event = { providerTransactionId: name, failure, providerRefundId: name, said: name };
       const type = 'payment.said_4111111111111111';
-      assert.equal((await qr.tell(id, { ...told, type, sequence: 1 })).status, 202);
-      const declined = { ...told, type: 'payment.declined', sequence: 2 };
+      assert.equal((await qr.tell(id, { ...event, type, sequence: 1 })).status, 202);
+      const declined = { ...event, type: 'payment.declined', sequence: 2 };
       assert.equal((await qr.tell(id, declined)).status, 202, 'it is the same name');
       const payment = await qr.get(id);
       assert.equal(payment['status'], 'Declined');
@@ -153,13 +154,13 @@ describe('a QR payment is guarded', () => {
         [id],
       );
       assert.equal(rows.length, 5);
-      const kept = [JSON.stringify(payment), ...rows.map(({ text }) => text)].join('\n');
-      assert.doesNotMatch(kept.replace(/[._~: -]/g, ''), /4111111111111111/);
+      const storedText = [JSON.stringify(payment), ...rows.map(({ text }) => text)].join('\n');
+      assert.doesNotMatch(storedText.replace(/[._~: -]/g, ''), /4111111111111111/);
     }
   });
 
   test('members that do not fit are refused by name, and nothing is asked of the provider', async () => {
-    const taken = await qr.begun();
+    const existingId = await qr.begun();
     const before = qr.provider.calls.length;
     const cases: [Json, string, string][] = [
       [{ paymentScenario: 'merchantscan' }, 'field_required', '/scannedPaymentId'],
@@ -176,19 +177,19 @@ describe('a QR payment is guarded', () => {
       [{ order: { orderId: 'table 12' } }, 'field_invalid', '/order/orderId'],
       [{ order: { orderDescription: `card ${pan}` } }, 'field_invalid', '/order'],
       [{ clientTransactionId: pan }, 'client_id_invalid', '/clientTransactionId'],
-      [{ clientTransactionId: taken }, 'client_id_invalid', '/clientTransactionId'],
+      [{ clientTransactionId: existingId }, 'client_id_invalid', '/clientTransactionId'],
       [{ clientTransactionId: 'a b' }, 'client_id_invalid', '/clientTransactionId'],
       [{ amount: 1050 }, 'field_unknown', '/amount'],
     ];
     for (const [members, code, pointer] of cases) {
       const { status, body, text } = await qr.create(members);
-      const told = [status, body.errors?.[0]?.code, body.errors?.[0]?.pointer];
-      assert.deepEqual(told, [422, code, pointer], JSON.stringify(members));
+      const event = [status, body.errors?.[0]?.code, body.errors?.[0]?.pointer];
+      assert.deepEqual(event, [422, code, pointer], JSON.stringify(members));
       assert.ok(!text.includes(pan));
     }
     for (const amount of ['10.0', '1e3', '"1050"']) {
       const raw = JSON.stringify(qr.request()).replace('"amount":1050', `"amount":${amount}`);
-      const answer = await qr.on.client.call('POST', qrBase, {
+      const answer = await qr.organization.client.call('POST', qrBase, {
         token: qr.deviceToken,
         raw,
         headers: { 'content-type': 'application/json' },
@@ -200,8 +201,12 @@ describe('a QR payment is guarded', () => {
 
   test('nobody else sees it: another merchant, another organisation, another provider', async () => {
     const id = await qr.begun();
-    const others = [qr.otherDeviceToken, qr.on.otherMerchant.token, stranger.deviceToken];
-    for (const token of [...others, stranger.on.acquirerToken]) {
+    const others = [
+      qr.otherDeviceToken,
+      qr.organization.otherMerchant.token,
+      otherScene.deviceToken,
+    ];
+    for (const token of [...others, otherScene.organization.acquirerToken]) {
       for (const path of [`${qrBase}/${id}`, `${qrBase}/${id}/events`]) {
         const { status } = await qr.call('GET', path, undefined, token);
         assert.ok(status === 404 || status === 403, `${path}: ${status}`);
@@ -213,9 +218,9 @@ describe('a QR payment is guarded', () => {
       assert.deepEqual([status, body.code], [404, 'transaction_not_found']);
     }
     const event = { type: 'payment.completed', sequence: 1 };
-    for (const token of [stranger.providerToken, qr.on.acquirerToken, qr.deviceToken]) {
+    for (const token of [otherScene.providerToken, qr.organization.acquirerToken, qr.deviceToken]) {
       const { status, body } = await qr.tell(id, event, token);
-      const isProvider = token === stranger.providerToken;
+      const isProvider = token === otherScene.providerToken;
       const expected = isProvider ? [404, 'transaction_not_found'] : [403, 'permission_denied'];
       assert.deepEqual([status, body.code], expected);
     }
@@ -228,8 +233,8 @@ describe('a QR payment is guarded', () => {
     const request = qr.request();
     const { body } = await qr.call('POST', qrBase, request);
     const name = request['clientTransactionId'];
-    const found = await qr.call('GET', `${qrBase}/${name}`);
-    assert.equal(found.body.transactionId, body.transactionId);
+    const response = await qr.call('GET', `${qrBase}/${name}`);
+    assert.equal(response.body.transactionId, body.transactionId);
     const card = await qr.call('GET', `/payment/v1/transactions/${name}`);
     assert.equal(card.status, 404);
     const list = await qr.call('GET', `${qrBase}?limit=1`, undefined, qr.shop.token);
@@ -237,8 +242,13 @@ describe('a QR payment is guarded', () => {
     const next = `${qrBase}?limit=1&cursor=${list.body.nextCursor}`;
     const second = await qr.call('GET', next, undefined, qr.shop.token);
     assert.ok(second.body.items[0].transactionId < list.body.items[0].transactionId);
-    const mine = await qr.call('GET', qrBase, undefined, qr.on.otherMerchant.token);
-    assert.deepEqual(mine.body.items, []);
+    const ownPayments = await qr.call(
+      'GET',
+      qrBase,
+      undefined,
+      qr.organization.otherMerchant.token,
+    );
+    assert.deepEqual(ownPayments.body.items, []);
   });
 
   test('events that cannot be read are refused, and strange ones are kept without effect', async () => {
@@ -301,7 +311,9 @@ describe('a QR payment is guarded', () => {
   const published = (id: string, count: number) =>
     until(async () => {
       const path = '/events/v1?limit=200&types=qr.*';
-      const answer = await qr.on.client.call('GET', path, { token: qr.on.acquirerToken });
+      const answer = await qr.organization.client.call('GET', path, {
+        token: qr.organization.acquirerToken,
+      });
       assert.equal(answer.status, 200, answer.text);
       const items = answer.body.items.filter((each: Json) => each['data'].transactionId === id);
       return items.length >= count ? { items, text: answer.text } : undefined;

@@ -12,7 +12,7 @@ import {
 import { until } from '../support/wait-for-result.ts';
 import { type Json, nameOf, openQrProvider, type QrProvider, qrBase } from './test-qr-provider.ts';
 
-export type Told = {
+export type ProviderEventInput = {
   type: string;
   sequence: number;
   eventId?: string;
@@ -21,7 +21,7 @@ export type Told = {
 };
 
 export type QrScene = {
-  readonly on: TestOrganization;
+  readonly organization: TestOrganization;
   readonly shop: TestMerchant;
   readonly provider: QrProvider;
   readonly providerId: string;
@@ -45,29 +45,33 @@ export type QrScene = {
   /** Starts a payment and returns its identifier. */
   begun(members?: Json): Promise<string>;
   /** Sends an event as the provider. */
-  tell(transactionId: string, event: Told, token?: string): Promise<HttpResponse>;
+  tell(transactionId: string, event: ProviderEventInput, token?: string): Promise<HttpResponse>;
   get(transactionId: string): Promise<Json>;
   /** Waits until the payment meets the condition. */
-  becomes(transactionId: string, fits: (payment: Json) => boolean, what: string): Promise<Json>;
+  becomes(
+    transactionId: string,
+    fits: (payment: Json) => boolean,
+    description: string,
+  ): Promise<Json>;
   close(): Promise<void>;
 };
 
 async function done(
-  on: TestOrganization,
+  organization: TestOrganization,
   path: string,
   body: unknown,
   token: string,
 ): Promise<Json> {
-  const answer = await on.client.call('POST', path, { token, body });
+  const answer = await organization.client.call('POST', path, { token, body });
   assert.ok(answer.status < 300, `${path}: ${answer.status} ${answer.text}`);
   return answer.body;
 }
 
 /** Creates an organisation of a provider with its own application. */
 async function providerOf(
-  on: TestOrganization,
+  organization: TestOrganization,
 ): Promise<{ providerId: string; providerToken: string }> {
-  const { platform, client } = on;
+  const { platform, client } = organization;
   const providerId = randomUUID();
   const userDomainId = `p${randomUUID().slice(0, 13)}`;
   const { organizations } = platform.provisioning;
@@ -86,28 +90,28 @@ async function providerOf(
 }
 
 /** Activates the service at the organisation and everything that exists below it now. */
-async function activate(on: TestOrganization, serviceId: string): Promise<void> {
+async function activate(organization: TestOrganization, serviceId: string): Promise<void> {
   const catalogue = '/service-catalog/v1';
-  const { acquirerToken: token, organizationId } = on;
+  const { acquirerToken: token, organizationId } = organization;
   const offer = { name: 'QR', serviceIds: [serviceId] };
-  const { packageId } = await done(on, `${catalogue}/packages`, offer, token);
-  await done(on, `${catalogue}/subscriptions`, { packageId }, token);
-  const wanted = { serviceId, level: 'Organization', entityId: organizationId };
-  const { activationId } = await done(on, `${catalogue}/activations`, wanted, token);
+  const { packageId } = await done(organization, `${catalogue}/packages`, offer, token);
+  await done(organization, `${catalogue}/subscriptions`, { packageId }, token);
+  const activation = { serviceId, level: 'Organization', entityId: organizationId };
+  const { activationId } = await done(organization, `${catalogue}/activations`, activation, token);
   await until(async () => {
     const path = `${catalogue}/activations/${activationId}`;
-    const { body } = await on.client.call('GET', path, { token });
+    const { body } = await organization.client.call('GET', path, { token });
     return body.status === 'Active' ? true : undefined;
   }, 'the service to be active');
 }
 
 export function deviceTokenOf(
-  on: TestOrganization,
+  organization: TestOrganization,
   shop: TestMerchant,
   deviceId = shop.deviceIds[0],
 ) {
   const { merchantId, storeId } = shop;
-  return signAccessToken(on, {
+  return signAccessToken(organization, {
     permissions: [...rolePermissions.Device],
     entityId: merchantId,
     storeId,
@@ -119,20 +123,24 @@ export function deviceTokenOf(
  * A separate scene: an organisation with two shops, and a provider whose service is active there.
  */
 export async function openQr(declaration: Json = {}): Promise<QrScene> {
-  const on = await createTestOrganization();
+  const organization = await createTestOrganization();
   const provider = await openQrProvider();
-  const { providerId, providerToken } = await providerOf(on);
+  const { providerId, providerToken } = await providerOf(organization);
   const paymentType = `pay${randomUUID().slice(0, 8)}`;
   const declared = { name: 'QR', domain: 'Payments', paymentTypes: [paymentType] };
   const service = { ...declared, spiUrl: provider.url, ...declaration };
   const services = '/service-catalog/v1/services';
-  const { serviceId } = await done(on, services, service, providerToken);
-  await done(on, `${services}/${serviceId}/publish`, {}, providerToken);
-  await activate(on, serviceId);
-  const { merchant } = on;
-  const deviceToken = await deviceTokenOf(on, merchant);
-  const tellAs = (id: string, { eventId = randomUUID(), ...event }: Told, token: string) =>
-    on.client.call('POST', `${qrBase}/${id}/events`, {
+  const { serviceId } = await done(organization, services, service, providerToken);
+  await done(organization, `${services}/${serviceId}/publish`, {}, providerToken);
+  await activate(organization, serviceId);
+  const { merchant } = organization;
+  const deviceToken = await deviceTokenOf(organization, merchant);
+  const tellAs = (
+    id: string,
+    { eventId = randomUUID(), ...event }: ProviderEventInput,
+    token: string,
+  ) =>
+    organization.client.call('POST', `${qrBase}/${id}/events`, {
       token,
       body: {
         eventId,
@@ -142,7 +150,7 @@ export async function openQr(declaration: Json = {}): Promise<QrScene> {
       },
     });
   const qr: QrScene = {
-    on,
+    organization,
     shop: merchant,
     provider,
     providerId,
@@ -150,7 +158,7 @@ export async function openQr(declaration: Json = {}): Promise<QrScene> {
     serviceId,
     paymentType,
     deviceToken,
-    otherDeviceToken: await deviceTokenOf(on, on.otherMerchant),
+    otherDeviceToken: await deviceTokenOf(organization, organization.otherMerchant),
     request: (members = {}) => ({
       paymentType,
       paymentScenario: 'consumerscan',
@@ -159,7 +167,7 @@ export async function openQr(declaration: Json = {}): Promise<QrScene> {
       ...members,
     }),
     call: (method, path, body, token = deviceToken, headers = {}) =>
-      on.client.call(method, path, { token, headers, ...defined({ body }) }),
+      organization.client.call(method, path, { token, headers, ...defined({ body }) }),
     create: (members) => qr.call('POST', qrBase, qr.request(members)),
     async begun(members) {
       const answer = await qr.create(members);
@@ -172,11 +180,11 @@ export async function openQr(declaration: Json = {}): Promise<QrScene> {
       assert.equal(answer.status, 200, answer.text);
       return answer.body;
     },
-    becomes: (id, fits, what) =>
+    becomes: (id, fits, description) =>
       until(async () => {
         const payment = await qr.get(id);
         return fits(payment) ? payment : undefined;
-      }, what),
+      }, description),
     close: provider.close,
   };
   return qr;

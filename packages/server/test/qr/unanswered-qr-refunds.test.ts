@@ -29,11 +29,11 @@ describe('a refund without an answer', () => {
     await database.query(
       `UPDATE qr_operations SET created_at = created_at - interval '25 hours'
         WHERE organization_id = $1 AND transaction_id = $2`,
-      [qr.on.organizationId, id],
+      [qr.organization.organizationId, id],
     );
     await database.query(
       `UPDATE qr_transactions SET due_at = now() WHERE organization_id = $1 AND transaction_id = $2`,
-      [qr.on.organizationId, id],
+      [qr.organization.organizationId, id],
     );
   }
 
@@ -45,7 +45,9 @@ describe('a refund without an answer', () => {
     };
   }
 
-  async function held(amount = 400): Promise<{ id: string; refund: Json; request: Json }> {
+  async function createUnansweredRefund(
+    amount = 400,
+  ): Promise<{ id: string; refund: Json; request: Json }> {
     // The platform pauses calls to a provider that fails too often, so successful payments come
     // first.
     await Promise.all([qr.begun(), qr.begun(), qr.begun(), qr.begun()]);
@@ -63,7 +65,7 @@ describe('a refund without an answer', () => {
   }
 
   test('is held, listed, told to everybody, and keeps its amount', async () => {
-    const { id, refund, request } = await held();
+    const { id, refund, request } = await createUnansweredRefund();
     assert.equal(refund['status'], 'Unanswered');
     const payment = await qr.get(id);
     assert.equal(payment['status'], 'Completed');
@@ -77,14 +79,21 @@ describe('a refund without an answer', () => {
     assert.deepEqual([other.status, other.body.code], [409, 'payment_held']);
     const { body } = await qr.call('GET', `${qrBase}?held=true`, undefined, qr.shop.token);
     assert.ok(body.items.some(({ transactionId }: Json) => transactionId === id));
-    const told = await until(async () => {
+    const feedEvent = await until(async () => {
       const feed = '/events/v1?types=qr.refund_unanswered';
-      const { body: page, text } = await qr.call('GET', feed, undefined, qr.on.acquirerToken);
+      const { body: page, text } = await qr.call(
+        'GET',
+        feed,
+        undefined,
+        qr.organization.acquirerToken,
+      );
       assert.ok(Array.isArray(page.items), text);
       return page.items.find(({ data }: Json) => data.transactionId === id);
     }, 'the event in the feed');
-    assert.deepEqual([told.data.refundAmount, told.data.paidAmount], [400, undefined]);
-    const alarm = qr.on.logLines.find((line) => line.includes(id) && line.includes('unanswered'));
+    assert.deepEqual([feedEvent.data.refundAmount, feedEvent.data.paidAmount], [400, undefined]);
+    const alarm = qr.organization.logLines.find(
+      (line) => line.includes(id) && line.includes('unanswered'),
+    );
     assert.match(String(alarm), /needs manual review/);
   });
 
@@ -106,7 +115,7 @@ describe('a refund without an answer', () => {
   });
 
   test('is no matter of the device, and takes no decision that is not its own', async () => {
-    const { id } = await held();
+    const { id } = await createUnansweredRefund();
     const device = await resolve(id, { resolution: 'Retry' }, qr.deviceToken);
     assert.equal(device.status, 403);
     for (const resolution of ['Accept', 'Refund']) {
@@ -119,7 +128,7 @@ describe('a refund without an answer', () => {
   });
 
   test('is looked at with its provider, whose word counts and whose silence does not', async () => {
-    const { id, refund } = await held();
+    const { id, refund } = await createUnansweredRefund();
     const silent = await resolve(id, { resolution: 'Ask' });
     assert.deepEqual([silent.status, silent.body.code], [504, 'provider_timeout'], silent.text);
     silentAbout(id, { refundStatus: { status: 404, body: { code: 'refund_not_found' } } });
@@ -133,18 +142,18 @@ describe('a refund without an answer', () => {
     const noted = (await qr.get(id))['events'].at(-1);
     assert.deepEqual([noted.type, noted.reason, noted.amount], ['qr.noted', 'AmountDiffers', 399]);
     silentAbout(id, { refundStatus: { status: 200, body: { refundId, status: 'Completed' } } });
-    const asked = qr.provider.of('refund', id).length;
+    const refundCalls = qr.provider.of('refund', id).length;
     const { status, body } = await resolve(id, { resolution: 'Ask' });
     assert.deepEqual([status, body.status, body.hold], [200, 'PartiallyRefunded', undefined]);
     assert.equal(body.refundedAmount, 400);
-    assert.equal(qr.provider.of('refund', id).length, asked, 'looking asks for nothing');
+    assert.equal(qr.provider.of('refund', id).length, refundCalls, 'looking asks for nothing');
     const event = (await qr.get(id))['events'].at(-1);
     assert.equal(event.type, 'qr.refunded');
-    assert.ok(event.actor.length > 0, 'who had it asked');
+    assert.ok(event.actor.length > 0, 'the user who requested the query');
   });
 
   test('that is worked on after all is waited for again', async () => {
-    const { id, refund } = await held();
+    const { id, refund } = await createUnansweredRefund();
     const { operationId: refundId } = refund;
     silentAbout(id, { refundStatus: { status: 200, body: { refundId, status: 'Pending' } } });
     const { body } = await resolve(id, { resolution: 'Ask' });
@@ -154,7 +163,7 @@ describe('a refund without an answer', () => {
   });
 
   test('is asked for again under its own name, by one of many who press at once', async () => {
-    const { id, refund } = await held();
+    const { id, refund } = await createUnansweredRefund();
     qr.provider.script = () => undefined;
     const all = await Promise.all(
       Array.from({ length: 6 }, () => resolve(id, { resolution: 'Retry' })),
@@ -172,7 +181,7 @@ describe('a refund without an answer', () => {
     const decided = payment['events'].find(({ type }: Json) => type === 'qr.resolved');
     assert.deepEqual([decided.reason, decided.actor.length > 0], ['Retry', true]);
     const path = `/audit/v1/records?action=qrPayment.resolved&entityId=${id}`;
-    const { body } = await qr.call('GET', path, undefined, qr.on.acquirerToken);
+    const { body } = await qr.call('GET', path, undefined, qr.organization.acquirerToken);
     assert.equal(body.items.length, 1, JSON.stringify(body));
     const { before: stood, after: stands, actor } = body.items[0];
     assert.deepEqual([stood.hold, stands.hold, stands.resolution], [reason, null, 'Retry']);
@@ -180,21 +189,21 @@ describe('a refund without an answer', () => {
   });
 
   test('that is retried in vain is held again a day later', async () => {
-    const { id } = await held();
+    const { id } = await createUnansweredRefund();
     await resolve(id, { resolution: 'Retry' });
     const database = await testDatabase();
     const since = new Date(Date.now() - 25 * 3_600_000).toISOString();
     await database.query(
       `UPDATE qr_operations SET details = details || jsonb_build_object('askedSince', $3::text)
         WHERE organization_id = $1 AND transaction_id = $2`,
-      [qr.on.organizationId, id, since],
+      [qr.organization.organizationId, id, since],
     );
     await age(id);
     await qr.becomes(id, (each) => each['hold'] !== undefined, 'the second hold');
   });
 
   test('is settled elsewhere with a note; what the provider says then changes no sum', async () => {
-    const { id, refund } = await held();
+    const { id, refund } = await createUnansweredRefund();
     const note = 'Paid back by a transfer of 22 November.';
     const { status, body } = await resolve(id, { resolution: 'Settle', note });
     assert.equal(status, 200);
@@ -210,10 +219,10 @@ describe('a refund without an answer', () => {
   });
 
   test('is ended by an event of its provider, however late', async () => {
-    const { id, refund } = await held();
+    const { id, refund } = await createUnansweredRefund();
     const { operationId: refundId } = refund;
-    const told = await qr.tell(id, { type: 'refund.completed', refundId, sequence: 2 });
-    assert.equal(told.status, 202, told.text);
+    const response = await qr.tell(id, { type: 'refund.completed', refundId, sequence: 2 });
+    assert.equal(response.status, 202, response.text);
     const { hold, status, refundedAmount } = await qr.get(id);
     assert.deepEqual([hold, status, refundedAmount], [undefined, 'PartiallyRefunded', 400]);
   });

@@ -25,7 +25,7 @@ describe('what reports are made of', () => {
   test('QR payments are found and counted beside cards: paid, declined, and what nobody wanted', async () => {
     const qr = await openQr();
     try {
-      const { on } = qr;
+      const { organization } = qr;
       const amount = { amount: 1050, currency: 'EUR' };
       const paid = await qr.begun();
       await qr.tell(paid, { type: 'payment.completed', sequence: 1, amount });
@@ -34,8 +34,10 @@ describe('what reports are made of', () => {
       const waiting = await qr.begun();
       await qr.call('POST', `/qrcode-payment/v1/transactions/${paid}/refund`, { amount: 400 });
       await qr.becomes(paid, ({ refundedAmount }) => refundedAmount === 400, 'refunded');
-      await reported(on);
-      const items = await allOf(on, on.acquirerToken, 'transactions', { kind: 'Qr' });
+      await reported(organization);
+      const items = await allOf(organization, organization.acquirerToken, 'transactions', {
+        kind: 'Qr',
+      });
       assert.deepEqual(
         items.map(({ transactionId, state }) => [transactionId, state]),
         [
@@ -50,11 +52,16 @@ describe('what reports are made of', () => {
         [qr.paymentType, 1050, 1050, 400],
       );
       assert.deepEqual(line.response, { category: 'Approved', reason: 'Approved' });
-      const { total, items: lines } = await report(on, on.acquirerToken, 'summary', {
-        ...span(),
-        kind: 'Qr',
-        groupBy: 'device',
-      });
+      const { total, items: lines } = await report(
+        organization,
+        organization.acquirerToken,
+        'summary',
+        {
+          ...span(),
+          kind: 'Qr',
+          groupBy: 'device',
+        },
+      );
       assert.deepEqual([total.count, total.approved, total.declined], [2, 1, 1]);
       assert.equal(total.latency, null);
       assert.deepEqual(total.amounts, [
@@ -72,11 +79,14 @@ describe('what reports are made of', () => {
         lines.map(({ deviceId }: Json) => deviceId),
         [qr.shop.deviceIds[0]],
       );
-      const detail = await report(on, on.acquirerToken, `transactions/${paid}`);
+      const detail = await report(organization, organization.acquirerToken, `transactions/${paid}`);
       assert.equal(detail.kind, 'Qr');
       assert.equal(detail.qr.refundedAmount, 400);
       const database = await testDatabase();
-      assert.deepEqual((await compareReports(database, on.organizationId)).differences, []);
+      assert.deepEqual(
+        (await compareReports(database, organization.organizationId)).differences,
+        [],
+      );
     } finally {
       await qr.close();
     }
@@ -85,7 +95,7 @@ describe('what reports are made of', () => {
   test('money of a QR payment that went back elsewhere, or came in another currency, is not kept in reports', async () => {
     const qr = await openQr();
     try {
-      const { on } = qr;
+      const { organization } = qr;
       const paid = async (amount: number, currency: string) => {
         const id = await qr.begun();
         const told = { type: 'payment.completed', sequence: 1, amount: { amount, currency } };
@@ -106,8 +116,8 @@ describe('what reports are made of', () => {
       }
       await decide(refunded, 'Refund');
       await qr.becomes(refunded, ({ refundedAmount }) => refundedAmount > 0, 'refunded');
-      await reported(on);
-      const { total } = await report(on, on.acquirerToken, 'summary', {
+      await reported(organization);
+      const { total } = await report(organization, organization.acquirerToken, 'summary', {
         ...span(),
         kind: 'Qr',
         groupBy: 'day',
@@ -123,13 +133,18 @@ describe('what reports are made of', () => {
           net: '0',
         },
       ]);
-      const items = await allOf(on, on.acquirerToken, 'transactions', { kind: 'Qr' });
+      const items = await allOf(organization, organization.acquirerToken, 'transactions', {
+        kind: 'Qr',
+      });
       assert.deepEqual(
         items.map(({ capturedAmount, refundedAmount }) => [capturedAmount, refundedAmount]),
         items.map(() => [0, 0]),
       );
       const database = await testDatabase();
-      assert.deepEqual((await compareReports(database, on.organizationId)).differences, []);
+      assert.deepEqual(
+        (await compareReports(database, organization.organizationId)).differences,
+        [],
+      );
     } finally {
       await qr.close();
     }

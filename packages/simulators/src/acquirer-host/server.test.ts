@@ -186,16 +186,19 @@ describe('the acquirer host', () => {
   it('captures holds, never above what is held', async () => {
     const till = ownTill();
     const client = await signedOn();
-    const hold = till.hold(10_000);
-    const approval = (await client.sendAndWait(hold)).fields[38];
-    const first = await client.sendAndWait(till.capture(hold, 4000));
+    const preAuthorization = till.hold(10_000);
+    const approval = (await client.sendAndWait(preAuthorization)).fields[38];
+    const first = await client.sendAndWait(till.capture(preAuthorization, 4000));
     assert.equal(first.mti, '0230');
     assert.equal(first.fields[38], approval);
-    assert.equal(codeOf(await client.sendAndWait(till.capture(hold, 6001))), '61');
-    assert.equal(codeOf(await client.sendAndWait(till.capture(hold, 0))), '13');
-    assert.equal(codeOf(await client.sendAndWait(till.capture(hold, 1000, { 49: '840' }))), '12');
+    assert.equal(codeOf(await client.sendAndWait(till.capture(preAuthorization, 6001))), '61');
+    assert.equal(codeOf(await client.sendAndWait(till.capture(preAuthorization, 0))), '13');
+    assert.equal(
+      codeOf(await client.sendAndWait(till.capture(preAuthorization, 1000, { 49: '840' }))),
+      '12',
+    );
     assertTotals(till.totals(), { openHolds: 6000, captured: 4000, captures: 1, declines: 3 });
-    assert.equal(codeOf(await client.sendAndWait(till.capture(hold, 6000))), '00');
+    assert.equal(codeOf(await client.sendAndWait(till.capture(preAuthorization, 6000))), '00');
     assertTotals(till.totals(), { openHolds: 0, captured: 10_000, captures: 2 });
     const sale = till.sale(1000);
     await client.sendAndWait(sale);
@@ -207,9 +210,9 @@ describe('the acquirer host', () => {
     const client = await signedOn();
     const sale = till.sale(10_000);
     await client.sendAndWait(sale);
-    const hold = till.hold(5000);
-    await client.sendAndWait(hold);
-    assert.equal(codeOf(await client.sendAndWait(till.refund(hold, 1))), '61');
+    const preAuthorization = till.hold(5000);
+    await client.sendAndWait(preAuthorization);
+    assert.equal(codeOf(await client.sendAndWait(till.refund(preAuthorization, 1))), '61');
     const refund = till.refund(sale, 6000);
     assert.equal(codeOf(await client.sendAndWait(refund)), '00');
     assert.equal(codeOf(await client.sendAndWait(till.refund(sale, 6000))), '61');
@@ -226,14 +229,14 @@ describe('the acquirer host', () => {
   it('applies the amount rules to captures and refunds', async () => {
     const till = ownTill();
     const client = await signedOn();
-    const hold = till.hold(50_000);
-    await client.sendAndWait(hold);
-    assert.equal(codeOf(await client.sendAndWait(till.capture(hold, 9051))), '51');
-    assert.equal(codeOf(await client.sendAndWait(till.capture(hold, 9010))), '00');
-    const silent = till.capture(hold, 9091);
+    const preAuthorization = till.hold(50_000);
+    await client.sendAndWait(preAuthorization);
+    assert.equal(codeOf(await client.sendAndWait(till.capture(preAuthorization, 9051))), '51');
+    assert.equal(codeOf(await client.sendAndWait(till.capture(preAuthorization, 9010))), '00');
+    const silent = till.capture(preAuthorization, 9091);
     client.send(silent);
     assert.equal(codeOf(await client.sendAndWait(repeatMessage(silent))), '00');
-    const refund = till.refund(hold, 9091);
+    const refund = till.refund(preAuthorization, 9091);
     client.send(refund);
     assert.equal(codeOf(await client.sendAndWait(repeatMessage(refund))), '00');
     assertTotals(till.totals(), { captured: 18_101, refunded: 9091, openHolds: 31_899 });
@@ -242,15 +245,15 @@ describe('the acquirer host', () => {
   it('reverses all, or all but what is to remain', async () => {
     const till = ownTill();
     const client = await signedOn();
-    const hold = till.hold(10_000);
-    await client.sendAndWait(hold);
-    assert.equal(codeOf(await client.sendAndWait(till.reversal(hold, 7000))), '00');
+    const preAuthorization = till.hold(10_000);
+    await client.sendAndWait(preAuthorization);
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(preAuthorization, 7000))), '00');
     assertTotals(till.totals(), { openHolds: 7000, reversed: 3000 });
-    await client.sendAndWait(till.capture(hold, 5000));
-    assert.equal(codeOf(await client.sendAndWait(till.reversal(hold, 4999))), '61');
-    assert.equal(codeOf(await client.sendAndWait(till.reversal(hold, 7001))), '61');
-    assert.equal(codeOf(await client.sendAndWait(till.reversal(hold))), '61');
-    assert.equal(codeOf(await client.sendAndWait(till.reversal(hold, 5000))), '00');
+    await client.sendAndWait(till.capture(preAuthorization, 5000));
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(preAuthorization, 4999))), '61');
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(preAuthorization, 7001))), '61');
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(preAuthorization))), '61');
+    assert.equal(codeOf(await client.sendAndWait(till.reversal(preAuthorization, 5000))), '00');
     assertTotals(till.totals(), { openHolds: 0, captured: 5000, reversed: 5000, reversals: 2 });
     const sale = till.sale(2000);
     await client.sendAndWait(sale);
@@ -261,10 +264,15 @@ describe('the acquirer host', () => {
   it('takes a second reversal and that of a decline without effect', async () => {
     const till = ownTill();
     const client = await signedOn();
-    const hold = till.hold(3000);
-    await client.sendAndWait(hold);
-    const reversal = till.reversal(hold);
-    for (const message of [reversal, repeatMessage(reversal), reversal, till.reversal(hold)]) {
+    const preAuthorization = till.hold(3000);
+    await client.sendAndWait(preAuthorization);
+    const reversal = till.reversal(preAuthorization);
+    for (const message of [
+      reversal,
+      repeatMessage(reversal),
+      reversal,
+      till.reversal(preAuthorization),
+    ]) {
       const answer = await client.sendAndWait(message);
       assert.equal(answer.mti, '0430');
       assert.equal(codeOf(answer), '00');
@@ -274,12 +282,15 @@ describe('the acquirer host', () => {
     await client.sendAndWait(declined);
     assert.equal(codeOf(await client.sendAndWait(till.reversal(declined))), '00');
     assertTotals(till.totals(), { captured: 0, reversed: 3000 });
-    assert.equal(codeOf(await client.sendAndWait({ ...till.reversal(hold), mti: '0400' })), '00');
+    assert.equal(
+      codeOf(await client.sendAndWait({ ...till.reversal(preAuthorization), mti: '0400' })),
+      '00',
+    );
   });
 
   it('does not know the originals of nobody, or of another merchant', async () => {
     const till = ownTill();
-    const stranger = ownTill();
+    const otherTill = ownTill();
     const client = await signedOn();
     const sale = till.sale(3000);
     for (const make of [till.capture, till.refund]) {
@@ -287,9 +298,9 @@ describe('the acquirer host', () => {
     }
     assert.equal(codeOf(await client.sendAndWait(till.reversal(sale))), '25');
     await client.sendAndWait(sale);
-    stranger.sale(1);
-    assert.equal(codeOf(await client.sendAndWait(stranger.refund(sale, 3000))), '25');
-    assert.equal(codeOf(await client.sendAndWait(stranger.reversal(sale))), '25');
+    otherTill.sale(1);
+    assert.equal(codeOf(await client.sendAndWait(otherTill.refund(sale, 3000))), '25');
+    assert.equal(codeOf(await client.sendAndWait(otherTill.reversal(sale))), '25');
     assertTotals(till.totals(), { captured: 3000, reversed: 0 });
   });
 
@@ -322,9 +333,9 @@ describe('the acquirer host', () => {
   it('refuses three reversals of another card, then takes them', async () => {
     const till = ownTill();
     const client = await signedOn();
-    const hold = till.hold(1000, { 2: undefined, 35: '4000000000004210=2812201' });
-    await client.sendAndWait(hold);
-    const reversal = till.reversal(hold);
+    const preAuthorization = till.hold(1000, { 2: undefined, 35: '4000000000004210=2812201' });
+    await client.sendAndWait(preAuthorization);
+    const reversal = till.reversal(preAuthorization);
     for (const message of [reversal, repeatMessage(reversal), repeatMessage(reversal)]) {
       assert.equal(codeOf(await client.sendAndWait(message)), '96');
     }
@@ -394,9 +405,9 @@ describe('the acquirer host', () => {
         const sales = Array.from({ length: 100 }, () => till.sale(100));
         for (const sale of sales) client.send(sale);
         await waitUntil(() => client.answers.length === 101, 'a hundred answers');
-        const asked = sales.map((sale) => sale.fields[11]);
+        const traceNumbers = sales.map((sale) => sale.fields[11]);
         const answered = client.answers.slice(1).map((answer) => answer.fields[11]);
-        assert.deepEqual(answered, asked);
+        assert.deepEqual(answered, traceNumbers);
         const written = readLedger(ledgerDir).totals;
         const row = written.find(({ merchant }) => merchant === till.merchant);
         assert.equal(row?.captured, 10_000);

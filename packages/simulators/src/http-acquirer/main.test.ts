@@ -1,4 +1,4 @@
-// The reference acquirer as a process: its key, what it refuses, and what it keeps when it is killed.
+// The reference acquirer as a process: its key, the requests it refuses, and the data it keeps when it is killed.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,15 +33,15 @@ test('its key is made once, for its owner alone, and told by whoever serves with
   const keys = [key, dashed].flatMap((each) => ['--platform-key', each]);
   const args = [main, 'serve', '--data', directory, '--port', '0', ...keys];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  let said = '';
+  let output = '';
   child.stdout.on('data', (chunk: Buffer) => {
-    said += String(chunk);
+    output += String(chunk);
   });
   const ended = once(child, 'exit').then(([code]) => assert.fail(`it ended with ${code}`));
-  while (!said.includes('public key')) await Promise.race([once(child.stdout, 'data'), ended]);
+  while (!output.includes('public key')) await Promise.race([once(child.stdout, 'data'), ended]);
   ended.catch(() => {});
-  assert.match(said, /^listening on http:\/\/127\.0\.0\.1:\d+\npublic key /);
-  assert.ok(said.includes(key));
+  assert.match(output, /^listening on http:\/\/127\.0\.0\.1:\d+\npublic key /);
+  assert.ok(output.includes(key));
   const exit = once(child, 'exit');
   child.kill('SIGTERM');
   assert.deepEqual(await exit, [0, null]);

@@ -45,13 +45,13 @@ test('it explains itself, and refuses what it does not know', () => {
 test('the lists that it prints are those of the page', () => {
   const { stdout } = run('outcomes');
   const text = readFileSync(page, 'utf8');
-  const told = [...Object.entries(paymentScripts), ...Object.entries(refundScripts)];
-  for (const [digits, { description: does }] of told) {
+  const scripts = [...Object.entries(paymentScripts), ...Object.entries(refundScripts)];
+  for (const [digits, { description: does }] of scripts) {
     assert.ok(stdout.includes(`  ${digits}  ${does}\n`), digits);
     assert.ok(text.includes(`| \`${digits}\` | ${does} |\n`), `${digits} is not on the page`);
   }
   const rows = text.match(/^\| `9\d{3}` \|/gm) ?? [];
-  assert.equal(rows.length, told.length);
+  assert.equal(rows.length, scripts.length);
   assert.deepEqual(run('faults').stdout.trim().split('\n'), [...brokenModes]);
 });
 
@@ -61,15 +61,15 @@ test('it waits for its platform, is switched off from outside, and its books sta
   const data = ['--data', directory];
   const args = [main, 'serve', ...data, '--platform', platform, '--port', '0'];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
-      said += String(chunk);
+      output += String(chunk);
     });
   }
   try {
-    while (!said.includes('listening')) await once(child.stdout, 'data');
-    const [, url = ''] = /^listening on (http:\/\/127\.0\.0\.1:\d+)\n/m.exec(said) ?? [];
+    while (!output.includes('listening')) await once(child.stdout, 'data');
+    const [, url = ''] = /^listening on (http:\/\/127\.0\.0\.1:\d+)\n/m.exec(output) ?? [];
     const health = async () => {
       const text = providerCallText('GET', '/health');
       const headers = signCall({ id: 'health', at: Date.now(), text, secrets: [secret] });
@@ -80,15 +80,15 @@ test('it waits for its platform, is switched off from outside, and its books sta
     writeFileSync(platform, '{"signingSecrets": []}');
     assert.equal((await health()).status, 503);
     const until = Date.now() + limitMs;
-    while (!said.includes('has no baseUrl') && Date.now() < until) await pause(10);
-    assert.match(said, /platform\.json has no baseUrl/);
+    while (!output.includes('has no baseUrl') && Date.now() < until) await pause(10);
+    assert.match(output, /platform\.json has no baseUrl/);
     const base = 'http://127.0.0.1:9';
     const facts = {
       signingSecrets: [secret],
       baseUrl: base,
       tokenUrl: `${base}/token`,
       clientId: 'a',
-      clientSecret: 'never told',
+      clientSecret: 'never printed',
     };
     writeFileSync(platform, JSON.stringify(facts));
     assert.deepEqual(await health(), { status: 200, body: { status: 'Up' } });
@@ -104,7 +104,7 @@ test('it waits for its platform, is switched off from outside, and its books sta
       totals: [],
       faults: [],
     });
-    assert.ok(!said.includes('never told'));
+    assert.ok(!output.includes('never printed'));
   } finally {
     const exit = once(child, 'exit');
     child.kill('SIGTERM');

@@ -1,4 +1,4 @@
-// What the reference provider is told of the platform: one account, or one for each of its services.
+// The platform settings of the reference provider: one account, or one for each of its services.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ describe('the platform of a reference provider', () => {
     assert.deepEqual(platform.secrets(), ['whsec_first', 'whsec_second']);
     const [first, second] = [platform.client('one'), platform.client('two')];
     assert.ok(first !== undefined && second !== undefined && first !== second);
-    assert.equal(platform.client(), first, 'what nobody names is of the first one');
+    assert.equal(platform.client(), first, 'a call without a service uses the first account');
     assert.deepEqual(faults, []);
     platform.close();
   });

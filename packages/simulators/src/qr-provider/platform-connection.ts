@@ -13,7 +13,7 @@ type Account = {
   readonly clientSecret: string;
 };
 
-/** What a provider receives when it joins a platform. The file must be readable by its owner only. */
+/** The values that a provider receives when it joins a platform. The file must be readable by its owner only. */
 export type QrPlatformSettings = Account & {
   readonly baseUrl: string;
   /** A PEM file with certificate authorities. */

@@ -25,7 +25,7 @@ import { qrLedgerDifferences, readQrLedger } from './payment-ledger.ts';
 import { type QrProviderOptions, type QrProviderServer, startQrProvider } from './server.ts';
 
 const limitMs = 60_000;
-/** For calls that nobody answers: the time in which they reach the provider. */
+/** For calls without an answer: the time in which they reach the provider. */
 const unansweredMs = 2000;
 /** The published sample of a code that a consumer shows, with a card number in it. */
 const consumerCode =
@@ -33,10 +33,10 @@ const consumerCode =
 
 type Answer = { status: number; headers: Headers; body: Record<string, unknown> };
 
-async function eventually(holds: () => boolean, what: string): Promise<void> {
+async function eventually(holds: () => boolean, description: string): Promise<void> {
   const until = Date.now() + limitMs;
   while (!holds()) {
-    assert.ok(Date.now() < until, what);
+    assert.ok(Date.now() < until, description);
     await pause(5);
   }
 }
@@ -44,9 +44,9 @@ async function eventually(holds: () => boolean, what: string): Promise<void> {
 describe('the reference provider', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'qr-provider-'));
   const events: { id: string; authorization: string; event: ProviderEvent }[] = [];
-  /** What the platform says to each event; 202 where nothing is said. */
+  /** The answers of the platform to events; 202 by default. */
   const moods: number[] = [];
-  async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function receiveEvent(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = '';
     for await (const chunk of request) text += String(chunk);
     const status = moods.shift() ?? 202;
@@ -58,7 +58,7 @@ describe('the reference provider', () => {
     response.writeHead(status).end();
   }
   const listener = createServer((request, response) => {
-    take(request, response).catch(() => response.destroy());
+    receiveEvent(request, response).catch(() => response.destroy());
   });
   let eventsBase = '';
   let secret = '';
@@ -135,8 +135,8 @@ describe('the reference provider', () => {
       signal: AbortSignal.timeout(withinMs),
       ...defined({ body }),
     });
-    const said = (await answer.json()) as Record<string, unknown>;
-    return { status: answer.status, headers: answer.headers, body: said };
+    const answerBody = (await answer.json()) as Record<string, unknown>;
+    return { status: answer.status, headers: answer.headers, body: answerBody };
   }
 
   const create = (message: CreateQrPayment, withinMs?: number) =>
@@ -155,15 +155,15 @@ describe('the reference provider', () => {
     refundId: string = randomUUID(),
     withinMs?: number,
   ) => {
-    const asked = { refundId, platformTransactionId, amount: { amount, currency: 'EUR' } };
-    const message = { ...asked, requestedAt: new Date().toISOString() };
+    const refundMembers = { refundId, platformTransactionId, amount: { amount, currency: 'EUR' } };
+    const message = { ...refundMembers, requestedAt: new Date().toISOString() };
     return call('POST', providerPaths.refunds(platformTransactionId), message, withinMs);
   };
   const eventsOf = ({ platformTransactionId }: CreateQrPayment) =>
     events.filter(({ id }) => id === platformTransactionId).map(({ event }) => event);
   const typesOf = (message: CreateQrPayment) => eventsOf(message).map(({ type }) => type);
-  const told = (message: CreateQrPayment, type: string) =>
-    eventually(() => typesOf(message).includes(type), `${type} was never told`);
+  const waitForEvent = (message: CreateQrPayment, type: string) =>
+    eventually(() => typesOf(message).includes(type), `${type} was never sent`);
 
   it('shows a code that a real decoder reads, in every form', async () => {
     const forms: [number, QrDisplay['type']][] = [
@@ -202,16 +202,16 @@ describe('the reference provider', () => {
     const { body } = await create(message);
     assert.equal(body['status'], 'Pending');
     assert.equal((body['display'] as QrDisplay).type, 'image/png');
-    await told(message, 'payment.completed');
-    const own = eventsOf(message);
+    await waitForEvent(message, 'payment.completed');
+    const paymentEvents = eventsOf(message);
     assert.deepEqual(
-      own.map(({ type, sequence, status }) => [type, sequence, status]),
+      paymentEvents.map(({ type, sequence, status }) => [type, sequence, status]),
       [
         ['payment.scanned', 1, 'Scanned'],
         ['payment.completed', 2, 'Completed'],
       ],
     );
-    assert.deepEqual(own[1]?.amount, { amount: 1050, currency: 'EUR' });
+    assert.deepEqual(paymentEvents[1]?.amount, { amount: 1050, currency: 'EUR' });
     assert.equal(events[0]?.authorization, 'Bearer check');
     assert.equal(await statusOf(message), 'Completed');
   });
@@ -231,12 +231,14 @@ describe('the reference provider', () => {
     );
     const { scannedPaymentId: _left, ...without } = scanned(1053);
     assert.equal((await create(without as CreateQrPayment)).status, 422);
-    // Whatever the scenario is called: what was scanned of the consumer is what is paid with.
+    // In every scenario the scanned code of the consumer pays.
     const odd = await create(payment(1054, { scannedPaymentId: '287763443825664394' }));
     assert.equal(odd.body['status'], 'Completed');
-    const kept = readdirSync(dataDir).map((name) => readFileSync(join(dataDir, name), 'latin1'));
+    const storedFiles = readdirSync(dataDir).map((name) =>
+      readFileSync(join(dataDir, name), 'latin1'),
+    );
     for (const text of ['1234567890123458', '134567890123456789', consumerCode.slice(0, 40)]) {
-      assert.ok(!kept.some((file) => file.includes(text)));
+      assert.ok(!storedFiles.some((file) => file.includes(text)));
     }
   });
 
@@ -248,14 +250,14 @@ describe('the reference provider', () => {
       [9007, 'Cancelled', 'payment.cancelled'],
     ];
     for (const [amount, status, type] of ends) {
-      const shown = payment(amount);
-      await create(shown);
-      await told(shown, type);
-      if (status === 'Completed') await told(shown, 'payment.completed');
-      assert.equal(await statusOf(shown), status, String(amount));
+      const createdPayment = payment(amount);
+      await create(createdPayment);
+      await waitForEvent(createdPayment, type);
+      if (status === 'Completed') await waitForEvent(createdPayment, 'payment.completed');
+      assert.equal(await statusOf(createdPayment), status, String(amount));
       const read = scanned(amount);
       const { body } = await create(read);
-      if (amount === 9001) await told(read, 'payment.completed');
+      if (amount === 9001) await waitForEvent(read, 'payment.completed');
       else assert.equal(body['status'], status);
       assert.equal(await statusOf(read), status);
     }
@@ -265,12 +267,12 @@ describe('the reference provider', () => {
     const lapsed = payment(9008, { expiresAt: shortly });
     const ignored = payment(9009, { expiresAt: shortly });
     await Promise.all([create(lapsed), create(ignored)]);
-    await told(lapsed, 'payment.expired');
+    await waitForEvent(lapsed, 'payment.expired');
     assert.equal(await statusOf(ignored), 'Pending');
     assert.deepEqual(typesOf(ignored), []);
     const late = payment(9067, { expiresAt: shortly });
     await create(late);
-    await told(late, 'payment.completed');
+    await waitForEvent(late, 'payment.completed');
     assert.equal(await statusOf(late), 'Completed');
   });
 
@@ -278,7 +280,7 @@ describe('the reference provider', () => {
     const message = payment(9002);
     const { status, body } = await create(message);
     assert.deepEqual([status, body['status'], body['display']], [202, 'Created', undefined]);
-    await told(message, 'payment.completed');
+    await waitForEvent(message, 'payment.completed');
     const [first] = eventsOf(message);
     assert.equal(first?.type, 'payment.pending');
     assert.equal(first?.display?.type, 'image/png');
@@ -308,12 +310,12 @@ describe('the reference provider', () => {
 
     const lie = payment(9063);
     await create(lie);
-    await told(lie, 'payment.declined');
+    await waitForEvent(lie, 'payment.declined');
     assert.equal(await statusOf(lie), 'Completed');
 
     const less = payment(9064);
     await create(less);
-    await told(less, 'payment.completed');
+    await waitForEvent(less, 'payment.completed');
     assert.equal(eventsOf(less).at(-1)?.amount?.amount, 9063);
 
     const silent = payment(9065);
@@ -383,7 +385,7 @@ describe('the reference provider', () => {
     const crossing = payment(9066);
     await create(crossing);
     assert.equal((await cancel(crossing)).body['status'], 'Cancelled');
-    await told(crossing, 'payment.completed');
+    await waitForEvent(crossing, 'payment.completed');
     assert.equal(await statusOf(crossing), 'Completed');
     const before = payment(9068);
     await create(before);
@@ -412,11 +414,11 @@ describe('the reference provider', () => {
     const pending = randomUUID();
     const waits = await refund(message, 9080, pending);
     assert.deepEqual([waits.status, waits.body['status']], [202, 'Pending']);
-    await told(message, 'refund.completed');
-    const found = providerPaths.refund(message.platformTransactionId, pending);
-    assert.equal((await call('GET', found)).body['status'], 'Completed');
+    await waitForEvent(message, 'refund.completed');
+    const refundPath = providerPaths.refund(message.platformTransactionId, pending);
+    assert.equal((await call('GET', refundPath)).body['status'], 'Completed');
     await refund(message, 9082);
-    await told(message, 'refund.declined');
+    await waitForEvent(message, 'refund.declined');
     await assert.rejects(refund(message, 9084, randomUUID(), unansweredMs));
     const over = await refund(message, 30_000);
     assert.deepEqual([over.status, over.body['code']], [409, 'refund_too_much']);
@@ -442,16 +444,21 @@ describe('the reference provider', () => {
     moods.push(503, 503, 500);
     provider = await start({ clock });
     secret = readFileSync(join(dataDir, 'signing-secret'), 'utf8').trim();
-    await told(message, 'payment.completed');
-    await told(message, 'payment.scanned');
+    await waitForEvent(message, 'payment.completed');
+    await waitForEvent(message, 'payment.scanned');
     assert.equal(typesOf(message).length, 2);
     await provider.stop();
     const ledger = readQrLedger(dataDir);
-    const own = ledger.payments.find(
+    const ledgerPayment = ledger.payments.find(
       ({ platformTransactionId: id }) => id === message.platformTransactionId,
     );
     assert.deepEqual(
-      [own?.status, own?.amount, own?.refunded, own?.unsentEvents],
+      [
+        ledgerPayment?.status,
+        ledgerPayment?.amount,
+        ledgerPayment?.refunded,
+        ledgerPayment?.unsentEvents,
+      ],
       ['Completed', 1070, 0, 0],
     );
     assert.deepEqual(ledger.faults, []);

@@ -132,7 +132,7 @@ function listen(server: Server, host: string, port: number): Promise<number> {
 function createCallHandler(options: QrProviderOptions, mode: () => BrokenMode | undefined) {
   const { dataDir, clock = systemClock, warn = () => {} } = options;
   const { stepMs = defaultStepMs, display = 'image/png' } = options;
-  const isBroken: IsBroken = (asked) => asked === mode();
+  const isBroken: IsBroken = (brokenMode) => brokenMode === mode();
   const journal = openPaymentJournal(dataDir);
   const platform = platformOf(options, warn);
   const onFault = (error: unknown) => warn(error instanceof Error ? error.message : String(error));
@@ -207,7 +207,7 @@ export async function startQrProvider(options: QrProviderOptions): Promise<QrPro
   const { dataDir, host, lateMs = defaultLateMs } = options;
   const prefix = (options.path ?? '').replace(/\/+$/, '');
   let mode = options.broken;
-  const isBroken: IsBroken = (asked) => asked === mode;
+  const isBroken: IsBroken = (brokenMode) => brokenMode === mode;
   const handler = createCallHandler(options, () => mode);
   const answerSender = createAnswerSender({ lateMs, isBroken });
 

@@ -171,9 +171,9 @@ export function createTestTerminal(
     return ErrorCondition ?? String(Result);
   }
 
-  async function statusOf(of: AnyMessage): Promise<AnyMessage | undefined> {
+  async function statusOf(message: AnyMessage): Promise<AnyMessage | undefined> {
     const status = requestOf('TransactionStatus', newAddress(), {
-      MessageReference: referenceTo(of.header),
+      MessageReference: referenceTo(message.header),
     });
     const { first } = await send(status);
     assert.ok(first && isMessage(first, 'TransactionStatus', 'Response'));

@@ -137,7 +137,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     now,
     runtime,
     send,
-    ask: (request) => poi.trackDeviceRequest(request),
+    trackRequest: (request) => poi.trackDeviceRequest(request),
   });
   const context: ServiceContext = {
     poiId,

@@ -9,14 +9,19 @@ describe('what a device registers with', () => {
   it('finds the credentials wherever devices put them', () => {
     const snake = { client_id: 'c', client_secret: 's' };
     const camel = { clientId: 'c', clientSecret: 's' };
-    for (const own of [
+    for (const overrides of [
       snake,
       camel,
       { customRegistrationData: snake },
       { custom_registration_data: camel },
       { custom_registration_data: JSON.stringify(snake) },
     ]) {
-      const text = JSON.stringify({ type: 'register', tsn: 'A_B-1', model: 'unknown', ...own });
+      const text = JSON.stringify({
+        type: 'register',
+        tsn: 'A_B-1',
+        model: 'unknown',
+        ...overrides,
+      });
       assert.deepEqual(readRegistration(text), { tsn: 'A_B-1', credentials });
     }
     assert.deepEqual(readRegistration('{"tsn":"1"}'), { tsn: '1' });

@@ -82,15 +82,15 @@ describe('a forwarder between two ends', () => {
   });
 
   it('asks for no word of a message while the reader keeps up, and for one of each once it lags', () => {
-    const asked: boolean[] = [];
+    const confirmationFlags: boolean[] = [];
     const waiting: (() => void)[] = [];
     let buffered = 0;
-    const none = () => {};
+    const noop = () => {};
     const forwarder = createForwarder({
-      from: { pause: none, resume: none },
+      from: { pause: noop, resume: noop },
       to: {
         send(data, _isBinary, sent) {
-          asked.push(sent !== undefined);
+          confirmationFlags.push(sent !== undefined);
           buffered += data.length;
           waiting.push(() => {
             buffered -= data.length;
@@ -100,14 +100,14 @@ describe('a forwarder between two ends', () => {
         buffered: () => buffered,
       },
       now: () => 7,
-      onForwarded: none,
+      onForwarded: noop,
     });
     const pass = (count: number) => {
       for (let n = 0; n < count; n += 1) forwarder.forward(Buffer.alloc(kib), true);
-      return asked.splice(0).filter((isAsked) => isAsked).length;
+      return confirmationFlags.splice(0).filter((hasConfirmation) => hasConfirmation).length;
     };
     const drain = () => {
-      for (const taken of waiting.splice(0)) taken();
+      for (const confirm of waiting.splice(0)) confirm();
     };
     for (let n = 0; n < 1000; n += 1) {
       assert.equal(pass(1), 0);
@@ -115,7 +115,7 @@ describe('a forwarder between two ends', () => {
     }
     assert.equal(pass(64), 0, 'so much may lie before it');
     assert.equal(pass(10), 10);
-    for (const taken of waiting.splice(0, 70)) taken();
+    for (const confirm of waiting.splice(0, 70)) confirm();
     assert.equal(pass(1), 1, 'until all is taken');
     drain();
     assert.equal(pass(1), 0);
@@ -163,14 +163,14 @@ describe('a forwarder of many short messages', () => {
 describe('a rate', () => {
   it('gives a burst, then so much a second, to each key', () => {
     const rate = createTokenBuckets({ burst: 3, perSecond: 2 });
-    const taken = (key: string, at: number) => rate.take(key, at);
+    const takeTokens = (key: string, at: number) => rate.take(key, at);
     assert.deepEqual(
-      [0, 0, 0, 0].map((at) => taken('a', at)),
+      [0, 0, 0, 0].map((at) => takeTokens('a', at)),
       [true, true, true, false],
     );
-    assert.equal(taken('b', 0), true);
+    assert.equal(takeTokens('b', 0), true);
     assert.deepEqual(
-      [500, 500, 1000].map((at) => taken('a', at)),
+      [500, 500, 1000].map((at) => takeTokens('a', at)),
       [true, false, true],
     );
   });

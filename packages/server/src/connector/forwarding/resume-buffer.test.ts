@@ -9,24 +9,24 @@ const message = (length: number): BufferedMessage => ({
 
 describe('what is kept for a point of sale that is away', () => {
   it('is little in messages and in bytes', () => {
-    const held = createResumeBuffer(createBufferBudget());
-    for (let n = 0; n < 32; n += 1) assert.ok(held.add(message(1)));
-    assert.equal(held.add(message(1)), false);
-    assert.equal(held.takeAll().length, 32);
-    assert.ok(held.add(message(256 * 1024)));
-    assert.equal(held.add(message(1)), false);
+    const buffer = createResumeBuffer(createBufferBudget());
+    for (let n = 0; n < 32; n += 1) assert.ok(buffer.add(message(1)));
+    assert.equal(buffer.add(message(1)), false);
+    assert.equal(buffer.takeAll().length, 32);
+    assert.ok(buffer.add(message(256 * 1024)));
+    assert.equal(buffer.add(message(1)), false);
   });
 
   it('is not much for all together, and what is taken makes room', () => {
-    const room = createBufferBudget(100);
-    const [one, other] = [createResumeBuffer(room), createResumeBuffer(room)];
+    const budget = createBufferBudget(100);
+    const [one, other] = [createResumeBuffer(budget), createResumeBuffer(budget)];
     assert.ok(one.add(message(60)));
     assert.equal(other.add(message(60)), false);
     assert.ok(other.add(message(40)));
-    assert.equal(room.freeBytes, 0);
+    assert.equal(budget.freeBytes, 0);
     assert.equal(one.takeAll().length, 1);
     assert.ok(other.add(message(60)));
-    for (const held of [one, other]) held.takeAll();
-    assert.equal(room.freeBytes, 100);
+    for (const buffer of [one, other]) buffer.takeAll();
+    assert.equal(budget.freeBytes, 100);
   });
 });

@@ -10,17 +10,17 @@ const heartbeatMs = 25_000;
 
 function sample() {
   let now = 0;
-  const told = { pings: 0, isTerminated: false };
+  const calls = { pings: 0, isTerminated: false };
   const socket = Object.assign(new EventEmitter(), {
     readyState: 1,
     OPEN: 1,
     bufferedAmount: 0,
     isPaused: false,
     ping: () => {
-      told.pings += 1;
+      calls.pings += 1;
     },
     terminate: () => {
-      told.isTerminated = true;
+      calls.isTerminated = true;
     },
     pause() {
       socket.isPaused = true;
@@ -44,37 +44,37 @@ function sample() {
       webSockets.tick(now);
     }
   };
-  return { peer, socket, told, beat };
+  return { peer, socket, calls, beat };
 }
 
 describe('a connection', () => {
   it('that answers no ping is cut off by the third', () => {
-    const { told, beat } = sample();
+    const { calls, beat } = sample();
     beat(2);
-    assert.deepEqual(told, { pings: 2, isTerminated: false });
+    assert.deepEqual(calls, { pings: 2, isTerminated: false });
     beat(1);
-    assert.equal(told.isTerminated, true);
+    assert.equal(calls.isTerminated, true);
   });
 
   it('that answers stays', () => {
-    const { socket, told, beat } = sample();
+    const { socket, calls, beat } = sample();
     for (let n = 0; n < 10; n += 1) {
       beat(2);
       socket.emit('pong', Buffer.of());
     }
-    assert.deepEqual(told, { pings: 20, isTerminated: false });
+    assert.deepEqual(calls, { pings: 20, isTerminated: false });
   });
 
   it('that is held back is not taken for dead: nobody reads its pongs', () => {
-    const { peer, told, beat } = sample();
+    const { peer, calls, beat } = sample();
     beat(2);
     peer.pause();
     beat(10);
-    assert.deepEqual(told, { pings: 12, isTerminated: false });
+    assert.deepEqual(calls, { pings: 12, isTerminated: false });
     peer.resume();
     beat(2);
-    assert.equal(told.isTerminated, false, 'its heart is listened to anew');
+    assert.equal(calls.isTerminated, false, 'the heartbeat check starts again');
     beat(1);
-    assert.equal(told.isTerminated, true);
+    assert.equal(calls.isTerminated, true);
   });
 });

@@ -32,7 +32,7 @@ export function createFakeNats(): FakeNats {
     passes: () => true,
     sentBytes: () => bytes,
     async settle() {
-      for (let turn = 0; turn < 10; turn += 1) {
+      for (let iteration = 0; iteration < 10; iteration += 1) {
         deliver();
         await new Promise((resolve) => setImmediate(resolve));
       }

@@ -19,9 +19,9 @@ const text = (word: string) => new TextEncoder().encode(word);
 const urlAt = (port: number) => `nats://${natsUser}:${natsPassword}@127.0.0.1:${port}`;
 
 function linkTo(natsUrl: string, instanceName: string): NatsClient {
-  const none = { natsCaFile: undefined, natsCertFile: undefined, natsKeyFile: undefined };
+  const noTlsFiles = { natsCaFile: undefined, natsCertFile: undefined, natsKeyFile: undefined };
   return openNatsClient({
-    settings: { natsUrl, instanceName, ...none, natsCredentialsFile: undefined },
+    settings: { natsUrl, instanceName, ...noTlsFiles, natsCredentialsFile: undefined },
     log: createLog({ logLevel: 'silent', instanceName }),
     metrics: createMetrics(),
   });
@@ -76,50 +76,56 @@ describe('the connection to NATS', () => {
 
   it('is one, and hears once, where it broke before it had begun', async (t) => {
     const wire = await wireThatBreaksOnce(natsPort);
-    const asking = await opened('asking');
-    const asked = linkTo(urlAt(wire.port), 'asked');
+    const requester = await opened('asking');
+    const responder = linkTo(urlAt(wire.port), 'asked');
     t.after(async () => {
-      await Promise.all([asking.close(), asked.close()]);
+      await Promise.all([requester.close(), responder.close()]);
       wire.close();
     });
     const heard: string[] = [];
-    asked.subscribe('news', (data) => void heard.push(Buffer.from(data).toString()));
-    asked.subscribe('ready', (_, say) => say(text('yes')));
-    await up(asked);
-    await eventually('ears', async () => (await asking.request('ready', text('?'))) !== undefined);
+    responder.subscribe('news', (data) => void heard.push(Buffer.from(data).toString()));
+    responder.subscribe('ready', (_, reply) => reply(text('yes')));
+    await up(responder);
+    await eventually(
+      'ears',
+      async () => (await requester.request('ready', text('?'))) !== undefined,
+    );
     // The broken connection would reconnect within this time.
     await pause(1000);
-    asking.publish('news', text('once'));
+    requester.publish('news', text('once'));
     await eventually('news', () => heard.length > 0);
     await pause(100);
     assert.deepEqual([heard, wire.open()], [['once'], 1]);
   });
 
   it('drops what comes to it once it is closed, answers as well', async (t) => {
-    const [asking, asked] = await Promise.all([opened('asking'), opened('asked')]);
-    t.after(() => Promise.all([asking.close(), asked.close()]));
+    const [requester, responder] = await Promise.all([opened('asking'), opened('asked')]);
+    t.after(() => Promise.all([requester.close(), responder.close()]));
     const heard = new Promise<(data: Uint8Array) => void>((resolve) => {
-      asked.subscribe('late', (_, answer) => resolve(answer));
+      responder.subscribe('late', (_, answer) => resolve(answer));
     });
-    asked.subscribe('ready', (_, say) => say(text('yes')));
-    await eventually('ears', async () => (await asking.request('ready', text('?'))) !== undefined);
-    const answered = asking.request('late', text('?')).catch(() => undefined);
+    responder.subscribe('ready', (_, reply) => reply(text('yes')));
+    await eventually(
+      'ears',
+      async () => (await requester.request('ready', text('?'))) !== undefined,
+    );
+    const answered = requester.request('late', text('?')).catch(() => undefined);
     const answer = await heard;
     let isClosed = false;
-    const closing = asked.close().then(() => {
+    const closing = responder.close().then(() => {
       isClosed = true;
     });
     do {
       await new Promise((resolve) => setImmediate(resolve));
       answer(text('late'));
-      asked.publish('news', text('late'));
-      asked.subscribe('later', () => {})();
+      responder.publish('news', text('late'));
+      responder.subscribe('later', () => {})();
     } while (!isClosed);
     await closing;
     answer(text('too late'));
-    asked.publish('news', text('too late'));
-    asked.subscribe('later', () => {})();
-    await assert.rejects(asked.request('late', text('?')), BackplaneError);
+    responder.publish('news', text('too late'));
+    responder.subscribe('later', () => {})();
+    await assert.rejects(responder.request('late', text('?')), BackplaneError);
     await answered;
   });
 });

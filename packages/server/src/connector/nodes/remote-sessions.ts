@@ -106,9 +106,9 @@ export function createRemoteSessions({
           });
           if (joined === undefined) stream.close(closeCodes.superseded, 'superseded');
         },
-        message(data, isBinary, taken) {
+        message(data, isBinary, onAccepted) {
           joined?.receive(data, isBinary);
-          taken();
+          onAccepted();
         },
         closed: (code) => joined?.disconnected(code === closeCodes.done),
         lost: () => joined?.disconnected(false),
@@ -129,7 +129,7 @@ export function createRemoteSessions({
         remoteSubject: dataSubject(channel, 'device'),
       },
       {
-        message: (data, isBinary, taken) => endpoint.send(data, isBinary, taken),
+        message: (data, isBinary, onAccepted) => endpoint.send(data, isBinary, onAccepted),
         closed: (code, word) => endpoint.close(code, word),
         lost() {
           log.info('the node of a device was lost during a session');

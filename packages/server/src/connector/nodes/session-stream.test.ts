@@ -6,26 +6,26 @@ import { createFakeNats } from './fake-nats-connection.fixture.ts';
 import { writeFrame } from './session-frames.ts';
 import { createSessionStream } from './session-stream.ts';
 
-type Told = { data: Buffer; isBinary: boolean; taken: () => void };
+type ReceivedMessage = { data: Buffer; isBinary: boolean; confirm: () => void };
 
 function openPair() {
   const nats = createFakeNats();
   const clock = { time: 0, now: () => clock.time };
-  const [a, b] = ['here', 'there'].map((here) => {
-    const heard: Told[] = [];
+  const [a, b] = ['here', 'there'].map((localName) => {
+    const heard: ReceivedMessage[] = [];
     const ends: unknown[] = [];
-    const there = here === 'here' ? 'there' : 'here';
+    const remoteName = localName === 'here' ? 'there' : 'here';
     const pipe = createSessionStream(
       {
         natsClient: nats.natsClient(),
         clock,
-        localSubject: here,
-        remoteSubject: there,
+        localSubject: localName,
+        remoteSubject: remoteName,
         onEnded: () => ends.push('ended'),
       },
       {
         opened: () => ends.push('opened'),
-        message: (data, isBinary, taken) => heard.push({ data, isBinary, taken }),
+        message: (data, isBinary, confirm) => heard.push({ data, isBinary, confirm }),
         closed: (code, word) => ends.push([code, word]),
         lost: () => ends.push('lost'),
       },
@@ -34,7 +34,11 @@ function openPair() {
   }) as [Side, Side];
   return { nats, clock, a, b };
 }
-type Side = { pipe: ReturnType<typeof createSessionStream>; heard: Told[]; ends: unknown[] };
+type Side = {
+  pipe: ReturnType<typeof createSessionStream>;
+  heard: ReceivedMessage[];
+  ends: unknown[];
+};
 
 const textOf = ({ heard }: Side) => heard.map(({ data }) => data.toString());
 
@@ -74,14 +78,14 @@ test('what was not taken counts, and who has sent hears when it was', async () =
   }
   await nats.settle();
   assert.deepEqual([a.pipe.buffered(), sent], [3 * each, 0]);
-  b.heard[0]?.taken();
-  b.heard[1]?.taken();
+  b.heard[0]?.confirm();
+  b.heard[1]?.confirm();
   await nats.settle();
   assert.deepEqual([a.pipe.buffered(), sent], [each, 2]);
   b.pipe.pause();
-  b.heard[2]?.taken();
+  b.heard[2]?.confirm();
   await nats.settle();
-  assert.deepEqual([a.pipe.buffered(), sent], [each, 2], 'a paused end tells nothing');
+  assert.deepEqual([a.pipe.buffered(), sent], [each, 2], 'a paused end sends no acknowledgement');
   b.pipe.resume();
   await nats.settle();
   assert.deepEqual([a.pipe.buffered(), sent], [0, 3]);
@@ -97,8 +101,8 @@ test('messages without a byte are taken too, one after the other', async () => {
   }
   await nats.settle();
   assert.deepEqual([b.heard.length, sent, a.pipe.buffered() > 0], [5, 0, true]);
-  for (const [at, { taken }] of b.heard.entries()) {
-    taken();
+  for (const [at, { confirm }] of b.heard.entries()) {
+    confirm();
     await nats.settle();
     assert.equal(sent, at + 1);
   }
@@ -108,7 +112,7 @@ test('messages without a byte are taken too, one after the other', async () => {
 test('a lane over it holds its sender back while the reader at the other node does not read', async () => {
   const { nats, a, b } = openPair();
   let isPaused = false;
-  const lane = createForwarder({
+  const forwarder = createForwarder({
     from: {
       pause: () => {
         isPaused = true;
@@ -125,13 +129,13 @@ test('a lane over it holds its sender back while the reader at the other node do
     onForwarded: () => {},
   });
   let offered = 0;
-  for (let turn = 0; turn < 1000 && !isPaused; turn += 1) {
-    lane.forward(Buffer.alloc(16_384), true);
+  for (let iteration = 0; iteration < 1000 && !isPaused; iteration += 1) {
+    forwarder.forward(Buffer.alloc(16_384), true);
     offered += 16_384;
     await nats.settle();
   }
   assert.ok(isPaused && offered <= 256 * 1024 + 16_384, `${offered} bytes were taken from it`);
-  for (const { taken } of b.heard) taken();
+  for (const { confirm } of b.heard) confirm();
   await nats.settle();
   assert.equal(isPaused, false);
 });
@@ -156,7 +160,7 @@ test('a message that is lost, comes twice, or is none ends both ends', async () 
     assert.deepEqual(b.ends, ['ended', 'lost'], harm);
     a.pipe.tick(2000);
     await nats.settle();
-    assert.deepEqual(a.ends, ['ended', 'lost'], `${harm}: the other end finds nobody`);
+    assert.deepEqual(a.ends, ['ended', 'lost'], `${harm}: the other end loses its peer`);
   }
 });
 

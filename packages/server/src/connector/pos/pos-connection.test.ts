@@ -33,8 +33,8 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
       isPaused = false;
     },
     close: (code, word) => void closings.push([code, word]),
-    onMessage: (told) => {
-      heard = told;
+    onMessage: (handler) => {
+      heard = handler;
     },
     onClose: () => {},
   };
@@ -53,8 +53,8 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
     claims: {
       status: async () => ({ tsn, online: true, claimed: false }),
       claim: async () => ({ device, sessionId: 's', sessionUrl: 'wss://n', expiresInMs: 1 }),
-      watch: (_: unknown, told: typeof news) => {
-        news = told;
+      watch: (_: unknown, handler: typeof news) => {
+        news = handler;
         return () => {};
       },
       roleFault: async () => undefined,
@@ -72,7 +72,7 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
     onError: (error: unknown) => assert.fail(String(error)),
   } as unknown as Parameters<typeof openPosConnection>[0]);
   const settled = () => new Promise((resolve) => setImmediate(resolve));
-  let asked = 0;
+  let requestCount = 0;
   return {
     peer,
     connection,
@@ -86,12 +86,19 @@ function sample(verify: (token: string) => Promise<unknown> = async () => ({})) 
     },
     /** Sends requests while the server reads them. @returns the total number of requests */
     async ask(times: number) {
-      for (let turn = 0; turn < times && !isPaused && closings.length === 0; turn += 1) {
-        asked += 1;
-        heard(Buffer.from(JSON.stringify({ type: 'status', requestId: `${asked}`, tsn })), false);
+      for (
+        let iteration = 0;
+        iteration < times && !isPaused && closings.length === 0;
+        iteration += 1
+      ) {
+        requestCount += 1;
+        heard(
+          Buffer.from(JSON.stringify({ type: 'status', requestId: `${requestCount}`, tsn })),
+          false,
+        );
         await settled();
       }
-      return asked;
+      return requestCount;
     },
     news: (message: Message) => news(message),
     read(most = Number.POSITIVE_INFINITY) {
@@ -126,10 +133,10 @@ describe('a point of sale that is looked at again', () => {
   });
 
   it('keeps all where the database is away, or its session has ended by itself', async () => {
-    const away = sample(refuses('database_unavailable'));
-    await away.say(claim);
-    await assert.rejects(away.connection.recheck(), { code: 'database_unavailable' });
-    assert.deepEqual([away.closings, away.released], [[], []]);
+    const unavailable = sample(refuses('database_unavailable'));
+    await unavailable.say(claim);
+    await assert.rejects(unavailable.connection.recheck(), { code: 'database_unavailable' });
+    assert.deepEqual([unavailable.closings, unavailable.released], [[], []]);
     const ended = sample(refuses('token_invalid'));
     await ended.say(claim);
     ended.news({ kind: 'ended', sessionId: 's' });
@@ -163,29 +170,29 @@ describe('a point of sale that is being looked at', () => {
   const caller = { organizationId: 'o', clientId: 'k', permissions: new Set(['cc.pos']) };
 
   /** The check of the token `t` waits until the test revokes it; other tokens are valid. */
-  function asked() {
+  function sampleWithPendingTokenCheck() {
     const { promise, reject } = Promise.withResolvers<never>();
     const pos = sample((token) => (token === 't' ? promise : Promise.resolve(caller)));
     return { pos, revoke: () => reject(new ProblemError('token_invalid', 'no')) };
   }
 
   it('is judged by the token that it shows then', async () => {
-    const { pos, revoke } = asked();
+    const { pos, revoke } = sampleWithPendingTokenCheck();
     await pos.say(claim);
-    const look = pos.connection.recheck();
+    const recheck = pos.connection.recheck();
     await pos.say({ type: 'renewToken', token: 'next' });
     revoke();
-    await look;
+    await recheck;
     await pos.connection.recheck();
     assert.deepEqual([pos.closings, pos.released], [[], []]);
   });
 
   it('loses what it claims meanwhile, too', async () => {
-    const { pos, revoke } = asked();
-    const look = pos.connection.recheck();
+    const { pos, revoke } = sampleWithPendingTokenCheck();
+    const recheck = pos.connection.recheck();
     await pos.say(claim);
     revoke();
-    await look;
+    await recheck;
     assert.equal(pos.closings[0]?.[0], closeCodes.unauthorized);
     assert.deepEqual(pos.released, [['s', 'unauthorized']]);
   });
@@ -195,13 +202,13 @@ describe('a point of sale that is being looked at', () => {
       [false, [['s', 'unauthorized']]],
       [true, []],
     ] as const) {
-      const { pos, revoke } = asked();
+      const { pos, revoke } = sampleWithPendingTokenCheck();
       await pos.say(claim);
-      const look = pos.connection.recheck();
+      const recheck = pos.connection.recheck();
       if (isEnded) pos.news({ kind: 'ended', sessionId: 's' });
       pos.connection.close();
       revoke();
-      await look;
+      await recheck;
       assert.deepEqual(pos.released, sessions);
     }
   });
@@ -240,8 +247,8 @@ describe('a point of sale that does not read its answers', () => {
   it('is given up at once where news would fill our memory', async () => {
     const pos = sample();
     await pos.say({ type: 'claim', requestId: '1', tsn });
-    for (let turn = 0; turn < 100_000; turn += 1) {
-      pos.news({ kind: 'status', online: true, claimed: true, lastSeenAt: turn });
+    for (let iteration = 0; iteration < 100_000; iteration += 1) {
+      pos.news({ kind: 'status', online: true, claimed: true, lastSeenAt: iteration });
     }
     assert.deepEqual(pos.closings, [[closeCodes.slowConsumer, 'slow_consumer']]);
     assert.ok(pos.peer.buffered() <= 1024 * kib + 200, `${pos.peer.buffered()}`);

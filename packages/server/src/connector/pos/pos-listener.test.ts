@@ -47,7 +47,7 @@ type Node = () => Promise<Message | undefined>;
 /** Creates points of sale with one device each; the test controls the nodes of the devices. */
 function shop(connectorConnections = 100) {
   const nodes = new Map<string, Node>();
-  const asked: string[] = [];
+  const checkedSessionIds: string[] = [];
   const lines: { count?: number; err?: unknown; text: string }[] = [];
   const verdicts = new Map<string, Error>();
   let time = 0;
@@ -58,7 +58,7 @@ function shop(connectorConnections = 100) {
       request: async (_: string, { kind, sessionId, owner }: Message) => {
         // The session ID is the name of the client.
         if (kind === 'claim') return { sessionId: String(owner).split('/')[0], expiresInMs: 1 };
-        asked.push(String(sessionId));
+        checkedSessionIds.push(String(sessionId));
         return (nodes.get(String(sessionId)) ?? (async () => ({ released: true })))();
       },
       subscribe: () => () => {},
@@ -105,8 +105,8 @@ function shop(connectorConnections = 100) {
       },
     },
     async verifyToken(token: string) {
-      const verdict = verdicts.get(token);
-      if (verdict !== undefined) throw verdict;
+      const error = verdicts.get(token);
+      if (error !== undefined) throw error;
       return { permissions, organizationId: 'o', clientId: token };
     },
   } as unknown as Deps);
@@ -115,7 +115,7 @@ function shop(connectorConnections = 100) {
   const revoked = new ProblemError('token_invalid', 'no');
   return {
     listener,
-    asked,
+    checkedSessionIds,
     closed,
     lines,
     /** Resolves after the pending requests have finished. */
@@ -124,7 +124,7 @@ function shop(connectorConnections = 100) {
       time = now;
     },
     node: (name: string, node: Node) => void nodes.set(name, node),
-    judge: (name: string, verdict: Error = revoked) => void verdicts.set(name, verdict),
+    judge: (name: string, error: Error = revoked) => void verdicts.set(name, error),
     /** Opens a connection that has a session with a device. */
     async open(name: string) {
       const caller = { organizationId: 'o', clientId: name, permissions, expiresAt: 2 * day };
@@ -149,56 +149,56 @@ describe('the sessions of a revoked token', () => {
     ['has lost NATS', hasLostNats],
   ] as const) {
     it(`end though their node ${what} at first`, async () => {
-      const on = shop();
-      on.node('till', node);
-      await on.open('till');
-      on.judge('till');
+      const scene = shop();
+      scene.node('till', node);
+      await scene.open('till');
+      scene.judge('till');
       for (let round = 1; round <= 3; round += 1) {
-        const before = on.asked.length;
-        await on.listener.recheck();
-        await on.settled();
-        assert.ok(on.asked.length > before, `it is not asked in round ${round}`);
+        const before = scene.checkedSessionIds.length;
+        await scene.listener.recheck();
+        await scene.settled();
+        assert.ok(scene.checkedSessionIds.length > before, `it is not asked in round ${round}`);
       }
-      assert.equal(on.closed.get('till'), closeCodes.unauthorized);
-      assert.ok(on.lines.length > 0 && on.lines.every(({ count }) => count === 1));
+      assert.equal(scene.closed.get('till'), closeCodes.unauthorized);
+      assert.ok(scene.lines.length > 0 && scene.lines.every(({ count }) => count === 1));
       // The server accepts the answer that there is no such session.
-      on.node('till', async () => ({ released: false }));
-      await on.listener.recheck();
-      await on.settled();
-      const answered = on.asked.length;
-      await on.listener.recheck();
-      await on.settled();
-      assert.equal(on.asked.length, answered);
+      scene.node('till', async () => ({ released: false }));
+      await scene.listener.recheck();
+      await scene.settled();
+      const answered = scene.checkedSessionIds.length;
+      await scene.listener.recheck();
+      await scene.settled();
+      assert.equal(scene.checkedSessionIds.length, answered);
     });
   }
 
   it('are given up once they have ended by themselves, and told of', async () => {
-    const on = shop();
-    on.node('till', isAway);
-    await on.open('till');
-    on.judge('till');
-    await on.listener.recheck();
-    await on.settled();
-    on.at(day);
-    const { length } = on.asked;
-    await on.listener.recheck();
-    await on.settled();
-    assert.equal(on.asked.length, length);
-    assert.match(on.lines.at(-1)?.text ?? '', /ending revoked sessions: they have expired/);
+    const scene = shop();
+    scene.node('till', isAway);
+    await scene.open('till');
+    scene.judge('till');
+    await scene.listener.recheck();
+    await scene.settled();
+    scene.at(day);
+    const { length } = scene.checkedSessionIds;
+    await scene.listener.recheck();
+    await scene.settled();
+    assert.equal(scene.checkedSessionIds.length, length);
+    assert.match(scene.lines.at(-1)?.text ?? '', /ending revoked sessions: they have expired/);
   });
 
   it('are kept up to a limit, and given up by the process that stops', async () => {
-    const on = shop(1);
+    const scene = shop(1);
     for (const name of ['a', 'b', 'c']) {
-      on.node(name, isAway);
-      await on.open(name);
-      on.judge(name);
-      await on.listener.recheck();
-      await on.settled();
+      scene.node(name, isAway);
+      await scene.open(name);
+      scene.judge(name);
+      await scene.listener.recheck();
+      await scene.settled();
     }
-    assert.match(on.lines.at(-1)?.text ?? '', /ending revoked sessions: too many are pending/);
-    await on.listener.stop();
-    const { count, text } = on.lines.at(-1) ?? {};
+    assert.match(scene.lines.at(-1)?.text ?? '', /ending revoked sessions: too many are pending/);
+    await scene.listener.stop();
+    const { count, text } = scene.lines.at(-1) ?? {};
     assert.deepEqual(
       [count, text],
       [2, 'the server stopped ending revoked sessions: the process stops'],
@@ -208,45 +208,50 @@ describe('the sessions of a revoked token', () => {
 
 describe('a round over the points of sale', () => {
   it('waits for no node that does not answer', { timeout: 30_000 }, async () => {
-    const on = shop();
+    const scene = shop();
     const hung = Array.from({ length: 8 }, (_, at) => `hung${at}`);
     for (const name of [...hung, 'other']) {
-      if (name !== 'other') on.node(name, hangs);
-      await on.open(name);
-      on.judge(name);
+      if (name !== 'other') scene.node(name, hangs);
+      await scene.open(name);
+      scene.judge(name);
     }
-    await on.listener.recheck();
-    assert.equal(on.closed.get('other'), closeCodes.unauthorized);
-    await eventually('the end of the other session', () => on.asked.includes('other'));
+    await scene.listener.recheck();
+    assert.equal(scene.closed.get('other'), closeCodes.unauthorized);
+    await eventually('the end of the other session', () =>
+      scene.checkedSessionIds.includes('other'),
+    );
   });
 
   it('has a few ends asked for at a time', async () => {
-    const on = shop();
+    const scene = shop();
     let free = () => {};
-    const held = new Promise<undefined>((resolve) => {
+    const pending = new Promise<undefined>((resolve) => {
       free = () => resolve(undefined);
     });
     for (let at = 0; at < 40; at += 1) {
-      on.node(`till${at}`, () => held);
-      await on.open(`till${at}`);
-      on.judge(`till${at}`);
+      scene.node(`till${at}`, () => pending);
+      await scene.open(`till${at}`);
+      scene.judge(`till${at}`);
     }
-    await on.listener.recheck();
-    await on.settled();
-    assert.equal(on.asked.length, 16);
+    await scene.listener.recheck();
+    await scene.settled();
+    assert.equal(scene.checkedSessionIds.length, 16);
     free();
-    await eventually('all have been asked', () => new Set(on.asked).size === 40);
+    await eventually(
+      'all sessions are checked',
+      () => new Set(scene.checkedSessionIds).size === 40,
+    );
   });
 
   it('looks at those behind one that cannot be looked at', async () => {
-    const on = shop();
-    for (const name of ['broken', 'revoked']) await on.open(name);
-    const away = new ProblemError('database_unavailable', 'no');
-    on.judge('broken', away);
-    on.judge('revoked');
-    await assert.rejects(on.listener.recheck(), ({ cause }: Error) => cause === away);
-    await on.settled();
-    assert.deepEqual([...on.closed], [['revoked', closeCodes.unauthorized]]);
-    assert.deepEqual(on.asked, ['revoked']);
+    const scene = shop();
+    for (const name of ['broken', 'revoked']) await scene.open(name);
+    const databaseError = new ProblemError('database_unavailable', 'no');
+    scene.judge('broken', databaseError);
+    scene.judge('revoked');
+    await assert.rejects(scene.listener.recheck(), ({ cause }: Error) => cause === databaseError);
+    await scene.settled();
+    assert.deepEqual([...scene.closed], [['revoked', closeCodes.unauthorized]]);
+    assert.deepEqual(scene.checkedSessionIds, ['revoked']);
   });
 });

@@ -39,7 +39,7 @@ export function createRetailApi(deps: RetailApiDeps): RetailApi {
     dueClock,
     log,
     times: deps.times,
-    onCompleted: (kept) => live.publish(completionTopic(kept), 1),
+    onCompleted: (completedMessage) => live.publish(completionTopic(completedMessage), 1),
   });
   addCompletionSource(live, store);
   const cleanup = createPoller({

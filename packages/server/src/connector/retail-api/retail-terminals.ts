@@ -67,7 +67,7 @@ export function createRetailTerminals({ connector, provisioning, catalog }: Deps
   async function toRetailDevice(
     posCaller: PosCaller,
     terminal: Terminal,
-    { seen: presence, cards: hasCards }: { seen: DevicePresence | undefined; cards: boolean },
+    { presence, cards: hasCards }: { presence: DevicePresence | undefined; cards: boolean },
   ): Promise<RetailDevice> {
     const { tsn, physicalDeviceId, logicalDeviceId, family, isEnabled } = terminal;
     const online = presence?.isOnline ?? false;
@@ -136,7 +136,7 @@ export function createRetailTerminals({ connector, provisioning, catalog }: Deps
       const items = await Promise.all(
         pageTerminals.map((terminal) =>
           toRetailDevice(posCaller, terminal, {
-            seen: presence.get(terminal.physicalDeviceId),
+            presence: presence.get(terminal.physicalDeviceId),
             cards: hasCards,
           }),
         ),

@@ -25,8 +25,8 @@ function sample() {
       tsn: 'T-1',
       body: Buffer.from(exampleMessage),
     }) as unknown as MessageCall;
-  const outcome = (asked: Promise<unknown>) =>
-    asked.then(
+  const outcome = (pending: Promise<unknown>) =>
+    pending.then(
       () => 'answered',
       (error: unknown) => (error instanceof ProblemError ? error.code : String(error)),
     );

@@ -69,10 +69,10 @@ function resultCodesOf(reading: Reading): { result?: string; errorCondition?: st
 
 /** @throws rate_limited overloaded */
 function acquirePlace(concurrencyLimit: ConcurrencyLimit, caller: Caller): () => void {
-  const place = concurrencyLimit.acquire(clientKeyOf(caller));
-  if (typeof place === 'function') return place;
+  const slot = concurrencyLimit.acquire(clientKeyOf(caller));
+  if (typeof slot === 'function') return slot;
   return throwProblem(
-    place === 'OwnFull' ? 'rate_limited' : 'overloaded',
+    slot === 'OwnFull' ? 'rate_limited' : 'overloaded',
     'Too many messages wait for a response.',
     { retryAfterMs: 1000 },
   );

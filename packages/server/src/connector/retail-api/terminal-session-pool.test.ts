@@ -14,7 +14,7 @@ const asking = {
   caller: { organizationId: 'o', clientId: 'k', permissions: ['cc.pos'] },
 } as unknown as PosCaller;
 const terminal = { organizationId: 'o', physicalDeviceId: 'p', tsn: 'T-1' } as Terminal;
-const wanted = { tsn: 'T-1', posId: 'till' };
+const claimOptions = { tsn: 'T-1', posId: 'till' };
 
 const sentWhere = (request: () => Promise<never>) => {
   const connector = {
@@ -23,7 +23,7 @@ const sentWhere = (request: () => Promise<never>) => {
   return createTerminalSessionPool({ connector, clock: { now: () => 0 } }).sendToOtherNode(
     asking,
     terminal,
-    wanted,
+    claimOptions,
     'abort',
   );
 };
@@ -56,31 +56,31 @@ function nodeOn(nats: FakeNats, claim: () => Promise<{ readonly sessionId: strin
     },
   } as unknown as RetailConnector;
   const lines = createTerminalSessionPool({ connector, clock: { now: () => 0 } });
-  const take = () => lines.acquire(asking, terminal, wanted, never);
-  const pass = (text: string) => lines.sendToOtherNode(asking, terminal, wanted, text);
-  return { heard, ends, take, pass };
+  const acquire = () => lines.acquire(asking, terminal, claimOptions, never);
+  const pass = (text: string) => lines.sendToOtherNode(asking, terminal, claimOptions, text);
+  return { heard, ends, acquire, pass };
 }
 
 const session = async () => ({ sessionId: 's' });
 
 test('an abort reaches the payment at another node, though a request waits for the terminal here', async () => {
   const nats = createFakeNats();
-  const asked = Promise.withResolvers<void>();
-  const turn = Promise.withResolvers<{ sessionId: string }>();
+  const claimReceived = Promise.withResolvers<void>();
+  const nextClaim = Promise.withResolvers<{ sessionId: string }>();
   const waiting = nodeOn(nats, () => {
-    asked.resolve();
-    return turn.promise;
+    claimReceived.resolve();
+    return nextClaim.promise;
   });
-  const later = waiting.take();
-  await asked.promise;
+  const later = waiting.acquire();
+  await claimReceived.promise;
   const paying = nodeOn(nats, session);
-  const { session: line, release: free } = await paying.take();
+  const { session: line, release: free } = await paying.acquire();
   line.send('payment');
   assert.equal(await waiting.pass('abort'), true);
   assert.equal(await nodeOn(nats, session).pass('abort of a third node'), true);
   assert.deepEqual(paying.heard, ['payment', 'abort', 'abort of a third node']);
   free();
-  turn.resolve({ sessionId: 'next' });
+  nextClaim.resolve({ sessionId: 'next' });
   const lease = await later;
   assert.equal(await paying.pass('abort of the next'), true);
   assert.deepEqual(waiting.heard, ['abort of the next']);
@@ -92,9 +92,9 @@ test('an abort reaches the payment at another node, though a request waits for t
 test('an abort reaches the session that came after one that has ended here', async () => {
   const nats = createFakeNats();
   const [one, other] = [nodeOn(nats, session), nodeOn(nats, session)];
-  const ended = await one.take();
+  const ended = await one.acquire();
   one.ends[0]?.close(4003, 'device_disconnected');
-  const next = await other.take();
+  const next = await other.acquire();
   assert.equal(await one.pass('abort'), true);
   assert.deepEqual(other.heard, ['abort']);
   for (const { release: free } of [ended, next]) free();

@@ -11,19 +11,19 @@ type Device = {
   readonly line: TerminalSession;
   readonly end: MessageEndpoint;
   readonly heard: string[];
-  left: boolean;
+  hasLeft: boolean;
 };
 
 async function lineTo(): Promise<Device> {
   const heard: string[] = [];
   let end: MessageEndpoint | undefined;
-  const device = { heard, left: false };
-  const line = await openTerminalSession((given) => {
-    end = given;
+  const device = { heard, hasLeft: false };
+  const line = await openTerminalSession((endSession) => {
+    end = endSession;
     return {
       receive: (data) => void heard.push(data.toString()),
       disconnected: () => {
-        device.left = true;
+        device.hasLeft = true;
       },
     };
   });
@@ -31,8 +31,8 @@ async function lineTo(): Promise<Device> {
   return Object.assign(device, { line, end });
 }
 
-const codeOf = (asked: Promise<unknown>) =>
-  asked.then(
+const codeOf = (pending: Promise<unknown>) =>
+  pending.then(
     () => assert.fail('it was answered'),
     (error: unknown) => {
       assert.ok(error instanceof ProblemError);
@@ -48,27 +48,27 @@ test('a terminal that does not answer in time: nobody knows what it has done', a
 
 test('a session that is taken over tells so', async () => {
   const { line, end } = await lineTo();
-  const asked = codeOf(line.request('key', 'text', 60_000));
+  const pending = codeOf(line.request('key', 'text', 60_000));
   end.close(4001, 'superseded');
-  assert.deepEqual(await asked, ['session_lost', 'Unknown', 'superseded']);
+  assert.deepEqual(await pending, ['session_lost', 'Unknown', 'superseded']);
   assert.equal(line.isOpen(), false);
   assert.equal(line.send('more'), false);
 });
 
 test('a stop answers whoever waits, and lets go of the terminal', async () => {
   const device = await lineTo();
-  const asked = codeOf(device.line.request('key', 'text', 60_000));
+  const pending = codeOf(device.line.request('key', 'text', 60_000));
   device.line.end('restarting');
-  assert.deepEqual(await asked, ['session_lost', 'Unknown', 'restarting']);
-  assert.equal(device.left, true);
+  assert.deepEqual(await pending, ['session_lost', 'Unknown', 'restarting']);
+  assert.equal(device.hasLeft, true);
 });
 
 test('a terminal that speaks of other things without end is let go of', async () => {
   const device = await lineTo();
-  const asked = codeOf(device.line.request('key', 'text', 60_000));
+  const pending = codeOf(device.line.request('key', 'text', 60_000));
   for (let n = 0; n <= 2000; n += 1) device.end.send('noise');
-  assert.deepEqual(await asked, ['session_lost', 'Unknown', 'rate_limited']);
-  assert.equal(device.left, true);
+  assert.deepEqual(await pending, ['session_lost', 'Unknown', 'rate_limited']);
+  assert.equal(device.hasLeft, true);
 });
 
 test('the answer to a service is known by its ServiceID, and that of a device by its DeviceID too', async () => {
@@ -76,10 +76,10 @@ test('the answer to a service is known by its ServiceID, and that of a device by
   const pair = { saleId: 'till', poiId: 'P-1', serviceId: 'S1' };
   const request = requestOf('Diagnosis', pair, {});
   const { responseKey: key, text } = readTerminalRequest(Buffer.from(writeMessage(request)));
-  const asked = line.request(key, text, 60_000);
+  const pending = line.request(key, text, 60_000);
   const { header, body } = answerTo(request, { Response: { Result: 'Success' } });
   end.send(writeMessage({ header: { ...header, DeviceID: 'D9' }, body }));
-  const { reading } = await asked;
+  const { reading } = await pending;
   assert.ok(reading.kind === 'Message' && reading.message.header.DeviceID === 'D9');
   const device = { ...request.header, MessageClass: 'Device', MessageCategory: 'Display' } as const;
   const keys = ['D1', 'D2'].map((DeviceID) => responseKeyOf({ ...device, DeviceID }));

@@ -4,24 +4,24 @@ import { createConcurrencyLimit } from './concurrency-limit.ts';
 
 describe('places', () => {
   it('are few for each and in all, and are given back once', () => {
-    const places = createConcurrencyLimit({ perKey: 2, total: 3 });
-    const left = (key: string) => {
-      const taken = places.acquire(key);
-      assert.ok(typeof taken === 'function', String(taken));
-      return taken;
+    const limit = createConcurrencyLimit({ perKey: 2, total: 3 });
+    const acquireSlot = (key: string) => {
+      const releaseSlot = limit.acquire(key);
+      assert.ok(typeof releaseSlot === 'function', String(releaseSlot));
+      return releaseSlot;
     };
-    const first = left('a');
-    left('a');
-    assert.equal(places.acquire('a'), 'OwnFull');
-    const third = left('b');
-    assert.equal(places.acquire('b'), 'Full');
+    const first = acquireSlot('a');
+    acquireSlot('a');
+    assert.equal(limit.acquire('a'), 'OwnFull');
+    const third = acquireSlot('b');
+    assert.equal(limit.acquire('b'), 'Full');
     first();
     first();
-    assert.equal(places.inUse(), 2);
-    left('b');
-    assert.equal(places.acquire('a'), 'Full', 'given back twice it would be free');
+    assert.equal(limit.inUse(), 2);
+    acquireSlot('b');
+    assert.equal(limit.acquire('a'), 'Full', 'given back twice it would be free');
     third();
-    left('a');
-    assert.equal(places.inUse(), 3);
+    acquireSlot('a');
+    assert.equal(limit.inUse(), 3);
   });
 });

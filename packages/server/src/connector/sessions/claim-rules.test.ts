@@ -11,7 +11,7 @@ import {
 const quietMs = 150_000;
 const now = 1_000_000;
 
-const standing = (facts: Partial<SessionState> = {}): SessionState => ({
+const sessionStateOf = (facts: Partial<SessionState> = {}): SessionState => ({
   owner: 'a',
   phase: 'Open',
   isResumed: false,
@@ -27,27 +27,30 @@ const claim = (facts: Partial<ClaimInput> = {}): ClaimInput => ({
   hasResumeToken: false,
   ...facts,
 });
-const decide = (of: SessionState | undefined, by: ClaimInput) =>
-  decideClaim(of, by, now, { takeoverQuietMs: quietMs });
+const decide = (state: SessionState | undefined, input: ClaimInput) =>
+  decideClaim(state, input, now, { takeoverQuietMs: quietMs });
 
 const phases: readonly SessionPhase[] = ['Reserved', 'Open', 'Resumable'];
-const both = [false, true];
+const booleans = [false, true];
 const allClaims = (owner: string) =>
-  both.flatMap((takeOver) =>
-    both.flatMap((force) =>
-      both.map((hasToken): ClaimInput => ({ owner, takeOver, force, hasResumeToken: hasToken })),
+  booleans.flatMap((takeOver) =>
+    booleans.flatMap((force) =>
+      booleans.map(
+        (hasToken): ClaimInput => ({ owner, takeOver, force, hasResumeToken: hasToken }),
+      ),
     ),
   );
 
 describe('who gets a device', () => {
   it('a free one goes to whoever asks', () => {
-    for (const by of allClaims('a')) assert.deepEqual(decide(undefined, by), { kind: 'Fresh' });
+    for (const input of allClaims('a'))
+      assert.deepEqual(decide(undefined, input), { kind: 'Fresh' });
   });
 
   it('nobody gets what somebody else has', () => {
     for (const phase of phases) {
-      for (const by of allClaims('b')) {
-        const decided = decide(standing({ phase }), by);
+      for (const input of allClaims('b')) {
+        const decided = decide(sessionStateOf({ phase }), input);
         assert.deepEqual(
           [decided.kind, 'code' in decided && decided.code],
           ['Refused', 'device_claimed'],
@@ -100,23 +103,27 @@ describe('who gets a device', () => {
     ['a take-over in silence', { lastDataAt: now - quietMs }, { takeOver: true }, 'TakenOver'],
     ['a take-over of what is reserved', { phase: 'Reserved' }, { takeOver: true }, 'TakenOver'],
   ];
-  for (const [what, of, by, kind] of cases) {
-    it(`${what}: ${kind}`, () => assert.equal(decide(standing(of), claim(by)).kind, kind));
+  for (const [what, state, input, kind] of cases) {
+    it(`${what}: ${kind}`, () =>
+      assert.equal(decide(sessionStateOf(state), claim(input)).kind, kind));
   }
 
   it('says when to ask again, and whether force was needed', () => {
-    const unused = standing({ phase: 'Reserved', reservedAt: now - 2_000 });
-    const own = decide(unused, claim());
-    assert.equal('retryAfterMs' in own && own.retryAfterMs, 3_000);
-    const theirs = decide(unused, claim({ owner: 'b' }));
-    assert.equal('retryAfterMs' in theirs && theirs.retryAfterMs, 30_000);
-    const kept = decide(standing({ phase: 'Resumable' }), claim({ owner: 'b' }));
-    assert.equal('retryAfterMs' in kept && kept.retryAfterMs, 30_000);
-    const flowing = decide(standing({ lastDataAt: now - 50_000 }), claim({ takeOver: true }));
+    const unused = sessionStateOf({ phase: 'Reserved', reservedAt: now - 2_000 });
+    const ownerRefusal = decide(unused, claim());
+    assert.equal('retryAfterMs' in ownerRefusal && ownerRefusal.retryAfterMs, 3_000);
+    const otherRefusal = decide(unused, claim({ owner: 'b' }));
+    assert.equal('retryAfterMs' in otherRefusal && otherRefusal.retryAfterMs, 30_000);
+    const resumableRefusal = decide(sessionStateOf({ phase: 'Resumable' }), claim({ owner: 'b' }));
+    assert.equal('retryAfterMs' in resumableRefusal && resumableRefusal.retryAfterMs, 30_000);
+    const flowing = decide(sessionStateOf({ lastDataAt: now - 50_000 }), claim({ takeOver: true }));
     assert.equal('retryAfterMs' in flowing && flowing.retryAfterMs, 100_000);
     const forced = { takeOver: true, force: true };
-    assert.deepEqual(decide(standing(), claim(forced)), { kind: 'TakenOver', isForced: true });
-    const silent = standing({ lastDataAt: now - quietMs });
+    assert.deepEqual(decide(sessionStateOf(), claim(forced)), {
+      kind: 'TakenOver',
+      isForced: true,
+    });
+    const silent = sessionStateOf({ lastDataAt: now - quietMs });
     assert.deepEqual(decide(silent, claim(forced)), { kind: 'TakenOver', isForced: false });
   });
 });

@@ -33,10 +33,10 @@ function peerOf() {
     resume: () => {},
     close: (code) => void closings.push(code),
     onMessage: () => {},
-    onClose: (told) => void ends.push(told),
+    onClose: (closeHandler) => void ends.push(closeHandler),
   };
   const end = () => {
-    for (const told of ends) told(1006);
+    for (const closeHandler of ends) closeHandler(1006);
   };
   return { peer, closings, end };
 }
@@ -45,7 +45,7 @@ const topic = deviceTopic(deviceKeyOf(device));
 const nothing = () => {};
 let made = 0;
 
-type Given = {
+type SetupOptions = {
   readonly whileAudited?: () => void;
   readonly backplane?: Backplane;
   readonly now?: () => number;
@@ -55,7 +55,7 @@ function sample({
   whileAudited = nothing,
   backplane = createLocalBackplane(),
   now = () => 1000,
-}: Given = {}) {
+}: SetupOptions = {}) {
   const registry = createDeviceRegistry({
     backplane,
     remoteSessions: { publish: () => nothing },
@@ -113,17 +113,20 @@ describe('a node and its devices', () => {
     const { registry, backplane } = sample();
     const one = peerOf();
     registry.addConnection(device, one.peer, { connectionId: 'a', order: 1 });
-    const told: unknown[] = [];
-    backplane.subscribe(topic, ({ kind, online }) => void (kind === 'status' && told.push(online)));
+    const onlineStates: unknown[] = [];
+    backplane.subscribe(
+      topic,
+      ({ kind, online }) => void (kind === 'status' && onlineStates.push(online)),
+    );
     backplane.publish(topic, { kind: 'attached', connectionId: 'b', order: 2 });
     assert.deepEqual(one.closings, [closeCodes.superseded]);
     one.end();
-    assert.ok(!told.includes(false), JSON.stringify(told));
+    assert.ok(!onlineStates.includes(false), JSON.stringify(onlineStates));
     assert.deepEqual(registry.connectedDevices(), []);
-    const back = peerOf();
-    registry.addConnection(device, back.peer, { connectionId: 'c', order: 3 });
-    back.end();
-    assert.equal(told.at(-1), false);
+    const reconnected = peerOf();
+    registry.addConnection(device, reconnected.peer, { connectionId: 'c', order: 3 });
+    reconnected.end();
+    assert.equal(onlineStates.at(-1), false);
   });
 
   it('gives no session with a device that has gone while a takeover was written down', async () => {
@@ -195,19 +198,19 @@ describe('a device that goes to another node', () => {
     assert.ok(old.registry.useAddress(String(got['sessionId'])));
     assert.ok(old.registry.join(String(got['sessionId']), pos.peer));
     await nats.settle();
-    const told: unknown[] = [];
+    const onlineStates: unknown[] = [];
     next.backplane.subscribe(topic, ({ kind, online }) => {
-      if (kind === 'status') told.push(online);
+      if (kind === 'status') onlineStates.push(online);
     });
     const move = async (to = device) => {
       next.registry.addConnection(to, after.peer, { connectionId: 'b', order: 2 });
       await nats.settle();
     };
-    return { nats, clock, old, next, before, pos, got, told, move };
+    return { nats, clock, old, next, before, pos, got, onlineStates, move };
   }
 
   it('stays kept there for its owner, who resumes, and for nobody else', async () => {
-    const { clock, next, before, pos, got, told, move } = await scene();
+    const { clock, next, before, pos, got, onlineStates, move } = await scene();
     await move();
     assert.deepEqual(before.closings, [closeCodes.superseded]);
     assert.deepEqual(pos.closings, [closeCodes.deviceDisconnected]);
@@ -218,7 +221,7 @@ describe('a device that goes to another node', () => {
     const resumed = await next.claim({ resumeToken });
     assert.equal(resumed?.['isResumed'], true, JSON.stringify(resumed));
     assert.notEqual(resumed?.['sessionId'], got['sessionId']);
-    assert.ok(!told.includes(false), JSON.stringify(told));
+    assert.ok(!onlineStates.includes(false), JSON.stringify(onlineStates));
   });
 
   it('is kept for nobody where it stands at another place by then', async () => {
@@ -243,13 +246,13 @@ describe('a device that goes to another node', () => {
   });
 
   it('is no news of its old node, where its connection had broken before', async () => {
-    const { nats, next, before, told, got, clock, move } = await scene();
+    const { nats, next, before, onlineStates, got, clock, move } = await scene();
     before.end();
     await nats.settle();
-    assert.deepEqual(told, [false]);
+    assert.deepEqual(onlineStates, [false]);
     clock.time += 10_000;
     await move();
-    assert.deepEqual([...new Set(told.slice(1))], [true], JSON.stringify(told));
+    assert.deepEqual([...new Set(onlineStates.slice(1))], [true], JSON.stringify(onlineStates));
     const refused = await next.claim({ owner: 'other' });
     assert.equal(refused?.['retryAfterMs'], 20_000, 'no longer than there');
     const { resumeToken } = got;
@@ -258,7 +261,7 @@ describe('a device that goes to another node', () => {
 
   it('is kept for nobody by words that are none, late, or of an elder connection', async () => {
     const { registry, claim, backplane } = sample();
-    const kept: Message = {
+    const resumableMessage: Message = {
       kind: 'kept',
       order: 1,
       leftMs: 3_600_000,
@@ -267,7 +270,7 @@ describe('a device that goes to another node', () => {
       spot: { merchantId: 'm', storeId: 's', logicalDeviceId: 'l' },
       claimant: { owner: 'other', organizationId: 'o', clientId: 'k' },
     };
-    backplane.publish(topic, kept);
+    backplane.publish(topic, resumableMessage);
     registry.addConnection(device, peerOf().peer, { connectionId: 'b', order: 2 });
     for (const harm of [
       { order: 2 },
@@ -280,16 +283,16 @@ describe('a device that goes to another node', () => {
       { claimant: undefined },
       { claimant: { owner: 1 } },
     ]) {
-      backplane.publish(topic, { ...kept, ...harm });
+      backplane.publish(topic, { ...resumableMessage, ...harm });
     }
     const got = await claim();
     assert.ok(got?.['sessionId'], JSON.stringify(got));
-    backplane.publish(topic, kept);
+    backplane.publish(topic, resumableMessage);
     const holds = { kind: 'holds', owner: 'till', sessionId: got['sessionId'] };
-    const held = await backplane.request(deviceKeyOf(device), holds);
-    assert.deepEqual(held, { holds: true }, 'whoever has it keeps it');
+    const holdsAnswer = await backplane.request(deviceKeyOf(device), holds);
+    assert.deepEqual(holdsAnswer, { holds: true }, 'the node that holds it keeps it');
     await backplane.request(deviceKeyOf(device), { ...holds, kind: 'release' });
-    backplane.publish(topic, kept);
+    backplane.publish(topic, resumableMessage);
     const refused = await claim();
     assert.equal(refused?.['retryAfterMs'], 30_000, 'no longer than a place is kept here');
   });

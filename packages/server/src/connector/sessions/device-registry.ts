@@ -21,15 +21,15 @@ import { readRenewedToken } from './claim-token.ts';
 import {
   type Claimant,
   createSession,
-  type KeptSession,
+  type ResumableSession,
   type Session,
   type SessionEnd,
 } from './session.ts';
 import { createSessionAddresses } from './session-addresses.ts';
 import {
-  keptSessionMessage,
-  readKeptSession,
+  readResumableSession,
   requestFromPreviousNode,
+  resumableSessionMessage,
 } from './session-migration.ts';
 
 /** The topic of all messages about a device. */
@@ -175,12 +175,12 @@ export function createDeviceRegistry(deps: Deps) {
     entry: DeviceEntry,
     claimant: Claimant,
     isResumed: boolean,
-    keptSession?: KeptSession,
+    resumableSession?: ResumableSession,
   ): Session {
     const { ids } = deps;
     const device = () => entry.peer;
     const sessionDeps = { clock, ids, times, metrics, bufferBudget, device };
-    const newSession = createSession(sessionDeps, claimant, isResumed, keptSession);
+    const newSession = createSession(sessionDeps, claimant, isResumed, resumableSession);
     entry.session = newSession;
     sessions.set(newSession.id, entry);
     addresses.publish(newSession.id);
@@ -191,9 +191,9 @@ export function createDeviceRegistry(deps: Deps) {
   function disconnectMoved(entry: DeviceEntry): void {
     entry.hasMoved = true;
     // Other nodes must receive this message before they see the end of the session.
-    const keptSession = entry.session?.toKeptSession();
-    if (keptSession !== undefined)
-      backplane.publish(deviceTopic(entry.key), keptSessionMessage(keptSession, entry));
+    const resumableSession = entry.session?.toResumableSession();
+    if (resumableSession !== undefined)
+      backplane.publish(deviceTopic(entry.key), resumableSessionMessage(resumableSession, entry));
     endSession(entry, { code: closeCodes.deviceDisconnected, reason: 'device_disconnected' });
     entry.peer?.close(supersededEnd.code, supersededEnd.reason);
     entry.stopAnswering();
@@ -299,16 +299,17 @@ export function createDeviceRegistry(deps: Deps) {
     removeIfUnused(entry);
   }
 
-  function continueKeptSession(entry: DeviceEntry, message: Message): void {
-    // A kept session is only for a connected device that has no session yet.
+  function continueResumableSession(entry: DeviceEntry, message: Message): void {
+    // A resumable session is only for a connected device that has no session yet.
     if (!isConnected(entry) || entry.hasMoved || entry.session !== undefined) return;
-    const keptSession = readKeptSession(message, entry, times.resumeMs);
-    if (keptSession !== undefined) startSession(entry, keptSession.claimant, true, keptSession);
+    const resumableSession = readResumableSession(message, entry, times.resumeMs);
+    if (resumableSession !== undefined)
+      startSession(entry, resumableSession.claimant, true, resumableSession);
   }
 
   function applyMessage(entry: DeviceEntry, message: Message): void {
     const { kind, connectionId, order } = message;
-    if (kind === 'kept') continueKeptSession(entry, message);
+    if (kind === 'kept') continueResumableSession(entry, message);
     const token = kind === 'renewed' ? readRenewedToken(message) : undefined;
     if (token && isOwnSession(entry, message as unknown as SessionRequest))
       entry.session?.setToken(token);

@@ -50,8 +50,8 @@ export function createSessionAddresses<Holder extends SessionHolder>(deps: Deps<
       return {
         receive: (data, isBinary) => session.receiveFromPos(data, isBinary),
         disconnected(isDone) {
-          const isKeptForOwner = session.posDisconnected(endpoint);
-          if (entry.session !== session || (isKeptForOwner && !isDone)) return;
+          const isResumable = session.posDisconnected(endpoint);
+          if (entry.session !== session || (isResumable && !isDone)) return;
           endSession(entry, releasedEnd);
         },
       };

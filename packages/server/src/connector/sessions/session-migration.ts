@@ -5,9 +5,9 @@ import { pause } from '../../platform/index.ts';
 import { type AssignedTerminal, isSameAssignment } from '../devices/connector-devices.ts';
 import { type Backplane, BackplaneError, type Message } from '../nodes/backplane.ts';
 import { ClaimTokenSchema } from './claim-token.ts';
-import type { KeptSession } from './session.ts';
+import type { ResumableSession } from './session.ts';
 
-const KeptSessionMessage = Type.Object({
+const ResumableSessionMessage = Type.Object({
   kind: Type.Literal('kept'),
   /** The registration number at this node; only a node with a newer registration has the device. */
   order: Type.Number(),
@@ -32,29 +32,34 @@ const KeptSessionMessage = Type.Object({
 /** The registration of a device, and its assignment at that time. */
 type Registration = { readonly order: number; readonly device: AssignedTerminal };
 
-/** @example backplane.publish(topic, keptSessionMessage(keptSession, entry)); */
-export function keptSessionMessage(
-  keptSession: KeptSession,
+/** @example backplane.publish(topic, resumableSessionMessage(resumableSession, entry)); */
+export function resumableSessionMessage(
+  resumableSession: ResumableSession,
   { order, device }: Registration,
 ): Message {
   const { merchantId, storeId, logicalDeviceId } = device;
-  return { kind: 'kept', order, spot: { merchantId, storeId, logicalDeviceId }, ...keptSession };
+  return {
+    kind: 'kept',
+    order,
+    spot: { merchantId, storeId, logicalDeviceId },
+    ...resumableSession,
+  };
 }
 
-/** @example const keptSession = readKeptSession(message, entry, times.resumeMs); */
-export function readKeptSession(
+/** @example const resumableSession = readResumableSession(message, entry, times.resumeMs); */
+export function readResumableSession(
   message: Message,
   { order, device }: Registration,
   waitMaxMs: number,
-): KeptSession | undefined {
-  if (!Check(KeptSessionMessage, message) || message.order >= order) return undefined;
+): ResumableSession | undefined {
+  if (!Check(ResumableSessionMessage, message) || message.order >= order) return undefined;
   if (!isSameAssignment(message.spot, device)) return undefined;
   const { sessionId, tokenHash, claimant } = message;
   return { sessionId, tokenHash, claimant, leftMs: Math.min(message.leftMs, waitMaxMs) };
 }
 
 /**
- * Sends a request to the previous node of a device; its message about a kept session comes before
+ * Sends a request to the previous node of a device; its message about a resumable session comes before
  * its answer.
  *
  * @param waitMaxMs the maximum wait in milliseconds

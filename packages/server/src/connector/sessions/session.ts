@@ -29,8 +29,8 @@ export type Claimant = {
   readonly token?: ClaimToken;
 };
 
-/** A session that is kept for its claimant, without the resume token itself. */
-export type KeptSession = {
+/** A session that its claimant can resume, without the resume token itself. */
+export type ResumableSession = {
   readonly sessionId: string;
   readonly claimant: Claimant;
   readonly tokenHash: string;
@@ -61,7 +61,7 @@ export type Session = {
   /**
    * The session to keep after the device has moved to another node; undefined if its time is over.
    */
-  toKeptSession(): KeptSession | undefined;
+  toResumableSession(): ResumableSession | undefined;
   /** Closes the connection of the POS, and drops the stored messages. */
   close(ending: SessionEnd): void;
   /** Stores the messages that the previous session stored for the same owner. */
@@ -94,24 +94,27 @@ type Relay = {
 };
 
 /**
- * @param kept - the session of another node that this session continues
+ * @param resumableSession - the session of another node that this session continues
  * @example const session = createSession(deps, claimant, false);
  */
 export function createSession(
   deps: Deps,
   initialClaimant: Claimant,
   isResumed: boolean,
-  kept?: KeptSession,
+  resumableSession?: ResumableSession,
 ): Session {
   const { clock, ids, times, metrics } = deps;
   const resumeToken = ids.secret();
-  const tokenHash = kept === undefined ? digest(resumeToken) : Buffer.from(kept.tokenHash, 'hex');
+  const tokenHash =
+    resumableSession === undefined
+      ? digest(resumeToken)
+      : Buffer.from(resumableSession.tokenHash, 'hex');
   const resumeBuffer = createResumeBuffer(deps.bufferBudget);
   let claimant = initialClaimant;
-  let phase: SessionPhase = kept === undefined ? 'Reserved' : 'Resumable';
+  let phase: SessionPhase = resumableSession === undefined ? 'Reserved' : 'Resumable';
   let isAddressUsed = false;
   let reservedAt = clock.now();
-  let expiresAt = clock.now() + (kept?.leftMs ?? times.sessionUrlMs);
+  let expiresAt = clock.now() + (resumableSession?.leftMs ?? times.sessionUrlMs);
   let openedAt = 0;
   let lastDataAt = 0;
   let relay: Relay | undefined;
@@ -142,7 +145,7 @@ export function createSession(
   }
 
   const session: Session = {
-    id: kept?.sessionId ?? ids.secret(),
+    id: resumableSession?.sessionId ?? ids.secret(),
     resumeToken,
     get claimant() {
       return claimant;
@@ -198,7 +201,7 @@ export function createSession(
       keepForOwner();
       closeRelay()?.close(closeCodes.deviceDisconnected, 'device_disconnected');
     },
-    toKeptSession() {
+    toResumableSession() {
       const now = clock.now();
       const leftMs = Math.min(times.resumeMs, phase === 'Open' ? times.resumeMs : expiresAt - now);
       if (leftMs <= 0) return undefined;

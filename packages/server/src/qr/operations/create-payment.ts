@@ -82,7 +82,7 @@ async function storeIntent(
   key: ClientIdentifier,
 ): Promise<CreateResult> {
   const { facts, terminal } = input;
-  let serviceAndMerchant: { service: SelectedService; place: MerchantDetails };
+  let serviceAndMerchant: { service: SelectedService; merchant: MerchantDetails };
   try {
     requireActiveCurrency(input.request, deps.clock.now());
     serviceAndMerchant = await findServiceAndMerchant(deps, terminal, input.request, facts);
@@ -115,7 +115,7 @@ async function storeIntent(
   deps.failPoints.hit('after-intent');
   const intent: LoadedPayment = { row, operations: [], newEvents: [] };
   const loaded = await withUnknownOutcome(() =>
-    createAtProvider(deps, intent, input.request, serviceAndMerchant.place),
+    createAtProvider(deps, intent, input.request, serviceAndMerchant.merchant),
   );
   return { loaded, replayed: false };
 }
@@ -150,7 +150,7 @@ async function findServiceAndMerchant(
   { organizationId, merchantId, deviceId }: Terminal,
   { paymentType, paymentAmount: { currency } }: QrRequest,
   { scenario }: QrFacts,
-): Promise<{ service: SelectedService; place: MerchantDetails }> {
+): Promise<{ service: SelectedService; merchant: MerchantDetails }> {
   const { providers } = deps;
   const [merchant, service] = await Promise.all([
     providers.merchantDetails(organizationId, { deviceId, currency, merchantId }),
@@ -167,13 +167,13 @@ async function findServiceAndMerchant(
       ],
     });
   }
-  return { service, place: merchant };
+  return { service, merchant };
 }
 
 function createIntent(
   deps: QrDeps,
   { request, terminal, facts }: PaymentInput,
-  { service, place: merchant }: { service: SelectedService; place: MerchantDetails },
+  { service, merchant }: { service: SelectedService; merchant: MerchantDetails },
 ): QrRow {
   const now = deps.clock.now();
   const iso = isoTime(now);

@@ -36,11 +36,11 @@ const lost = () =>
 /** A payment in memory, and a database that accepts a limited number of commits. */
 function world(commitsLeft = Number.POSITIVE_INFINITY) {
   let now = startedAt;
-  let left = commitsLeft;
+  let commitsRemaining = commitsLeft;
   let loaded: LoadedPayment | undefined;
   let events: StoredEvent[] = [];
-  const asked: string[] = [];
-  let looks = 0;
+  const providerCalls: string[] = [];
+  let statusQueries = 0;
   const store = {
     async begin(row: QrRow, event: StoredEvent) {
       if (loaded !== undefined) return false;
@@ -49,24 +49,24 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
       return true;
     },
     async commit({ before, after, event, operations }: PaymentChange) {
-      if (left === 0) throw lost();
+      if (commitsRemaining === 0) throw lost();
       if (loaded === undefined || before.version !== loaded.row.version) return false;
-      left -= 1;
+      commitsRemaining -= 1;
       loaded = { row: after, operations: mergeOperations(loaded.operations, operations) };
       events.push(event);
       return true;
     },
     find: async () => loaded,
     async findByClientId() {
-      looks += 1;
+      statusQueries += 1;
       return loaded === undefined ? [] : [loaded];
     },
     findOperation: async () => undefined,
     eventsForView: async () => events,
     postpone: async () => {},
   };
-  const said = (name: string, answer: object) => async () => {
-    asked.push(name);
+  const recordCall = (name: string, answer: object) => async () => {
+    providerCalls.push(name);
     return { outcome: 'Answered', ...answer };
   };
   const deps = {
@@ -78,8 +78,8 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
     providers: {
       selectService: async () => ({ serviceId: systemIds.uuid(), providerId: systemIds.uuid() }),
       merchantDetails: async () => ({ merchantId, storeId: systemIds.uuid() }),
-      create: said('create', { status: 'Pending', providerTransactionId: 'P' }),
-      refund: said('refund', { status: 'Completed' }),
+      create: recordCall('create', { status: 'Pending', providerTransactionId: 'P' }),
+      refund: recordCall('refund', { status: 'Completed' }),
     },
     live: { publish: () => {}, subscribe: () => undefined },
     alarms: { raise: () => {}, countOutcome: () => {} },
@@ -104,13 +104,13 @@ function world(commitsLeft = Number.POSITIVE_INFINITY) {
   }
   return {
     deps,
-    asked,
+    providerCalls,
     payment,
     elsewhere,
     pass(ms: number) {
       now += ms;
     },
-    looks: () => looks,
+    statusQueries: () => statusQueries,
     /** Starts the first request in another process, where the provider does not answer yet. */
     async asksElsewhere() {
       const reached = Promise.withResolvers<void>();
@@ -134,9 +134,9 @@ const isUnknown = (error: unknown): boolean =>
   error.outcome === 'Unknown';
 
 test('a payment that was asked for is not told to be none where its answer cannot be kept', async () => {
-  const { deps, asked } = world(0);
+  const { deps, providerCalls } = world(0);
   await assert.rejects(createPayment(deps, caller, request), isUnknown);
-  assert.deepEqual(asked, ['create']);
+  assert.deepEqual(providerCalls, ['create']);
 });
 
 test('nor is a refund; one that was not asked for is', async () => {
@@ -144,13 +144,13 @@ test('nor is a refund; one that was not asked for is', async () => {
     [2, ['create', 'refund']],
     [1, ['create']],
   ] as const) {
-    const { deps, asked, payment, elsewhere } = world(commits);
+    const { deps, providerCalls, payment, elsewhere } = world(commits);
     await createPayment(deps, caller, request);
     elsewhere(completed, 500);
     await assert.rejects(cancelOrRefund(deps, payment(), 'Refund', {}), (error) =>
       asks.length === 2 ? isUnknown(error) : !isUnknown(error),
     );
-    assert.deepEqual(asked, asks);
+    assert.deepEqual(providerCalls, asks);
   }
 });
 
@@ -159,22 +159,25 @@ test('who asks at another process waits for the first answer, whatever events co
   const { deps, elsewhere } = one;
   await one.asksElsewhere();
   elsewhere({ type: 'qr.pending', data: { status: 'Pending', changes: {} } });
-  let isTold = false;
+  let isAnswered = false;
   const waiting = createPayment(deps, caller, request).finally(() => {
-    isTold = true;
+    isAnswered = true;
   });
-  await eventually('it is looked at again, or told', () => one.looks() >= 3 || isTold);
-  assert.equal(isTold, false);
+  await eventually(
+    'another status query, or an answer',
+    () => one.statusQueries() >= 3 || isAnswered,
+  );
+  assert.equal(isAnswered, false);
   elsewhere({ type: 'qr.noted', data: { status: 'Pending', changes: {}, answered: true } });
   const { loaded, replayed } = await waiting;
   assert.deepEqual([loaded.row.version, replayed], [3, true]);
 });
 
 test('nobody waits for a process that has died', async () => {
-  const { deps, elsewhere, pass, asked, asksElsewhere } = world();
+  const { deps, elsewhere, pass, providerCalls, asksElsewhere } = world();
   await asksElsewhere();
   elsewhere({ type: 'qr.pending', data: { status: 'Pending', changes: {} } });
   pass(providerTimeoutMs + storeGraceMs);
   const { replayed } = await createPayment(deps, caller, request);
-  assert.deepEqual([replayed, asked], [true, []]);
+  assert.deepEqual([replayed, providerCalls], [true, []]);
 });

@@ -46,8 +46,8 @@ export async function findPayment(
   if (!identifierForm.test(identifier)) return throwTransactionNotFound();
   if (isServerIdForm(identifier)) {
     const transactionId = identifier.toLowerCase();
-    const found = await deps.store.find({ organizationId, transactionId });
-    if (found !== undefined && isInScope(found)) return found;
+    const payment = await deps.store.find({ organizationId, transactionId });
+    if (payment !== undefined && isInScope(payment)) return payment;
   }
   const all = await deps.store.findByClientId(organizationId, identifier, merchantId);
   const matches = all.filter(isInScope);

@@ -200,20 +200,20 @@ async function storeEvent(
   event: ProviderEvent,
 ): Promise<QrEventReceipt> {
   for (let attempt = 0; attempt < concurrentChangesMax; attempt += 1) {
-    const found = await findForProvider(deps, caller, transactionId, event);
-    if (found.isKnown) return receipt(found, event, 'Duplicate');
-    requireValidEvent(found, event);
-    if (found.row.providerEvents >= providerEventsMax) {
+    const loaded = await findForProvider(deps, caller, transactionId, event);
+    if (loaded.isKnown) return receipt(loaded, event, 'Duplicate');
+    requireValidEvent(loaded, event);
+    if (loaded.row.providerEvents >= providerEventsMax) {
       throwProblem(
         'event_limit_reached',
         `The server stores at most ${providerEventsMax} provider events of a payment.`,
       );
     }
     const context = { at: deps.clock.now(), newId: deps.ids.uuid, payWithinMs: deps.payWithinMs };
-    const { step, alarm } = providerEventOutcome(found, event, context);
-    if (!(await tryCommit(deps, found, step))) continue;
-    if (alarm !== undefined) deps.alarms.raise(alarm, found.row);
-    return receipt(found, event, resultOf(found, { step, alarm }));
+    const { step, alarm } = providerEventOutcome(loaded, event, context);
+    if (!(await tryCommit(deps, loaded, step))) continue;
+    if (alarm !== undefined) deps.alarms.raise(alarm, loaded.row);
+    return receipt(loaded, event, resultOf(loaded, { step, alarm }));
   }
   return throwProblem(
     'concurrent_modification',
@@ -221,9 +221,9 @@ async function storeEvent(
   );
 }
 
-async function tryCommit(deps: QrDeps, found: LoadedPayment, step: ReportOutcome['step']) {
+async function tryCommit(deps: QrDeps, loaded: LoadedPayment, step: ReportOutcome['step']) {
   try {
-    return (await commitStep(deps, found, step)) !== undefined;
+    return (await commitStep(deps, loaded, step)) !== undefined;
   } catch (error) {
     // Another process stored the same event; the next read finds it as a duplicate.
     if (error instanceof OperationIdTakenError) return false;
@@ -237,10 +237,10 @@ async function findForProvider(
   transactionId: string,
   { eventId }: ProviderEvent,
 ) {
-  const found = isServerIdForm(transactionId)
+  const payment = isServerIdForm(transactionId)
     ? await deps.store.findForProvider(organizationId, transactionId.toLowerCase(), eventId)
     : undefined;
   return (
-    found ?? throwProblem('transaction_not_found', 'There is no QR payment with this identifier.')
+    payment ?? throwProblem('transaction_not_found', 'There is no QR payment with this identifier.')
   );
 }

@@ -68,7 +68,7 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
   };
   let loaded: LoadedPayment = { row, operations: [], ...from };
   const types: string[] = [];
-  const asked: string[] = [];
+  const providerCalls: string[] = [];
   const alarms: string[] = [];
   const store = {
     find: async () => loaded,
@@ -81,15 +81,15 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
       types.push(change.event.type);
       return true;
     },
-    async postpone(of: QrRow, dueAt: number, looks: number) {
-      if (of.version === loaded.row.version)
-        loaded = { ...loaded, row: { ...of, dueAt, pollAttempts: looks } };
+    async postpone(payment: QrRow, dueAt: number, attempts: number) {
+      if (payment.version === loaded.row.version)
+        loaded = { ...loaded, row: { ...payment, dueAt, pollAttempts: attempts } };
     },
   };
-  const ask = (name: keyof Answers) => async (_of: unknown, about: unknown) => {
-    asked.push(name);
+  const answerWith = (name: keyof Answers) => async (_of: unknown, about: unknown) => {
+    providerCalls.push(name);
     const answer = answers[name] ?? silent;
-    return typeof answer === 'function' ? answer(asked.length, about) : answer;
+    return typeof answer === 'function' ? answer(providerCalls.length, about) : answer;
   };
   const deps = {
     store,
@@ -98,10 +98,10 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
     dueClock: dueClockOf({ now: () => now }),
     runningPayments: createRunningPayments(),
     providers: {
-      status: ask('status'),
-      cancel: ask('cancel'),
-      refund: ask('refund'),
-      refundStatus: ask('refundStatus'),
+      status: answerWith('status'),
+      cancel: answerWith('cancel'),
+      refund: answerWith('refund'),
+      refundStatus: answerWith('refundStatus'),
     },
     live: { publish: () => {}, subscribe: () => undefined },
     alarms: { raise: (reason: string) => void alarms.push(reason), countOutcome: () => {} },
@@ -113,14 +113,14 @@ function world(answers: Answers, members: Partial<QrRow> = {}, from: Partial<Loa
   } as unknown as QrDeps;
   return {
     types,
-    asked,
+    providerCalls,
     alarms,
     now: () => now,
     payment: () => loaded,
     /** Polls at each due time for the given duration. */
     async goOn(forMs: number) {
       const end = now + forMs;
-      for (let looks = 0; looks < 2000; looks += 1) {
+      for (let attempts = 0; attempts < 2000; attempts += 1) {
         const { dueAt } = loaded.row;
         if (dueAt === undefined || dueAt > end) break;
         now = Math.max(now, dueAt);
@@ -140,7 +140,7 @@ test('a payment whose provider is gone ends a minute behind its expiry, and its 
   assert.deepEqual(one.types, ['qr.cancel_pending', 'qr.expired']);
   const { position, dueAt } = one.payment().row;
   assert.deepEqual([position.phase, position.ending], ['Expired', null]);
-  assert.ok(dueAt !== undefined, 'the provider goes on being told');
+  assert.ok(dueAt !== undefined, 'the server continues to send cancels');
   await one.goOn(cancelRetryMs + 3_600_000);
   assert.equal(one.types.at(-1), 'qr.cancel_failed');
   assert.equal(one.payment().operations[0]?.status, 'Failed');
@@ -150,14 +150,14 @@ test('a payment whose provider is gone ends a minute behind its expiry, and its 
 
 test('a payment that was paid unseen is found out at its expiry, and one behind the end is given back', async () => {
   const answer = { outcome: 'Answered', providerTransactionId: 'P', status: 'Completed' };
-  const seen = world(
+  const paidUnseen = world(
     { cancel: answer, status: answer },
     { dueAt: Date.parse('2026-03-01T12:03:00.000Z') },
   );
-  await seen.goOn(payWithinMs);
-  assert.deepEqual(seen.types, ['qr.cancel_pending', 'qr.completed']);
-  assert.equal(seen.payment().operations[0]?.status, 'Declined');
-  assert.equal(seen.payment().row.dueAt, undefined);
+  await paidUnseen.goOn(payWithinMs);
+  assert.deepEqual(paidUnseen.types, ['qr.cancel_pending', 'qr.completed']);
+  assert.equal(paidUnseen.payment().operations[0]?.status, 'Declined');
+  assert.equal(paidUnseen.payment().row.dueAt, undefined);
 
   const late = world(
     {
@@ -183,12 +183,12 @@ test('what a cancel finds paid is as much as the provider says, and nothing befo
   const completed = { outcome: 'Answered', providerTransactionId: 'P', status: 'Completed' };
   const part = { ...completed, amount: 250, currency: 'EUR' };
   const over = { dueAt: Date.parse('2026-03-01T12:03:00.000Z') };
-  const held = world({ cancel: completed, status: part }, over);
-  await held.goOn(payWithinMs);
-  assert.deepEqual(held.types, ['qr.cancel_pending', 'qr.held']);
-  const { position } = held.payment().row;
+  const underReview = world({ cancel: completed, status: part }, over);
+  await underReview.goOn(payWithinMs);
+  assert.deepEqual(underReview.types, ['qr.cancel_pending', 'qr.held']);
+  const { position } = underReview.payment().row;
   assert.deepEqual([position.paid, position.hold], [250, 'AmountDiffers']);
-  assert.deepEqual(held.alarms, ['amount_differs']);
+  assert.deepEqual(underReview.alarms, ['amount_differs']);
 
   // After a cancel the merchant gives no goods, so the server refunds exactly the paid amount.
   const template = world({}).payment();
@@ -199,13 +199,13 @@ test('what a cancel finds paid is as much as the provider says, and nothing befo
     cause: 'Merchant' as const,
   });
   const refund = { outcome: 'Answered', status: 'Completed' };
-  const back = world(
+  const paidBack = world(
     { cancel: completed, status: part, refund },
     { operationCount: 1, position: { ...template.row.position, ending: 'Merchant' } },
     { operations: [cancel] },
   );
-  await back.goOn(60_000);
-  const { phase, paid, refunded } = back.payment().row.position;
+  await paidBack.goOn(60_000);
+  const { phase, paid, refunded } = paidBack.payment().row.position;
   assert.deepEqual([phase, paid, refunded], ['Cancelled', 250, 250]);
 
   const unsure = world({ cancel: completed }, over);
@@ -219,7 +219,7 @@ test('a create that nobody answers is asked for with growing pauses, and ends wi
   const one = world({}, { status: 'Created', dueAt: start });
   one.payment().row.position.phase = 'Created';
   await one.goOn(payWithinMs - 1000);
-  const statuses = one.asked.filter((name) => name === 'status').length;
+  const statuses = one.providerCalls.filter((name) => name === 'status').length;
   assert.ok(statuses >= 6 && statuses <= 10, `${statuses} questions in three minutes`);
   await one.goOn(expiryGraceMs + 60_000);
   assert.equal(one.payment().row.status, 'Expired');
@@ -228,13 +228,13 @@ test('a create that nobody answers is asked for with growing pauses, and ends wi
 test('a create that the provider never heard of is cancelled there first, and ends by that answer', async () => {
   const start = Date.parse('2026-03-01T12:00:00.000Z');
   const notFound = { outcome: 'NotFound' };
-  const gone = world(
+  const unreachable = world(
     { status: notFound, cancel: { outcome: 'Answered', status: 'Cancelled' } },
     { dueAt: start },
   );
-  await gone.goOn(1000);
-  assert.deepEqual(gone.asked, ['status', 'cancel']);
-  assert.deepEqual(gone.types, ['qr.cancel_pending', 'qr.failed']);
+  await unreachable.goOn(1000);
+  assert.deepEqual(unreachable.providerCalls, ['status', 'cancel']);
+  assert.deepEqual(unreachable.types, ['qr.cancel_pending', 'qr.failed']);
   // The payment reached the provider late; the cancel finds it paid, so it completes.
   const late = world(
     {
@@ -275,7 +275,7 @@ test('a refund without an answer is asked for until there is one, and somebody i
   );
   await one.goOn(86_400_000);
   assert.deepEqual(one.types, ['qr.refunded']);
-  assert.equal(one.asked.length, 20);
+  assert.equal(one.providerCalls.length, 20);
   assert.ok(one.alarms.includes('refund_unanswered'));
   assert.equal(one.payment().row.position.refunded, 200);
   assert.equal(one.payment().row.dueAt, undefined);
@@ -288,8 +288,13 @@ function refunding(answers: Answers, cause: 'Merchant' | 'LateCompletion' = 'Mer
   const isLate = cause === 'LateCompletion';
   const phase = isLate ? ('Cancelled' as const) : ('Completed' as const);
   const position = { ...row.position, phase, paid: 500, refundReserved: 200 };
-  const of = { at: template.now(), newId: systemIds.uuid, amount: isLate ? 500 : 200, cause };
-  const refund = createOperation({ row, operations: [] }, 'Refund', of);
+  const refundDetails = {
+    at: template.now(),
+    newId: systemIds.uuid,
+    amount: isLate ? 500 : 200,
+    cause,
+  };
+  const refund = createOperation({ row, operations: [] }, 'Refund', refundDetails);
   position.refundReserved = refund.amount;
   return world(answers, { status: phase, operationCount: 1, position }, { operations: [refund] });
 }
@@ -300,8 +305,8 @@ test('a refund that nobody answers for a day is asked for no more, and held with
   const one = refunding({});
   await one.goOn(refundRetryMs - 1);
   assert.deepEqual(one.types, []);
-  const asked = one.asked.length;
-  assert.ok(asked > 90 && asked < 120, `${asked} questions in a day`);
+  const providerCalls = one.providerCalls.length;
+  assert.ok(providerCalls > 90 && providerCalls < 120, `${providerCalls} questions in a day`);
   await one.goOn(900_000);
   assert.deepEqual(one.types, ['qr.refund_unanswered']);
   const { row, operations } = one.payment();
@@ -310,7 +315,7 @@ test('a refund that nobody answers for a day is asked for no more, and held with
   assert.equal(operations[0]?.status, 'Unanswered');
   assert.equal(one.alarms.at(-1), 'refund_unanswered');
   await one.goOn(30 * dayMs);
-  assert.ok(one.asked.length <= asked + 1, 'nobody is asked any more');
+  assert.ok(one.providerCalls.length <= providerCalls + 1, 'no more calls to the provider');
 });
 
 test('one that its provider works on is waited for longer, and not for ever', async () => {
@@ -342,7 +347,7 @@ test('late money whose refund nobody answers is held too, and not lost', async (
 });
 
 test('pauses grow and stay', () => {
-  const all = Array.from({ length: 12 }, (_, looks) => pauseMs(looks));
+  const all = Array.from({ length: 12 }, (_, attempts) => pauseMs(attempts));
   assert.deepEqual(
     [...all].sort((one, other) => one - other),
     all,
@@ -368,8 +373,8 @@ test('a look asks one question, in turn, so that no refund waits for the others 
   let isBack = false;
   const one = world(
     {
-      refund: (_count: number, asked: { refundId?: string } = {}) => {
-        ids.push(asked.refundId);
+      refund: (_count: number, providerCalls: { refundId?: string } = {}) => {
+        ids.push(providerCalls.refundId);
         return isBack ? { outcome: 'Answered', status: 'Completed' } : silent;
       },
     },
@@ -395,15 +400,18 @@ test('what a provider tells does not call off whoever asks it', () => {
     amount: 0,
     cause: 'Merchant',
   });
-  const asked = { row: { ...row, dueAt: at + leaseMs, pollAttempts: 3 }, operations: [cancel] };
+  const providerCalls = {
+    row: { ...row, dueAt: at + leaseMs, pollAttempts: 3 },
+    operations: [cancel],
+  };
   const provider = { eventId: systemIds.uuid(), type: 'x.y', sequence: 1, occurredAt: isoTime(at) };
-  const told = buildChange(asked, {
+  const change = buildChange(providerCalls, {
     at: at + 5,
     type: 'qr.noted',
     changes: {},
     data: { provider },
   });
-  assert.deepEqual([told.after.dueAt, told.after.pollAttempts], [at + leaseMs, 3]);
-  const answered = buildChange(asked, { at: at + 5, type: 'qr.noted', changes: {} });
+  assert.deepEqual([change.after.dueAt, change.after.pollAttempts], [at + leaseMs, 3]);
+  const answered = buildChange(providerCalls, { at: at + 5, type: 'qr.noted', changes: {} });
   assert.deepEqual([answered.after.dueAt, answered.after.pollAttempts], [at + 5 + pauseMs(0), 0]);
 });

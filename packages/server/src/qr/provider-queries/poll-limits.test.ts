@@ -44,8 +44,8 @@ test('a provider that answers late, with however many services, holds up nobody 
     },
   };
   const log = createLog({ logLevel: 'silent', instanceName: 'looks' });
-  const looks = createPaymentPoller({ store, log, clock: systemClock } as unknown as QrDeps);
-  looks.start();
+  const poller = createPaymentPoller({ store, log, clock: systemClock } as unknown as QrDeps);
+  poller.start();
   try {
     await eventually('the payments of all others are looked at', () =>
       others.every(({ transactionId }) => looked.includes(transactionId)),
@@ -54,7 +54,7 @@ test('a provider that answers late, with however many services, holds up nobody 
   } finally {
     waiting = [];
     released.resolve(undefined);
-    await looks.stop();
+    await poller.stop();
   }
 });
 
@@ -79,13 +79,13 @@ test('a payment that is due again while it is looked at is left to whoever looks
     },
   };
   const log = createLog({ logLevel: 'silent', instanceName: 'looks' });
-  const looks = createPaymentPoller({ store, log, clock: systemClock } as unknown as QrDeps);
-  looks.start();
+  const poller = createPaymentPoller({ store, log, clock: systemClock } as unknown as QrDeps);
+  poller.start();
   try {
     await eventually('it is claimed again', () => claims >= 3);
     assert.equal(looked, 1);
   } finally {
     released.resolve(undefined);
-    await looks.stop();
+    await poller.stop();
   }
 });

@@ -105,18 +105,18 @@ const bodies = fc.oneof(
 function demandBounded(outcome: Readonly<Record<string, unknown>>): void {
   assert.ok(outcomes.has(String(outcome['outcome'])));
   const texts: string[] = [];
-  const told = JSON.stringify(outcome, (name, value: unknown) => {
+  const json = JSON.stringify(outcome, (name, value: unknown) => {
     // A provider's identifier may be a long number that is no card number; the test checks other
     // text whole.
     const isId = /^provider(?:Transaction|Refund)Id$/.test(name);
     texts.push(name, ...(typeof value === 'string' && !isId ? [value] : []));
-    const isKept = typeof value === 'string' && name !== 'data';
-    if (isKept) assert.equal(hideCardNumbers(value), value.normalize('NFKC'), name);
+    const isStoredText = typeof value === 'string' && name !== 'data';
+    if (isStoredText) assert.equal(hideCardNumbers(value), value.normalize('NFKC'), name);
     return value;
   });
   for (const each of texts) assert.equal(redactText(each), each);
   assert.ok(texts.every((each) => each.isWellFormed() && !each.includes('\u0000')));
-  assert.ok(told.length < 70_000);
+  assert.ok(json.length < 70_000);
 }
 
 function demandPayment(outcome: Readonly<Record<string, unknown>>): void {
@@ -147,9 +147,10 @@ test('an answer of any kind becomes an outcome, and nothing else', () => {
       const headers = defined({ 'retry-after': retryAfter });
       const heard = { status: code, headers, body, ms: 1 };
       const created = readCreateAnswer(heard, { newPayment: begins }, now);
-      const known = readStatusAnswer(heard, { providerTransactionId: 'P-1' }, now);
-      for (const outcome of [created, known]) demandPayment(outcome);
-      if (known.outcome === 'Answered') assert.equal(known.providerTransactionId, 'P-1');
+      const statusAnswer = readStatusAnswer(heard, { providerTransactionId: 'P-1' }, now);
+      for (const outcome of [created, statusAnswer]) demandPayment(outcome);
+      if (statusAnswer.outcome === 'Answered')
+        assert.equal(statusAnswer.providerTransactionId, 'P-1');
       if (created.outcome === 'Answered' && created.expiresAt !== undefined) {
         assert.ok(created.expiresAt <= begins.expiresAt);
       }
@@ -157,7 +158,7 @@ test('an answer of any kind becomes an outcome, and nothing else', () => {
       assert.ok(refund.outcome !== 'Answered' || Value.Check(ProviderRefundStatus, refund.status));
       const cancel = readCancelAnswer(heard, { providerTransactionId: 'P-1' }, now);
       assert.ok(cancel.outcome !== 'Answered' || Value.Check(ProviderPaymentStatus, cancel.status));
-      for (const outcome of [created, known, refund, cancel, readHealthAnswer(heard, now)]) {
+      for (const outcome of [created, statusAnswer, refund, cancel, readHealthAnswer(heard, now)]) {
         demandBounded(outcome);
       }
     }),

@@ -24,23 +24,23 @@ const deviceId = '0198c0de-0000-7000-8000-0000000000dd';
 const key = Buffer.alloc(32, 7);
 const older = Buffer.alloc(32, 8);
 
-type Seen = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
+type SentRequest = { method: string; url: string; headers: IncomingHttpHeaders; body: string };
 
 async function serving(answer: RequestListener) {
-  const seen: Seen[] = [];
+  const requests: SentRequest[] = [];
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       const { method = '', url = '', headers } = request;
-      seen.push({ method, url, headers, body: Buffer.concat(parts).toString() });
+      requests.push({ method, url, headers, body: Buffer.concat(parts).toString() });
       answer(request, response);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    seen,
+    requests,
     url: `http://127.0.0.1:${port}/spi/?tenant=a`,
     async stop() {
       server.closeAllConnections();
@@ -112,7 +112,7 @@ function opening(spiUrl: string | undefined, more: { at?: () => number; timeoutM
   return { providers, lines, metrics };
 }
 
-const of = { organizationId, serviceId, transactionId };
+const paymentRef = { organizationId, serviceId, transactionId };
 const payment = {
   organizationId,
   serviceId,
@@ -136,10 +136,10 @@ test('a payment goes out enriched and signed, as the public package verifies it'
   const server = await serving(answering({ providerTransactionId: 'P-1', status: 'Pending' }));
   const { providers, lines } = opening(server.url);
   try {
-    const place = await providers.merchantDetails(organizationId, { deviceId, currency: 'EUR' });
-    const answer = await providers.create(place, payment);
+    const merchant = await providers.merchantDetails(organizationId, { deviceId, currency: 'EUR' });
+    const answer = await providers.create(merchant, payment);
     assert.equal(answer.outcome, 'Answered');
-    const [sent] = server.seen;
+    const [sent] = server.requests;
     assert.ok(sent !== undefined);
     assert.equal(`${sent.method} ${sent.url}`, 'POST /spi/qr-payments?tenant=a');
     for (const each of [key, older]) {
@@ -173,18 +173,18 @@ test('a payment goes out enriched and signed, as the public package verifies it'
 
 test('the acquirer’s number is told where its contract has the currency', async () => {
   const { providers } = opening(undefined);
-  const place = await providers.merchantDetails(organizationId, { deviceId, currency: 'JPY' });
-  assert.equal(place.acquirerMerchantId, undefined);
-  assert.equal(place.externalId, 'B-1');
+  const merchant = await providers.merchantDetails(organizationId, { deviceId, currency: 'JPY' });
+  assert.equal(merchant.acquirerMerchantId, undefined);
+  assert.equal(merchant.externalId, 'B-1');
 });
 
 test('a call without a body signs its address', async () => {
   const server = await serving(answering({ providerTransactionId: 'P-1', status: 'Scanned' }));
   const { providers } = opening(server.url);
   try {
-    const answer = await providers.status({ ...of, providerTransactionId: 'P-1' });
+    const answer = await providers.status({ ...paymentRef, providerTransactionId: 'P-1' });
     assert.ok(answer.outcome === 'Answered' && answer.status === 'Scanned');
-    const [sent] = server.seen;
+    const [sent] = server.requests;
     assert.equal(sent?.url, `/spi/qr-payments/${transactionId}?tenant=a`);
     assert.equal(sent?.body, '');
     const text = providerCallText('GET', `/qr-payments/${transactionId}`);
@@ -208,19 +208,21 @@ test('cancels and refunds go to their addresses, with our name of the payment', 
   const { providers } = opening(server.url);
   try {
     const refund = { refundId, amount: 400, currency: 'EUR' };
-    assert.equal((await providers.cancel(of, 'Unknown')).outcome, 'Answered');
-    assert.equal((await providers.refund(of, refund)).outcome, 'Answered');
-    assert.equal((await providers.refundStatus(of, refundId)).outcome, 'Answered');
+    assert.equal((await providers.cancel(paymentRef, 'Unknown')).outcome, 'Answered');
+    assert.equal((await providers.refund(paymentRef, refund)).outcome, 'Answered');
+    assert.equal((await providers.refundStatus(paymentRef, refundId)).outcome, 'Answered');
     const path = `/spi/qr-payments/${transactionId}`;
     assert.deepEqual(
-      server.seen.map(({ method, url }) => `${method} ${url}`),
+      server.requests.map(({ method, url }) => `${method} ${url}`),
       [
         `POST ${path}/cancel?tenant=a`,
         `POST ${path}/refunds?tenant=a`,
         `GET ${path}/refunds/${refundId}?tenant=a`,
       ],
     );
-    const [cancel, asked] = server.seen.map(({ body }) => (body === '' ? {} : JSON.parse(body)));
+    const [cancel, asked] = server.requests.map(({ body }) =>
+      body === '' ? {} : JSON.parse(body),
+    );
     assert.deepEqual([cancel.platformTransactionId, cancel.reason], [transactionId, 'Unknown']);
     assert.deepEqual(asked.amount, { amount: 400, currency: 'EUR' });
   } finally {
@@ -249,7 +251,7 @@ test('a provider that hangs, drips, floods or breaks off leaves the outcome unkn
     const server = await serving(fault);
     const { providers } = opening(server.url, { timeoutMs: named === 'timed_out' ? 2000 : 20_000 });
     try {
-      const answer = await providers.status(of);
+      const answer = await providers.status(paymentRef);
       assert.deepEqual(answer, { outcome: 'Unknown', fault: named });
     } finally {
       await server.stop();
@@ -258,14 +260,14 @@ test('a provider that hangs, drips, floods or breaks off leaves the outcome unkn
 });
 
 test('a service without an address, an unknown one and a private address are not called', async () => {
-  const nowhere = await opening(undefined).providers.status(of);
+  const nowhere = await opening(undefined).providers.status(paymentRef);
   assert.deepEqual(nowhere, { outcome: 'NotSent', reason: 'no_address' });
-  const other = { ...of, serviceId: systemIds.uuid() };
+  const other = { ...paymentRef, serviceId: systemIds.uuid() };
   const unknown = await opening('http://127.0.0.1:1/').providers.status(other);
   assert.deepEqual(unknown, { outcome: 'NotSent', reason: 'no_service' });
-  const inside = await opening('https://10.0.0.1/').providers.status(of);
+  const inside = await opening('https://10.0.0.1/').providers.status(paymentRef);
   assert.deepEqual(inside, { outcome: 'NotSent', reason: 'address_refused' });
-  const closed = await opening('http://127.0.0.1:1/').providers.status(of);
+  const closed = await opening('http://127.0.0.1:1/').providers.status(paymentRef);
   assert.deepEqual(closed, { outcome: 'NotSent', reason: 'unreachable' });
 });
 
@@ -277,25 +279,28 @@ test('a provider that fails is left alone, looked at, and called again', async (
     else answering({ providerTransactionId: 'P-1', status: 'Pending' })(request, response);
   });
   const { providers, metrics } = opening(server.url);
-  const shown = async () =>
+  const readBreakerMetric = async () =>
     (await metrics.registry.metrics()).match(/^switchyard_provider_circuit_breaker_state.*$/m);
   try {
-    assert.equal(await shown(), null);
-    for (let time = 0; time < 5; time += 1) await providers.status(of);
-    const refused = await providers.status(of);
+    assert.equal(await readBreakerMetric(), null);
+    for (let time = 0; time < 5; time += 1) await providers.status(paymentRef);
+    const refused = await providers.status(paymentRef);
     assert.ok(refused.outcome === 'NotSent' && refused.reason === 'circuit_open');
-    const sent = server.seen.filter(({ url }) => url.includes('/qr-payments')).length;
+    const sent = server.requests.filter(({ url }) => url.includes('/qr-payments')).length;
     assert.equal(sent, 5);
     assert.equal(providers.listFailing()[0]?.serviceId, serviceId);
-    assert.match(String(await shown()), new RegExp(`service="${serviceId}"} (?:1|0\\.5)`));
+    assert.match(
+      String(await readBreakerMetric()),
+      new RegExp(`service="${serviceId}"} (?:1|0\\.5)`),
+    );
     isWell = true;
     const deadline = performance.now() + 30_000;
     while (performance.now() < deadline) {
-      if ((await providers.status(of)).outcome === 'Answered') break;
+      if ((await providers.status(paymentRef)).outcome === 'Answered') break;
       await new Promise((resolve) => setImmediate(resolve));
     }
     assert.equal(providers.listFailing().length, 0);
-    assert.equal(await shown(), null);
+    assert.equal(await readBreakerMetric(), null);
     const text = await metrics.registry.metrics();
     assert.match(text, /switchyard_provider_calls_total\{call="status",outcome="NotSent"\} [1-9]/);
     assert.match(text, /switchyard_provider_calls_total\{call="status",outcome="Unknown"\} 5/);
@@ -313,11 +318,11 @@ test('a provider that hangs holds so many calls and no more, and those that end 
   });
   const { providers } = opening(server.url);
   try {
-    const place = await providers.merchantDetails(organizationId, { deviceId, currency: 'EUR' });
-    const creates = Array.from({ length: 193 }, () => providers.create(place, payment));
+    const merchant = await providers.merchantDetails(organizationId, { deviceId, currency: 'EUR' });
+    const creates = Array.from({ length: 193 }, () => providers.create(merchant, payment));
     const last = await creates[192];
     assert.deepEqual(last, { outcome: 'NotSent', reason: 'busy', retryAfterMs: 1000 });
-    const status = providers.status(of);
+    const status = providers.status(paymentRef);
     while (waiting.length < 193) await new Promise((resolve) => setImmediate(resolve));
     for (const answer of waiting) answer();
     assert.equal((await status).outcome, 'Answered');

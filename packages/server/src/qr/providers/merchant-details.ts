@@ -15,8 +15,8 @@ export async function readMerchantDetails(
 ): Promise<MerchantDetails> {
   const { deviceId, currency, merchantId } = terminal;
   const scope = defined({ merchantId });
-  const place = await provisioning.resolveWithoutAcquirer(organizationId, { deviceId }, scope);
-  const { merchant, store, contracts, organizationName } = place;
+  const resolved = await provisioning.resolveWithoutAcquirer(organizationId, { deviceId }, scope);
+  const { merchant, store, contracts, organizationName } = resolved;
   if (store === undefined) throw new Error('the device has no store');
   const contract = contracts.find(({ currencies }) => currencies.includes(currency));
   const city = store.address?.city;

@@ -154,7 +154,7 @@ export type Providers = {
   /** The active service for a payment type at a device, or undefined. */
   selectService(
     organizationId: string,
-    asked: {
+    query: {
       readonly deviceId: string;
       readonly paymentType: string;
       readonly scenario: CreateQrPayment['paymentScenario'];
@@ -163,17 +163,20 @@ export type Providers = {
   /** The merchant and store of the payment; refuses unknown or disabled ones. */
   merchantDetails(
     organizationId: string,
-    asked: { readonly deviceId: string; readonly currency: string; readonly merchantId?: string },
+    query: { readonly deviceId: string; readonly currency: string; readonly merchantId?: string },
   ): Promise<MerchantDetails>;
-  create(place: MerchantDetails, payment: NewProviderPayment): Promise<PaymentAnswer | Failed>;
-  status(of: ProviderPaymentRef): Promise<PaymentAnswer | NotFound | Failed>;
-  cancel(of: ProviderPaymentRef, reason: CancelReason): Promise<CancelAnswered | NotFound | Failed>;
+  create(merchant: MerchantDetails, payment: NewProviderPayment): Promise<PaymentAnswer | Failed>;
+  status(payment: ProviderPaymentRef): Promise<PaymentAnswer | NotFound | Failed>;
+  cancel(
+    payment: ProviderPaymentRef,
+    reason: CancelReason,
+  ): Promise<CancelAnswered | NotFound | Failed>;
   refund(
-    of: ProviderPaymentRef,
+    payment: ProviderPaymentRef,
     refund: NewProviderRefund,
   ): Promise<RefundAnswered | NotFound | Failed>;
   refundStatus(
-    of: ProviderPaymentRef,
+    payment: ProviderPaymentRef,
     refundId: string,
   ): Promise<RefundAnswered | NotFound | Failed>;
   /** Asks the provider of a service whether it takes payments. */

@@ -198,13 +198,13 @@ test('a payment is missing only where the provider says so: any server can say 4
 
 test('a cancel that came too late is an answer, told with 200 or with 409', () => {
   const late = { outcome: 'Answered', status: 'Completed', providerTransactionId: 'P-1' };
-  const known = { providerTransactionId: 'P-1' };
+  const reference = { providerTransactionId: 'P-1' };
   assert.deepEqual(
-    readCancelAnswer(heard(200, { ...fine, status: 'Completed' }), known, now),
+    readCancelAnswer(heard(200, { ...fine, status: 'Completed' }), reference, now),
     late,
   );
-  const problem = { ...known, code: 'already_final', paymentStatus: 'Completed', status: 409 };
-  const { more, ...answer } = readCancelAnswer(heard(409, problem), known, now) as Record<
+  const problem = { ...reference, code: 'already_final', paymentStatus: 'Completed', status: 409 };
+  const { more, ...answer } = readCancelAnswer(heard(409, problem), reference, now) as Record<
     string,
     unknown
   >;
@@ -269,15 +269,15 @@ test('an answer that is nested without end is read', () => {
 });
 
 test('a name of a payer that looks whole is masked here', () => {
-  const shown = (maskedId: string) => {
+  const readMaskedId = (maskedId: string) => {
     const answer = created(200, { ...fine, payer: { maskedId } });
     return answer.outcome === 'Answered' ? answer.payer?.maskedId : undefined;
   };
-  assert.equal(shown('+49 171 2345678'), '+** *** ***5678');
-  assert.equal(shown('a***@example.com'), 'a***@example.com');
-  assert.equal(shown('****1234'), '****1234');
-  assert.equal(shown('room 12345'), 'room 12345');
-  assert.doesNotMatch(shown('4111111111111111') ?? '', /41111/);
+  assert.equal(readMaskedId('+49 171 2345678'), '+** *** ***5678');
+  assert.equal(readMaskedId('a***@example.com'), 'a***@example.com');
+  assert.equal(readMaskedId('****1234'), '****1234');
+  assert.equal(readMaskedId('room 12345'), 'room 12345');
+  assert.doesNotMatch(readMaskedId('4111111111111111') ?? '', /41111/);
 });
 
 test('what never left did nothing; what may have left is unknown', () => {

@@ -59,7 +59,7 @@ export function textLine(value: unknown, maxChars = textMaxChars): string | unde
   const text = value
     .slice(0, 2 * maxChars)
     .toWellFormed()
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a line of text cannot hold
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: characters that a line of text cannot hold
     .replace(/[\s\u0000-\u001f\u007f]+/g, ' ')
     .trim();
   const clean = shorten(maxChars, hideCardNumbers(redactText(text)));

@@ -60,11 +60,11 @@ export type QrStore = {
     transactionIds: readonly string[],
   ): Promise<ReadonlyMap<string, StoredEvent[]>>;
   /** The versions that are newer than the given ones. */
-  newerVersions(asked: VersionQuery): Promise<(QrKey & { version: number })[]>;
+  newerVersions(query: VersionQuery): Promise<(QrKey & { version: number })[]>;
   /** Claims due payments for `forMs`; `busy` are the excluded providers. */
   claim(forMs: number, limit: number, busy: readonly string[]): Promise<DueKey[]>;
   /** Sets the next poll of an unchanged payment. */
-  postpone(row: QrRow, dueAt: number, looks: number): Promise<void>;
+  postpone(row: QrRow, dueAt: number, pollAttempts: number): Promise<void>;
   /** The waiting writes as a share of the queue limit. */
   pressure(): number;
   drain(): Promise<void>;
@@ -284,13 +284,13 @@ export function createQrStore({
         providerId: row.provider_id,
       }));
     },
-    async postpone({ organizationId, transactionId, version }, dueAt, looks) {
+    async postpone({ organizationId, transactionId, version }, dueAt, pollAttempts) {
       const values = [
         organizationId,
         transactionId,
         version,
         isoTime(dueClock.toDue(dueAt)),
-        looks,
+        pollAttempts,
       ];
       await database.hot(statements.postpone, values);
     },

@@ -75,7 +75,7 @@ function payment(position: Partial<PaymentPosition> = {}): LoadedPayment {
 
 type Played = { loaded: LoadedPayment; changes: PositionChanges[]; accepted: boolean };
 
-function taken(played: Played, step: PaymentStep | undefined): Played {
+function applyStep(played: Played, step: PaymentStep | undefined): Played {
   if (step === undefined) return played;
   const change = buildChange(played.loaded, step);
   const loaded = afterChange(played.loaded, change);
@@ -94,7 +94,7 @@ type Act =
 
 type Decided = Exclude<Resolution, 'Ask'>;
 const decided: readonly Decided[] = ['Accept', 'Refund', 'Settle', 'Settle', 'Retry'];
-const saidOfRefunds = ['Completed', 'Completed', 'Declined', 'Pending', 'Forgotten'] as const;
+const refundStatuses = ['Completed', 'Completed', 'Declined', 'Pending', 'Forgotten'] as const;
 
 const words: readonly ReportedStatus[] = [
   ...(['Pending', 'Scanned', 'Authorized', 'Completed', 'Completed', 'Completed'] as const),
@@ -125,7 +125,7 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
     fc.record({
       act: fc.constant('RefundEnds' as const),
       pick: fc.nat(9),
-      status: fc.constantFrom(...saidOfRefunds),
+      status: fc.constantFrom(...refundStatuses),
     }),
     fc.record({ act: fc.constant('Unanswered' as const), pick: fc.nat(9) }),
     fc.record({
@@ -148,12 +148,12 @@ function ending(loaded: LoadedPayment, cause: 'Merchant' | 'Expiry'): PaymentSte
   return { at, type: 'qr.cancel_pending', changes: { ending: cause }, operations: [operation] };
 }
 
-function report(played: Played, told: StatusReport): Played {
-  const { sequence } = told;
+function report(played: Played, statusReport: StatusReport): Played {
+  const { sequence } = statusReport;
   const provider = sequence === undefined ? {} : { provider: providerOf(sequence) };
-  return taken(
+  return applyStep(
     played,
-    paymentReportStep(played.loaded, told, { at, newId, payWithinMs, ...provider })?.step,
+    paymentReportStep(played.loaded, statusReport, { at, newId, payWithinMs, ...provider })?.step,
   );
 }
 
@@ -162,41 +162,41 @@ function play(played: Played, one: Act): Played {
   const { position } = loaded.row;
   switch (one.act) {
     case 'Event': {
-      const { act: _act, isOld, ...told } = one;
-      return report(played, { ...told, sequence: position.sequence + (isOld ? 0 : 1) });
+      const { act: _act, isOld, ...statusReport } = one;
+      return report(played, { ...statusReport, sequence: position.sequence + (isOld ? 0 : 1) });
     }
     case 'Answer': {
-      const { act: _act, ...told } = one;
-      return report(played, told);
+      const { act: _act, ...statusReport } = one;
+      return report(played, statusReport);
     }
     case 'Cancel': {
-      const verdict = decideOperation(position, 'Cancel');
-      if (!verdict.allowed || verdict.mode !== 'Send') return played;
-      return taken(played, ending(loaded, 'Merchant'));
+      const decision = decideOperation(position, 'Cancel');
+      if (!decision.allowed || decision.mode !== 'Send') return played;
+      return applyStep(played, ending(loaded, 'Merchant'));
     }
     case 'Expiry':
       if (!isLive(position) || position.ending !== null || position.hold !== null) return played;
-      return taken(played, ending(loaded, 'Expiry'));
+      return applyStep(played, ending(loaded, 'Expiry'));
     case 'Refund': {
-      const verdict = decideOperation(position, 'Refund');
-      if (!verdict.allowed || verdict.maxAmount < one.amount) return played;
-      const of = { at, newId, amount: one.amount, cause: 'Merchant' as const };
-      const operations = [createOperation(loaded, 'Refund', of)];
+      const decision = decideOperation(position, 'Refund');
+      if (!decision.allowed || decision.maxAmount < one.amount) return played;
+      const refundDetails = { at, newId, amount: one.amount, cause: 'Merchant' as const };
+      const operations = [createOperation(loaded, 'Refund', refundDetails)];
       const changes = { refundReserved: one.amount };
-      return taken(played, { at, type: 'qr.refund_pending', changes, operations });
+      return applyStep(played, { at, type: 'qr.refund_pending', changes, operations });
     }
     case 'RefundEnds': {
       const refunds = loaded.operations.filter(({ kind }) => kind === 'Refund');
       const refund = refunds[one.pick % Math.max(1, refunds.length)];
       if (refund === undefined) return played;
       const { status } = one;
-      return taken(played, refundReportStep(loaded, refund.operationId, { status }, { at }));
+      return applyStep(played, refundReportStep(loaded, refund.operationId, { status }, { at }));
     }
     case 'Unanswered': {
       const open = loaded.operations.filter((each) => each.kind === 'Refund' && isOpen(each));
       const refund = open[one.pick % Math.max(1, open.length)];
       if (refund === undefined) return played;
-      return taken(played, unansweredRefundStep(loaded, refund.operationId, at));
+      return applyStep(played, unansweredRefundStep(loaded, refund.operationId, at));
     }
     default: {
       if (!allowedResolutions(position).includes(one.resolution)) {
@@ -206,7 +206,7 @@ function play(played: Played, one: Act): Played {
       }
       const step = resolveStep(loaded, one, { at, newId, actor: 'somebody' });
       const accepted = played.accepted || one.resolution === 'Accept';
-      return { ...taken(played, step), accepted };
+      return { ...applyStep(played, step), accepted };
     }
   }
 }
@@ -220,7 +220,11 @@ function check({ loaded: { row, operations }, accepted }: Played): void {
   const undecided = sumOf('Pending') + sumOf('Unanswered');
   assert.deepEqual([undecided, sumOf('Succeeded')], [refundReserved, refunded]);
   const isUnanswered = hold === 'RefundUnanswered';
-  assert.equal(unansweredSum({ operations }) > 0, isUnanswered, 'whatever nobody answers is held');
+  assert.equal(
+    unansweredSum({ operations }) > 0,
+    isUnanswered,
+    'an unanswered refund is under review',
+  );
   assert.ok(settled >= 0 && refundableAmount(position) >= 0, 'no more goes back than was paid');
   if (hold !== null) {
     assert.ok(allowedResolutions(position).includes('Settle'), 'whoever looks at it can end it');
@@ -230,7 +234,7 @@ function check({ loaded: { row, operations }, accepted }: Played): void {
     assert.notEqual(phase, 'Completed');
     return;
   }
-  if (isLive(position)) assert.equal(paid, 0, 'what is paid is completed, or held');
+  if (isLive(position)) assert.equal(paid, 0, 'a paid payment is completed, or under review');
   else if (phase === 'Completed') assert.ok(accepted || paid === 1000);
   // The full amount that was paid for an ended payment is refunded, reserved or settled.
   else assert.equal(refundableAmount(position), 0, `${phase} keeps ${refundableAmount(position)}`);
@@ -239,7 +243,7 @@ function check({ loaded: { row, operations }, accepted }: Played): void {
 test('whatever crosses a hold, no money for an ended payment is kept without a word for it', () => {
   const seed = Number(process.env['SWITCHYARD_TEST_SEED'] ?? Date.now() % 2 ** 31);
   console.log(`seed ${seed}`);
-  const seen = new Set<string>();
+  const transitions = new Set<string>();
   fc.assert(
     fc.property(acts, (all) => {
       let played: Played = { loaded: payment(), changes: [], accepted: false };
@@ -249,14 +253,17 @@ test('whatever crosses a hold, no money for an ended payment is kept without a w
         check(played);
         const { position } = played.loaded.row;
         if (!isLive(before)) assert.equal(position.phase, before.phase, 'an end keeps its name');
-        if (before.hold !== position.hold) seen.add(`${before.hold} ${position.hold}`);
+        if (before.hold !== position.hold) transitions.add(`${before.hold} ${position.hold}`);
       }
       assert.deepEqual(played.changes.reduce(applyChanges, fresh), played.loaded.row.position);
     }),
     { numRuns: 20_000, seed },
   );
   for (const hold of Object.keys(reviewTransitions)) {
-    assert.ok(seen.has(`null ${hold}`) && seen.has(`${hold} null`), `${hold} comes and goes`);
+    assert.ok(
+      transitions.has(`null ${hold}`) && transitions.has(`${hold} null`),
+      `${hold} comes and goes`,
+    );
   }
 });
 
@@ -264,45 +271,64 @@ const ends: readonly PaymentPhase[] = ['Declined', 'Cancelled', 'Expired', 'Fail
 const reasons = Object.keys(reviewTransitions) as ReviewReason[];
 
 test('a provider that takes its completion back ends a payment that is held', () => {
-  for (const said of ends) {
-    const held = payment({ hold: 'AmountDiffers', paid: 999, sequence: 3 });
+  for (const finalStatus of ends) {
+    const underReview = payment({ hold: 'AmountDiffers', paid: 999, sequence: 3 });
     const { loaded } = report(
-      { loaded: held, changes: [], accepted: false },
-      { status: said, sequence: 4 },
+      { loaded: underReview, changes: [], accepted: false },
+      { status: finalStatus, sequence: 4 },
     );
     const { phase, paid, hold } = loaded.row.position;
-    assert.deepEqual([phase, paid, hold], [said, 0, null]);
-    const told = paymentReportStep(
-      held,
-      { status: said, sequence: 4 },
+    assert.deepEqual([phase, paid, hold], [finalStatus, 0, null]);
+    const statusReport = paymentReportStep(
+      underReview,
+      { status: finalStatus, sequence: 4 },
       { at, newId, payWithinMs, provider: providerOf(4) },
     );
-    assert.deepEqual([told?.step.data?.reason, told?.alarm], ['Retracted', 'contradiction']);
+    assert.deepEqual(
+      [statusReport?.step.data?.reason, statusReport?.alarm],
+      ['Retracted', 'contradiction'],
+    );
     // An answer may be older than the event, so the operator decides.
-    const answer = paymentReportStep(held, { status: said }, { at, newId, payWithinMs });
+    const answer = paymentReportStep(
+      underReview,
+      { status: finalStatus },
+      { at, newId, payWithinMs },
+    );
     assert.deepEqual([answer?.step.data?.reason, answer?.alarm], ['Contradicts', 'contradiction']);
     assert.deepEqual(answer?.step.changes, {});
   }
 });
 
 test('whoever has refused to give money back cannot say that there was none', () => {
-  for (const said of ends) {
-    const held = payment({ phase: 'Cancelled', hold: 'RefundDeclined', paid: 1000, sequence: 3 });
+  for (const finalStatus of ends) {
+    const underReview = payment({
+      phase: 'Cancelled',
+      hold: 'RefundDeclined',
+      paid: 1000,
+      sequence: 3,
+    });
     const context = { at, newId, payWithinMs, provider: providerOf(4) };
-    const told = paymentReportStep(held, { status: said, sequence: 4 }, context);
-    assert.deepEqual([told?.step.changes, told?.alarm], [{ sequence: 4 }, 'contradiction']);
+    const statusReport = paymentReportStep(
+      underReview,
+      { status: finalStatus, sequence: 4 },
+      context,
+    );
+    assert.deepEqual(
+      [statusReport?.step.changes, statusReport?.alarm],
+      [{ sequence: 4 }, 'contradiction'],
+    );
   }
 });
 
 test('the newest sum is what somebody decides about', () => {
-  const held = payment({ hold: 'AmountDiffers', paid: 999, sequence: 3 });
-  const told = { status: 'Completed', sequence: 4, amount: 900, currency: 'EUR' } as const;
-  const { loaded } = report({ loaded: held, changes: [], accepted: false }, told);
+  const underReview = payment({ hold: 'AmountDiffers', paid: 999, sequence: 3 });
+  const statusReport = { status: 'Completed', sequence: 4, amount: 900, currency: 'EUR' } as const;
+  const { loaded } = report({ loaded: underReview, changes: [], accepted: false }, statusReport);
   assert.deepEqual([loaded.row.position.paid, loaded.row.position.hold], [900, 'AmountDiffers']);
   const abroad = paymentReportStep(
     ...([
-      held,
-      { ...told, currency: 'USD' },
+      underReview,
+      { ...statusReport, currency: 'USD' },
       { at, newId, payWithinMs, provider: providerOf(4) },
     ] as const),
   );
@@ -317,11 +343,15 @@ test('what has ended is not accepted any more, and every hold can be ended', () 
     assert.ok(!resolutionTable[reason].Ended.includes('Accept'));
     assert.ok(resolutionTable[reason].Ended.includes('Settle'));
   }
-  const held = payment({ phase: 'Cancelled', hold: 'RefundDeclined', paid: 1000 });
-  const of = { at, newId, actor: 'somebody' };
-  const accept = () => resolveStep(held, { resolution: 'Accept' }, of);
+  const underReview = payment({ phase: 'Cancelled', hold: 'RefundDeclined', paid: 1000 });
+  const refundDetails = { at, newId, actor: 'somebody' };
+  const accept = () => resolveStep(underReview, { resolution: 'Accept' }, refundDetails);
   assert.throws(accept, { code: 'resolution_not_possible' });
-  const settled = resolveStep(held, { resolution: 'Settle', note: 'In cash.' }, of);
+  const settled = resolveStep(
+    underReview,
+    { resolution: 'Settle', note: 'In cash.' },
+    refundDetails,
+  );
   assert.deepEqual(settled.changes, { hold: null, settled: 1000 });
   assert.equal(settled.data?.note, 'In cash.');
 });

@@ -71,21 +71,21 @@ const acts: fc.Arbitrary<Act[]> = fc.array(
 );
 
 /** The observed facts, independent of the tables under test. */
-type World = { takenBack: number; accepted: boolean; wasTold: string[] };
+type World = { takenBack: number; accepted: boolean; reported: string[] };
 
 function step(position: PaymentPosition, world: World, one: Act): PaymentPosition {
   switch (one.act) {
     case 'Said': {
-      const verdict = decideReport(position, one.report);
-      if (verdict.kind === 'RefundLatePayment') {
-        assert.equal(verdict.amount, verdict.changes.refundReserved);
+      const decision = decideReport(position, one.report);
+      if (decision.kind === 'RefundLatePayment') {
+        assert.equal(decision.amount, decision.changes.refundReserved);
         world.takenBack += 1;
       }
-      return applyChanges(position, verdict.changes);
+      return applyChanges(position, decision.changes);
     }
     case 'Cancel': {
-      const verdict = decideOperation(position, 'Cancel');
-      const sends = verdict.allowed && verdict.mode === 'Send';
+      const decision = decideOperation(position, 'Cancel');
+      const sends = decision.allowed && decision.mode === 'Send';
       return sends ? applyChanges(position, { ending: 'Merchant' }) : position;
     }
     case 'Expiry':
@@ -98,9 +98,9 @@ function step(position: PaymentPosition, world: World, one: Act): PaymentPositio
       if (!isLive(position) || position.ending === null) return position;
       return applyChanges(position, endWithoutAnswer(position));
     case 'Refund': {
-      const verdict = decideOperation(position, 'Refund');
-      const refundReserved = Math.floor((verdict.maxAmount * one.share) / 100);
-      return verdict.allowed ? applyChanges(position, { refundReserved }) : position;
+      const decision = decideOperation(position, 'Refund');
+      const refundReserved = Math.floor((decision.maxAmount * one.share) / 100);
+      return decision.allowed ? applyChanges(position, { refundReserved }) : position;
     }
     case 'RefundEnds': {
       const { refundReserved } = position;
@@ -129,7 +129,7 @@ test('whatever a provider says in whatever order, money is never lost nor given 
   console.log(`seed ${seed}`);
   fc.assert(
     fc.property(acts, (all) => {
-      const world: World = { takenBack: 0, accepted: false, wasTold: [] };
+      const world: World = { takenBack: 0, accepted: false, reported: [] };
       let position = fresh;
       for (const one of all) {
         const before = position;
@@ -198,10 +198,10 @@ test('a second completion of an ended payment is its first one, or contradicts i
   const fall: PaymentPosition = { ...fresh, phase: 'Expired', sequence: 3 };
   const after = applyChanges(fall, decideReport(fall, late).changes);
   assert.deepEqual([after.paid, after.refundReserved], [500, 500]);
-  const why = (told: Partial<StatusReport>) => {
-    const verdict = decideReport(after, { ...late, sequence: 5, ...told });
-    assert.deepEqual([verdict.kind, verdict.changes], ['Nothing', { sequence: 5 }]);
-    return 'cause' in verdict && verdict.cause;
+  const why = (overrides: Partial<StatusReport>) => {
+    const decision = decideReport(after, { ...late, sequence: 5, ...overrides });
+    assert.deepEqual([decision.kind, decision.changes], ['Nothing', { sequence: 5 }]);
+    return 'cause' in decision && decision.cause;
   };
   assert.equal(why({}), 'AfterEnd');
   assert.equal(why({ amount: 1000 }), 'Contradicts');

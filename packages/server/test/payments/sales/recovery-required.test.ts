@@ -34,7 +34,7 @@ describe('while the recovery of the numbering is required', () => {
   let other: SecondProcess;
   before(async () => {
     qr = await openQr();
-    setup = qr.on;
+    setup = qr.organization;
     other = await startSecondProcess(setup, { timeline });
   });
   after(async () => {

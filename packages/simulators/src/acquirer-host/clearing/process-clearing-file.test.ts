@@ -54,9 +54,9 @@ describe('a clearing file at the host', () => {
   });
 
   it('is answered alike when it comes again, also after a restart, and as a repeat', () => {
-    const told = desk().process(fileOf(1));
+    const result = desk().process(fileOf(1));
     const later = desk();
-    assert.equal(later.process(fileOf(1)), told);
+    assert.equal(later.process(fileOf(1)), result);
     assert.ok(later.captured.every(({ repeat }) => repeat));
   });
 

@@ -42,11 +42,11 @@ describe('the keys of the host', () => {
 
   test('what was taken, and an offer that nobody has answered, outlive the process', () => {
     const before = open();
-    const taken = offerOf(before);
-    taken.accept();
+    const acceptedOffer = offerOf(before);
+    acceptedOffer.accept();
     const unanswered = offerOf(before);
     const ring = open();
-    assert.deepEqual(ring.keysFor('P'), [taken.key, first.key, unanswered.key]);
+    assert.deepEqual(ring.keysFor('P'), [acceptedOffer.key, first.key, unanswered.key]);
     assert.equal(statSync(join(directory, 'keys.json')).mode & 0o777, 0o600);
   });
 

@@ -19,7 +19,7 @@ function fakeSocket(log: string[], name: string, unreadBytes = 0) {
   return socket as unknown as Socket;
 }
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the outbox', () => {
   it('writes the ledger once for all answers of a turn, then sends them', async () => {
@@ -35,10 +35,10 @@ describe('the outbox', () => {
     outbox.send(a, Buffer.from('3'));
     outbox.scheduleFlush();
     assert.deepEqual(log, []);
-    await turn();
+    await nextTurn();
     assert.deepEqual(log, ['flush', 'a 1', 'b 2', 'a cut']);
     outbox.scheduleFlush();
-    await turn();
+    await nextTurn();
     assert.equal(log.at(-1), 'flush');
   });
 
@@ -53,10 +53,10 @@ describe('the outbox', () => {
     });
     const socket = fakeSocket(log, 'a');
     outbox.send(socket, Buffer.from('1'));
-    await turn();
+    await nextTurn();
     full = false;
     outbox.send(fakeSocket(log, 'b'), Buffer.from('2'));
-    await turn();
+    await nextTurn();
     assert.deepEqual(log, ['fault', 'a cut', 'b 2']);
   });
 
@@ -64,7 +64,7 @@ describe('the outbox', () => {
     const log: string[] = [];
     const outbox = createAnswerQueue({ flush() {}, onFault: () => assert.fail() });
     outbox.send(fakeSocket(log, 'deaf', 2 ** 20 + 1), Buffer.from('1'));
-    await turn();
+    await nextTurn();
     assert.deepEqual(log, ['deaf cut']);
   });
 });

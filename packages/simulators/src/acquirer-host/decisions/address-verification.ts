@@ -31,7 +31,7 @@ export function addressVerificationResult(field: string | undefined): string | u
   const postalCode = address.slice(0, postalCodeLength).trimEnd();
   const houseNumber = address.slice(postalCodeLength);
   if (/^0+$/.test(postalCode)) return 'U';
-  const matchesHouseNumber = !houseNumber.endsWith('9');
-  if (postalCode.endsWith('9')) return matchesHouseNumber ? 'A' : 'N';
-  return matchesHouseNumber ? 'Y' : 'Z';
+  const matchesAddress = !houseNumber.endsWith('9');
+  if (postalCode.endsWith('9')) return matchesAddress ? 'A' : 'N';
+  return matchesAddress ? 'Y' : 'Z';
 }

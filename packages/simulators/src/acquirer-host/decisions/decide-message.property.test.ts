@@ -23,7 +23,7 @@ type Operation = {
   repeated: boolean;
 };
 
-type Model = { sale: boolean; held: number; captured: number; refunded: number };
+type Model = { sale: boolean; approved: number; captured: number; refunded: number };
 
 const amounts = fc.oneof(
   { weight: 8, arbitrary: fc.integer({ min: 0, max: 50 }) },
@@ -47,12 +47,12 @@ function applyTo(model: Model, operation: Operation, code: string | undefined): 
   if (kind === 'capture') model.captured += amount;
   if (kind === 'refund') model.refunded += amount;
   if (kind !== 'reversal') return;
-  model.held = partial ? amount : 0;
-  if (model.sale) model.captured = model.held;
+  model.approved = partial ? amount : 0;
+  if (model.sale) model.captured = model.approved;
 }
 
-function assertOrdered({ refunded, captured, held }: Model): void {
-  assert.ok(0 <= refunded && refunded <= captured && captured <= held);
+function assertOrdered({ refunded, captured, approved: approvedAmount }: Model): void {
+  assert.ok(0 <= refunded && refunded <= captured && captured <= approvedAmount);
 }
 
 /** How many of each kind took effect: a test that only saw refusals has proved nothing. */
@@ -82,9 +82,12 @@ function play(directory: string, script: Operation[]): void {
     if (kind === 'hold' || kind === 'sale') {
       const message = till[kind](amount);
       const { 39: code = '', 4: answered } = decide(message);
-      const held = ['00', '08', '10', '11'].includes(code) ? Number(answered) : 0;
-      const captured = kind === 'sale' ? held : 0;
-      originals.push({ message, model: { sale: kind === 'sale', held, captured, refunded: 0 } });
+      const approved = ['00', '08', '10', '11'].includes(code) ? Number(answered) : 0;
+      const captured = kind === 'sale' ? approved : 0;
+      originals.push({
+        message,
+        model: { sale: kind === 'sale', approved, captured, refunded: 0 },
+      });
       last = message;
       return;
     }
@@ -125,7 +128,7 @@ function play(directory: string, script: Operation[]): void {
   );
   assert.equal(
     totals?.openHolds ?? 0,
-    sum(({ sale, held, captured }) => (sale ? 0 : held - captured)),
+    sum(({ sale, approved: approvedAmount, captured }) => (sale ? 0 : approvedAmount - captured)),
   );
 }
 

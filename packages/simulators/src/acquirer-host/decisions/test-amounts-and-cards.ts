@@ -3,7 +3,7 @@
 /** How the host sends an answer. */
 export type AnswerDelivery = 'once' | 'never' | 'late' | 'slow' | 'close' | 'twice' | 'garbled';
 
-/** What a test amount selects: a response code (DE39) and how the host sends the answer. */
+/** The effect of a test amount: a response code (DE39) and how the host sends the answer. */
 export type AmountRule = { code: string; delivery: AnswerDelivery };
 
 const RULES_FROM = 9000;

@@ -1,4 +1,4 @@
-// PINs at the host: the right one goes on, another one is 55, what cannot be opened is 86.
+// PINs at the host: a correct PIN is accepted, a wrong PIN is 55, an undecryptable PIN block is 86.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
@@ -20,10 +20,10 @@ const requestOf = (pin: number[], format: Format) => ({
 describe('the PIN of a request', () => {
   for (const format of Object.keys(numbers) as Format[]) {
     it(`${format}: 1234 is right, every other is 55`, () => {
-      const verdict = (pin: number[]) => verifyPin(requestOf(pin, format));
-      assert.equal(verdict([1, 2, 3, 4]), undefined);
-      assert.equal(verdict([4, 3, 2, 1]), '55');
-      assert.equal(verdict([1, 2, 3, 4, 5]), '55');
+      const responseCodeOf = (pin: number[]) => verifyPin(requestOf(pin, format));
+      assert.equal(responseCodeOf([1, 2, 3, 4]), undefined);
+      assert.equal(responseCodeOf([4, 3, 2, 1]), '55');
+      assert.equal(responseCodeOf([1, 2, 3, 4, 5]), '55');
     });
   }
 

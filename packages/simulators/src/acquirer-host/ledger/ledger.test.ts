@@ -123,7 +123,7 @@ describe('the ledger', () => {
     const [hold, sale, declined] = [till.hold(1000), till.sale(500), till.sale(9051)];
     const refund = till.refund(sale, 200);
     for (const message of [hold, sale, declined, refund]) decide(message);
-    for (let turn = 0; turn < 100; turn++) decide(till.sale(1));
+    for (let iteration = 0; iteration < 100; iteration++) decide(till.sale(1));
     assert.equal(readdirSync(directory).length, 11);
     const { complete, originals, entries } = ledger.snapshot();
     assert.equal(complete, false);
@@ -136,7 +136,7 @@ describe('the ledger', () => {
     assert.equal(decide(till.refund(sale, 301)), '61');
     assert.equal(decide(till.refund(sale, 300)), '00');
     assert.equal(decide(till.capture(hold, 400)), '00');
-    for (let turn = 0; turn < 30; turn++) decide(till.sale(1));
+    for (let iteration = 0; iteration < 30; iteration++) decide(till.sale(1));
     assert.equal(decide(till.reversal(hold)), '61');
     assert.equal(decide(till.reversal(hold, 400)), '00');
     assert.equal(decide(till.reversal(till.sale(1))), '25');
@@ -157,7 +157,7 @@ describe('the ledger', () => {
     ledger.close();
     open(2);
     const till = createTerminalMessages();
-    for (let turn = 0; turn < 3; turn++) decide(till.sale(1000));
+    for (let iteration = 0; iteration < 3; iteration++) decide(till.sale(1000));
     const path = join(directory, 'ledger-000001.jsonl');
     const text = readFileSync(path, 'utf8');
     writeFileSync(path, text.replace('"held":1000,"captured":1000', '"held":1000,"captured":2000'));

@@ -43,7 +43,7 @@ export type Ledger = {
     reference: OriginalReference,
   ): OriginalTransaction | undefined;
   /** Whether the ledger accepts entries of a merchant and currency; their number is limited. */
-  canRecord(of: { merchant: string; currency: string }): boolean;
+  canRecord(account: { merchant: string; currency: string }): boolean;
   /** Adds an entry. It survives the end of this process after `flush`. */
   record(entry: LedgerEntry): void;
   /** Writes the recorded entries to the file; throws where it cannot. */
@@ -165,12 +165,12 @@ export function openLedger(options: { directory: string; segmentEntries?: number
         if (recentOriginal !== undefined) return recentOriginal;
       }
       for (const key of keys) {
-        const found = findOnDisk(`"original":{"key":${JSON.stringify(key)},`);
-        if (found !== undefined) return found.original;
+        const storedEntry = findOnDisk(`"original":{"key":${JSON.stringify(key)},`);
+        if (storedEntry !== undefined) return storedEntry.original;
       }
       return undefined;
     },
-    canRecord: (of) => sums.size() < merchantsMax || sums.has(totalsKey(of)),
+    canRecord: (account) => sums.size() < merchantsMax || sums.has(totalsKey(account)),
     record(entry) {
       sums.add(entry);
       recent.add(entry);

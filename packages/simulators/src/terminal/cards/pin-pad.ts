@@ -33,7 +33,7 @@ export type PinFields = {
 export type PinPadTransaction = {
   pin(digits: string, card: TestCard): PinFields;
   encrypt(
-    of: 'Track2' | 'Emv',
+    kind: 'Track2' | 'Emv',
     data: Uint8Array,
   ): {
     readonly of: 'Track2' | 'Emv';
@@ -99,11 +99,11 @@ export function createPinPad(keys: PinPadKeys, last: number): PinPad {
           clear.fill(0);
           return { ksn, pinblock, pinblockFormat: 'ISO0' };
         },
-        encrypt(of, data) {
+        encrypt(kind, data) {
           const rest = (blockBytes - (data.length % blockBytes)) % blockBytes;
           const whole = Buffer.concat([data, Buffer.alloc(rest)]);
           const sealed = encryptDukptData({ baseKey, ksn, data: whole });
-          return { of, scheme: 'DukptTdes', ksn, data: sealed.toString('hex').toUpperCase() };
+          return { of: kind, scheme: 'DukptTdes', ksn, data: sealed.toString('hex').toUpperCase() };
         },
       };
     },

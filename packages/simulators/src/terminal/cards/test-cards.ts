@@ -7,7 +7,7 @@ export type CardEntry = 'Chip' | 'Tap' | 'Stripe';
 /** How the cardholder is verified: by PIN, signature, own device, or not at all. */
 export type CardholderVerification = 'Pin' | 'Signature' | 'Device' | 'None';
 
-/** What the card or its holder does during a payment. */
+/** The behaviour of the card or its holder during a payment. */
 export type CardBehaviour =
   | 'Pays'
   | 'Absent'

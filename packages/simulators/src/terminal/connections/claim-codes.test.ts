@@ -4,17 +4,17 @@ import { createClaimCodes } from './claim-codes.ts';
 
 test('a terminal sends one claim code for ten minutes, then shows and sends a new one', () => {
   let now = 1_000;
-  const shown: string[] = [];
+  const displayedCodes: string[] = [];
   const nextCode = createClaimCodes(
     () => now,
-    (code) => void shown.push(code),
+    (code) => void displayedCodes.push(code),
   );
-  assert.deepEqual(shown, [], 'no code before the first registration');
+  assert.deepEqual(displayedCodes, [], 'no code before the first registration');
   const first = nextCode();
   now += 599_999;
   assert.equal(nextCode(), first);
   now += 1;
   const second = nextCode();
   assert.notEqual(second, first);
-  assert.deepEqual(shown, [first, second]);
+  assert.deepEqual(displayedCodes, [first, second]);
 });

@@ -159,7 +159,7 @@ test('the public library is told of a refusal, and of what it may not ask for', 
   assert.equal(fake.taken(), 0);
 });
 
-/** What a Reject event says, and the message that it gives back. */
+/** The reason of a Reject event, and the rejected message. */
 function rejected({ status, text }: Answer) {
   assert.equal(status, 200);
   const reading = readMessage(text);
@@ -195,7 +195,7 @@ type Wire = { MessageHeader: Record<string, unknown>; SecurityTrailer: Record<st
   NexoBlob: string;
 };
 
-/** As a till writes it, and as somebody in between changes it. */
+/** As a till writes it, and as an attacker in between changes it. */
 function protectedText(id: string, change: (wire: Wire) => void, by: SharedKey = key): string {
   const message = readMessage(JSON.stringify(payment(id)));
   assert.ok(message.kind === 'Message');
@@ -259,9 +259,9 @@ test('a copy of a protected message is rejected, and pays nothing', async () => 
   const text = protectedText('R1', () => {});
   assert.equal((await post(local, '/nexo', text)).status, 200);
   for (let copy = 0; copy < 2; copy += 1) {
-    const { status, text: told } = await post(local, '/nexo', text);
+    const { status, text: answerText } = await post(local, '/nexo', text);
     assert.equal(status, 200);
-    const reading = readMessage(told);
+    const reading = readMessage(answerText);
     assert.ok(reading.kind === 'Protected', 'nothing of it is told in clear');
     const opened = createProtection({ keys: [key], randomBytes }).open(reading);
     assert.ok(opened.kind === 'Message' && isMessage(opened.message, 'Event', 'Notification'));
@@ -356,15 +356,16 @@ test('a till whose terminal loses its power sees the connection break off, and a
   terminal.setFault('Reboot');
   await assert.rejects(post(local, '/nexo', JSON.stringify(payment('1'))));
   let repeated: string | undefined;
-  for (let asked = 0; repeated === undefined; asked += 1) {
+  for (let attempt = 0; repeated === undefined; attempt += 1) {
     const TransactionStatusRequest = {
       MessageReference: { MessageCategory: 'Payment', SaleID: 'till-3', ServiceID: '1' },
     };
-    const MessageHeader = header('TransactionStatus', `T${asked}`);
-    const status = { SaleToPOIRequest: { MessageHeader, TransactionStatusRequest } };
-    const { text } = await post(local, '/nexo', JSON.stringify(status));
-    const told = text === '' ? {} : JSON.parse(text).SaleToPOIResponse?.TransactionStatusResponse;
-    const { RepeatedResponseMessageBody: body } = told?.RepeatedMessageResponse ?? {};
+    const MessageHeader = header('TransactionStatus', `T${attempt}`);
+    const statusRequest = { SaleToPOIRequest: { MessageHeader, TransactionStatusRequest } };
+    const { text } = await post(local, '/nexo', JSON.stringify(statusRequest));
+    const statusResponse =
+      text === '' ? {} : JSON.parse(text).SaleToPOIResponse?.TransactionStatusResponse;
+    const { RepeatedResponseMessageBody: body } = statusResponse?.RepeatedMessageResponse ?? {};
     repeated = body?.PaymentResponse.Response.Result;
   }
   assert.equal(repeated, 'Success');

@@ -17,7 +17,7 @@ type Deps = {
   readonly poiId: string;
   readonly now: () => number;
   readonly runtime: RuntimeState;
-  readonly ask: PoiDialogue['trackDeviceRequest'];
+  readonly trackRequest: PoiDialogue['trackDeviceRequest'];
   readonly send: (message: AnyMessage, channel: TerminalChannel) => void;
 };
 
@@ -35,7 +35,13 @@ const tillAnswersMs = 30_000;
 const asksMax = 16;
 const numbersMax = 10_000;
 
-export function createTillRequests({ poiId, now, runtime, ask, send }: Deps): TillRequests {
+export function createTillRequests({
+  poiId,
+  now,
+  runtime,
+  trackRequest,
+  send,
+}: Deps): TillRequests {
   const pendingQuestions = new Map<string, (answer: AnyMessage | undefined) => void>();
   const hasCapability = ({ header, channel }: ActiveRequest, capability: string): boolean =>
     channel.isTwoWay && runtime.capabilities.get(header.SaleID)?.includes(capability) === true;
@@ -69,7 +75,7 @@ export function createTillRequests({ poiId, now, runtime, ask, send }: Deps): Ti
         },
       ],
     });
-    ask(request);
+    trackRequest(request);
     send(request, active.channel);
   }
 
@@ -89,7 +95,7 @@ export function createTillRequests({ poiId, now, runtime, ask, send }: Deps): Ti
     const answerPromise = new Promise<AnyMessage | undefined>((resolve) =>
       pendingQuestions.set(deviceId, resolve),
     );
-    ask(request);
+    trackRequest(request);
     send(request, active.channel);
     const timeout = new AbortController();
     const answer = await Promise.race([

@@ -31,10 +31,14 @@ export type Sale = {
 
 /** An approval by the platform or by the chip. */
 export type Approval =
-  | { readonly by: 'Platform'; readonly transaction: Transaction; readonly isPinEntered: boolean }
+  | {
+      readonly approvedBy: 'Platform';
+      readonly transaction: Transaction;
+      readonly isPinEntered: boolean;
+    }
   | ApprovalByChip;
 export type ApprovalByChip = {
-  readonly by: 'Chip';
+  readonly approvedBy: 'Chip';
   readonly code: string;
   /** The upload to the platform. */
   readonly body: Readonly<Record<string, unknown>>;
@@ -239,7 +243,7 @@ async function approveOffline(
       reason: 'DeviceStandalone',
     },
   };
-  return { by: 'Chip', code, body, merchant };
+  return { approvedBy: 'Chip', code, body, merchant };
 }
 
 /** The chip may decline after the approval, or the card may be removed before the chip answers. */
@@ -293,7 +297,11 @@ export async function authorizeSale(
     transaction = requireApproval(context, await sendAttempt(call, context, sale, attempt));
     if (transaction.approved) {
       checkChipDecision(context, card, transaction);
-      return { by: 'Platform', transaction: transaction, isPinEntered: attempt.pin !== undefined };
+      return {
+        approvedBy: 'Platform',
+        transaction: transaction,
+        isPinEntered: attempt.pin !== undefined,
+      };
     }
     attempt = nextAttempt(attempt, transaction);
     isPinRequired = true;

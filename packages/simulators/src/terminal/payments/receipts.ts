@@ -4,10 +4,12 @@ import type { Structure } from '@switchyard/nexo';
 
 const columns = 32;
 
-function labelAndValue(left: string, right: string | undefined): string[] {
-  if (right === undefined || right === '') return [];
-  const room = columns - right.length;
-  return room > left.length ? [left.padEnd(room) + right] : [left, right.padStart(columns)];
+function labelAndValue(label: string, value: string | undefined): string[] {
+  if (value === undefined || value === '') return [];
+  const availableColumns = columns - value.length;
+  return availableColumns > label.length
+    ? [label.padEnd(availableColumns) + value]
+    : [label, value.padStart(columns)];
 }
 
 const centred = (text: string): string =>

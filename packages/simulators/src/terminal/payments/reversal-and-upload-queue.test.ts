@@ -12,7 +12,7 @@ function later() {
   const harness = createTestTerminal({ now: () => Date.now() + ahead });
   const faults = () =>
     harness.told.flatMap((each) => (each.type === 'Fault' ? [each.fault] : [])).sort();
-  /** Has it look again at what it owes, after so long. */
+  /** Lets the terminal process its queue again after the given time. */
   const lookAgain = (ms: number) => {
     ahead += ms;
     harness.terminal().setReachable(true);
@@ -29,13 +29,13 @@ test('a reversal that wants an approval stays owed, is told once, and is made wh
   assert.equal(await conditionOf(paymentRequest(10)), 'Refusal');
   assert.equal(terminal().pendingCounts().reversals, 1);
   assert.equal(fake.taken(), 1000);
-  const asked = () => fake.operations.length;
-  const before = asked();
+  const countOperations = () => fake.operations.length;
+  const before = countOperations();
   lookAgain(0);
-  for (let turns = 0; turns < 20; turns += 1) await nextTurn();
-  assert.equal(asked(), before, 'not at once');
+  for (let iteration = 0; iteration < 20; iteration += 1) await nextTurn();
+  assert.equal(countOperations(), before, 'not at once');
   lookAgain(minuteMs);
-  while (asked() < before + 2) await nextTurn();
+  while (countOperations() < before + 2) await nextTurn();
   await nextTurn();
   assert.equal(terminal().pendingCounts().reversals, 1);
   assert.deepEqual(faults(), ['reversal: approval_code_required']);
@@ -134,7 +134,7 @@ test('a sale that nobody has heard of, and that cannot come any more, is owed no
   await terminal().stop();
 });
 
-/** A sale of which nobody has heard the end when its terminal comes to another merchant. */
+/** A sale with an unknown outcome when its terminal moves to another merchant. */
 const lostAt: Record<string, (harness: ReturnType<typeof later>) => Promise<string | undefined>> = {
   'while the platform is asked': ({ conditionOf }) => conditionOf(paymentRequest(10)),
   'after a restart': async ({ terminal, fake, ask, statusOf }) => {
@@ -166,9 +166,9 @@ for (const [when, lose] of Object.entries(lostAt)) {
     };
     assert.equal(await lose(harness), 'UnreachableHost');
     assert.equal(fake.taken(), 1000);
-    const told = () => faults().filter((fault) => fault !== 'Reboot');
-    while (terminal().pendingCounts().reversals > 0 && told().length === 0) await nextTurn();
-    assert.deepEqual(told(), ['reversal: transaction_not_found']);
+    const newFaults = () => faults().filter((fault) => fault !== 'Reboot');
+    while (terminal().pendingCounts().reversals > 0 && newFaults().length === 0) await nextTurn();
+    assert.deepEqual(newFaults(), ['reversal: transaction_not_found']);
     assert.equal(terminal().pendingCounts().reversals, 1, 'the customer is still charged');
     fake.setElsewhere(false);
     lookAgain(2 * minuteMs);
@@ -197,11 +197,11 @@ test('a 404 that is not the word of the platform says nothing of a sale', async 
 
 test('a till is answered while the platform swallows what is asked, and turns do not pile up', async () => {
   const { terminal, fake, conditionOf } = later();
-  const held: ((asked: PlatformAnswer) => void)[] = [];
-  let asked = 0;
+  const pendingResolvers: ((answer: PlatformAnswer) => void)[] = [];
+  let operateCalls = 0;
   fake.platform.operate = () => {
-    asked += 1;
-    return new Promise((resolve) => held.push(resolve));
+    operateCalls += 1;
+    return new Promise((resolve) => pendingResolvers.push(resolve));
   };
   terminal().setCard('declines-late');
   assert.equal(await conditionOf(paymentRequest(10)), 'Refusal');
@@ -211,15 +211,15 @@ test('a till is answered while the platform swallows what is asked, and turns do
   }
   assert.equal(await conditionOf(paymentRequest(20)), 'Refusal');
   assert.equal(terminal().pendingCounts().reversals, 2);
-  assert.equal(asked, 1);
+  assert.equal(operateCalls, 1);
   const release = async () => {
-    for (const resolve of held.splice(0)) resolve({ outcome: 'Unknown' });
-    for (let turns = 0; turns < 20; turns += 1) await nextTurn();
+    for (const resolve of pendingResolvers.splice(0)) resolve({ outcome: 'Unknown' });
+    for (let iteration = 0; iteration < 20; iteration += 1) await nextTurn();
   };
   await release();
-  assert.equal(asked, 2, 'once more for all who came');
+  assert.equal(operateCalls, 2, 'one more call for all');
   await release();
-  assert.equal(asked, 2);
+  assert.equal(operateCalls, 2);
   assert.equal(terminal().pendingCounts().reversals, 2, 'it is still owed');
   await terminal().stop();
 });

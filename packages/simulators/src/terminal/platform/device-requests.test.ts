@@ -1,4 +1,4 @@
-// Calls of a device whose network breaks: what may have arrived is never told as not sent.
+// Calls of a device whose network breaks: a request that may have arrived is never reported as not sent.
 import assert from 'node:assert/strict';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ after(() => {
   for (const close of closing.reverse()) close();
 });
 
-/** A platform that gives tokens, and has whatever else it is asked for; `end` ends such a call. */
+/** A platform that issues tokens; `end` ends each other call. */
 async function open(end: (call: ClientRequest | undefined, response: ServerResponse) => void) {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-calls-'));
   const { cert, key } = ensureCertificate(directory, ['127.0.0.1'], Date.now());
@@ -69,11 +69,11 @@ for (const code of ['EHOSTUNREACH', 'ENETUNREACH', 'ECONNRESET']) {
 test('where no connection is made, nothing was sent', async () => {
   const { calls, had, facts } = await open(() => undefined);
   assert.ok(await calls.token());
-  // Nobody listens there, and the system gives it to nobody.
+  // No server listens on this port, and the system does not assign it.
   const elsewhere = { ...facts, baseUrl: 'https://127.0.0.1:1' };
-  const away = createDeviceClient(elsewhere, { now: Date.now });
-  closing.push(() => away.close());
-  assert.deepEqual(await away.call('POST', '/sell', {}), { outcome: 'NotSent' });
+  const unreachable = createDeviceClient(elsewhere, { now: Date.now });
+  closing.push(() => unreachable.close());
+  assert.deepEqual(await unreachable.call('POST', '/sell', {}), { outcome: 'NotSent' });
   assert.deepEqual(had, []);
 });
 

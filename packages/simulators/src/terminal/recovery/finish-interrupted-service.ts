@@ -82,7 +82,7 @@ async function recoverOperation(
   // In a batch the header has another category.
   const isReversal = saleData === undefined;
   try {
-    const done = await completeOperation(context, pending, { wasAsked: true });
+    const done = await completeOperation(context, pending, { wasSent: true });
     const line = operationTotals(done, verb);
     const booked = isReversal ? { ...line, type: 'ReverseDebit' } : line;
     if (pending.isBooked !== true) recordTotals(context, { ...booked, saleId: header.SaleID });

@@ -1,4 +1,4 @@
-// A terminal whose disk takes nothing any more: it tells nothing that it does not know, and it is not stuck.
+// A terminal with a full disk: it reports no outcome that it does not know, and it continues to work.
 import assert from 'node:assert/strict';
 import { mkdirSync, rmSync } from 'node:fs';
 import { test } from 'node:test';
@@ -22,12 +22,12 @@ const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 const statusRequest = ({ header }: AnyMessage) =>
   requestOf('TransactionStatus', newAddress(), { MessageReference: referenceTo(header) });
 
-/** A terminal, and its disk; what happens is told to `watch` as well. */
+/** A terminal and its disk; `watch` receives its events too. */
 function onDisk(watch: (event: TerminalEvent) => void = () => undefined) {
   const dataDir = temporaryFolder();
-  const told: TerminalEvent[] = [];
+  const events: TerminalEvent[] = [];
   const emit = (event: TerminalEvent) => {
-    told.push(event);
+    events.push(event);
     watch(event);
   };
   return {
@@ -35,7 +35,7 @@ function onDisk(watch: (event: TerminalEvent) => void = () => undefined) {
     fill: () => rmSync(dataDir, { recursive: true, force: true }),
     empty: () => void mkdirSync(dataDir, { recursive: true }),
     diskFaults: () =>
-      told.filter((each) => each.type === 'Fault' && each.fault.startsWith('ENOENT')).length,
+      events.filter((each) => each.type === 'Fault' && each.fault.startsWith('ENOENT')).length,
   };
 }
 
@@ -69,15 +69,15 @@ for (const { when, card, isCounted, status } of moments) {
     fake.setUp(card !== 'offline');
     terminal().setCard(card);
     const payment = paymentRequest(10);
-    const asked = ask(payment);
-    // Once where it went wrong, and once more by the terminal that has started anew.
+    const pending = ask(payment);
+    // Once at the failure, and once more by the restarted terminal.
     while (harness.diskFaults() < 2) await nextTurn();
     assert.equal(await conditionOf(statusRequest(payment)), status);
     assert.equal(await conditionOf(paymentRequest(20)), 'UnavailableService');
     fake.platform.processSale = sell;
     fillsAt = undefined;
     harness.empty();
-    assert.deepEqual((await asked).texts, []);
+    assert.deepEqual((await pending).texts, []);
     const before = await statusOf(payment);
     assert.ok(before);
     assert.equal(resultOf(before)?.Result, 'Success', JSON.stringify(before.body));
@@ -111,16 +111,16 @@ test('a disk that is full once a refund was made: it is made once, and the till 
     harness.fill();
     return answer;
   };
-  const asked = ask(refund);
+  const pending = ask(refund);
   while (harness.diskFaults() < 2) await nextTurn();
   fake.platform.operate = operate;
   harness.empty();
-  assert.deepEqual((await asked).texts, []);
+  assert.deepEqual((await pending).texts, []);
   const repeated = await statusOf(refund);
   assert.ok(repeated);
   assert.equal(resultOf(repeated)?.Result, 'Success', JSON.stringify(repeated.body));
   assert.equal(fake.refunded(), 1000);
-  assert.equal(new Set(fake.operations).size, 1, 'one refund, however often it is asked for');
+  assert.equal(new Set(fake.operations).size, 1, 'one refund for all requests');
   assert.deepEqual(await countedBy(harness), [1, 1]);
   await terminal().stop();
 });
@@ -156,12 +156,12 @@ test('a terminal that starts on a full disk finds out once there is room', async
     harness.fill();
     return find(id);
   };
-  const asked = ask(payment);
+  const pending = ask(payment);
   while (harness.diskFaults() === 0) await nextTurn();
   assert.equal(await conditionOf(requestOf('Diagnosis', newAddress(), {})), 'Success');
   fake.platform.findTransaction = find;
   harness.empty();
-  await asked;
+  await pending;
   const repeated = await statusOf(payment);
   assert.ok(repeated);
   assert.equal(resultOf(repeated)?.Result, 'Success', JSON.stringify(repeated.body));

@@ -1,4 +1,4 @@
-// Kills between any two lines of the memory: what a till is told then is what was done.
+// Kills between any two lines of the stored file: the till then receives the true outcome.
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,11 +18,11 @@ type Stage = ReturnType<typeof createTestTerminal>;
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 const fileIn = (directory: string) => join(directory, 'terminal.jsonl');
 
-/** A terminal that was killed behind each line that another one has written, and what it tells of the request. */
+/** A terminal that was killed behind each line that another one has written, and its answer to the request. */
 async function afterEachLine(
   dataDir: string,
   request: AnyMessage,
-  look: (harness: Stage, result: string | undefined) => Promise<void>,
+  inspect: (harness: Stage, result: string | undefined) => Promise<void>,
   emit: (harness: Stage) => Promise<AnyMessage | undefined> = (harness) =>
     harness.statusOf(request),
 ): Promise<(string | undefined)[]> {
@@ -32,14 +32,14 @@ async function afterEachLine(
     const directory = temporaryFolder();
     writeFileSync(fileIn(directory), `${lines.slice(0, count).join('\n')}\n`);
     const harness = createTestTerminal({}, directory);
-    let told = await emit(harness);
-    while (told === undefined) {
+    let emitted = await emit(harness);
+    while (emitted === undefined) {
       await nextTurn();
-      told = await emit(harness);
+      emitted = await emit(harness);
     }
-    const result = resultOf(told)?.Result;
+    const result = resultOf(emitted)?.Result;
     results.push(result);
-    await look(harness, result);
+    await inspect(harness, result);
     await harness.terminal().stop();
   }
   return results;
@@ -52,7 +52,7 @@ async function countedIn({ ask }: Stage): Promise<number> {
   return (totals ?? []).reduce((sum, { TransactionCount = 0 }) => sum + TransactionCount, 0);
 }
 
-/** Both ends are among them, and the last line alone is not what a till is told success by. */
+/** Both outcomes occur, and a till receives a success not only after the last line. */
 function demandEarly(results: readonly (string | undefined)[]): void {
   assert.equal(results[0], 'Failure');
   assert.deepEqual(results.slice(-2), ['Success', 'Success']);
@@ -155,7 +155,7 @@ test('of a batch what was done is kept as done, each in its place, and the rest 
   } as never) as AnyMessage;
   assert.equal(await conditionOf(request), 'Success');
   await terminal().stop();
-  const look = async (harness: Stage, result: string | undefined) => {
+  const inspect = async (harness: Stage, result: string | undefined) => {
     const performed = batchAnswerIn(harness.dataDir)?.body.PerformedTransaction ?? [];
     const isDone = [0, 1, 2].map((at) => performed[at]?.Response.Result === 'Success');
     const [first = false, points = false, second = false] = isDone;
@@ -171,7 +171,7 @@ test('of a batch what was done is kept as done, each in its place, and the rest 
     assert.equal(CurrentBalance, points ? 10 : undefined, result);
   };
   const emit = async (harness: Stage) => batchAnswerIn(harness.dataDir);
-  const results = await afterEachLine(dataDir, request, look, emit);
+  const results = await afterEachLine(dataDir, request, inspect, emit);
   demandEarly(results);
   assert.ok(results.includes('Partial'));
 });

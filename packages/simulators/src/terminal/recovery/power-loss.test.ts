@@ -1,4 +1,4 @@
-// A terminal that loses its power while the platform is asked: what it was doing then goes on no further.
+// A terminal that loses power during a request to the platform: it does not continue the interrupted service.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type AnyMessage, isMessage, requestOf, resultOf } from '@switchyard/nexo';
@@ -17,21 +17,21 @@ type Stage = ReturnType<typeof createTestTerminal>;
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A platform that does at once what it is asked for, and tells the first to ask only when it is let go. */
+/** A platform that processes requests at once and answers the first one only after `letGo`. */
 function slow(method: 'processSale' | 'findTransaction' | 'merchant') {
   const { promise: isLetGo, resolve: letGo } = Promise.withResolvers<void>();
   const fake = createFakePlatform();
-  const ask = fake.platform[method] as (asked: never) => Promise<never>;
+  const callPlatform = fake.platform[method] as (pending: never) => Promise<never>;
   let questions = 0;
-  const slowly = async (asked: never) => {
+  const slowly = async (request: never) => {
     questions += 1;
     const isFirst = questions === 1;
-    const answer = await ask(asked);
+    const answer = await callPlatform(request);
     if (isFirst) await isLetGo;
     return answer;
   };
   const platform: TerminalPlatform = { ...fake.platform, [method]: slowly };
-  return { fake, platform, letGo, isAsked: () => questions > 0 };
+  return { fake, platform, letGo, isCalled: () => questions > 0 };
 }
 
 async function totalsOf({ ask }: Stage): Promise<unknown> {
@@ -42,29 +42,29 @@ async function totalsOf({ ask }: Stage): Promise<unknown> {
   );
 }
 
-/** The power goes off while the platform is asked about it; `asked` ends with what was under way. */
-async function cutOff(harness: Stage, message: AnyMessage, isAsked: () => boolean) {
-  const asked = harness.ask(message);
-  while (!isAsked()) await nextTurn();
+/** The power goes off during the request to the platform; `pending` ends with the interrupted service. */
+async function cutOff(harness: Stage, message: AnyMessage, isCalled: () => boolean) {
+  const pending = harness.ask(message);
+  while (!isCalled()) await nextTurn();
   await harness.terminal().reboot();
-  return { asked };
+  return { pending };
 }
 
 const printedBy = ({ told }: Stage) => told.filter(({ type }) => type === 'Printed').length;
 
 test('a sale in the middle of which the power went off is counted once, and spoils nothing later', async () => {
-  const { platform, letGo, isAsked } = slow('processSale');
+  const { platform, letGo, isCalled } = slow('processSale');
   const harness = createTestTerminal({ platform });
   const payment = paymentRequest(10);
-  const { asked } = await cutOff(harness, payment, isAsked);
+  const { pending } = await cutOff(harness, payment, isCalled);
   const repeated = await harness.statusOf(payment);
   assert.equal(repeated && resultOf(repeated)?.Result, 'Success');
   harness.terminal().setFault('DropAfter');
   harness.terminal().setReachable(false);
   letGo();
-  assert.deepEqual((await asked).texts, []);
+  assert.deepEqual((await pending).texts, []);
   assert.deepEqual(await totalsOf(harness), [[1, 10]]);
-  assert.equal(printedBy(harness), 0, 'nobody waits for its receipt');
+  assert.equal(printedBy(harness), 0, 'no receipt is printed');
   assert.equal(
     await harness.conditionOf(paymentRequest(20)),
     'UnreachableHost',
@@ -74,15 +74,15 @@ test('a sale in the middle of which the power went off is counted once, and spoi
 });
 
 test('what the chip approved while the power went off is not sold behind the answer that nothing was taken', async () => {
-  const { fake, platform, letGo, isAsked } = slow('merchant');
+  const { fake, platform, letGo, isCalled } = slow('merchant');
   const harness = createTestTerminal({ platform });
   harness.terminal().setCard('offline');
   const payment = paymentRequest(10);
-  const { asked } = await cutOff(harness, payment, isAsked);
+  const { pending } = await cutOff(harness, payment, isCalled);
   const repeated = await harness.statusOf(payment);
   assert.equal(repeated && resultOf(repeated)?.Result, 'Failure');
   letGo();
-  await asked;
+  await pending;
   await nextTurn();
   assert.equal(fake.sold.length, 0);
   assert.deepEqual(await totalsOf(harness), []);
@@ -90,12 +90,12 @@ test('what the chip approved while the power went off is not sold behind the ans
 });
 
 test('a fault that was set after a restart is of the next payment', async () => {
-  const { platform, letGo, isAsked } = slow('processSale');
+  const { platform, letGo, isCalled } = slow('processSale');
   const harness = createTestTerminal({ platform });
-  const { asked } = await cutOff(harness, paymentRequest(10), isAsked);
+  const { pending } = await cutOff(harness, paymentRequest(10), isCalled);
   harness.terminal().setFault('DropAfter');
   letGo();
-  await asked;
+  await pending;
   const { texts, isDropped } = await harness.ask(paymentRequest(20));
   assert.deepEqual([texts.length, isDropped], [0, true]);
   await harness.terminal().stop();
@@ -103,15 +103,15 @@ test('a fault that was set after a restart is of the next payment', async () => 
 
 for (const card of ['removed-late', 'declines-late']) {
   test(`what a till is told as paid is not taken back behind it: ${card}`, async () => {
-    const { fake, platform, letGo, isAsked } = slow('processSale');
+    const { fake, platform, letGo, isCalled } = slow('processSale');
     const harness = createTestTerminal({ platform });
     harness.terminal().setCard(card);
     const payment = paymentRequest(10);
-    const { asked } = await cutOff(harness, payment, isAsked);
+    const { pending } = await cutOff(harness, payment, isCalled);
     const repeated = await harness.statusOf(payment);
     assert.equal(repeated && resultOf(repeated)?.Result, 'Success');
     letGo();
-    await asked;
+    await pending;
     assert.equal(harness.terminal().pendingCounts().reversals, 0);
     assert.equal(fake.taken(), 1000);
     await harness.terminal().stop();
@@ -123,10 +123,10 @@ test('a sale whose signature nobody has looked at is counted once, whenever the 
   const till = await cashierTill(harness);
   harness.terminal().setCard('signature');
   const payment = paymentRequest(10);
-  const asked = till.pay(payment);
+  const pending = till.pay(payment);
   while (!till.isAsked()) await nextTurn();
   await harness.terminal().reboot();
-  await asked;
+  await pending;
   const repeated = await harness.statusOf(payment);
   assert.equal(repeated && resultOf(repeated)?.Result, 'Success');
   assert.deepEqual(await totalsOf(harness), [[1, 10]]);
@@ -135,15 +135,15 @@ test('a sale whose signature nobody has looked at is counted once, whenever the 
 
 for (const category of ['Payment', 'Reversal'] as const) {
   test(`what was told as not done is not done later: ${category}`, async () => {
-    const { fake, platform, letGo, isAsked } = slow('findTransaction');
+    const { fake, platform, letGo, isCalled } = slow('findTransaction');
     const harness = createTestTerminal({ platform });
     const { first } = await harness.ask(paymentRequest(10));
     const request = undoRequest(category, first);
-    const { asked } = await cutOff(harness, request, isAsked);
+    const { pending } = await cutOff(harness, request, isCalled);
     const repeated = await harness.statusOf(request);
     assert.equal(repeated && resultOf(repeated)?.ErrorCondition, 'Aborted');
     letGo();
-    await asked;
+    await pending;
     assert.deepEqual(fake.operations, []);
     assert.equal(fake.taken(), 1000);
     await harness.terminal().stop();
@@ -151,14 +151,14 @@ for (const category of ['Payment', 'Reversal'] as const) {
 }
 
 test('a batch that a restart interrupts is not continued, and TransactionStatus repeats what was done', async () => {
-  const { fake, platform, letGo, isAsked } = slow('processSale');
+  const { fake, platform, letGo, isCalled } = slow('processSale');
   const harness = createTestTerminal({ platform });
   const batch = requestOf('Batch', newAddress(), {
     TransactionToPerform: [10, 20].map((amount) => ({
       PaymentRequest: paymentRequest(amount).body,
     })),
   } as never) as AnyMessage;
-  const { asked } = await cutOff(harness, batch, isAsked);
+  const { pending } = await cutOff(harness, batch, isCalled);
   const repeated = await harness.statusOf(batch);
   assert.ok(repeated && isMessage(repeated, 'Batch', 'Response'));
   assert.deepEqual(repeated, batchAnswerIn(harness.dataDir));
@@ -169,7 +169,7 @@ test('a batch that a restart interrupts is not continued, and TransactionStatus 
     ['Success'],
   );
   letGo();
-  assert.deepEqual((await asked).texts, []);
+  assert.deepEqual((await pending).texts, []);
   assert.equal(fake.taken(), 1000);
   assert.deepEqual(await totalsOf(harness), [[1, 10]]);
   await harness.terminal().stop();
@@ -180,13 +180,13 @@ test('a refund in a batch is asked for on, whatever came before it', async () =>
   const { first } = await harness.ask(paymentRequest(10));
   const { operate } = harness.fake.platform;
   const { promise: isLetGo, resolve: letGo } = Promise.withResolvers<void>();
-  let asked = 0;
+  let pending = 0;
   const platform: TerminalPlatform = {
     ...harness.fake.platform,
     async operate(...of) {
-      asked += 1;
+      pending += 1;
       const answer = await operate(...of);
-      if (asked === 1) await isLetGo;
+      if (pending === 1) await isLetGo;
       return answer;
     },
   };
@@ -197,7 +197,7 @@ test('a refund in a batch is asked for on, whatever came before it', async () =>
     TransactionToPerform: [{ PaymentRequest: paymentRequest(20).body }, { PaymentRequest: refund }],
   } as never) as AnyMessage;
   const done = after.ask(batch);
-  while (asked === 0) await nextTurn();
+  while (pending === 0) await nextTurn();
   await after.terminal().reboot();
   letGo();
   await done;
@@ -205,10 +205,6 @@ test('a refund in a batch is asked for on, whatever came before it', async () =>
   const results = PerformedTransaction.map((one) => one.Response.Result);
   assert.deepEqual(results, ['Success', 'Success']);
   assert.equal(harness.fake.taken(), 2000);
-  assert.equal(
-    new Set(harness.fake.operations).size,
-    1,
-    'one operation, however often it is asked for',
-  );
+  assert.equal(new Set(harness.fake.operations).size, 1, 'one operation for all requests');
   await after.terminal().stop();
 });

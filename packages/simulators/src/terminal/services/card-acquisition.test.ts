@@ -31,14 +31,17 @@ async function acquired(cardMs = 60_000) {
   return { ...harness, reference, pass };
 }
 
-const named = (till: string, CardAcquisitionReference: { TransactionID: string }): AnyMessage =>
+const paymentWithReference = (
+  till: string,
+  CardAcquisitionReference: { TransactionID: string },
+): AnyMessage =>
   paymentRequest(10, { PaymentData: { CardAcquisitionReference } }, newAddress(till));
 
 test('a card that a till has acquired pays for it, named or not', async () => {
   for (const isNamed of [true, false]) {
     const { terminal, conditionOf, fake, reference } = await acquired();
     const payment = isNamed
-      ? named('till-1', reference)
+      ? paymentWithReference('till-1', reference)
       : paymentRequest(10, {}, newAddress('till-1'));
     assert.equal(await conditionOf(payment), 'Success');
     assert.equal(fake.taken(), 1000);
@@ -56,9 +59,9 @@ test('a card that one till has acquired is not charged for the payment of anothe
   assert.equal(
     await conditionOf(paymentRequest(10, {}, newAddress('till-2'))),
     'InvalidCard',
-    'read anew',
+    'read again',
   );
-  assert.equal(await conditionOf(named('till-2', reference)), 'NotFound');
+  assert.equal(await conditionOf(paymentWithReference('till-2', reference)), 'NotFound');
   assert.equal(fake.taken(), 0);
   await terminal().stop();
 });
@@ -66,9 +69,13 @@ test('a card that one till has acquired is not charged for the payment of anothe
 test('a payment that names an acquisition which is not held is refused', async () => {
   const { terminal, conditionOf, fake, reference } = await acquired();
   const other = { ...reference, TransactionID: 'never', TimeStamp: at };
-  assert.equal(await conditionOf(named('till-1', other)), 'NotFound');
-  assert.equal(await conditionOf(named('till-1', reference)), 'Success');
-  assert.equal(await conditionOf(named('till-1', reference)), 'NotFound', 'it has paid');
+  assert.equal(await conditionOf(paymentWithReference('till-1', other)), 'NotFound');
+  assert.equal(await conditionOf(paymentWithReference('till-1', reference)), 'Success');
+  assert.equal(
+    await conditionOf(paymentWithReference('till-1', reference)),
+    'NotFound',
+    'it has paid',
+  );
   assert.equal(fake.taken(), 1000);
   await terminal().stop();
 });
@@ -76,7 +83,7 @@ test('a payment that names an acquisition which is not held is refused', async (
 test('a card is forgotten when nobody would be waited for any more', async () => {
   const { terminal, conditionOf, fake, reference, pass } = await acquired();
   pass(60_000);
-  assert.equal(await conditionOf(named('till-1', reference)), 'NotFound');
+  assert.equal(await conditionOf(paymentWithReference('till-1', reference)), 'NotFound');
   assert.equal(await conditionOf(paymentRequest(10, {}, newAddress('till-1'))), 'InvalidCard');
   assert.equal(fake.taken(), 0);
   await terminal().stop();

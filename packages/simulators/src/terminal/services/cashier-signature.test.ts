@@ -45,7 +45,7 @@ test('a refused signature is a refusal though the platform is away, and the sale
 
 test('a restart while it is given back changes nothing of what the till is told', async () => {
   const [dataDir, copy] = [temporaryFolder(), temporaryFolder()];
-  /** What a terminal has kept that loses its power in the middle: it has told its till nothing. */
+  /** The stored data of a terminal that loses power during a service, before it answers its till. */
   const emit = (event: TerminalEvent) => {
     if (event.type !== 'Screen' || event.screen.state !== 'Declined') return;
     cpSync(dataDir, copy, { recursive: true });

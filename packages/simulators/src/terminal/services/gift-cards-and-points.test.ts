@@ -18,22 +18,25 @@ const giftCard = (StoredValueID: string, IdentificationType = 'PAN') => ({
 });
 const member = { IdentificationType: 'PAN', LoyaltyID: number };
 
-const asked = (category: 'StoredValue' | 'Loyalty' | 'BalanceInquiry', body: object): AnyMessage =>
-  requestOf(category, newAddress(), body as never) as AnyMessage;
+const buildRequest = (
+  category: 'StoredValue' | 'Loyalty' | 'BalanceInquiry',
+  body: object,
+): AnyMessage => requestOf(category, newAddress(), body as never) as AnyMessage;
 
 const load = (id: object, StoredValueTransactionType = 'Activate') =>
-  asked('StoredValue', {
+  buildRequest('StoredValue', {
     SaleData: saleData,
     StoredValueData: [
       { StoredValueTransactionType, StoredValueAccountID: id, ItemAmount: 10, Currency: 'EUR' },
     ],
   });
-const award = asked('Loyalty', {
+const award = buildRequest('Loyalty', {
   SaleData: saleData,
   LoyaltyTransaction: { LoyaltyTransactionType: 'Award', TotalAmount: 10 },
   LoyaltyData: [{ LoyaltyAccountID: member }],
 });
-const pointsOf = () => asked('BalanceInquiry', { LoyaltyAccountReq: { LoyaltyAccountID: member } });
+const pointsOf = () =>
+  buildRequest('BalanceInquiry', { LoyaltyAccountReq: { LoyaltyAccountID: member } });
 const fileOf = (dataDir: string) => readFileSync(join(dataDir, 'terminal.jsonl'), 'utf8');
 
 test('the memory holds no card number that a till names as an account, and finds it all the same', async () => {
@@ -50,7 +53,7 @@ test('the memory holds no card number that a till names as an account, and finds
   );
   assert.equal(await conditionOf(award), 'Success');
   assert.equal(await conditionOf(pointsOf()), 'Success');
-  assert.deepEqual(await statusOf(activate), first, 'it is told again as it was');
+  assert.deepEqual(await statusOf(activate), first, 'the same answer again');
   await restart();
   assert.equal(await conditionOf(load(giftCard(number), 'Load')), 'Success');
   const { first: points } = await ask(pointsOf());
@@ -58,10 +61,10 @@ test('the memory holds no card number that a till names as an account, and finds
   const { LoyaltyAccount, CurrentBalance } = points.body.LoyaltyAccountStatus ?? {};
   assert.equal(LoyaltyAccount?.LoyaltyAccountID.LoyaltyID, hidden);
   assert.equal(CurrentBalance, 10);
-  const kept = fileOf(dataDir);
-  assert.ok(!kept.includes(number));
-  assert.deepEqual(findPans(kept), []);
-  assert.ok(!kept.includes('0000012345678'), 'nor what follows it on a track');
+  const fileText = fileOf(dataDir);
+  assert.ok(!fileText.includes(number));
+  assert.deepEqual(findPans(fileText), []);
+  assert.ok(!fileText.includes('0000012345678'), 'nor what follows it on a track');
   await terminal().stop();
 });
 

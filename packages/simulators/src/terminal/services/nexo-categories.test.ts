@@ -1,4 +1,4 @@
-// Each of the 27 categories at the terminal: what it answers, or that it says nothing.
+// Each of the 27 categories at the terminal: its answer, or that it sends none.
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
@@ -26,7 +26,7 @@ import {
 } from '../terminal.fixture.ts';
 
 const hex = (text: string) => Buffer.from(text, 'hex').toString('base64');
-const place = { Device: 'CustomerDisplay', InfoQualify: 'Display' };
+const display = { Device: 'CustomerDisplay', InfoQualify: 'Display' };
 const text = (...lines: string[]) => ({
   OutputFormat: 'Text',
   OutputText: lines.map((Text) => ({ Text })),
@@ -44,7 +44,7 @@ let devices = 0;
 type Stage = ReturnType<typeof createTestTerminal>;
 
 /** A request of any category; device messages have an identification of their own. */
-function asked(category: Category, body: object): AnyMessage {
+function buildRequest(category: Category, body: object): AnyMessage {
   const { serviceId, ...to } = newAddress();
   devices += 1;
   const isDevice = categories[category].class === 'Device';
@@ -53,7 +53,7 @@ function asked(category: Category, body: object): AnyMessage {
 }
 
 async function answerTo(harness: Stage, category: Category, body: object): Promise<AnyMessage> {
-  const { first, texts } = await harness.ask(asked(category, body));
+  const { first, texts } = await harness.ask(buildRequest(category, body));
   assert.ok(first, `${category} is answered`);
   assert.equal(texts.length, 1);
   assert.equal(first.header.MessageCategory, category);
@@ -125,7 +125,7 @@ const transactionOf = ({ body }: AnyMessage) =>
 const cases: Readonly<Record<Category, (harness: Stage) => Promise<void>>> = {
   async Abort(harness) {
     const { texts, first } = await harness.ask(
-      asked('Abort', { AbortReason: 'x', MessageReference: { MessageCategory: 'Payment' } }),
+      buildRequest('Abort', { AbortReason: 'x', MessageReference: { MessageCategory: 'Payment' } }),
     );
     assert.equal(texts.length, 1, 'nothing runs that it could end, and it has no answer');
     assert.ok(first && isMessage(first, 'Event', 'Notification'));
@@ -144,7 +144,7 @@ const cases: Readonly<Record<Category, (harness: Stage) => Promise<void>>> = {
     );
   },
   async BalanceInquiry(harness) {
-    const of = {
+    const storedValueReference = {
       PaymentAccountReq: {
         PaymentInstrumentData: {
           PaymentInstrumentType: 'StoredValue',
@@ -152,9 +152,9 @@ const cases: Readonly<Record<Category, (harness: Stage) => Promise<void>>> = {
         },
       },
     };
-    assert.equal(await refused(harness, 'BalanceInquiry', of), 'NotFound');
+    assert.equal(await refused(harness, 'BalanceInquiry', storedValueReference), 'NotFound');
     await done(harness, 'StoredValue', load('Activate', 5));
-    const { PaymentAccountStatus } = await done(harness, 'BalanceInquiry', of);
+    const { PaymentAccountStatus } = await done(harness, 'BalanceInquiry', storedValueReference);
     assert.deepEqual(PaymentAccountStatus, { CurrentBalance: 5, Currency: 'EUR' });
     await done(harness, 'Loyalty', award('Award', 10));
     const points = await done(harness, 'BalanceInquiry', {
@@ -201,8 +201,8 @@ const cases: Readonly<Record<Category, (harness: Stage) => Promise<void>>> = {
       'no card is there',
     );
     await done(harness, 'CardReaderInit', {});
-    const found = await done(harness, 'CardReaderAPDU', select);
-    assert.equal(found['CardStatusWords'], hex('9000'));
+    const cardResponse = await done(harness, 'CardReaderAPDU', select);
+    assert.equal(cardResponse['CardStatusWords'], hex('9000'));
     const other = await done(harness, 'CardReaderAPDU', { ...select, APDUData: hex('A0FF') });
     assert.equal(other['CardStatusWords'], hex('6A82'));
     const unknown = await done(harness, 'CardReaderAPDU', {
@@ -235,7 +235,7 @@ const cases: Readonly<Record<Category, (harness: Stage) => Promise<void>>> = {
   },
   async Display(harness) {
     const output = [
-      { ...place, OutputContent: text('Hello', 'you') },
+      { ...display, OutputContent: text('Hello', 'you') },
       { Device: 'CashierDisplay', InfoQualify: 'Display', OutputContent: text('not here') },
     ];
     const { body } = await answerTo(harness, 'Display', { DisplayOutput: output });
@@ -277,13 +277,13 @@ const cases: Readonly<Record<Category, (harness: Stage) => Promise<void>>> = {
     const { InputResult } = await done(harness, 'Input', inputOf('DigitString', { MinLength: 3 }));
     assert.equal((InputResult as Structure<'InputResult'>).Input?.DigitInput, '123');
     harness.terminal().setInput('GetConfirmation', 'no');
-    const said = await done(harness, 'Input', inputOf('GetConfirmation'));
-    assert.equal((said['InputResult'] as Structure<'InputResult'>).Input?.ConfirmedFlag, false);
+    const response = await done(harness, 'Input', inputOf('GetConfirmation'));
+    assert.equal((response['InputResult'] as Structure<'InputResult'>).Input?.ConfirmedFlag, false);
     const elsewhere = inputOf('TextString', { Device: 'CashierInput' });
     assert.equal(await refused(harness, 'Input', elsewhere), 'UnavailableDevice');
   },
   async InputUpdate(harness) {
-    const { header } = asked('Input', inputOf('TextString'));
+    const { header } = buildRequest('Input', inputOf('TextString'));
     const { texts } = await harness.ask({
       header: { ...header, MessageCategory: 'InputUpdate', MessageType: 'Notification' },
       body: {
@@ -418,14 +418,16 @@ describe('each category at the terminal', () => {
       const texts: string[] = [];
       await terminal().receive(JSON.stringify(message), {
         isTwoWay: false,
-        send: (said: string) => void texts.push(said),
+        send: (text: string) => void texts.push(text),
         drop: () => {},
       });
-      const [reading] = texts.map((said) => readMessage(said));
+      const [reading] = texts.map((text) => readMessage(text));
       const answer = reading?.kind === 'Message' ? reading.message : undefined;
-      const said = answer && (resultOf(answer)?.ErrorCondition ?? answer.body['EventToNotify']);
-      if (bodies.Response !== undefined) assert.match(String(said), /^(?:MessageFormat|Busy)$/);
-      else assert.equal(said, 'Reject', category);
+      const condition =
+        answer && (resultOf(answer)?.ErrorCondition ?? answer.body['EventToNotify']);
+      if (bodies.Response !== undefined)
+        assert.match(String(condition), /^(?:MessageFormat|Busy)$/);
+      else assert.equal(condition, 'Reject', category);
     }
     assert.equal(fake.sold.length, 0);
     assert.equal((await ask(paymentRequest(1))).texts.length, 1, 'and it goes on');
@@ -435,7 +437,7 @@ describe('each category at the terminal', () => {
 
 describe('receipts that are asked for once more', () => {
   const statusOf = (payment: AnyMessage, more: object) =>
-    asked('TransactionStatus', { MessageReference: referenceTo(payment.header), ...more });
+    buildRequest('TransactionStatus', { MessageReference: referenceTo(payment.header), ...more });
 
   async function receiptsOf(harness: Stage, payment: AnyMessage, more: object) {
     const { first } = await harness.ask(statusOf(payment, more));
@@ -460,13 +462,13 @@ describe('receipts that are asked for once more', () => {
         ['CustomerReceipt', false],
       ],
     );
-    assert.equal(printedBy(harness).length, before, 'nobody asked for paper');
+    assert.equal(printedBy(harness).length, before, 'no receipt was requested');
     const all = await receiptsOf(harness, payment, { ReceiptReprintFlag: true });
     assert.equal(all.length, 2);
     assert.ok(all.every((each) => /DUPLICATE/.test(firstLineOf(each))));
     assert.match(printedBy(harness).at(-1)?.[0] ?? '', /DUPLICATE/);
-    const wanted = { ReceiptReprintFlag: true, DocumentQualifier: ['CashierReceipt'] };
-    const [cashier, ...others] = await receiptsOf(harness, payment, wanted);
+    const reprintOptions = { ReceiptReprintFlag: true, DocumentQualifier: ['CashierReceipt'] };
+    const [cashier, ...others] = await receiptsOf(harness, payment, reprintOptions);
     assert.equal(cashier?.DocumentQualifier, 'CashierReceipt');
     assert.deepEqual(others, []);
     assert.equal(
@@ -476,7 +478,11 @@ describe('receipts that are asked for once more', () => {
     );
     harness.terminal().setPaper(false);
     assert.equal((await receiptsOf(harness, payment, { ReceiptReprintFlag: true })).length, 2);
-    assert.equal(printedBy(harness).length, before + 1, 'the outcome is told without paper too');
+    assert.equal(
+      printedBy(harness).length,
+      before + 1,
+      'the outcome is reported without paper too',
+    );
     await harness.terminal().stop();
   });
 

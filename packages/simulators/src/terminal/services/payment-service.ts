@@ -156,7 +156,7 @@ export function approvedSaleAnswer(
 function onlineAnswer(
   { body }: Request,
   card: TestCard,
-  { transaction, isPinEntered }: Approval & { by: 'Platform' },
+  { transaction, isPinEntered }: Approval & { approvedBy: 'Platform' },
 ): Answer {
   return approvedSaleAnswer(body.SaleData, transaction, {
     PaymentType: body.PaymentData?.PaymentType ?? 'Normal',
@@ -246,7 +246,7 @@ async function processSale(call: Request, context: ServiceContext): Promise<Repl
   try {
     const approval = await authorizeSale(call, context, sale, card);
     const { currency } = sale;
-    const isOnline = approval.by === 'Platform';
+    const isOnline = approval.approvedBy === 'Platform';
     const amount = isOnline ? approval.transaction.authorizedAmount : sale.amount;
     if (isOnline) await checkSignature(call, context, card, approval.transaction);
     const type = totalsType(sale, call.body.PaymentData?.PaymentType);
@@ -328,10 +328,14 @@ async function captureOrRefund(call: Request, context: ServiceContext, verb: 'ca
   call.preventAbort();
   const amount =
     RequestedAmount === undefined ? {} : { amount: requireMinorUnits(RequestedAmount, currency) };
-  const of = { header: call.header, saleData, type };
+  const reference = { header: call.header, saleData, type };
   await requireOriginal(context, id);
   call.signal.throwIfAborted();
-  const done = await runOperation(context, { id, verb, of }, { ...amount, currency });
+  const done = await runOperation(
+    context,
+    { id, verb, service: reference },
+    { ...amount, currency },
+  );
   const { show, emit } = context;
   const { transaction } = done;
   const line = operationTotals(done, verb);

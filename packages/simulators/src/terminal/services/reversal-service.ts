@@ -37,13 +37,13 @@ const undoneStates: readonly string[] = ['Refunded', 'Cancelled', 'Reversed'];
 
 /** The currency of the original, which the request does not name. */
 async function currencyOf({ platform, runtime }: ServiceContext, id: string): Promise<string> {
-  const found = runtime.isReachable ? await platform.findTransaction(id) : undefined;
-  if (found?.outcome === 'Answered') {
-    const { state, currency } = found.transaction;
+  const lookup = runtime.isReachable ? await platform.findTransaction(id) : undefined;
+  if (lookup?.outcome === 'Answered') {
+    const { state, currency } = lookup.transaction;
     if (undoneStates.includes(state)) throw new ServiceError('NotAllowed', 'already_refunded', id);
     return currency;
   }
-  if (found?.outcome === 'Refused') throw new ServiceError('NotFound', passOnReason(found.code));
+  if (lookup?.outcome === 'Refused') throw new ServiceError('NotFound', passOnReason(lookup.code));
   throw new ServiceError('UnreachableHost', 'original_lookup_failed');
 }
 
@@ -87,7 +87,7 @@ export async function reversal(
     wanted === undefined ? {} : { amount: requireMinorUnits(wanted, currency), currency };
   const isTechnical = technicalReasons.includes(ReversalReason) && wanted === undefined;
   const verb = isTechnical ? 'reverse' : 'takeBack';
-  const done = await runOperation(context, { id, verb, of: { header } }, part);
+  const done = await runOperation(context, { id, verb, service: { header } }, part);
   const { show, emit } = context;
   const { transactionId, state } = done.transaction;
   const { amount, ...line } = operationTotals(done, verb);

@@ -26,9 +26,9 @@ async function soldAt({ ask }: Stage, amount = 10): Promise<AnyMessage> {
   });
 }
 
-/** What TransactionStatus says of a request that has no answer yet. */
-async function toldOf({ ask }: Stage, of: AnyMessage): Promise<string | undefined> {
-  const MessageReference = referenceTo(of.header);
+/** The TransactionStatus result of a request without an answer. */
+async function pendingStatusOf({ ask }: Stage, message: AnyMessage): Promise<string | undefined> {
+  const MessageReference = referenceTo(message.header);
   const { first } = await ask(requestOf('TransactionStatus', newAddress(), { MessageReference }));
   assert.ok(first);
   return resultOf(first)?.ErrorCondition;
@@ -78,7 +78,7 @@ test('while nobody can tell of a refund it is in progress, also over a restart',
   };
   const answered = harness.ask(refund);
   while (isUp) await nextTurn();
-  assert.equal(await toldOf(harness, refund), 'InProgress');
+  assert.equal(await pendingStatusOf(harness, refund), 'InProgress');
   assert.equal(
     await harness.conditionOf(paymentRequest(10)),
     'Busy',
@@ -87,7 +87,7 @@ test('while nobody can tell of a refund it is in progress, also over a restart',
   await harness.terminal().stop();
   assert.deepEqual((await answered).texts, [], 'nothing was said');
   const after = createTestTerminal({ platform: harness.fake.platform }, dataDir);
-  assert.equal(await toldOf(after, refund), 'InProgress');
+  assert.equal(await pendingStatusOf(after, refund), 'InProgress');
   isUp = true;
   harness.fake.platform.operate = operate;
   let repeated: AnyMessage | undefined;

@@ -102,8 +102,12 @@ export async function runOperation(
   {
     id,
     verb,
-    of,
-  }: { id: string; verb: 'capture' | 'refund' | 'takeBack' | 'reverse'; of: ServiceReference },
+    service,
+  }: {
+    id: string;
+    verb: 'capture' | 'refund' | 'takeBack' | 'reverse';
+    service: ServiceReference;
+  },
   terms: OperationAmount = {},
 ): Promise<OperationResult> {
   const { store, serialNumber, now } = context;
@@ -119,13 +123,13 @@ export async function runOperation(
   };
   const clientOperationId = `${serialNumber}-${now().toString(36)}-${number}`;
   const operation: PendingOperation = {
-    ...of,
+    ...service,
     id,
     verb: chosen === 'reverse' ? 'cancel' : chosen,
     body: { ...terms, ...reasons[chosen], clientOperationId },
   };
   store.update({ transactions: number, operation });
-  return completeOperation(context, operation, { wasAsked: false });
+  return completeOperation(context, operation, { wasSent: false });
 }
 
 /**
@@ -137,7 +141,7 @@ export async function runOperation(
 export async function completeOperation(
   context: ServiceContext,
   pending: PendingOperation,
-  { wasAsked: wasSentBefore }: { readonly wasAsked: boolean },
+  { wasSent: wasSentBefore }: { readonly wasSent: boolean },
 ): Promise<OperationResult> {
   const { id } = pending;
   const answer = await requestUntilKnown(context, pending, wasSentBefore);

@@ -1,5 +1,5 @@
 // Whole run: much is made, or waited for, before it shows.
-// What a terminal remembers: every change, over kills at any moment, in a file that stays small.
+// The stored state of a terminal: every change, over kills at any moment, in a file that stays small.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ describe('the memory of a terminal', () => {
     return made;
   }
   const fileOf = (directory: string) => join(directory, 'terminal.jsonl');
-  /** As JSON has it: what is left out and what is undefined are the same. */
+  /** As in JSON: an omitted member equals an undefined one. */
   const plain = (memory: TerminalState): unknown => JSON.parse(JSON.stringify(memory));
   const service = (serviceId: string, at: number, more: Partial<ServiceRecord> = {}) =>
     ({ saleId: 'till', serviceId, category: 'Payment', at, ...more }) satisfies ServiceRecord;
@@ -58,12 +58,12 @@ describe('the memory of a terminal', () => {
     store.update({ books: { open: { number: 2, lines: [{ ...line, count: 1 }] }, closed: [] } });
     store.update({ accounts: { giftCards: { a: 5 }, points: {} } });
     assert.deepEqual(plain(openTerminalStore(directory).read()), plain(store.read()));
-    // Forgotten, and used anew: it is the youngest then.
+    // Deleted, and used again: it is the newest then.
     const again = service('1', 9);
     store.update({ dialogue: { services: [second, again], loggedIn: [] }, reversals: [] });
-    const found = openTerminalStore(directory).read();
-    assert.deepEqual(found.dialogue?.services, [second, again]);
-    assert.deepEqual(plain(found), plain(store.read()));
+    const restored = openTerminalStore(directory).read();
+    assert.deepEqual(restored.dialogue?.services, [second, again]);
+    assert.deepEqual(plain(restored), plain(store.read()));
     assert.equal(statSync(fileOf(directory)).mode & 0o777, 0o600);
   });
 
@@ -104,11 +104,7 @@ describe('the memory of a terminal', () => {
     assert.equal(torn.read().transactions, 2);
     torn.update({ keys: 1 });
     const { transactions, keys } = openTerminalStore(directory).read();
-    assert.deepEqual(
-      [transactions, keys],
-      [2, 1],
-      'what comes after it stands on a line of its own',
-    );
+    assert.deepEqual([transactions, keys], [2, 1], 'the next record has its own line');
     appendFileSync(file, 'nonsense\n{}\n');
     assert.throws(() => openTerminalStore(directory), /line \d+ of .* is damaged/);
   });
@@ -128,7 +124,7 @@ describe('the memory of a terminal', () => {
 
   test('a process that is killed at any moment loses nothing that was kept', async () => {
     const directory = folder();
-    // Records as large as an answer with its receipts, so that the file is written anew now and then. What it
+    // Records as large as an answer with its receipts, so that the file is rewritten now and then. What it
     // says it says at once: a stream would keep it for a turn of the event loop that never comes.
     const program = `
       import { writeSync } from 'node:fs';
@@ -155,13 +151,13 @@ describe('the memory of a terminal', () => {
       await once(child, 'close');
       const { transactions, dialogue } = openTerminalStore(directory).read();
       assert.ok(transactions >= promised && promised >= until, `${transactions} of ${promised}`);
-      const kept = dialogue?.services.map(({ serviceId }) => Number(serviceId)) ?? [];
-      const first = transactions - kept.length + 1;
+      const serviceNumbers = dialogue?.services.map(({ serviceId }) => Number(serviceId)) ?? [];
+      const first = transactions - serviceNumbers.length + 1;
       assert.deepEqual(
-        kept,
-        kept.map((_, at) => first + at),
+        serviceNumbers,
+        serviceNumbers.map((_, at) => first + at),
       );
-      assert.ok(kept.length >= 120);
+      assert.ok(serviceNumbers.length >= 120);
       promised = transactions;
     }
   });
