@@ -6,7 +6,7 @@ import type { SalesFigures, SoakFigures } from '../sales/bench-sales.ts';
 import { median } from '../sales/find-knee.ts';
 import { heldDefinition } from '../sales/knee-run.ts';
 import type { MeasuredStep } from '../sales/load-client.ts';
-import type { StatusFigures } from '../sales/status-reads.ts';
+import type { StatusFigures } from '../sales/bench-status.ts';
 import type { ProfileLine } from './profile-report.ts';
 import type { Profile } from './profile-step.ts';
 import {

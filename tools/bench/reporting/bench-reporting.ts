@@ -7,7 +7,7 @@ import {
   scanLimitMax,
   scanPayments,
 } from '../../../packages/server/src/reporting/search/scan-payments.ts';
-import { parsePaymentSearch } from '../../../packages/server/src/reporting/search/search-filters.ts';
+import { parsePaymentSearch } from '../../../packages/server/src/reporting/search/parse-search-filters.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import type { EstateQuery } from '../estate/estate-queries.ts';

@@ -2,7 +2,7 @@
 
 export { createFileCache } from './caching/file-cache.ts';
 export { lruCacheOptions } from './caching/lru-cache-options.ts';
-export { createInFlightMap, type InFlightMap } from './concurrency/in-flight-map.ts';
+export { createMemoryReleasingMap, type MemoryReleasingMap } from './concurrency/memory-releasing-map.ts';
 export { createKeyedTasks, type KeyedTasks } from './concurrency/keyed-tasks.ts';
 export { createPoller, type Poller } from './concurrency/poller.ts';
 export { decryptBytes, encryptBytes } from './crypto/authenticated-encryption.ts';

@@ -20,7 +20,7 @@ import { getPaymentDetail } from './search/get-payment-detail.ts';
 import { formatPagePosition, parsePagePosition } from './search/page-position.ts';
 import type { PaymentClassCache } from './search/payment-class-cache.ts';
 import { toPaymentView } from './search/payment-view.ts';
-import { parsePaymentSearch } from './search/search-filters.ts';
+import { parsePaymentSearch } from './search/parse-search-filters.ts';
 import { getSettlement, listSettlementsInScope } from './settlements/list-settlements.ts';
 import { settlementIdFormat } from './settlements/settlement-id.ts';
 import { parseSummaryRequest } from './summary/parse-summary-request.ts';

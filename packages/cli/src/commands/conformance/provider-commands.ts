@@ -10,7 +10,7 @@ import {
   type EventReceiver,
   startEventReceiver,
 } from '../../conformance/provider/event-receiver.ts';
-import type { ProviderCheck, RequiredOption } from '../../conformance/provider/provider-check.ts';
+import type { ProviderCheck, RequiredOption } from '../../conformance/provider/check-steps.ts';
 import { providerChecks } from '../../conformance/provider/provider-checks.ts';
 import {
   createProviderTestClient,

@@ -13,7 +13,7 @@ import {
 import { Value } from 'typebox/value';
 import { expectConformity } from '../nonconformity-error.ts';
 import type { ReceivedEvent } from './event-receiver.ts';
-import { createPaidPayment, expectStatus, type ProviderCheck } from './provider-check.ts';
+import { createPaidPayment, expectStatus, type ProviderCheck } from './check-steps.ts';
 import { expectShape, type ProviderTestClient } from './provider-test-client.ts';
 
 const requires = 'paidAmount';

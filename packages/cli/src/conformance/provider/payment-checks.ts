@@ -12,7 +12,7 @@ import {
   expectStatus,
   type ProviderCheck,
   waitForFinalStatus,
-} from './provider-check.ts';
+} from './check-steps.ts';
 import { expectShape } from './provider-test-client.ts';
 
 const concurrentRequests = 10;

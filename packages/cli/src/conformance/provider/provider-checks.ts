@@ -3,7 +3,7 @@
 import { cancelChecks, refundChecks } from './cancel-and-refund-checks.ts';
 import { eventChecks, serviceChecks } from './event-checks.ts';
 import { paymentChecks } from './payment-checks.ts';
-import type { ProviderCheck } from './provider-check.ts';
+import type { ProviderCheck } from './check-steps.ts';
 import { messageChecks, signatureChecks } from './signature-checks.ts';
 
 export const providerChecks: readonly ProviderCheck[] = [

@@ -9,7 +9,7 @@ import type { WebSocketConnections } from '../forwarding/websocket-connections.t
 import { ConnectorFault } from '../protocol/connector-fault.ts';
 import type { DeviceRegistry } from '../sessions/device-registry.ts';
 import type { ConnectionTokenClaims } from './connection-tokens.ts';
-import { mayRegister } from './device-registration.ts';
+import { mayRegister } from './authenticate-registration.ts';
 
 type Deps = {
   readonly verify: (token: string) => Promise<ConnectionTokenClaims>;

@@ -6,7 +6,7 @@ import { eventually } from '../../../test/support/wait-for-condition.ts';
 import type { AcceptedUpgrade } from '../../http/index.ts';
 import { BackplaneError, type Message } from '../nodes/backplane.ts';
 import { createClaims } from './claim-requests.ts';
-import { createPosListener } from './pos-listener.ts';
+import { createPosListener } from './accept-control-connection.ts';
 
 type Deps = Parameters<typeof createPosListener>[0];
 

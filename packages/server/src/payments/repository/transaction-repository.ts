@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import {
   type Clock,
   createGroupCommit,
-  createInFlightMap,
+  createMemoryReleasingMap,
   type Database,
   type HotStatement,
   type Ids,
@@ -251,7 +251,7 @@ const defaultMaxEntries = 4096;
 
 /** @example const recent = createRecentTransactions(); recent.add(transaction); */
 export function createRecentTransactions(maxEntries = defaultMaxEntries) {
-  const entries = createInFlightMap<TransactionRecord>();
+  const entries = createMemoryReleasingMap<TransactionRecord>();
   return {
     add(transaction: TransactionRecord): void {
       const { transactionId, version } = transaction.row;

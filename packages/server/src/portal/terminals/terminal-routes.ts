@@ -16,7 +16,7 @@ import type { Provisioning } from '../../provisioning/index.ts';
 import type { SessionCaller } from '../sessions/session-caller.ts';
 import type { PortalSession } from '../sessions/sessions.ts';
 import type { ConnectionTickets } from './connection-tickets.ts';
-import { terminalProtocol } from './terminal-connections.ts';
+import { terminalProtocol } from './accept-terminal-connections.ts';
 
 export const connectionsPath = `${portalPath}/terminal-connections`;
 const listName = 'listPortalTerminals';

@@ -8,7 +8,7 @@ import {
   type PaymentClass,
   type PaymentClassCache,
 } from './payment-class-cache.ts';
-import { hasGroupFilters, type PaymentSearch } from './search-filters.ts';
+import { hasGroupFilters, type PaymentSearch } from './parse-search-filters.ts';
 import {
   amountCountStatement,
   amountStatement,

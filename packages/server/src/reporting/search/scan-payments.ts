@@ -8,7 +8,7 @@ import {
   type PaymentClassCache,
 } from './payment-class-cache.ts';
 import { toPaymentView } from './payment-view.ts';
-import { hasGroupFilters, type PaymentSearch } from './search-filters.ts';
+import { hasGroupFilters, type PaymentSearch } from './parse-search-filters.ts';
 import { exportScanStatement, indexScanEndStatement } from './search-sql.ts';
 
 /** Amounts in minor units; an absent value is an empty text. */

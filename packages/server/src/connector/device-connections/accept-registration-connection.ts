@@ -33,7 +33,7 @@ import {
   type RegisterDevice,
   readDeviceCertificate,
   readRegistration,
-} from './device-registration.ts';
+} from './authenticate-registration.ts';
 
 type Deps = {
   readonly settings: Pick<

@@ -1,7 +1,7 @@
 // `npm run realm`: looks at the signing keys of a user domain and replaces them, beside a running platform.
 import { parseArgs } from 'node:util';
 import { ProblemError } from '../packages/contract/src/index.ts';
-import type { RealmCommand } from './realm/realm-key-commands.ts';
+import type { RealmCommand } from './realm-keys/realm-key-commands.ts';
 
 const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
 
@@ -48,7 +48,7 @@ function readWanted(args: string[]): RealmCommand | undefined {
 
 /** Loaded only then: who mistyped a word need not wait for the platform's code. */
 async function doWork(wanted: RealmCommand): Promise<void> {
-  const { runRealmCommand: obey, withIdentity } = await import('./realm/realm-key-commands.ts');
+  const { runRealmCommand: obey, withIdentity } = await import('./realm-keys/realm-key-commands.ts');
   await withIdentity((identity) => obey(identity, wanted));
 }
 
