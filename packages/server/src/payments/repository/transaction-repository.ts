@@ -125,7 +125,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
   }
 
   return {
-    /** @throws Refusal recovery_required if the database may lack the transaction that was not found */
+    /** @throws ProblemError recovery_required if the database may lack the transaction that was not found */
     requireComplete(): void {
       if (numbering.isRecoveryRequired()) numbering.requireAvailable();
     },

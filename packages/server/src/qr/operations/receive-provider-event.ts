@@ -124,7 +124,7 @@ function refundEventOutcome(
 }
 
 /** Builds the step of an event; the server stores every event. Pure. */
-export function providerEventOutcome(
+export function buildProviderEventStep(
   current: LoadedPayment,
   event: ProviderEvent,
   context: Pick<ReportContext, 'at' | 'newId' | 'payWithinMs'>,
@@ -210,7 +210,7 @@ async function storeEvent(
       );
     }
     const context = { at: deps.clock.now(), newId: deps.ids.uuid, payWithinMs: deps.payWithinMs };
-    const { step, alarm } = providerEventOutcome(found, event, context);
+    const { step, alarm } = buildProviderEventStep(found, event, context);
     if (!(await tryCommit(deps, found, step))) continue;
     if (alarm !== undefined) deps.alarms.raise(alarm, found.row);
     return receipt(found, event, resultOf(found, { step, alarm }));
