@@ -118,7 +118,10 @@ const targets = {
     script: 'tools/operator/operator-command.ts',
     does: 'make the first operator of an empty platform',
   },
-  realm: { script: 'tools/realm.ts', does: 'list and replace the signing keys of a user domain' },
+  'realm-keys': {
+    script: 'tools/realm-keys.ts',
+    does: 'list and replace the signing keys of a user domain',
+  },
   'hsm-keys': {
     script: 'tools/hsm-keys.ts',
     does: 'bring keys into the software HSM by components',

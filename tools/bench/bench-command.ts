@@ -19,7 +19,7 @@ import { salesTargets, writeSalesReport, writeStatusReport } from './report/sale
 import { benchReporting } from './reporting/bench-reporting.ts';
 import { reportTargets, writeReportingReport } from './reporting/reporting-report.ts';
 import { benchSales } from './sales/bench-sales.ts';
-import { benchStatus } from './sales/status-reads.ts';
+import { benchStatus } from './sales/bench-status.ts';
 import { benchTokens } from './tokens/bench-tokens.ts';
 import { tokenTargets } from './tokens/token-cases.ts';
 import { manyRealmsTarget, writeTokensReport } from './tokens/token-report.ts';

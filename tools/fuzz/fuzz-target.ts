@@ -11,7 +11,7 @@ export type FuzzTarget = {
    * Reads the input.
    *
    * @returns false where the parser refused it by an error of its own
-   * @throws Misread where it was read and says something else than the bytes do; any other error is
+   * @throws MisreadError where it was read and says something else than the bytes do; any other error is
    *   one that the parser must not throw
    */
   readInput(input: Buffer): boolean;

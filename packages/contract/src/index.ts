@@ -11,10 +11,10 @@ export * from './events/index.ts';
 export * from './permissions.ts';
 export * from './problem-body.ts';
 export * from './problem-error.ts';
+export * from './provider-spi/activation-messages.ts';
 export * from './provider-spi/check-qr-display.ts';
 export * from './provider-spi/messages.ts';
 export * from './provider-spi/provider-events.ts';
-export * from './provider-spi/service-messages.ts';
 export * from './provider-spi/signed-calls.ts';
 export {
   isProviderId,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { hideCardNumbers, holdsCardNumber } from './card-numbers-in-text.ts';
-import { schemeOf } from './card-schemes.ts';
+import { schemeOfPan } from './card-schemes.ts';
 import { isValidPan } from './pan.ts';
 
 /** The search alone, without the quick look before it. */
@@ -13,7 +13,7 @@ function searched(text: string): boolean {
   return [/\d(?:[\s\p{Cf}._:/-]?\d)+/gu, /\d(?:-?\d)+/g].some((runs) =>
     (plain.match(runs) ?? []).some((run) => {
       const digits = run.replace(/\D/g, '');
-      return digits.length >= 14 && schemeOf(digits) !== 'Unknown' && isValidPan(digits);
+      return digits.length >= 14 && schemeOfPan(digits) !== 'Unknown' && isValidPan(digits);
     }),
   );
 }

@@ -1,6 +1,6 @@
 /** Finds card numbers in the free text of a request, which is stored and shown as it came; pure. */
 
-import { schemeOf } from './card-schemes.ts';
+import { schemeOfPan } from './card-schemes.ts';
 import { isValidPan, panDigitsMax } from './pan.ts';
 
 /** Whole numbers of thirteen digits are left alone: see `isCardNumber`. */
@@ -57,7 +57,7 @@ function hasLongRun(text: string): boolean {
 // Whole numbers alone, and none of thirteen digits: times, counters and product codes are long
 // numbers too, and one in ten of them would pass for a part of a card.
 function isCardNumber(digits: string): boolean {
-  return digits.length >= cardDigitsMin && schemeOf(digits) !== 'Unknown' && isValidPan(digits);
+  return digits.length >= cardDigitsMin && schemeOfPan(digits) !== 'Unknown' && isValidPan(digits);
 }
 
 /** Groups of digits with up to three signs between two of them, whichever signs; UUIDs as they are. */
@@ -75,7 +75,7 @@ function cardLengthAt(groups: readonly Group[], first: number): number {
   for (const group of groups.slice(first)) {
     digits += group.digits;
     if (digits.length > panDigitsMax) return 0;
-    const isCard = digits.length >= foreignDigitsMin && schemeOf(digits) !== 'Unknown';
+    const isCard = digits.length >= foreignDigitsMin && schemeOfPan(digits) !== 'Unknown';
     if (isCard && isValidPan(digits)) return digits.length;
   }
   return 0;

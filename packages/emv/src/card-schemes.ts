@@ -212,7 +212,7 @@ const rangesOf: readonly (readonly SchemeRange[])[] = Array.from({ length: 10 },
  * @example
  * schemeOf('6011111111111117'); // 'Discover'
  */
-export function schemeOf(pan: string): Scheme {
+export function schemeOfPan(pan: string): Scheme {
   const ranges = rangesOf[pan.charCodeAt(0) - 48] ?? [];
   for (const { digits, from, to, scheme, lengths } of ranges) {
     const prefix = Number(pan.slice(0, digits));

@@ -1,5 +1,5 @@
 /** Card numbers: check digit, masking, and finding them in text. */
-import { schemeOf } from './card-schemes.ts';
+import { schemeOfPan } from './card-schemes.ts';
 
 /**
  * The shortest card number, in digits.
@@ -90,7 +90,7 @@ function panLengthAt(digits: string, start: number): number {
   const longest = Math.min(panDigitsMax, digits.length - start);
   for (let length = longest; length >= 13; length -= 1) {
     const candidate = digits.slice(start, start + length);
-    if (schemeOf(candidate) !== 'Unknown' && passesLuhn(candidate)) return length;
+    if (schemeOfPan(candidate) !== 'Unknown' && passesLuhn(candidate)) return length;
   }
   return 0;
 }

@@ -77,7 +77,7 @@ export const serviceIdRetentionMs = 172_800_000;
  * Source: ADR 0049.
  *
  * @example
- * poi.memory().services.length <= servicesKeptMax; // true
+ * poi.memory().services.length <= storedServicesMax; // true
  */
 export const storedServicesMax = 20_000;
 
@@ -87,6 +87,6 @@ export const storedServicesMax = 20_000;
  * Source: ADR 0049.
  *
  * @example
- * poi.memory().services.filter(({ answer }) => answer).length <= answersKeptMax; // true
+ * poi.memory().services.filter(({ answer }) => answer).length <= storedAnswersMax; // true
  */
 export const storedAnswersMax = 200;

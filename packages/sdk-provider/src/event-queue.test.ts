@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { ProviderEvent } from '@switchyard/contract';
-import { createEventQueue, type EventOutcome } from './event-queue.ts';
+import { createEventQueue, type EventDeliveryOutcome } from './event-queue.ts';
 import { fileEventStore, memoryEventStore } from './event-stores.ts';
 import { createEventsClient, type SendResult } from './events-client.ts';
 import type { PlatformRequest } from './http-transport.ts';
@@ -55,7 +55,7 @@ function folder(t: TestContext): string {
 describe('the queue of events', () => {
   it('repeats after 1, 2, 5, 10 and 30 minutes, and gives up after a day', async (t) => {
     const { client, clock, tries } = platform(t, () => unreachable);
-    const ends: EventOutcome[] = [];
+    const ends: EventDeliveryOutcome[] = [];
     const queue = createEventQueue({
       client,
       clock,

@@ -8,9 +8,9 @@ import type { EventsClient, SendResult } from './events-client.ts';
  * How an event ended: acknowledged, permanently refused, or given up after a day of attempts.
  *
  * @example
- * const onFinished = (event, end: EventOutcome) => log.info({ eventId: event.eventId, ...end });
+ * const onFinished = (event, end: EventDeliveryOutcome) => log.info({ eventId: event.eventId, ...end });
  */
-export type EventOutcome =
+export type EventDeliveryOutcome =
   | Exclude<SendResult, { readonly outcome: 'Unsent' }>
   | { readonly outcome: 'GivenUp'; readonly fault: string };
 
@@ -33,7 +33,7 @@ export type EventQueueOptions = {
   readonly concurrency?: number;
   readonly clock?: Clock;
   /** Receives the end of each event. */
-  onFinished?(event: ProviderEvent, end: EventOutcome): void;
+  onFinished?(event: ProviderEvent, end: EventDeliveryOutcome): void;
   /** Receives a failed attempt that will be repeated. */
   onRetry?(event: ProviderEvent, fault: string): void;
   /**
@@ -158,7 +158,7 @@ export function createEventQueue(options: EventQueueOptions): EventQueue {
     await store.save(next);
   }
 
-  async function finish({ event }: WaitingEvent, end: EventOutcome): Promise<void> {
+  async function finish({ event }: WaitingEvent, end: EventDeliveryOutcome): Promise<void> {
     waiting.delete(event.eventId);
     options.onFinished?.(event, end);
     await store.remove(event.eventId);

@@ -46,18 +46,18 @@ import {
   createOutgoingCalls,
   type Database,
   explainSchemaMismatch,
-  type GuardedTimeline,
   type Ids,
   type Jobs,
   type Log,
+  type LostWriteGuard,
   type Metrics,
   migrate,
+  noLostWriteGuard,
   type OutgoingCalls,
   outgoingCallRules,
   type Settings,
   systemClock,
   systemIds,
-  unguardedTimeline,
 } from './platform/index.ts';
 import { createPortal } from './portal/index.ts';
 import { createProvisioning, type Provisioning, type UserDomains } from './provisioning/index.ts';
@@ -98,7 +98,7 @@ export type ApplicationOptions = {
   clock?: Clock;
   identityClock?: Clock;
   /** Left out, for tests and tools: a restored database is not detected. */
-  timeline?: GuardedTimeline;
+  timeline?: LostWriteGuard;
   ids?: Ids;
   /** For tests: creates the private keys of realms. */
   makeRealmKey?: IdentityDeps['generatePrivateKey'];
@@ -314,7 +314,7 @@ function createModules(deps: ApplicationOptions) {
     valueRules: emvValueRules({ allowsTestKeys: settings.environment !== 'production' }),
     baseUrl: settings.baseUrl,
   });
-  const timeline = deps.timeline ?? unguardedTimeline;
+  const timeline = deps.timeline ?? noLostWriteGuard;
   const { numbering } = timeline;
   registerNumberingGauges(metrics, timeline);
   const parts = { settings, database, clock, dueClock, ids, log, metrics, live, numbering };

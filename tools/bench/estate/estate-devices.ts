@@ -9,7 +9,7 @@ import { type EstateQuery, expectInBody } from './estate-queries.ts';
 const merchantsCount = 10;
 
 /** Where users of merchants sign in, and they themselves. */
-export type DeviceOwners = {
+export type MerchantUserLogins = {
   realm: string;
   clientId: string;
   users: { merchant: number; username: string; password: string }[];
@@ -19,7 +19,7 @@ export type DeviceOwners = {
 export async function createDeviceOwners(
   identity: ReturnType<typeof openIdentity>,
   of: { organizationId: string; realm: string; number: number; firstMs: number; devices: number },
-): Promise<DeviceOwners> {
+): Promise<MerchantUserLogins> {
   const { organizationId, realm, number, firstMs } = of;
   const { clientId } = await identity.createPublicApplication({
     organizationId,
@@ -30,7 +30,7 @@ export async function createDeviceOwners(
     roles: [],
     securityFlows: ['Password'],
   });
-  const users: DeviceOwners['users'] = [];
+  const users: MerchantUserLogins['users'] = [];
   const merchants = Math.min(merchantsCount, Math.floor(of.devices / devicesPerMerchant));
   for (let merchant = 0; merchant < merchants; merchant += 1) {
     const entityId = estateId('merchant', firstMs, number, merchant);
@@ -74,7 +74,7 @@ async function tokenFor(
 export async function fetchDeviceTokens(
   exchange: HttpsConnections,
   authority: string,
-  { realm, clientId, users }: DeviceOwners,
+  { realm, clientId, users }: MerchantUserLogins,
   of: { number: number; firstMs: number },
 ): Promise<string[]> {
   const tokens: string[] = [];

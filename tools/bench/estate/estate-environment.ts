@@ -22,7 +22,7 @@ import { statementCostSettings } from '../report/statement-costs.ts';
 import { type HttpsConnections, openHttpsConnections } from '../sales/https-connections.ts';
 import type { PrintLine } from '../sales/knee-run.ts';
 import { fetchToken } from './estate-client.ts';
-import { createDeviceOwners, type DeviceOwners } from './estate-devices.ts';
+import { createDeviceOwners, type MerchantUserLogins } from './estate-devices.ts';
 import { type EstateToFill, fillEstate } from './estate-fill.ts';
 import { divideDevices, queriedOrganizations } from './estate-plan.ts';
 import type { EstateQueryTarget } from './estate-queries.ts';
@@ -41,7 +41,7 @@ export type EstateEnvironment = {
   /** An organisation with nothing in it, for the import. */
   empty: { organizationId: string; token: string };
   /** Of the largest. */
-  keepers: DeviceOwners;
+  keepers: MerchantUserLogins;
   firstMs: number;
   fillSeconds: number;
   /** For what is asked, and for what is written meanwhile. */
@@ -138,7 +138,7 @@ async function fillTables(deps: Deps, estate: Omit<EstateToFill, 'onProgress'>, 
 
 type Members = {
   members: (Member & { number: number; devices: number })[];
-  keepers: DeviceOwners;
+  keepers: MerchantUserLogins;
   empty: Member;
 };
 

@@ -8,7 +8,7 @@ import type { PinFigures } from './bench-pin.ts';
 /** What is asked of the software HSM, on the way that terminals usually take. */
 export const pinTargets = { perCpuSecond: 3000 } as const;
 
-/** @example process.stdout.write(reportPin(figures, options, machine)); */
+/** @example process.stdout.write(writePinReport(figures, options, machine)); */
 export function writePinReport(
   figures: PinFigures,
   { seed }: BenchOptions,

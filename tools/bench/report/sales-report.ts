@@ -3,10 +3,10 @@ import { bestRun } from '../baseline/sale-baseline-client.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { MachineDescription } from '../environment/machine.ts';
 import type { SalesFigures, SoakFigures } from '../sales/bench-sales.ts';
+import type { StatusFigures } from '../sales/bench-status.ts';
 import { median } from '../sales/find-knee.ts';
 import { heldDefinition } from '../sales/knee-run.ts';
 import type { MeasuredStep } from '../sales/load-client.ts';
-import type { StatusFigures } from '../sales/status-reads.ts';
 import type { ProfileLine } from './profile-report.ts';
 import type { Profile } from './profile-step.ts';
 import {

@@ -2,12 +2,12 @@
 
 import { systemClock } from '../../../packages/server/src/platform/index.ts';
 import { createReportQueries } from '../../../packages/server/src/reporting/infrastructure/query-limits.ts';
+import { parsePaymentSearch } from '../../../packages/server/src/reporting/search/parse-search-filters.ts';
 import { createPaymentClassCache } from '../../../packages/server/src/reporting/search/payment-class-cache.ts';
 import {
   scanLimitMax,
   scanPayments,
 } from '../../../packages/server/src/reporting/search/scan-payments.ts';
-import { parsePaymentSearch } from '../../../packages/server/src/reporting/search/search-filters.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import type { EstateQuery } from '../estate/estate-queries.ts';

@@ -7,10 +7,10 @@ import {
   spiAnswerComponents,
   spiRequestComponents,
   spiSignatureBase,
-  spiSignatureInput,
+  spiSignatureInputHeader,
 } from './signatures.ts';
 
-const input = spiSignatureInput(spiRequestComponents, { created: 7, keyId: 'k', nonce: 'n' });
+const input = spiSignatureInputHeader(spiRequestComponents, { created: 7, keyId: 'k', nonce: 'n' });
 
 test('a request signs method, path and body in the lines of RFC 9421', () => {
   const base = spiSignatureBase(input, {
@@ -30,7 +30,7 @@ test('a request signs method, path and body in the lines of RFC 9421', () => {
 });
 
 test('the signature of a response covers the signature of its request', () => {
-  const answer = spiSignatureInput(spiAnswerComponents, { created: 8, keyId: 'a' });
+  const answer = spiSignatureInputHeader(spiAnswerComponents, { created: 8, keyId: 'a' });
   const values = { '"@status"': '200', '"content-digest"': 'd', [spiAnswerComponents[2]]: ':cc:' };
   assert.match(spiSignatureBase(answer, values) ?? '', /\n"signature";req;key="spi": :cc:\n/);
   const { '"@status"': _status, ...less } = values;

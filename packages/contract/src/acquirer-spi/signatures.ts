@@ -24,7 +24,7 @@ export const spiClockToleranceSeconds = 300;
  * The components that a request signs: its method, its path as sent, and its body.
  *
  * @example
- * spiSignatureInput(spiRequestComponents, { created, keyId, nonce });
+ * spiSignatureInputHeader(spiRequestComponents, { created, keyId, nonce });
  */
 export const spiRequestComponents = ['"@method"', '"@path"', '"content-digest"'] as const;
 
@@ -33,7 +33,7 @@ export const spiRequestComponents = ['"@method"', '"@path"', '"content-digest"']
  * last one binds the response to this request.
  *
  * @example
- * spiSignatureInput(spiAnswerComponents, { created, keyId });
+ * spiSignatureInputHeader(spiAnswerComponents, { created, keyId });
  */
 export const spiAnswerComponents = [
   '"@status"',
@@ -59,10 +59,10 @@ export type SpiSignatureParameters = {
  * The value of `Signature-Input` after its label.
  *
  * @example
- * spiSignatureInput(spiRequestComponents, { created: 1, keyId: 'k' });
+ * spiSignatureInputHeader(spiRequestComponents, { created: 1, keyId: 'k' });
  * // ("@method" "@path" "content-digest");created=1;keyid="k";alg="ed25519"
  */
-export function spiSignatureInput(
+export function spiSignatureInputHeader(
   components: readonly string[],
   { created, keyId, nonce }: SpiSignatureParameters,
 ): string {

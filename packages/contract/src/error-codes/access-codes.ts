@@ -1,5 +1,5 @@
 /** Error codes of the first checks: transport, authentication and permissions. */
-import { permanentError, reservedPermanentError, temporaryError } from './error-code-facts.ts';
+import { permanentError, reservedPermanentError, temporaryError } from './error-code-kinds.ts';
 
 /** Size, media type and headers; checked before the body is read. */
 export const transportCodes = {

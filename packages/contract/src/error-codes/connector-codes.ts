@@ -1,5 +1,5 @@
 /** Codes of refused WebSocket handshakes. Open connections use the codes of `connectorFaults`. */
-import { permanentError, temporaryError } from './error-code-facts.ts';
+import { permanentError, temporaryError } from './error-code-kinds.ts';
 
 export const connectorCodes = {
   upgrade_required: permanentError(

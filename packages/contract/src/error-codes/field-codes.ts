@@ -1,5 +1,5 @@
 /** Error codes of syntax checks and member checks. */
-import { permanentError } from './error-code-facts.ts';
+import { permanentError } from './error-code-kinds.ts';
 
 /** Syntax and members of the body and the query. */
 export const fieldCodes = {

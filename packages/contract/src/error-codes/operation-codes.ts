@@ -5,7 +5,7 @@ import {
   reservedPermanentError,
   temporaryError,
   unknownOutcomeOnce,
-} from './error-code-facts.ts';
+} from './error-code-kinds.ts';
 
 /** Entities that the path or the body names. An identifier of another tenant counts as unknown. */
 export const lookupCodes = {

@@ -1,5 +1,5 @@
 /** Error codes of exports and of reconciliations with an acquirer's file. */
-import { permanentError, temporaryError } from './error-code-facts.ts';
+import { permanentError, temporaryError } from './error-code-kinds.ts';
 
 /** The state of an export or of a reconciliation does not allow the request. */
 export const reportingCodes = {

@@ -1,5 +1,5 @@
 /** Error codes of the Retail API: the connector's codes over HTTP, and its own codes. */
-import { permanentError, temporaryError, unknownOutcomeOnce } from './error-code-facts.ts';
+import { permanentError, temporaryError, unknownOutcomeOnce } from './error-code-kinds.ts';
 
 export const retailCodes = {
   device_unknown: permanentError(

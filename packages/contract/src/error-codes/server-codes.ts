@@ -5,7 +5,7 @@ import {
   reservedPermanentError,
   temporaryError,
   unknownOutcome,
-} from './error-code-facts.ts';
+} from './error-code-kinds.ts';
 
 /** Overload, and faults of the platform or of the systems that it calls. */
 export const serverCodes = {

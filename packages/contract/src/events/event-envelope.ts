@@ -28,7 +28,7 @@ export type EventBody = Static<typeof EventBody>;
  * An event in the feed: the body of its webhook, its identifier and its position.
  *
  * @example
- * const { items, nextAfter } = (await response.json()) as EventPage;
+ * const { items, nextAfter } = (await response.json()) as EventList;
  */
 export const FeedItem = Type.Object(
   {
@@ -52,7 +52,7 @@ export type FeedItem = Static<typeof FeedItem>;
  * `GET /events/v1`: the events after a position.
  *
  * @example
- * const page = (await response.json()) as EventPage;
+ * const page = (await response.json()) as EventList;
  */
 export const EventList = Type.Object(
   {

@@ -1,10 +1,10 @@
 /**
  * The requests of the platform to a provider of QR payments, and their answers: the provider SPI,
- * version 1. `events.ts` has the events of the provider, `signing.ts` the signatures.
+ * version 1. `provider-events.ts` has the events of the provider, `signed-calls.ts` the signatures.
  */
 import { type Static, Type } from 'typebox';
 import {
-  message,
+  messageSchema,
   moment,
   ProviderAmount,
   ProviderFailure,
@@ -26,7 +26,7 @@ const name = (description: string) => Type.String({ minLength: 1, maxLength: 200
  * @example
  * const { merchantId, terminalId, mcc } = payment.merchant;
  */
-export const ProviderMerchant = message(
+export const ProviderMerchant = messageSchema(
   {
     merchantId: uuid('The merchant at the platform.'),
     name: name('The merchant’s name.'),
@@ -65,7 +65,7 @@ export type ProviderMerchant = Static<typeof ProviderMerchant>;
  * @example
  * const payment = JSON.parse(body) as CreateQrPayment;
  */
-export const CreateQrPayment = message(
+export const CreateQrPayment = messageSchema(
   {
     platformTransactionId,
     clientTransactionId: Type.String({
@@ -93,7 +93,7 @@ export const CreateQrPayment = message(
     ),
     amount: ProviderAmount,
     order: Type.Optional(
-      message(
+      messageSchema(
         {
           orderId: Type.Optional(uuid('The order at the merchant.')),
           orderDescription: Type.Optional(Type.String({ maxLength: 500 })),
@@ -121,7 +121,7 @@ export type CreateQrPayment = Static<typeof CreateQrPayment>;
  * @example
  * const answer: QrPaymentAnswer = { providerTransactionId, status: 'Pending', display, pollAfterMs: 3000 };
  */
-export const QrPaymentAnswer = message(
+export const QrPaymentAnswer = messageSchema(
   {
     providerTransactionId,
     status: ProviderPaymentStatus,
@@ -162,7 +162,7 @@ export type CancelReason = Static<typeof CancelReason>;
  * @example
  * const message: CancelQrPayment = { platformTransactionId, reason: 'Expired', requestedAt };
  */
-export const CancelQrPayment = message(
+export const CancelQrPayment = messageSchema(
   {
     platformTransactionId,
     providerTransactionId: Type.Optional(providerTransactionId),
@@ -185,7 +185,7 @@ export type CancelQrPayment = Static<typeof CancelQrPayment>;
  * @example
  * const answer: CancelAnswer = { status: 'Cancelled' };
  */
-export const CancelAnswer = message(
+export const CancelAnswer = messageSchema(
   {
     providerTransactionId: Type.Optional(providerTransactionId),
     status: ProviderPaymentStatus,
@@ -203,7 +203,7 @@ const refundId = uuid('The refund at the platform. It names this refund for ever
  * @example
  * const message: RefundQrPayment = { refundId, platformTransactionId, amount: { amount: 400, currency: 'EUR' }, requestedAt };
  */
-export const RefundQrPayment = message(
+export const RefundQrPayment = messageSchema(
   {
     refundId,
     platformTransactionId,
@@ -227,7 +227,7 @@ export type RefundQrPayment = Static<typeof RefundQrPayment>;
  * @example
  * const answer: RefundAnswer = { refundId, status: 'Completed' };
  */
-export const RefundAnswer = message(
+export const RefundAnswer = messageSchema(
   {
     refundId,
     providerRefundId: Type.Optional(providerId('The refund at the provider.')),
@@ -245,7 +245,7 @@ export type RefundAnswer = Static<typeof RefundAnswer>;
  * @example
  * const answer: HealthAnswer = { status: 'Up' };
  */
-export const HealthAnswer = message(
+export const HealthAnswer = messageSchema(
   {
     status: Type.Enum(['Up', 'Down'], { type: 'string', description: '`Down`: no payments now.' }),
   },
@@ -260,7 +260,7 @@ export type HealthAnswer = Static<typeof HealthAnswer>;
  * @example
  * const problem: ProviderProblem = { code: 'already_final', title: 'It is paid.', paymentStatus: 'Completed' };
  */
-export const ProviderProblem = message(
+export const ProviderProblem = messageSchema(
   {
     title: Type.Optional(Type.String({ maxLength: 200 })),
     detail: Type.Optional(Type.String({ maxLength: 500 })),

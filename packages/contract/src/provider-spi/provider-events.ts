@@ -1,7 +1,7 @@
 /** Events that a provider of QR payments sends to the `eventsUrl` of a payment. */
 import { type Static, Type } from 'typebox';
 import {
-  message,
+  messageSchema,
   moment,
   ProviderAmount,
   ProviderFailure,
@@ -57,7 +57,7 @@ export function isProviderEventType(type: string): type is ProviderEventType {
  * @example
  * const event: ProviderEvent = { eventId, sequence: 3, type: 'payment.completed', occurredAt, status: 'Completed', providerTransactionId, amount };
  */
-export const ProviderEvent = message(
+export const ProviderEvent = messageSchema(
   {
     eventId: uuid('Names the event for ever; a try that is repeated has the same one.'),
     sequence: Type.Integer({

@@ -3,7 +3,7 @@ import { amountMax, amountMin } from '@switchyard/money';
 import { type Static, type TProperties, Type } from 'typebox';
 
 /** Makes the schema of a message. Unknown members are accepted and ignored. */
-export const message = <Members extends TProperties>(members: Members, description: string) =>
+export const messageSchema = <Members extends TProperties>(members: Members, description: string) =>
   Type.Object(members, { additionalProperties: true, description });
 
 /** A UUID from the platform or the provider. */
@@ -62,7 +62,7 @@ export const providerId = (description: string) =>
  * @example
  * const amount: ProviderAmount = { amount: 1050, currency: 'EUR' };
  */
-export const ProviderAmount = message(
+export const ProviderAmount = messageSchema(
   {
     amount: Type.Integer({
       minimum: amountMin,
@@ -141,7 +141,7 @@ export const qrDisplayMaxChars = 49_152;
  * @example
  * const display: QrDisplay = { type: 'text/emvqr', data: '000201…6304A13A' };
  */
-export const QrDisplay = message(
+export const QrDisplay = messageSchema(
   {
     type: Type.Enum(['image/png', 'image/svg+xml', 'text/emvqr', 'url'], {
       type: 'string',
@@ -166,7 +166,7 @@ export type QrDisplay = Static<typeof QrDisplay>;
  * @example
  * const failure: ProviderFailure = { code: 'insufficient_funds', text: 'Not enough money.' };
  */
-export const ProviderFailure = message(
+export const ProviderFailure = messageSchema(
   {
     code: Type.String({
       pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$',
@@ -188,7 +188,7 @@ export type ProviderFailure = Static<typeof ProviderFailure>;
  * @example
  * const payer: ProviderPayer = { maskedId: 'a***@example.com' };
  */
-export const ProviderPayer = message(
+export const ProviderPayer = messageSchema(
   {
     maskedId: Type.Optional(
       Type.String({

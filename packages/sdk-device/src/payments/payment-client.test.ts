@@ -109,7 +109,7 @@ describe('payments of a terminal', () => {
     await assert.rejects(client().sell(sale), { kind: 'Unknown', code: 'no_answer' });
     assert.equal(platform.requests.length, 3);
     script(cut, problem(503, 'overloaded', { retryable: true }));
-    await assert.rejects(client({ saleTries: 2 }).sell(sale), { kind: 'Unknown' });
+    await assert.rejects(client({ saleAttempts: 2 }).sell(sale), { kind: 'Unknown' });
   });
 
   test('after a lost response only a refusal of the sale itself ends the attempts', async () => {

@@ -4,7 +4,7 @@ import type { FoundPage, PageRequest } from '../http/index.ts';
 import { type Clock, type Database, isoTime, type Jobs } from '../platform/index.ts';
 import { addCheckpoint, listCheckpoints, listKeys, lockHead } from './audit-sql.ts';
 import type { CheckpointSigner } from './checkpoint-signer.ts';
-import { checkpointKind } from './record-changes.ts';
+import { checkpointJobKind } from './record-changes.ts';
 
 type Deps = {
   readonly database: Database;
@@ -28,7 +28,7 @@ export function createCheckpoints({ database, clock, jobs, signer }: Deps) {
     });
   }
 
-  jobs.handle(checkpointKind, ({ organizationId }) => sign(organizationId));
+  jobs.handle(checkpointJobKind, ({ organizationId }) => sign(organizationId));
 
   return {
     sign,

@@ -14,7 +14,7 @@ const recordsPerCheckpoint = 1_000;
 /** After so many records, other tasks of the event loop may run. */
 const recordsPerTurn = 100;
 const checkpointAfterMs = 3_600_000;
-export const checkpointKind = 'audit-checkpoint';
+export const checkpointJobKind = 'audit-checkpoint';
 
 export type AuditRecorderDeps = {
   readonly clock: Clock;
@@ -68,7 +68,7 @@ export function createAuditRecorder({
     await appendRecords(trx, { organizationId, texts, last, outboxRows: outboxRows(chained, ids) });
     const dueAt = nextCheckpoint(head, last.sequence, now);
     if (dueAt === undefined) return;
-    await jobs.enqueue({ organizationId, kind: checkpointKind, payload: {}, dueAt }, trx);
+    await jobs.enqueue({ organizationId, kind: checkpointJobKind, payload: {}, dueAt }, trx);
   }
 
   return { record: (trx, entry) => recordAll(trx, [entry]), recordAll };

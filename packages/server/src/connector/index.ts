@@ -14,9 +14,9 @@ import {
   pause,
 } from '../platform/index.ts';
 import { createDeviceConnectionRoute } from './device-connections/accept-device-connection.ts';
+import { createRegistrationListener } from './device-connections/accept-registration-connection.ts';
+import { createRegisterDevice } from './device-connections/authenticate-registration.ts';
 import { createConnectionTokens } from './device-connections/connection-tokens.ts';
-import { createRegisterDevice } from './device-connections/device-registration.ts';
-import { createRegistrationListener } from './device-connections/registration-listener.ts';
 import { createWebPageTerminals } from './device-connections/web-page-terminals.ts';
 import { type ConnectorDevicesDeps, createConnectorDevices } from './devices/connector-devices.ts';
 import { createDeviceList } from './devices/device-list.ts';
@@ -27,9 +27,9 @@ import type { MessageEndpoint } from './forwarding/forward-messages.ts';
 import { createWebSocketConnections } from './forwarding/websocket-connections.ts';
 import { BackplaneError, createLocalBackplane } from './nodes/backplane.ts';
 import type { Nodes } from './nodes/index.ts';
+import { createPosListener } from './pos/accept-control-connection.ts';
 import { createSessionRoute } from './pos/accept-session-connection.ts';
 import { createClaims } from './pos/claim-requests.ts';
-import { createPosListener } from './pos/pos-listener.ts';
 import { createAuthorizationRecheck } from './recheck-authorizations.ts';
 import { createConnectorMetrics } from './runtime/connector-metrics.ts';
 import {

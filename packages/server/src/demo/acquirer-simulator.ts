@@ -25,7 +25,7 @@ const slowAnswerMaxMs = 8000;
 /** A slow answer still comes before the timeout. */
 const slowAnswerShare = 0.8;
 
-/** @throws SimulatorFault if the simulator cannot start */
+/** @throws SimulatorStartError if the simulator cannot start */
 export function startAcquirerSimulator(
   options: AcquirerSimulatorOptions,
 ): Promise<SupervisedProcess> {

@@ -84,7 +84,7 @@ function declarationOf(service: Service): ServiceInput {
   return declaration;
 }
 
-/** @throws SimulatorFault if the process cannot start */
+/** @throws SimulatorStartError if the process cannot start */
 export async function startQrProvider(deps: Deps): Promise<QrProvider> {
   const { services, clock, log, port } = deps;
   const dir = join(deps.dataDir, 'qr-provider');

@@ -30,7 +30,7 @@ export type SupervisedProcess = {
 
 /** The simulator did not start, for a reason that the operator can fix. */
 export class SimulatorStartError extends Error {
-  override name = 'SimulatorFault';
+  override name = 'SimulatorStartError';
 }
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -127,7 +127,7 @@ async function startFirst(
   }
 }
 
-/** @throws SimulatorFault if the simulator cannot start */
+/** @throws SimulatorStartError if the simulator cannot start */
 export async function startSupervisedProcess(
   options: SupervisedProcessOptions,
 ): Promise<SupervisedProcess> {

@@ -3,19 +3,19 @@ import { defined, PlatformNumbering, throwProblem } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { type Audit, actorOf } from '../audit/index.ts';
 import { type Caller, route } from '../http/index.ts';
-import type { Database, GuardedTimeline, Metrics } from '../platform/index.ts';
+import type { Database, LostWriteGuard, Metrics } from '../platform/index.ts';
 
 type Ports = {
   readonly database: Pick<Database, 'transaction'>;
   readonly audit: Pick<Audit, 'record'>;
-  readonly timeline: GuardedTimeline;
+  readonly timeline: LostWriteGuard;
   readonly isOperator: (organizationId: string) => Promise<boolean>;
 };
 
 const path = '/health/v1/numbering';
 const shared = { tags: ['Health'], permission: 'onb.approve' } as const;
 
-export function registerNumberingGauges(metrics: Metrics, timeline: GuardedTimeline): void {
+export function registerNumberingGauges(metrics: Metrics, timeline: LostWriteGuard): void {
   metrics.gauge({
     name: 'switchyard_numbering_recovery_required',
     help: '1 while new payments are refused because the database was restored and lacks payments',
@@ -32,7 +32,7 @@ export function registerNumberingGauges(metrics: Metrics, timeline: GuardedTimel
   });
 }
 
-function viewNumbering({ status }: GuardedTimeline): PlatformNumbering {
+function viewNumbering({ status }: LostWriteGuard): PlatformNumbering {
   const { isRecoveryRequired, timeline, jumps } = status();
   return {
     status: isRecoveryRequired ? 'RecoveryRequired' : 'Available',

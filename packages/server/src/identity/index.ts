@@ -162,7 +162,7 @@ export type Identity = {
   readonly clientVerifier: ClientVerifier;
   /** The OAuth clients of points of sale; provisioning changes them in its own transactions. */
   readonly posClients: PosClients;
-  /** Rejects with a Refusal `token_invalid` or `token_expired`. */
+  /** Rejects with a ProblemError `token_invalid` or `token_expired`. */
   readonly verifyToken: ReturnType<typeof createAccessTokenVerifier>;
   /** Registers the OAuth endpoints under /oauth2/v1 and /auth/realms, and the login pages. */
   register(app: FastifyInstance): Promise<void>;

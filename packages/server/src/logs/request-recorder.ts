@@ -67,7 +67,7 @@ export function createRequestRecorder(deps: Deps): RequestRecorder {
       batch = [];
       onAppended(heads);
     } catch (error) {
-      // A Refusal means that the database is unavailable, so the batch is retried; any other error would repeat.
+      // A ProblemError means that the database is unavailable, so the batch is retried; any other error would repeat.
       if (!(error instanceof ProblemError)) {
         lost += batch.length;
         batch = [];

@@ -2,13 +2,16 @@
 
 export { createFileCache } from './caching/file-cache.ts';
 export { lruCacheOptions } from './caching/lru-cache-options.ts';
-export { createInFlightMap, type InFlightMap } from './concurrency/in-flight-map.ts';
 export { createKeyedTasks, type KeyedTasks } from './concurrency/keyed-tasks.ts';
+export {
+  createMemoryReleasingMap,
+  type MemoryReleasingMap,
+} from './concurrency/memory-releasing-map.ts';
 export { createPoller, type Poller } from './concurrency/poller.ts';
 export { decryptBytes, encryptBytes } from './crypto/authenticated-encryption.ts';
 export { deriveKey } from './crypto/derive-key.ts';
 export {
-  listActiveRetiredKeys,
+  listKeysStillSigning,
   listOlderKeysAfterRotation,
   type OlderKeyJson,
   type RetiredKeyColumns,
@@ -56,10 +59,10 @@ export {
 export {
   createDatabaseTimeline,
   type DatabaseTimeline,
-  type GuardedTimeline,
+  type LostWriteGuard,
   type Numbering,
+  noLostWriteGuard,
   unguardedNumbering,
-  unguardedTimeline,
 } from './database/timeline/database-timeline.ts';
 export {
   type EmbeddedPostgres,

@@ -51,8 +51,8 @@ import type { ResourceDeps, ResourceOperations } from './resources/resource-oper
 import { createSaleEntityResolver } from './sale-entities/resolve-sale-entities.ts';
 import type {
   AcquirerContract,
+  MerchantAndPlace,
   SaleEntities,
-  SaleEntitiesWithoutAcquirer,
   SaleEntityIds,
   TokenBinding,
 } from './sale-entities/sale-entities.ts';
@@ -74,9 +74,9 @@ export type { ResourceOperations, Versioned } from './resources/resource-operati
 export type {
   AcquirerContract,
   CaptureMode,
+  MerchantAndPlace,
   OfflineLimits,
   SaleEntities,
-  SaleEntitiesWithoutAcquirer,
   SaleEntityIds,
   TokenBinding,
 } from './sale-entities/sale-entities.ts';
@@ -125,7 +125,7 @@ export type Provisioning = {
     organizationId: string,
     names: SaleEntityIds,
     within?: TokenBinding,
-  ): Promise<SaleEntitiesWithoutAcquirer>;
+  ): Promise<MerchantAndPlace>;
   /** Finds the contract of an earlier transaction, even if it was disabled or deleted since. */
   findContract(organizationId: string, contractId: string): Promise<AcquirerContract | undefined>;
   /** Finds the acquirer of a link of an earlier transaction, even if the link was removed since. */

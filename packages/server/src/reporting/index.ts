@@ -11,15 +11,15 @@ import { createGroupDictionaries } from './projection/group-dictionary.ts';
 import { rebuildReports } from './projection/projection-batch.ts';
 import { createReconciliationModule } from './reconciliation/reconciliation-module.ts';
 import { registerReportRoutes } from './report-routes.ts';
+import type { PaymentSearch } from './search/parse-search-filters.ts';
 import { createPaymentClassCache } from './search/payment-class-cache.ts';
 import { type ScannedPart, type ScanPart, scanPayments } from './search/scan-payments.ts';
-import type { PaymentSearch } from './search/search-filters.ts';
 
 export { compareReports, type ReportComparison, type ReportDifference } from './compare-reports.ts';
 export type { ReportScope } from './infrastructure/report-scope.ts';
 export { rebuildReports } from './projection/projection-batch.ts';
+export type { GroupFilters, PaymentSearch } from './search/parse-search-filters.ts';
 export type { ScannedPart, ScannedPayment, ScanPart } from './search/scan-payments.ts';
-export type { GroupFilters, PaymentSearch } from './search/search-filters.ts';
 
 export type ReportingDeps = {
   database: Database;

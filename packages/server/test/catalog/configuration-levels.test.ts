@@ -5,12 +5,12 @@ import fc from 'fast-check';
 import {
   type ConfigurationScene,
   declaration,
-  openConfiguration,
+  openConfigurationScene,
 } from '../support/provisioning/test-service-configuration.ts';
 
 let scene: ConfigurationScene;
 before(async () => {
-  scene = await openConfiguration();
+  scene = await openConfigurationScene();
 });
 after(() => scene.close());
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import {
   type ConfigurationScene,
-  openConfiguration,
+  openConfigurationScene,
 } from '../support/provisioning/test-service-configuration.ts';
 
 let scene: ConfigurationScene;
 before(async () => {
-  scene = await openConfiguration();
+  scene = await openConfigurationScene();
 });
 after(() => scene.close());
 

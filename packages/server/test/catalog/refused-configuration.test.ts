@@ -5,12 +5,12 @@ import type { Answer } from '../support/provisioning/test-catalog.ts';
 import {
   type ConfigurationScene,
   declaration,
-  openConfiguration,
+  openConfigurationScene,
 } from '../support/provisioning/test-service-configuration.ts';
 
 let scene: ConfigurationScene;
 before(async () => {
-  scene = await openConfiguration();
+  scene = await openConfigurationScene();
 });
 after(() => scene.close());
 

@@ -8,9 +8,9 @@ import {
   deviceOnlyOperations,
   deviceOperations,
   familiesVisibleFromAbove,
+  operationsDeniedToDevices,
   operationsThatNameMerchant,
   operationsVisibleFromAbove,
-  operationsWithoutDevices,
   operationsWithoutOwner,
   operationsWithoutOwnOrganization,
   organizationLevelOperations,
@@ -244,7 +244,7 @@ export function expectedOf(
   if (owner === 'below' && isOfMerchant) return 'notFound';
   if (isOfMerchant && organizationOnlyOperations.has(operationId)) return 'denied';
   if (!caller.isDevice && deviceOnlyOperations.has(operationId)) return 'denied';
-  if (caller.isDevice && operationsWithoutDevices.has(operationId)) return 'denied';
+  if (caller.isDevice && operationsDeniedToDevices.has(operationId)) return 'denied';
   if (contradicts(caller, createMatrixRequest)) return 'outOfScope';
   if (deviceOperations.has(operationId)) return caller.isDevice ? 'allowed' : 'notFound';
   if (caller.isBelow === true) return expectedBelow(createMatrixRequest);

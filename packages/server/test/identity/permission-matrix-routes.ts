@@ -108,7 +108,7 @@ const configurations = [
 ];
 
 /** A device's caller gets 403. */
-export const operationsWithoutDevices: ReadonlySet<string> = new Set([
+export const operationsDeniedToDevices: ReadonlySet<string> = new Set([
   'listServiceActivations',
   'getServiceActivation',
   'getConfigurationDelivery',

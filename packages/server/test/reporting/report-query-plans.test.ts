@@ -14,8 +14,8 @@ import {
 } from '../../src/platform/index.ts';
 import { storedPaymentsSql } from '../../src/reporting/projection/payment-line-sql.ts';
 import * as writes from '../../src/reporting/projection/projection-sql.ts';
+import type { PaymentSearch } from '../../src/reporting/search/parse-search-filters.ts';
 import { paymentClassesSql } from '../../src/reporting/search/payment-class-cache.ts';
-import type { PaymentSearch } from '../../src/reporting/search/search-filters.ts';
 import * as search from '../../src/reporting/search/search-sql.ts';
 import * as settlements from '../../src/reporting/settlements/settlement-sql.ts';
 import * as summary from '../../src/reporting/summary/summary-sql.ts';

@@ -5,7 +5,7 @@ type Statement = { readonly text: string; readonly values: readonly unknown[] };
 export type StatementFilter = (statement: Statement) => boolean;
 
 /** Matches the statement that stores an entity of this model. */
-export const storesEntity =
+export const matchOidcEntityInsert =
   (model: string): StatementFilter =>
   ({ text, values }) =>
     text.includes('INSERT INTO oidc_entities') && values.includes(model);

@@ -102,7 +102,7 @@ export type TerminalMessages = {
 const digits = (value: number, length: number): string => String(value).padStart(length, '0');
 
 /** Writes the messages of one terminal, each with a trace number of its own. */
-export function createTerminalMessages(
+export function createTerminalRequests(
   terminal = 'TERM0001',
   merchant = 'MERCHANT0000001',
 ): TerminalMessages {

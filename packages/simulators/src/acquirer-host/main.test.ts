@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { connectAndSignOn, createTerminalMessages } from './iso8583-client.fixture.ts';
+import { connectAndSignOn, createTerminalRequests } from './iso8583-client.fixture.ts';
 
 const main = fileURLToPath(new URL('./main.ts', import.meta.url));
 
@@ -67,7 +67,7 @@ describe('acquirer-host on the command line', () => {
     const directory = mkdtempSync(join(tmpdir(), 'acquirer-host-'));
     const first = await serve(directory);
     const client = await connectAndSignOn(first.port);
-    const till = createTerminalMessages();
+    const till = createTerminalRequests();
     assert.equal((await client.sendAndWait(till.sale(1234))).fields[39], '00');
     await end(first.child, 'SIGKILL');
     await client.close();

@@ -10,7 +10,7 @@ import { type AcquirerHost, type LedgerTotals, readLedger, startAcquirerHost } f
 import {
   connectAndSignOn,
   connectClient,
-  createTerminalMessages,
+  createTerminalRequests,
   encodeMessageFrame,
   type Iso8583Client,
   networkMessage,
@@ -57,7 +57,7 @@ describe('the acquirer host', () => {
     const merchant = `SHOP${String(merchants).padStart(11, '0')}`;
     const totals = (): Partial<LedgerTotals> =>
       host.ledger().totals.find((row) => row.merchant === merchant) ?? {};
-    return { ...createTerminalMessages(terminal, merchant), merchant, totals };
+    return { ...createTerminalRequests(terminal, merchant), merchant, totals };
   }
 
   function assertTotals(actual: Partial<LedgerTotals>, expected: Partial<LedgerTotals>): void {

@@ -18,7 +18,7 @@ import {
   spiContentDigest,
   spiRequestComponents,
   spiSignatureBase,
-  spiSignatureInput,
+  spiSignatureInputHeader,
   spiSignatureLabel,
 } from '@switchyard/contract';
 
@@ -67,7 +67,7 @@ export type SignatureCheck =
   | { isGenuine: true; signature: string }
   | { isGenuine: false; detail: string };
 
-/** @example const check = createRequestCheck([platformKeyX]); */
+/** @example const check = createSignatureVerifier([platformKeyX]); */
 export function createSignatureVerifier(platformKeys: readonly string[]) {
   const keys = new Map(platformKeys.map((x) => [keyIdOf(x), publicKeyOf(x)]));
   let young = new Set<string>();
@@ -123,7 +123,7 @@ export function signAnswer(
 ): Record<string, string> {
   const digest = spiContentDigest(hash('sha256', answer.body, 'base64'));
   const created = Math.floor(answer.now / 1000);
-  const input = spiSignatureInput(spiAnswerComponents, { created, keyId: signingKey.keyId });
+  const input = spiSignatureInputHeader(spiAnswerComponents, { created, keyId: signingKey.keyId });
   const base = spiSignatureBase(input, {
     '"@status"': String(answer.status),
     '"content-digest"': digest,

@@ -11,7 +11,7 @@ import {
   spiAnswerComponents,
   spiContentDigest,
   spiSignatureBase,
-  spiSignatureInput,
+  spiSignatureInputHeader,
 } from '@switchyard/contract';
 import { readLedger, startHttpAcquirer } from '@switchyard/simulators';
 import { run } from '../../command-line/run-command.fixture.ts';
@@ -83,7 +83,7 @@ async function startApprovingServer() {
       const body = JSON.stringify(isEcho ? { status: 'Ready' } : approval);
       const digest = spiContentDigest(hash('sha256', body, 'base64'));
       const created = Math.floor(systemClock.now() / 1000);
-      const input = spiSignatureInput(spiAnswerComponents, { created, keyId: keyIdOf(x) });
+      const input = spiSignatureInputHeader(spiAnswerComponents, { created, keyId: keyIdOf(x) });
       const base = spiSignatureBase(input, {
         '"@status"': '200',
         '"content-digest"': digest,

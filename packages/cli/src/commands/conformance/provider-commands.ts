@@ -6,11 +6,11 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { CommandContext, CommandRunner } from '../../command-line/command-runner.ts';
 import { parseWholeNumber } from '../../command-line/list-options.ts';
 import { type CheckResult, formatReport, runCheck } from '../../conformance/check-report.ts';
+import type { ProviderCheck, RequiredOption } from '../../conformance/provider/check-steps.ts';
 import {
   type EventReceiver,
   startEventReceiver,
 } from '../../conformance/provider/event-receiver.ts';
-import type { ProviderCheck, RequiredOption } from '../../conformance/provider/provider-check.ts';
 import { providerChecks } from '../../conformance/provider/provider-checks.ts';
 import {
   createProviderTestClient,

@@ -18,7 +18,7 @@ import {
   spiContentDigest,
   spiRequestComponents,
   spiSignatureBase,
-  spiSignatureInput,
+  spiSignatureInputHeader,
   spiSignatureLabel,
 } from '@switchyard/contract';
 import { Value } from 'typebox/value';
@@ -158,7 +158,7 @@ export function createAcquirerTestClient(options: AcquirerTestClientOptions): Ac
     const created = deviation.created ?? Math.floor(clock.now() / 1000);
     const nonce = randomBytes(nonceBytes).toString('base64url');
     const parameters = { created, keyId: key.keyId, nonce };
-    const input = spiSignatureInput(spiRequestComponents, parameters);
+    const input = spiSignatureInputHeader(spiRequestComponents, parameters);
     const base = spiSignatureBase(input, {
       '"@method"': 'POST',
       '"@path"': prefix + path,

@@ -13,7 +13,7 @@ import {
   createPendingPayment,
   expectStatus,
   type ProviderCheck,
-} from './provider-check.ts';
+} from './check-steps.ts';
 import { describeResponse, expectShape, type ProviderTestClient } from './provider-test-client.ts';
 
 const pollIntervalMs = 200;

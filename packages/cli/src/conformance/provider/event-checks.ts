@@ -12,8 +12,8 @@ import {
 } from '@switchyard/contract';
 import { Value } from 'typebox/value';
 import { expectConformity } from '../nonconformity-error.ts';
+import { createPaidPayment, expectStatus, type ProviderCheck } from './check-steps.ts';
 import type { ReceivedEvent } from './event-receiver.ts';
-import { createPaidPayment, expectStatus, type ProviderCheck } from './provider-check.ts';
 import { expectShape, type ProviderTestClient } from './provider-test-client.ts';
 
 const requires = 'paidAmount';

@@ -7,12 +7,7 @@ import {
   QrPaymentAnswer,
 } from '@switchyard/contract';
 import { expectConformity } from '../nonconformity-error.ts';
-import {
-  amountOf,
-  expectStatus,
-  type ProviderCheck,
-  waitForFinalStatus,
-} from './provider-check.ts';
+import { amountOf, expectStatus, type ProviderCheck, waitForFinalStatus } from './check-steps.ts';
 import { expectShape } from './provider-test-client.ts';
 
 const concurrentRequests = 10;

@@ -1,9 +1,9 @@
 /** All conformance checks of a provider server, in their order. */
 
 import { cancelChecks, refundChecks } from './cancel-and-refund-checks.ts';
+import type { ProviderCheck } from './check-steps.ts';
 import { eventChecks, serviceChecks } from './event-checks.ts';
 import { paymentChecks } from './payment-checks.ts';
-import type { ProviderCheck } from './provider-check.ts';
 import { messageChecks, signatureChecks } from './signature-checks.ts';
 
 export const providerChecks: readonly ProviderCheck[] = [

@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { providerPaths } from '@switchyard/contract';
 import { expectConformity } from '../nonconformity-error.ts';
-import { createPendingPayment, expectStatus, type ProviderCheck } from './provider-check.ts';
+import { createPendingPayment, expectStatus, type ProviderCheck } from './check-steps.ts';
 import type { Deviation, ProviderTestClient } from './provider-test-client.ts';
 
 const tooOldSeconds = 900;

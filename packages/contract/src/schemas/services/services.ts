@@ -192,13 +192,13 @@ const verificationKey = Type.String({
  * A newly declared service.
  *
  * @example
- * const { serviceId, signingSecret } = (await response.json()) as DeclaredService;
+ * const { serviceId, signingSecret } = (await response.json()) as ServiceWithSecret;
  */
-export const DeclaredService = closed(
+export const ServiceWithSecret = closed(
   { ...facts, signingSecret, verificationKey },
   'A service that was declared a moment ago.',
 );
-export type DeclaredService = Static<typeof DeclaredService>;
+export type ServiceWithSecret = Static<typeof ServiceWithSecret>;
 
 /**
  * A new signing secret. For 24 hours, calls also have a signature with the previous secret.

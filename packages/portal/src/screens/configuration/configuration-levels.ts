@@ -31,5 +31,5 @@ export const entityKindOfLevel: Readonly<Record<Level, EntityKind | undefined>> 
 
 export type ConfigurationScope = { readonly level: Level; readonly entityId: string };
 
-export const servicesUrl = ({ level, entityId }: ConfigurationScope): string =>
+export const servicesApiUrl = ({ level, entityId }: ConfigurationScope): string =>
   `/configuration/v1/${level}/${entityId}/services`;

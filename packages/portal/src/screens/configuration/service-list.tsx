@@ -8,7 +8,7 @@ import { EmptyState, Loading, Panel } from '../../components/layout/page.tsx';
 import { StateBadge } from '../../components/values/state-badge.tsx';
 import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
-import { type ConfigurationScope, servicesUrl } from './configuration-levels.ts';
+import { type ConfigurationScope, servicesApiUrl } from './configuration-levels.ts';
 
 const servicesMost = 200;
 
@@ -17,7 +17,7 @@ export function ServiceList({ scope }: { readonly scope: ConfigurationScope }) {
   const { data, error, refetch } = useQuery({
     queryKey: ['configurable', scope.level, scope.entityId],
     queryFn: ({ signal }) =>
-      api.get<{ items: ConfigurableService[] }>(servicesUrl(scope), {
+      api.get<{ items: ConfigurableService[] }>(servicesApiUrl(scope), {
         query: { limit: servicesMost },
         signal,
       }),

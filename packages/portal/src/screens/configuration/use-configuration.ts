@@ -2,7 +2,7 @@
 import type { ServiceConfiguration } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { callApi } from '../../api/client.ts';
-import { type ConfigurationScope, servicesUrl } from './configuration-levels.ts';
+import { type ConfigurationScope, servicesApiUrl } from './configuration-levels.ts';
 
 export type LoadedConfiguration = {
   readonly configuration: ServiceConfiguration;
@@ -11,7 +11,7 @@ export type LoadedConfiguration = {
 };
 
 export function useConfiguration(scope: ConfigurationScope, serviceId: string) {
-  const address = `${servicesUrl(scope)}/${encodeURIComponent(serviceId)}`;
+  const address = `${servicesApiUrl(scope)}/${encodeURIComponent(serviceId)}`;
   return useQuery({
     queryKey: ['configuration', scope.level, scope.entityId, serviceId],
     queryFn: async ({ signal }): Promise<LoadedConfiguration> => {

@@ -177,7 +177,7 @@ export const estateScreens: readonly Screen[] = [
   },
   {
     path: '/acquirers/$acquirerLinkId',
-    load: () => import('../acquirers/detail.tsx'),
+    load: () => import('../acquirers/link-detail.tsx'),
     requiresOneOf: ['prov.read'],
     portals: portal,
     isOrganizationOnly: true,

@@ -1,6 +1,6 @@
 /** The form that declares a service or edits its draft. */
 import { Button } from '@mantine/core';
-import type { DeclaredService, Service } from '@switchyard/contract';
+import type { Service, ServiceWithSecret } from '@switchyard/contract';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
@@ -66,7 +66,7 @@ async function send(
     const headers = { 'if-match': versioned.etag };
     return api.put<Service>(serviceUrl(versioned.service.serviceId), { body, headers });
   }
-  const made = await api.post<DeclaredService>(`${catalogUrl}/services`, {
+  const made = await api.post<ServiceWithSecret>(`${catalogUrl}/services`, {
     body,
     idempotencyKey: key,
   });

@@ -11,7 +11,7 @@ import {
   spiContentDigest,
   spiRequestComponents,
   spiSignatureBase,
-  spiSignatureInput,
+  spiSignatureInputHeader,
   spiSignatureLabel,
 } from '@switchyard/contract';
 import type { Static, TSchema } from 'typebox';
@@ -138,7 +138,7 @@ export function createSignedExchange(options: Options) {
     const path = pathPrefix + spiPath;
     const body = JSON.stringify(message);
     const bodyDigest = contentDigest(body);
-    const signatureInput = spiSignatureInput(spiRequestComponents, {
+    const signatureInput = spiSignatureInputHeader(spiRequestComponents, {
       created: Math.floor(clock.now() / 1000),
       keyId: signer.keyId,
       nonce: randomBytes(nonceBytes).toString('base64url'),

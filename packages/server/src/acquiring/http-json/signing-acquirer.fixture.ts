@@ -6,7 +6,7 @@ import {
   spiAnswerComponents,
   spiContentDigest,
   spiSignatureBase,
-  spiSignatureInput,
+  spiSignatureInputHeader,
 } from '@switchyard/contract';
 import { publicSigningKey, systemClock } from '../../platform/index.ts';
 
@@ -29,7 +29,7 @@ export function createSigningAcquirer(
     const body = JSON.stringify(answer);
     const digest = spiContentDigest(hash('sha256', body, 'base64'));
     const created = Math.floor(systemClock.now() / 1000);
-    const input = spiSignatureInput(spiAnswerComponents, { created, keyId });
+    const input = spiSignatureInputHeader(spiAnswerComponents, { created, keyId });
     const base = spiSignatureBase(input, {
       '"@status"': String(status),
       '"content-digest"': digest,

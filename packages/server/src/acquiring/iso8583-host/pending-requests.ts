@@ -1,6 +1,6 @@
 // Pending requests of a host link: sends them over a session, correlates responses, handles time-outs.
 import type { Message } from '@switchyard/iso8583';
-import { createInFlightMap, startResponseTimeout } from '../../platform/index.ts';
+import { createMemoryReleasingMap, startResponseTimeout } from '../../platform/index.ts';
 import type { ExchangeResult } from '../spi/acquirer-spi.ts';
 import type { OutgoingFrame } from './host-connection.ts';
 import type { HostSession } from './host-session.ts';
@@ -29,7 +29,7 @@ export const notSignedOn = notSent('not signed on');
 
 /** @param nextSession returns a session for unsent payments, or undefined after close */
 export function createPendingRequests(nextSession: () => HostSession | undefined) {
-  const pending = createInFlightMap<PendingRequest>();
+  const pending = createMemoryReleasingMap<PendingRequest>();
 
   function finishRequest(
     key: string,

@@ -162,7 +162,7 @@ export function createReferenceAllocator({
      * Allocates the next reference of a logical device, or of the contract for a sale without device.
      * Trace numbers are reserved in blocks, so a crash skips numbers and never repeats one.
      *
-     * @throws Refusal recovery_required, terminal_range_exhausted
+     * @throws ProblemError recovery_required, terminal_range_exhausted
      */
     async allocate(request: ReferenceRequest): Promise<AcquirerReference> {
       const key = `${request.contractId}|${request.terminalOwnerId}`;

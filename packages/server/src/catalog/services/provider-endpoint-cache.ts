@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import {
   type Clock,
   type Database,
-  listActiveRetiredKeys,
+  listKeysStillSigning,
   lruCacheOptions,
 } from '../../platform/index.ts';
 import { createPreparedRunner } from '../infrastructure/statement-runner.ts';
@@ -61,7 +61,7 @@ export function createProviderEndpointCache(
     const decryptedKeys = signingSecrets.decrypt(serviceId, row);
     const allKeys = signingSecrets.toSigningKeys(decryptedKeys);
     const validUntil = Math.min(
-      ...listActiveRetiredKeys(row, clock.now()).map(({ until }) => until),
+      ...listKeysStillSigning(row, clock.now()).map(({ until }) => until),
     );
     return {
       serviceId,

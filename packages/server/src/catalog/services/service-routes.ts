@@ -1,12 +1,12 @@
 // HTTP routes for services: providers declare them, and every organisation reads them.
 import {
-  DeclaredService,
   pageOf,
   RenewedSigningSecret,
   Service,
   ServiceInput,
   ServiceRelease,
   ServiceReplacement,
+  ServiceWithSecret,
   serviceFilters,
 } from '@switchyard/contract';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -122,7 +122,7 @@ function registerChanges(app: FastifyInstance, services: Services): void {
     permission: 'svc.write',
     takesIdempotencyKey: true,
     body: ServiceInput,
-    response: { 201: DeclaredService },
+    response: { 201: ServiceWithSecret },
     responseHeaders: { 201: ['ETag'] },
     errors: [],
     async handler(request, reply) {

@@ -18,7 +18,7 @@ const storedMembers = [
 ] as const;
 
 /** Selects the members of an input to store, and fills in empty lists. */
-export function toDeclaration(input: ServiceInput): ServiceDeclaration {
+export function toStoredDeclaration(input: ServiceInput): ServiceDeclaration {
   const filled = { methods: [], paymentTypes: [], events: [], ...input };
   const presentMembers = storedMembers.filter((member) => filled[member] !== undefined);
   const declaration = Object.fromEntries(presentMembers.map((member) => [member, filled[member]]));

@@ -37,10 +37,10 @@ import {
   updateService,
 } from './service-sql.ts';
 import {
-  toDeclaration,
   toReleaseView,
   toServiceAuditEntry,
   toServiceView,
+  toStoredDeclaration,
 } from './service-view.ts';
 import {
   type SigningCredentials,
@@ -119,7 +119,7 @@ export function createServices(
     const fault =
       input.spiUrl === undefined ? undefined : await calls.findAddressFault(input.spiUrl);
     if (fault !== undefined) throwMemberProblem('/spiUrl', fault);
-    return toDeclaration(input);
+    return toStoredDeclaration(input);
   }
 
   /**

@@ -8,7 +8,7 @@ import {
   encryptBytes,
   formatWebhookSecret,
   type Ids,
-  listActiveRetiredKeys,
+  listKeysStillSigning,
 } from '../../platform/index.ts';
 import type { SigningSecretRow } from './service-sql.ts';
 
@@ -60,7 +60,7 @@ export function createSigningSecrets(deps: {
       };
     },
     decrypt(serviceId, row) {
-      const retired = listActiveRetiredKeys(row, deps.clock.now()).map(({ sealed }) => sealed);
+      const retired = listKeysStillSigning(row, deps.clock.now()).map(({ sealed }) => sealed);
       return [row.secret_sealed, ...retired].map((each) =>
         decryptBytes(encryptionKey, each, additionalData(serviceId)),
       );

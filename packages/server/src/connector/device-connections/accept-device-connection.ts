@@ -8,8 +8,8 @@ import type { PresenceStore } from '../devices/device-presence.ts';
 import type { WebSocketConnections } from '../forwarding/websocket-connections.ts';
 import { ConnectorFault } from '../protocol/connector-fault.ts';
 import type { DeviceRegistry } from '../sessions/device-registry.ts';
+import { mayRegister } from './authenticate-registration.ts';
 import type { ConnectionTokenClaims } from './connection-tokens.ts';
-import { mayRegister } from './device-registration.ts';
 
 type Deps = {
   readonly verify: (token: string) => Promise<ConnectionTokenClaims>;

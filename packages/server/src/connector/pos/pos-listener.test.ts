@@ -5,8 +5,8 @@ import { closeCodes, ProblemError } from '@switchyard/contract';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import type { AcceptedUpgrade } from '../../http/index.ts';
 import { BackplaneError, type Message } from '../nodes/backplane.ts';
+import { createPosListener } from './accept-control-connection.ts';
 import { createClaims } from './claim-requests.ts';
-import { createPosListener } from './pos-listener.ts';
 
 type Deps = Parameters<typeof createPosListener>[0];
 

@@ -75,7 +75,7 @@ export function createAuthenticate(
   return Object.assign(authenticate, { prepare, isVerified });
 }
 
-/** @throws Refusal permission_denied unless the caller has one of the permissions of the route */
+/** @throws ProblemError permission_denied unless the caller has one of the permissions of the route */
 export function createPermissionCheck(access: Access): (caller: Caller) => void {
   if (access === 'public' || access === 'token' || access === 'certificate') return () => {};
   const needed: readonly Permission[] = typeof access === 'string' ? [access] : access;

@@ -46,7 +46,7 @@ export type PresentedCertificate = {
   thumbprint(): string | undefined | Promise<string | undefined>;
 };
 
-/** @throws Refusal token_invalid, token_expired */
+/** @throws ProblemError token_invalid, token_expired */
 export type VerifyToken = {
   (token: string, presented: PresentedCertificate): Promise<Caller>;
   /** Verifies the same token repeatedly. */

@@ -49,13 +49,13 @@ type RawRequest = { readonly raw: IncomingMessage };
 export type CertificateReader<Holder = unknown> = {
   /** Removes the certificate header unless a trusted proxy sent it; must run before the header is read. */
   removeUntrustedHeader(request: RawRequest): void;
-  /** @throws Refusal certificate_required, _invalid, _expired, _revoked, device_not_claimed */
+  /** @throws ProblemError certificate_required, _invalid, _expired, _revoked, device_not_claimed */
   requireCertificate(request: RawRequest): Promise<ValidCertificate<Holder>>;
   /** The same, and also accepts the certificate of an unclaimed terminal. */
   requireKnownCertificate(
     request: RawRequest,
   ): Promise<ValidCertificate<Holder> | UnclaimedCertificate<Holder>>;
-  /** Also accepts a certificate that the platform does not know. @throws Refusal certificate_required, _invalid */
+  /** Also accepts a certificate that the platform does not know. @throws ProblemError certificate_required, _invalid */
   requirePresentedCertificate(request: RawRequest): X509Certificate;
   presentedCertificate(request: RawRequest): PresentedCertificate;
 };

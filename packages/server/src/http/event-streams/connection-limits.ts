@@ -28,7 +28,7 @@ export type ConnectionSlots = {
    * Acquires a slot for a waiting client and returns the function that releases it. At the limit of a
    * device its oldest connection is ended with `replaced`, since the device has probably lost it.
    *
-   * @throws Refusal rate_limited, overloaded
+   * @throws ProblemError rate_limited, overloaded
    */
   acquire(caller: Caller, end: (reason: string) => void): () => void;
   count(): number;

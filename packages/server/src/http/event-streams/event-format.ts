@@ -43,7 +43,7 @@ export function wantsEventStream(request: Pick<FastifyRequest, 'headers'>): bool
 /**
  * The position of the client: Last-Event-ID of a reconnected stream wins over the query parameter.
  *
- * @throws Refusal header_invalid
+ * @throws ProblemError header_invalid
  */
 export function readStreamCursor(request: Pick<FastifyRequest, 'headers'>, after = 0): number {
   const header = request.headers['last-event-id'];

@@ -36,7 +36,7 @@ export type StreamSource = {
   readonly topic: Topic;
   /** The cursor of the client (`readStreamCursor`). */
   readonly after: number;
-  /** May check permissions that change: a Refusal ends the stream with its code. */
+  /** May check permissions that change: a ProblemError ends the stream with its code. */
   readonly read: ReadPage;
 };
 
@@ -87,7 +87,7 @@ export function createEventStreams(deps: EventStreamsDeps): EventStreams {
   const timer = setInterval(() => schedule.run(nowMs()), timings.tickMs);
   timer.unref();
 
-  /** @throws Refusal overloaded */
+  /** @throws ProblemError overloaded */
   function subscribe(
     { topic, after }: StreamSource,
     onChange: (version: number) => void,

@@ -46,7 +46,7 @@ const maxFailures = 6;
 
 export type OpenStreamDeps = {
   readonly read: ReadPage;
-  /** Returns the expiry time of the token. @throws Refusal when the client lost its permission */
+  /** Returns the expiry time of the token. @throws ProblemError when the client lost its permission */
   readonly authorize: () => Promise<number>;
   readonly log: Log;
   readonly timings: StreamTimings;

@@ -35,7 +35,7 @@ export const defaultLoadLimits: LoadLimits = {
 };
 
 export type LoadShedding = {
-  /** @throws Refusal overloaded when the pressure is too high for the priority */
+  /** @throws ProblemError overloaded when the pressure is too high for the priority */
   check(priority: Priority): void;
   /** Adds the queue of a module as a source; it returns 1 when sales should be rejected. */
   addPressure(read: () => number): void;

@@ -44,7 +44,7 @@ export type RateSubject = {
   readonly address?: string;
 };
 
-/** Sets the RateLimit headers. @throws Refusal rate_limited */
+/** Sets the RateLimit headers. @throws ProblemError rate_limited */
 export type ApplyRateLimit = (subject: RateSubject, reply: FastifyReply) => void;
 
 /** Counts failed authentications per IP address. A request is checked before, and its failure is recorded after it. */

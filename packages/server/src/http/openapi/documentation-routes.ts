@@ -2,7 +2,7 @@
 import { asyncApiDocument, isErrorCode, ProblemError } from '@switchyard/contract';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { html, sendPage } from '../responses/html.ts';
+import { html, sendHtmlPage } from '../responses/html.ts';
 import { createStaticAsset } from '../responses/static-assets.ts';
 import { route } from '../routes/declare-route.ts';
 import { createDocumentationAssets } from './documentation-assets.ts';
@@ -100,7 +100,7 @@ export function registerDocumentation(
     url: '/docs',
     operationId: 'getReferencePage',
     summary: 'Get the page of the API reference',
-    handler: async (_request, reply) => sendPage(reply, referencePage),
+    handler: async (_request, reply) => sendHtmlPage(reply, referencePage),
   });
   // The links of the page are relative to the URL without the slash.
   route(app, {
@@ -120,7 +120,7 @@ function registerErrorPages(app: FastifyInstance): void {
     url: '/docs/errors',
     operationId: 'getErrorIndexPage',
     summary: 'Get the page of all error codes',
-    handler: async (_request, reply) => sendPage(reply, errorIndexPage()),
+    handler: async (_request, reply) => sendHtmlPage(reply, errorIndexPage()),
   });
   route(app, {
     ...pageFacts,
@@ -129,8 +129,8 @@ function registerErrorPages(app: FastifyInstance): void {
     summary: 'Get the page of an error code',
     params: Type.Object({ code: Type.String() }),
     async handler({ params }, reply) {
-      if (isErrorCode(params.code)) return sendPage(reply, errorPage(params.code));
-      return sendPage(reply.code(404), unknownErrorPage());
+      if (isErrorCode(params.code)) return sendHtmlPage(reply, errorPage(params.code));
+      return sendHtmlPage(reply.code(404), unknownErrorPage());
     },
   });
 }

@@ -23,7 +23,7 @@ export function ifMatchAllows(header: string, version: number): boolean {
   return tags.includes('*') || tags.includes(entityTag(version));
 }
 
-/** Without If-Match every version is accepted. @throws Refusal precondition_failed */
+/** Without If-Match every version is accepted. @throws ProblemError precondition_failed */
 export function requireVersion(ifMatch: string | undefined, version: number): void {
   if (ifMatch === undefined || ifMatchAllows(ifMatch, version)) return;
   throwProblem(

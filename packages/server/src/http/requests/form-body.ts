@@ -20,7 +20,7 @@ function decodeFormText(text: string): string {
   }
 }
 
-/** @throws Refusal when a name comes twice, because it is unclear which value applies */
+/** @throws ProblemError when a name comes twice, because it is unclear which value applies */
 export function parseForm(body: Buffer): Record<string, string> {
   let text: string;
   try {

@@ -136,7 +136,7 @@ function countMembersOf(value: unknown, texts: boolean): number {
 /**
  * A duplicate member leaves more colons in the text than members in the value.
  *
- * @throws Refusal malformed_json
+ * @throws ProblemError malformed_json
  */
 export function parseStrictJson(body: Buffer): unknown {
   if (body.length === 0) failMalformed('empty');

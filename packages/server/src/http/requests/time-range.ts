@@ -12,7 +12,7 @@ const leapSecond = /:60(?=[.Zz+-])/;
  * A time of RFC 3339, limited to years that the database accepts. A time before 1970 becomes 1970, and a
  * leap second becomes the second before it.
  *
- * @throws Refusal field_invalid
+ * @throws ProblemError field_invalid
  */
 export function parseTimestamp(text: string, pointer: string): string {
   const ms = Date.parse(text.replace(leapSecond, ':59'));

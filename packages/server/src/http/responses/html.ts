@@ -52,6 +52,6 @@ export const pageHeaders: Readonly<Record<string, string>> = {
   'cache-control': 'public, max-age=300',
 };
 
-export function sendPage(reply: FastifyReply, page: Html): FastifyReply {
+export function sendHtmlPage(reply: FastifyReply, page: Html): FastifyReply {
   return reply.headers(pageHeaders).type('text/html; charset=utf-8').send(page.html);
 }

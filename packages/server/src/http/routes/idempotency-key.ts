@@ -76,7 +76,7 @@ export type IdempotencyKeyRequest = {
 
 /** The store of idempotency keys. */
 export type IdempotencyKeys = {
-  /** @throws Refusal client_id_invalid */
+  /** @throws ProblemError client_id_invalid */
   claim(
     request: IdempotencyKeyRequest,
   ): Promise<{ readonly state: 'Claimed'; readonly key: ClaimedKey } | ExistingKey>;
@@ -101,7 +101,7 @@ export function withIdempotencyKeyHeader(facts: RouteDeclaration): RouteDeclarat
   };
 }
 
-/** @throws Refusal header_invalid */
+/** @throws ProblemError header_invalid */
 export function readIdempotencyKey(header: unknown): string | undefined {
   if (header === undefined) return undefined;
   if (typeof header === 'string' && keyPattern.test(header)) return header;
@@ -116,7 +116,7 @@ type Headers = Readonly<Record<string, unknown>>;
 /**
  * The client's identifier of a request, from a member or from the header `Idempotency-Key`.
  *
- * @throws Refusal header_invalid, idempotency_key_mismatch
+ * @throws ProblemError header_invalid, idempotency_key_mismatch
  */
 export function resolveClientIdentifier(
   headers: Headers,
@@ -136,7 +136,7 @@ export function resolveClientIdentifier(
 /**
  * The body of a payment with its clientTransactionId, from the body or from the header `Idempotency-Key`.
  *
- * @throws Refusal field_required, client_id_invalid, header_invalid, idempotency_key_mismatch
+ * @throws ProblemError field_required, client_id_invalid, header_invalid, idempotency_key_mismatch
  */
 export function withClientTransactionId<Body extends { clientTransactionId?: string }>(
   headers: Headers,

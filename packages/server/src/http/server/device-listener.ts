@@ -32,7 +32,7 @@ type Deps = {
 };
 
 export type DeviceListener = {
-  /** @throws Refusal route_not_found for a route of the other listener */
+  /** @throws ProblemError route_not_found for a route of the other listener */
   check(request: FastifyRequest): void;
   listen(): Promise<{ host: string; port: number }>;
   /** Closes every connection; the caller has waited for running requests before. */

@@ -8,7 +8,7 @@ export type RequestDrain = {
   /** Wraps the listener of the server, so that requests without a route are counted too. */
   countRequests(listener: RequestListener): RequestListener;
   running(): number;
-  /** Closes the connection after the response. @throws Refusal shutting_down when the shutdown has begun */
+  /** Closes the connection after the response. @throws ProblemError shutting_down when the shutdown has begun */
   rejectWhileDraining(response: ServerResponse): void;
   /** Resolves when no request is running or after the limit, with the number of running requests. */
   waitForRequests(limitMs: number): Promise<number>;

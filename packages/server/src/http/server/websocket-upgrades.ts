@@ -69,7 +69,7 @@ export type WebSocketRoute = {
   readonly isOnDeviceListener: boolean;
   /** Whether this process has verified the URL or the page before; such handshakes pass the limit of failed attempts. */
   readonly isVerified?: (request: UpgradeRequest) => boolean;
-  /** @throws Refusal when the route rejects the handshake */
+  /** @throws ProblemError when the route rejects the handshake */
   accept(handshake: Handshake): Promise<AcceptedUpgrade>;
 };
 
@@ -275,15 +275,15 @@ export function createWebSocketUpgrades(deps: Deps): WebSocketUpgrades {
     if (refusal.code === 'internal_error')
       log.error({ err: error, requestId: id }, 'unexpected error in a WebSocket handshake');
     const isPage = request.headers.origin !== undefined && errorCodes[refusal.code].status === 401;
-    const reportedRefusal = isPage
+    const reportedProblem = isPage
       ? new ProblemError('origin_not_allowed', 'A page in a browser cannot open this WebSocket.')
       : refusal;
-    const { code } = reportedRefusal;
+    const { code } = reportedProblem;
     log.info(
       { requestId: id, path: pathOf(request).split('/', 4).join('/'), code },
       'WebSocket handshake rejected',
     );
-    writeProblem(socket, reportedRefusal, id, deps);
+    writeProblem(socket, reportedProblem, id, deps);
   }
 
   async function handleUpgrade(upgrade: IncomingUpgrade): Promise<void> {

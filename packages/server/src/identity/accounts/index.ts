@@ -41,8 +41,8 @@ import type {
 } from './types.ts';
 import type { UserAdministration } from './user-administration.ts';
 import { createUserAdministration } from './user-administration.ts';
-import { effectiveSecondFactor, toUsernameKey } from './users/rules.ts';
 import { createUserStore, replacePassword, type UserStore } from './users/user-sql.ts';
+import { effectiveSecondFactor, toUsernameKey } from './users/username-and-group-rules.ts';
 import { buildUser } from './users/validate-user.ts';
 
 export type { SignInRecord } from './sign-in-attempts/sign-in-history.ts';

@@ -123,10 +123,10 @@ export type UserProfile = Pick<
   | 'groups'
 >;
 
-export type UserChange = { readonly before?: User; readonly after: User };
+export type UserBeforeAndAfter = { readonly before?: User; readonly after: User };
 
 /** More work in the same transaction; an error in it rolls the change back. */
-export type TransactionHook = (trx: Kysely<unknown>, change: UserChange) => Promise<void>;
+export type TransactionHook = (trx: Kysely<unknown>, change: UserBeforeAndAfter) => Promise<void>;
 
 /** What the caller adds to a change of a user: a permission check and more work in the transaction. */
 export type UserChangeHooks = {

@@ -9,7 +9,7 @@ import type {
   ApplicationRecord,
   ApplicationStatus,
   ApplicationType,
-  CallbackError,
+  CallbackErrorFormat,
   SecurityFlow,
 } from './application.ts';
 import type { RecordApplicationChange } from './application-audit.ts';
@@ -40,7 +40,7 @@ type ApplicationRow = {
   security_flows: SecurityFlow[];
   redirect_uris: string[];
   web_origins: string[];
-  callback_error: CallbackError;
+  callback_error: CallbackErrorFormat;
   access_token_seconds: number | null;
   access_token_algorithm: SigningAlgorithm | null;
   access_token_type: AccessTokenType;

@@ -10,7 +10,7 @@ export type SecurityFlow = 'AuthorizationCode' | 'ClientCredentials' | 'Password
 export type ApplicationType = 'Application' | 'CloudApiApplication';
 
 /** The `error` parameter of a failed callback: the error code of RFC 6749, or the HTTP status. */
-export type CallbackError = 'Rfc6749' | 'HttpCode';
+export type CallbackErrorFormat = 'Rfc6749' | 'HttpCode';
 
 /** The `typ` header of an access token; `at+jwt` is defined by RFC 9068, 2.1. */
 export type AccessTokenType = 'JWT' | 'at+jwt';
@@ -35,7 +35,7 @@ export type Application = {
   readonly webOrigins: readonly string[];
   /** Names of the services that it uses. */
   readonly services: readonly string[];
-  readonly callbackError: CallbackError;
+  readonly callbackError: CallbackErrorFormat;
   readonly accessTokenSeconds?: number | undefined;
   /** Default: RS256 for users, ES256 for the application itself and for devices. */
   readonly accessTokenAlgorithm?: SigningAlgorithm | undefined;

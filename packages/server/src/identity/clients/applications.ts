@@ -12,7 +12,7 @@ import type {
   Application,
   ApplicationStatus,
   ApplicationType,
-  CallbackError,
+  CallbackErrorFormat,
   SecurityFlow,
 } from './application.ts';
 import { applicationChangeRecorder, type RecordApplicationChange } from './application-audit.ts';
@@ -43,7 +43,7 @@ export type NewApplication = {
   readonly redirectUris?: readonly string[] | undefined;
   readonly webOrigins?: readonly string[] | undefined;
   readonly services?: readonly string[] | undefined;
-  readonly callbackError?: CallbackError | undefined;
+  readonly callbackError?: CallbackErrorFormat | undefined;
   readonly accessTokenSeconds?: number | undefined;
   readonly accessTokenAlgorithm?: SigningAlgorithm | undefined;
   readonly accessTokenType?: AccessTokenType | undefined;

@@ -24,7 +24,7 @@ function throwInvalidRequest(detail: string): never {
   });
 }
 
-/** @param text PEM @throws Refusal `certificate_request_invalid` */
+/** @param text PEM @throws ProblemError `certificate_request_invalid` */
 export async function readCertificateRequest(text: string): Promise<KeyObject> {
   const request = parseRequest(text);
   const publicKey = keyOf(request);

@@ -13,8 +13,8 @@ import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
   createInterruptibleDatabase,
   type InterruptibleDatabase,
+  matchOidcEntityInsert,
   type StatementFilter,
-  storesEntity,
 } from '../../../test/support/interrupt-before-statement.ts';
 import { createTestUser, otpCodeAt, type TestUser } from '../../../test/support/test-users.ts';
 
@@ -81,7 +81,7 @@ describe('a sign-in ends if the password is replaced', () => {
   }
 
   test('after the right password', async () => {
-    hook.before(storesEntity('PageStep'), replacePassword());
+    hook.before(matchOidcEntityInsert('PageStep'), replacePassword());
     assert.equal((await typePassword()).status, 410);
     await assertNoSession();
   });
@@ -106,7 +106,7 @@ describe('a sign-in ends if the password is replaced', () => {
 
   test('after the right code', async () => {
     const page = await followRedirects(browser, await typePassword());
-    hook.before(storesEntity('PageStep'), replacePassword());
+    hook.before(matchOidcEntityInsert('PageStep'), replacePassword());
     assert.equal((await sendCode(page)).status, 410);
     await assertNoSession();
   });
@@ -121,7 +121,7 @@ describe('a sign-in ends if the password is replaced', () => {
   test('while the session of the account page starts', async () => {
     person = await createTestUser(pages.realm, { secondFactor: 'Off' });
     const formPage = await browser.browse(`${pages.base}/account`);
-    hook.before(storesEntity('Session'), replacePassword());
+    hook.before(matchOidcEntityInsert('Session'), replacePassword());
     const { username } = person.user;
     const sent = await submitForm(browser, formPage, { username, password: person.password });
     assert.equal(sent.status, 410);

@@ -15,8 +15,8 @@ import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
   createInterruptibleDatabase,
   type InterruptibleDatabase,
+  matchOidcEntityInsert,
   type StatementFilter,
-  storesEntity,
 } from '../../../test/support/interrupt-before-statement.ts';
 import { createMailRecorder } from '../../../test/support/mail/mail-recorder.ts';
 import { movableClock, openTestRealm } from '../../../test/support/test-realm.ts';
@@ -100,7 +100,7 @@ describe('while sessions end', () => {
     const { userId } = await flow.createUser();
     const browser = flow.openBrowser();
     const page = (await browser.visit(flow.authorizationUrl())).location as URL;
-    hook.before(storesEntity('Interaction'), async () => {
+    hook.before(matchOidcEntityInsert('Interaction'), async () => {
       flow.clock.advance(1);
       await endAll(userId);
     });
@@ -111,7 +111,7 @@ describe('while sessions end', () => {
   test('a login step that is being used starts no session', async () => {
     const { userId } = await flow.createUser();
     const { takeUp } = await answeredBy(userId);
-    hook.before(storesEntity('AuthorizationCode'), async () => {
+    hook.before(matchOidcEntityInsert('AuthorizationCode'), async () => {
       flow.clock.advance(1);
       await endAll(userId);
     });
@@ -126,7 +126,7 @@ describe('while sessions end', () => {
   test('a request of the browser neither restores its session nor gets a code', async () => {
     for (const model of ['AuthorizationCode', 'Session']) {
       const { browser } = await signedIn();
-      hook.before(storesEntity(model), () => endAll());
+      hook.before(matchOidcEntityInsert(model), () => endAll());
       const { location } = await browser.visit(flow.authorizationUrl({ prompt: 'none' }));
       assert.ok(hook.isDone());
       assert.deepEqual(await sessions(), [], model);
@@ -141,7 +141,7 @@ describe('while sessions end', () => {
     for (const model of ['AuthorizationCode', 'Session']) {
       const { browser, sessionId } = await signedIn();
       const { identity, organizationId } = flow.realm;
-      hook.before(storesEntity(model), () =>
+      hook.before(matchOidcEntityInsert(model), () =>
         identity.sessions.end(organizationId, flow.user.userId, sessionId),
       );
       const { location } = await browser.visit(flow.authorizationUrl({ prompt: 'none' }));
@@ -158,7 +158,7 @@ describe('while sessions end', () => {
   test('the excepted session continues', async () => {
     const { browser, sessionId } = await signedIn();
     const { identity, organizationId } = flow.realm;
-    hook.before(storesEntity('AuthorizationCode'), () =>
+    hook.before(matchOidcEntityInsert('AuthorizationCode'), () =>
       identity.sessions.endOthers(organizationId, flow.user.userId, sessionId),
     );
     const { location } = await browser.visit(flow.authorizationUrl({ prompt: 'none' }));
@@ -170,7 +170,7 @@ describe('while sessions end', () => {
     const { userId } = await flow.createUser();
     const page = new URL(`/auth/realms/${userDomainId}/account`, 'https://localhost:8443');
     const { raw, rawReply } = createRawRequest(flow.openBrowser(), page);
-    hook.before(storesEntity('Session'), async () => {
+    hook.before(matchOidcEntityInsert('Session'), async () => {
       flow.clock.advance(1);
       await endAll(userId);
     });

@@ -30,7 +30,7 @@ const firstPage: Page = { limit: 200 };
 /**
  * Plans a capture of all without storing anything.
  *
- * @throws Refusal transaction_not_found, merchant_not_found, store_not_found, currency_mismatch
+ * @throws ProblemError transaction_not_found, merchant_not_found, store_not_found, currency_mismatch
  */
 export async function planCaptures(
   ports: CaptureAllPorts,
@@ -59,7 +59,7 @@ export async function planCaptures(
 /**
  * Creates a batch, or returns the one that was created under the same clientOperationId.
  *
- * @throws Refusal client_id_reused, and those of {@link planCaptures}
+ * @throws ProblemError client_id_reused, and those of {@link planCaptures}
  */
 export async function captureAll(
   ports: CaptureAllPorts,
@@ -96,7 +96,7 @@ export async function captureAll(
   return { batch: await viewBatch(batches, organizationId, row, firstPage), replayed: !isCreated };
 }
 
-/** @throws Refusal batch_not_found */
+/** @throws ProblemError batch_not_found */
 export async function findBatch(
   { batches }: CaptureAllPorts,
   { organizationId, merchantId, storeId }: Caller,

@@ -29,7 +29,7 @@ function throwInvalidCardData(): never {
 /**
  * The code of an error that the HSM has returned.
  *
- * @throws Refusal hsm_unavailable; any other error as it is
+ * @throws ProblemError hsm_unavailable; any other error as it is
  */
 export function hsmErrorCode(error: unknown): HsmErrorCode {
   if (!(error instanceof HsmError)) throw error;
@@ -87,7 +87,7 @@ function toClearInstrument(kind: EncryptedInstrument['of'], bytes: Buffer): Clea
   return trackCharacters.test(track2) ? { track2 } : throwInvalidCardData();
 }
 
-/** @throws Refusal encrypted_data_invalid, encryption_key_unknown, hsm_unavailable */
+/** @throws ProblemError encrypted_data_invalid, encryption_key_unknown, hsm_unavailable */
 export async function decryptInstrument(
   decrypt: Hsm['decryptData'],
   { of: kind, scheme, ksn, keyId, data }: EncryptedInstrument,

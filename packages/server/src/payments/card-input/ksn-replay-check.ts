@@ -22,7 +22,7 @@ export type TakeKsnPorts = {
 /**
  * `sale` is undefined if it was not stored.
  *
- * @throws Refusal ksn_reused if another merchant or card has used the KSN
+ * @throws ProblemError ksn_reused if another merchant or card has used the KSN
  */
 async function findPreviousUse({ ksnStore, transactions }: TakeKsnPorts, ksnUse: KsnUse) {
   const previousUser = await ksnStore.findUser(ksnUse);
@@ -46,7 +46,7 @@ function mayReuseKsn(sale: TransactionRecord | undefined, request: ProcessReques
   return terminalActionFor(sale) === 'AskPin';
 }
 
-/** @throws Refusal ksn_reused, encryption_key_unknown */
+/** @throws ProblemError ksn_reused, encryption_key_unknown */
 export async function takeKsn(
   ports: TakeKsnPorts,
   request: ProcessRequest,
@@ -66,7 +66,7 @@ const statesWithoutMoney: ReadonlySet<State> = new Set(['Failed', 'Reversing', '
  * After an online attempt without a charge the terminal may make the sale offline. It takes over the KSN of
  * that attempt.
  *
- * @throws Refusal ksn_reused; concurrent_modification while the online attempt is in progress
+ * @throws ProblemError ksn_reused; concurrent_modification while the online attempt is in progress
  */
 export async function takeOverKsnOffline(
   ports: TakeKsnPorts,

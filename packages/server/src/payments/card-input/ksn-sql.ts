@@ -112,7 +112,7 @@ export function createKsnCleanup({ ksnStore, log }: CleanupPorts): PeriodicTask 
 
 const cardDataKsnPointer = '/instrument/encrypted/ksn';
 
-/** @throws Refusal ksn_reused, always */
+/** @throws ProblemError ksn_reused, always */
 export function throwReusedKsn(pointer = cardDataKsnPointer): never {
   const detail = 'The device has already used this KSN or a later one. The counter must increase.';
   return throwFieldProblem('ksn_reused', pointer, detail);
@@ -135,7 +135,7 @@ export type KsnUser = {
  * Undefined if the device did not encrypt the card. Call it after decryption: a client without the key of the
  * device must not use up a KSN.
  *
- * @throws Refusal encryption_key_unknown if the KSN format is unknown
+ * @throws ProblemError encryption_key_unknown if the KSN format is unknown
  */
 export function createKsnUse(
   request: Pick<ProcessRequest, 'clientTransactionId' | 'offlineTransaction' | 'instrument'>,

@@ -15,7 +15,7 @@ import {
   maskPan,
   parseChipData,
   parseTrack2,
-  schemeOf,
+  schemeOfPan,
   type Track2,
 } from '@switchyard/emv';
 import { numericOf } from '@switchyard/money';
@@ -56,7 +56,7 @@ const chipServiceCodeDigits: ReadonlySet<string> = new Set(['2', '6']);
 const noCashServiceCodeDigits: ReadonlySet<string> = new Set(['2', '5', '7']);
 
 function toPresentedCard(pan: string, expiry: string): PresentedCard {
-  return { pan, expiry, scheme: schemeOf(pan), maskedNumber: maskPan(pan) };
+  return { pan, expiry, scheme: schemeOfPan(pan), maskedNumber: maskPan(pan) };
 }
 
 const twoDigits = (value: number) => String(value).padStart(2, '0');
@@ -140,7 +140,7 @@ function readTrack(text: string): Track2 {
   try {
     const track = parseTrack2(text);
     // Some UnionPay cards have no check digit; the track has its own parity check.
-    if (schemeOf(track.pan) === 'UnionPay' || isValidPan(track.pan)) return track;
+    if (schemeOfPan(track.pan) === 'UnionPay' || isValidPan(track.pan)) return track;
   } catch (error) {
     if (!(error instanceof EmvError)) throw error;
   }
@@ -184,7 +184,7 @@ type CardDataProviders = {
 };
 
 /**
- * @throws Refusal instrument_invalid, entry_mode_invalid, card_number_invalid, card_token_unknown,
+ * @throws ProblemError instrument_invalid, entry_mode_invalid, card_number_invalid, card_token_unknown,
  *   emv_data_invalid, emv_data_mismatch, track_data_invalid, and those of encrypted data
  */
 export async function readCard(

@@ -71,7 +71,7 @@ function throwHsmProblem({ log }: TranslatePinPorts, linkId: string, error: unkn
  * use the KSN again.
  *
  * @returns undefined for a sale without a PIN
- * @throws Refusal pin_not_supported, ksn_reused, pin_block_invalid, pin_format_unsupported,
+ * @throws ProblemError pin_not_supported, ksn_reused, pin_block_invalid, pin_format_unsupported,
  *   hsm_unavailable
  */
 export async function translatePin(

@@ -177,7 +177,7 @@ export function createClearingFiles(ports: Ports) {
   }
 
   return {
-    /** @throws Refusal nothing_to_clear, resource_not_found, permission_denied */
+    /** @throws ProblemError nothing_to_clear, resource_not_found, permission_denied */
     async create(caller: Caller, request: ClearingFileRequest): Promise<ClearingFile> {
       const organizationId = requireOrganizationCaller(caller);
       const linkId = request.acquirerLink.toLowerCase();
@@ -205,7 +205,7 @@ export function createClearingFiles(ports: Ports) {
       return viewFile(await findFile(caller, fileId));
     },
 
-    /** The same bytes each time. @throws Refusal resource_not_found for a rejected file */
+    /** The same bytes each time. @throws ProblemError resource_not_found for a rejected file */
     async content(caller: Caller, fileId: string) {
       const file = await findFile(caller, fileId);
       if (file.state === 'Rejected') {
@@ -232,7 +232,7 @@ export function createClearingFiles(ports: Ports) {
       return { items: items.map(viewLine), next };
     },
 
-    /** @throws Refusal acknowledgement_invalid, clearing_file_acknowledged, resource_not_found */
+    /** @throws ProblemError acknowledgement_invalid, clearing_file_acknowledged, resource_not_found */
     async acknowledge(caller: Caller, id: string, text: string): Promise<ClearingFile> {
       const file = await findFile(caller, id);
       const acknowledgement = readAcknowledgement(text);

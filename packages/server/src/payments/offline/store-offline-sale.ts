@@ -56,7 +56,7 @@ export type StoreOfflinePorts = CreateIntentPorts &
  * Stores an offline sale, or returns the sale that the terminal has uploaded before under the same
  * sequence number.
  *
- * @throws Refusal of the members, the time or the contract; client_id_reused, offline_sequence_reused,
+ * @throws ProblemError of the members, the time or the contract; client_id_reused, offline_sequence_reused,
  *   offline_sale_already_uploaded
  */
 export async function storeOfflineSale(

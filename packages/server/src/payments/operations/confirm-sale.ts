@@ -21,7 +21,7 @@ export type ConfirmPorts = StoreReversalPorts &
  * Stores the confirmation; a second one changes nothing. After the deadline the sale is reversed, also if
  * the deadline job has not run yet.
  *
- * @throws Refusal transaction_in_progress, reversal_in_progress, transaction_reversed,
+ * @throws ProblemError transaction_in_progress, reversal_in_progress, transaction_reversed,
  *   transaction_declined, not_authorized, authorization_expired
  */
 export function confirmSale(

@@ -115,7 +115,7 @@ const conflictExtensions = (transaction: TransactionRecord, terms: ContractTerms
 /** A client polls the pending operation in the same interval. */
 const retryAfterMs = 2000;
 
-/** @throws Refusal with the allowed operations, and with the time of the next attempt if there is one */
+/** @throws ProblemError with the allowed operations, and with the time of the next attempt if there is one */
 export function throwStateProblem(
   code: ErrorCode,
   detail: string,
@@ -142,7 +142,7 @@ export type OperationDecision = {
  * Decides about an operation: the state first, then the amount, then the configuration.
  *
  * @returns the amount to reserve, or that nothing must be done
- * @throws Refusal of the state, the amount or the configuration, with what is allowed instead
+ * @throws ProblemError of the state, the amount or the configuration, with what is allowed instead
  */
 export function decideOperation(
   transaction: TransactionRecord,

@@ -49,7 +49,7 @@ const otherCancelType: Readonly<Partial<Record<OperationType, OperationType>>> =
 /**
  * Finds the operation with the identifier of the request and waits for its outcome.
  *
- * @throws Refusal client_id_reused; not_sent if the first request had this result
+ * @throws ProblemError client_id_reused; not_sent if the first request had this result
  */
 export async function findExistingResult(
   ports: IdempotencyPorts,

@@ -47,7 +47,7 @@ export async function getAllowedOperations(
   return { ...result, operation: chosen.allowed ? operationType : null, operations };
 }
 
-/** @throws Refusal of the state, the amount or the configuration */
+/** @throws ProblemError of the state, the amount or the configuration */
 export async function refundOrVoid(
   ports: OperationPorts,
   caller: Caller,

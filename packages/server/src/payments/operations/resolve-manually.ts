@@ -37,7 +37,7 @@ function isResolvable({ status, details, createdAt }: StoredOperation, now: numb
   return details.hasReferenceCollision === true || now >= Date.parse(createdAt) + resolvableAfterMs;
 }
 
-/** @throws Refusal resolution_not_possible, transaction_not_found */
+/** @throws ProblemError resolution_not_possible, transaction_not_found */
 export function resolutionTransition(
   current: TransactionRecord,
   { number, outcome, note }: ManualResolution,
@@ -79,7 +79,7 @@ export type ResolvePorts = {
 /**
  * Finishes an operation as the records of the acquirer say, with an audit record. A repeated request has no effect.
  *
- * @throws Refusal resolution_not_possible, transaction_not_found, field_invalid, concurrent_modification
+ * @throws ProblemError resolution_not_possible, transaction_not_found, field_invalid, concurrent_modification
  */
 export async function resolveManually(
   { transactions, audit, inFlightTransactions, clock }: ResolvePorts,

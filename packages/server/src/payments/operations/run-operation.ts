@@ -37,7 +37,7 @@ export type SystemOperationPorts = ReservationPorts &
 
 export type OperationPorts = SystemOperationPorts & IdempotencyPorts;
 
-/** @throws Refusal of the state, the amount or the configuration, acquirer_unavailable and not_sent */
+/** @throws ProblemError of the state, the amount or the configuration, acquirer_unavailable and not_sent */
 export async function runOperation(
   ports: OperationPorts,
   transaction: TransactionRecord,

@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import {
   type Clock,
   createGroupCommit,
-  createInFlightMap,
+  createMemoryReleasingMap,
   type Database,
   type HotStatement,
   type Ids,
@@ -125,7 +125,7 @@ export function createTransactionRepository({ database, ids, clock, numbering }:
   }
 
   return {
-    /** @throws Refusal recovery_required if the database may lack the transaction that was not found */
+    /** @throws ProblemError recovery_required if the database may lack the transaction that was not found */
     requireComplete(): void {
       if (numbering.isRecoveryRequired()) numbering.requireAvailable();
     },
@@ -251,7 +251,7 @@ const defaultMaxEntries = 4096;
 
 /** @example const recent = createRecentTransactions(); recent.add(transaction); */
 export function createRecentTransactions(maxEntries = defaultMaxEntries) {
-  const entries = createInFlightMap<TransactionRecord>();
+  const entries = createMemoryReleasingMap<TransactionRecord>();
   return {
     add(transaction: TransactionRecord): void {
       const { transactionId, version } = transaction.row;

@@ -21,10 +21,10 @@ const createScopeResolver =
     return callerId ?? normalizedId;
   };
 
-/** @throws Refusal entity_out_of_scope if the token belongs to another merchant */
+/** @throws ProblemError entity_out_of_scope if the token belongs to another merchant */
 export const resolveMerchantScope = createScopeResolver('merchant');
 
-/** @throws Refusal entity_out_of_scope if the token belongs to another store */
+/** @throws ProblemError entity_out_of_scope if the token belongs to another store */
 export const resolveStoreScope = createScopeResolver('store');
 
 /** Valid form of an identifier. Other text is not looked up. */
@@ -45,7 +45,7 @@ export type FindPorts = {
 /**
  * Tries the server's identifier first, then the client's.
  *
- * @throws Refusal transaction_not_found, also for transactions of another tenant; recovery_required;
+ * @throws ProblemError transaction_not_found, also for transactions of another tenant; recovery_required;
  *   transaction_ambiguous; offline_sale_already_uploaded
  */
 export async function findTransaction(
@@ -80,7 +80,7 @@ export async function findTransaction(
   );
 }
 
-/** @throws Refusal offline_sale_already_uploaded if the sale was found by the identifier of another upload */
+/** @throws ProblemError offline_sale_already_uploaded if the sale was found by the identifier of another upload */
 export function requireOwnIdentifier(transaction: TransactionRecord, identifier: string): void {
   const { clientTransactionId } = transaction.row;
   if (identifier === clientTransactionId) return;
@@ -113,7 +113,7 @@ export type ReadPorts = FindPorts & {
 /**
  * Waits up to `waitSeconds` for a change of an unfinished transaction, unless too many readers wait.
  *
- * @throws Refusal transaction_not_found, transaction_ambiguous
+ * @throws ProblemError transaction_not_found, transaction_ambiguous
  */
 export async function getTransaction(
   ports: ReadPorts,

@@ -22,7 +22,7 @@ export type ChooseAcquirerPorts = {
  * Chooses among the contracts of the merchant. When no contract accepts the sale, the preferred one stays,
  * so that its refusal is the answer.
  *
- * @throws Refusal no_acquirer_for_merchant when no rule of any contract matches
+ * @throws ProblemError no_acquirer_for_merchant when no rule of any contract matches
  */
 export function chooseAcquirer(
   { acquiring, ids }: ChooseAcquirerPorts,

@@ -48,7 +48,7 @@ type IntentOptions =
   | { phase: 'Received'; captureMode: 'Immediate' | 'Deferred'; stepUpOf: string | undefined }
   | { phase: 'Stored'; captureMode: 'Immediate'; offlineData: OfflineData };
 
-/** @throws Refusal client_id_invalid, terminal_range_exhausted, card_keys_unavailable */
+/** @throws ProblemError client_id_invalid, terminal_range_exhausted, card_keys_unavailable */
 export async function createSaleIntent(
   ports: CreateIntentPorts,
   sale: PreparedSale,

@@ -29,7 +29,7 @@ export type PreparePorts = CardlessReplayPorts &
 
 /**
  * @returns the existing sale instead, when the identifier was used before
- * @throws Refusal for what the request, the location or the configuration does not allow
+ * @throws ProblemError for what the request, the location or the configuration does not allow
  */
 export async function prepareSale(
   ports: PreparePorts,

@@ -36,7 +36,7 @@ export type ProcessPorts = AuthorizePorts &
 /**
  * Processes a sale, or returns the existing sale with the same identifier.
  *
- * @throws Refusal for what the configuration or the link does not allow
+ * @throws ProblemError for what the configuration or the link does not allow
  */
 export async function processSale(ports: ProcessPorts, sale: PreparedSale): Promise<SaleResult> {
   const { lockKey } = sale.key;

@@ -95,7 +95,7 @@ async function findSaleKey(
  * acquirer's time-out and {@link duplicateRequestWaitMs}; then returns the sale in its current state.
  *
  * @returns undefined when no sale has the identifier
- * @throws Refusal client_id_reused when the first request was different; offline_sale_already_uploaded
+ * @throws ProblemError client_id_reused when the first request was different; offline_sale_already_uploaded
  */
 export async function replaySale(
   ports: ReplayPorts,
@@ -131,7 +131,7 @@ async function waitForRunningSale(
   return transaction;
 }
 
-/** @throws Refusal concurrent_modification when no sale has the identifier */
+/** @throws ProblemError concurrent_modification when no sale has the identifier */
 export async function replayOrThrow(ports: ReplayPorts, sale: KeyedRequest): Promise<SaleResult> {
   const result = await replaySale(ports, sale);
   if (result !== undefined) return result;
@@ -188,7 +188,7 @@ const keyErrorCodes: ReadonlySet<ErrorCode> = new Set([
  * Returns the existing sale of the same card token. Encrypted card data is not stored and cannot be
  * compared: the refusal then says only that a sale exists.
  *
- * @throws Refusal the given one; with outcome Unknown when a sale has the identifier
+ * @throws ProblemError the given one; with outcome Unknown when a sale has the identifier
  */
 export async function replayWithoutCard(
   ports: CardlessReplayPorts,

@@ -85,7 +85,7 @@ function findStepUpMismatch(
 /**
  * Finds the declined sale that a sale steps up, without claiming it.
  *
- * @throws Refusal step_up_invalid, transaction_not_found
+ * @throws ProblemError step_up_invalid, transaction_not_found
  */
 export async function findStepUpTarget(
   ports: StepUpPorts,
@@ -104,7 +104,7 @@ export async function findStepUpTarget(
  * Claims a declined sale for its one step-up. An earlier step-up loses its claim when it was not sent, or
  * was not stored within the time that a request can take.
  *
- * @throws Refusal step_up_invalid
+ * @throws ProblemError step_up_invalid
  */
 export async function claimStepUp(
   ports: StepUpPorts,

@@ -20,7 +20,7 @@ export const chooseCaptureMode = (
   isAccountVerification(request) ? 'Deferred' : (request.captureMode ?? defaultCaptureMode);
 
 /**
- * @throws Refusal currency_not_supported, capture_mode_not_supported, partial_approval_not_supported,
+ * @throws ProblemError currency_not_supported, capture_mode_not_supported, partial_approval_not_supported,
  *   clear_card_data_refused
  */
 export function checkContractTerms(request: ProcessRequest, contract: AcquirerContract): void {
@@ -59,14 +59,14 @@ const maxUtcOffsetMs = 12 * 3_600_000;
 
 type CardExpiry = { /** YYMM */ expiry: string };
 
-/** @throws Refusal too_late, card_expired_input, currency_unknown */
+/** @throws ProblemError too_late, card_expired_input, currency_unknown */
 export function checkTimeLimits(request: ProcessRequest, card: CardExpiry, now: number): void {
   checkNotAfter(request, now);
   checkCardExpiry(card, now);
   checkCurrencyActive(request, now);
 }
 
-/** @throws Refusal currency_unknown */
+/** @throws ProblemError currency_unknown */
 export function checkCurrencyActive({ currency }: ProcessRequest, time: number): void {
   if (isActiveCurrency(currency, time)) return;
   const detail = 'The currency was not active in ISO 4217 at the time of the sale.';
@@ -77,13 +77,13 @@ export function checkCurrencyActive({ currency }: ProcessRequest, time: number):
 export const parseRequestTime = (time: string): number =>
   Date.parse(time.replace(/:60(?=[.Zz+-])/, ':59'));
 
-/** @throws Refusal too_late */
+/** @throws ProblemError too_late */
 export function checkNotAfter({ notAfter }: ProcessRequest, now: number): void {
   if (notAfter === undefined || parseRequestTime(notAfter) >= now) return;
   throwProblem('too_late', 'The request arrived after its notAfter time.');
 }
 
-/** @throws Refusal card_expired_input */
+/** @throws ProblemError card_expired_input */
 export function checkCardExpiry(card: CardExpiry, time: number): void {
   // A month ends when it has ended in every time zone.
   const month = new Date(time - maxUtcOffsetMs).toISOString().slice(2, 7).replace('-', '');

@@ -64,7 +64,7 @@ export function differingMembers(
     .sort();
 }
 
-/** @throws Refusal client_id_reused with the names, not the values, of the members that differ */
+/** @throws ProblemError client_id_reused with the names, not the values, of the members that differ */
 export function throwIdentifierReused(
   first: Record<string, unknown>,
   second: Record<string, unknown>,

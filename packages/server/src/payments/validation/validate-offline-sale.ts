@@ -34,7 +34,7 @@ const notAllowedMembers = [
   'orderChannel',
 ] as const;
 
-/** @throws Refusal field_required, field_invalid */
+/** @throws ProblemError field_required, field_invalid */
 export function validateOfflineSale(request: ProcessRequest): void {
   const { offlineTransaction = false, offlineData } = request;
   if (!offlineTransaction) {
@@ -63,7 +63,7 @@ const hourMs = 3_600_000;
 export const offlineSaleTime = ({ authorizedAt }: Pick<OfflineData, 'authorizedAt'>): number =>
   parseRequestTime(authorizedAt);
 
-/** @throws Refusal field_invalid */
+/** @throws ProblemError field_invalid */
 export function checkNotInFuture(request: OfflineRequest, now: number): void {
   if (offlineSaleTime(request.offlineData) <= now + clockSkewMs) return;
   throwFieldProblem('field_invalid', '/offlineData/authorizedAt', 'authorizedAt is in the future.');
@@ -73,7 +73,7 @@ export function checkNotInFuture(request: OfflineRequest, now: number): void {
 const cryptogramTypeMask = 0xc0;
 const transactionCertificateBits = 0x40;
 
-/** @throws Refusal emv_data_mismatch */
+/** @throws ProblemError emv_data_mismatch */
 export function checkTransactionCertificate(card: PresentedCard): void {
   if (card.chipData === undefined) return;
   const information = Number.parseInt(card.receiptChipTags?.['cryptogramInformation'] ?? '', 16);
@@ -82,7 +82,7 @@ export function checkTransactionCertificate(card: PresentedCard): void {
   throwFieldProblem('emv_data_mismatch', '/instrument/emvData', detail);
 }
 
-/** @throws Refusal too_late, field_invalid, card_expired_input, currency_unknown, emv_data_mismatch */
+/** @throws ProblemError too_late, field_invalid, card_expired_input, currency_unknown, emv_data_mismatch */
 export function checkOfflineSale(request: OfflineRequest, card: PresentedCard, now: number): void {
   const soldAt = offlineSaleTime(request.offlineData);
   checkNotAfter(request, now);
@@ -92,7 +92,7 @@ export function checkOfflineSale(request: OfflineRequest, card: PresentedCard, n
   checkTransactionCertificate(card);
 }
 
-/** @throws Refusal offline_too_old, offline_limit_exceeded */
+/** @throws ProblemError offline_too_old, offline_limit_exceeded */
 export function checkOfflineLimits(
   request: OfflineRequest,
   limits: OfflineLimits,

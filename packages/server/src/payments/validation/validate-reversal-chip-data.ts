@@ -41,7 +41,7 @@ function isSameCard(
 
 /**
  * @returns DE55 of the reversal, undefined without chip data
- * @throws Refusal field_invalid, emv_data_invalid, emv_data_mismatch
+ * @throws ProblemError field_invalid, emv_data_invalid, emv_data_mismatch
  */
 export function validateChipCompletionData(
   ports: ChipDataPorts,

@@ -7,7 +7,7 @@ import type { PinData } from '../card-input/translate-pin.ts';
 export const isAccountVerification = ({ purpose }: Pick<ProcessRequest, 'purpose'>): boolean =>
   purpose === 'AccountVerification';
 
-/** @throws Refusal amount_zero, amount_invalid, field_invalid */
+/** @throws ProblemError amount_zero, amount_invalid, field_invalid */
 function validatePurpose(request: ProcessRequest): void {
   const { amount, captureMode, partialApproval, confirmWithinSeconds, offlineTransaction } =
     request;
@@ -35,7 +35,7 @@ function validatePurpose(request: ProcessRequest): void {
   }
 }
 
-/** @throws Refusal amount_invalid, field_invalid, entry_mode_invalid */
+/** @throws ProblemError amount_invalid, field_invalid, entry_mode_invalid */
 function validateAmountParts(request: ProcessRequest) {
   const { amount, amounts, entryMode, orderChannel, partialApproval } = request;
   if (amounts === undefined) return;
@@ -60,7 +60,7 @@ function validateAmountParts(request: ProcessRequest) {
 
 const pinMembers = ['ksn', 'pinblock', 'pinblockFormat'] as const;
 
-/** @throws Refusal pin_data_incomplete, pin_format_unsupported, entry_mode_invalid */
+/** @throws ProblemError pin_data_incomplete, pin_format_unsupported, entry_mode_invalid */
 export function validatePinMembers(request: ProcessRequest): void {
   const missing = pinMembers.filter((name) => request[name] === undefined);
   if (missing.length === pinMembers.length) return;
@@ -161,7 +161,7 @@ function requireNoCardNumbers(request: ProcessRequest): void {
   }
 }
 
-/** @throws Refusal client_id_invalid */
+/** @throws ProblemError client_id_invalid */
 export function validateOperationId(clientOperationId: string | undefined): void {
   if (clientOperationId === undefined || !holdsCardNumber(clientOperationId)) return;
   const detail = 'The identifier contains text that looks like a card number.';

@@ -1,5 +1,5 @@
 // Tracks running tasks by key, and runs tasks of the same key one after another if asked to.
-import { createInFlightMap } from './in-flight-map.ts';
+import { createMemoryReleasingMap } from './memory-releasing-map.ts';
 
 export type KeyedTasks<Result> = {
   /** Runs a task under a key. Other tasks of the same key may run at the same time. */
@@ -19,8 +19,8 @@ const ignoreResult = (): void => {};
 
 /** @example const tasks = createKeyedTasks<TransactionRecord>(); */
 export function createKeyedTasks<Result>(): KeyedTasks<Result> {
-  const runningTasks = createInFlightMap<readonly Promise<Result>[]>();
-  const exclusiveTasks = createInFlightMap<Promise<unknown>>();
+  const runningTasks = createMemoryReleasingMap<readonly Promise<Result>[]>();
+  const exclusiveTasks = createMemoryReleasingMap<Promise<unknown>>();
 
   function removeTask(key: string, task: Promise<Result>): void {
     const otherTasks = runningTasks.get(key)?.filter((other) => other !== task) ?? [];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
-  listActiveRetiredKeys,
+  listKeysStillSigning,
   listOlderKeysAfterRotation,
   maxRetiredKeys,
   type RetiredKeyColumns,
@@ -21,7 +21,7 @@ function renewed(row: RetiredKeyColumns & { present: string }, name: string, now
 }
 
 const names = (row: RetiredKeyColumns, now: number) =>
-  listActiveRetiredKeys(row, now).map(({ sealed }) => sealed.toString());
+  listKeysStillSigning(row, now).map(({ sealed }) => sealed.toString());
 
 test('a rotated key signs for its whole period, also after further rotations', () => {
   let row = {
@@ -35,7 +35,7 @@ test('a rotated key signs for its whole period, also after further rotations', (
   row = renewed(row, 'c', 1000);
   row = renewed(row, 'd', 2000);
   assert.deepEqual(names(row, 2000), ['c', 'b', 'a']);
-  assert.equal(listActiveRetiredKeys(row, 2000).length, maxRetiredKeys);
+  assert.equal(listKeysStillSigning(row, 2000).length, maxRetiredKeys);
   const often = { code: 'keys_renewed_often', retryAfterMs: dayMs - 3000 };
   assert.throws(() => renewed(row, 'e', 3000), often);
   assert.deepEqual(names(row, dayMs), ['c', 'b']);

@@ -21,7 +21,7 @@ export type RetiredKeyColumns = {
 export type RetiredKey = { readonly sealed: Buffer; readonly until: number };
 
 /** The rotated keys that still sign at a time, newest first. Pure. */
-export function listActiveRetiredKeys(row: RetiredKeyColumns, now: number): RetiredKey[] {
+export function listKeysStillSigning(row: RetiredKeyColumns, now: number): RetiredKey[] {
   const { previous_sealed: sealed, previous_until: until, older_keys: older } = row;
   const previous = sealed === null || until === null ? [] : [{ sealed, until: until.getTime() }];
   const olderKeys = older.map((key) => ({
@@ -34,10 +34,10 @@ export function listActiveRetiredKeys(row: RetiredKeyColumns, now: number): Reti
 /**
  * The keys before the previous key, after the current key became the previous key. Pure.
  *
- * @throws Refusal keys_renewed_often
+ * @throws ProblemError keys_renewed_often
  */
 export function listOlderKeysAfterRotation(row: RetiredKeyColumns, now: number): OlderKeyJson[] {
-  const retired = listActiveRetiredKeys(row, now);
+  const retired = listKeysStillSigning(row, now);
   const earliestEnd = Math.min(...retired.map(({ until }) => until));
   if (retired.length >= maxRetiredKeys) {
     throwProblem(

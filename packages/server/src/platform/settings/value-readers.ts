@@ -2,7 +2,7 @@
 
 /** Thrown by a reader. `message` completes "SWITCHYARD_X …" and never contains a secret. */
 export class ValueError extends Error {
-  override name = 'ValueFault';
+  override name = 'ValueError';
 }
 
 export type ValueReader<Value> = { type: string; read(text: string): Value };

@@ -3,8 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import type { WebSocketUpgrades } from '../../http/index.ts';
 import type { Clock, Log } from '../../platform/index.ts';
 import type { SessionCaller } from '../sessions/session-caller.ts';
+import { createTerminalConnections } from './accept-terminal-connections.ts';
 import { createConnectionTickets } from './connection-tickets.ts';
-import { createTerminalConnections } from './terminal-connections.ts';
 import {
   connectionsPath,
   registerTerminalRoutes,

@@ -15,8 +15,8 @@ import type { Ids } from '../../platform/index.ts';
 import type { Provisioning } from '../../provisioning/index.ts';
 import type { SessionCaller } from '../sessions/session-caller.ts';
 import type { PortalSession } from '../sessions/sessions.ts';
+import { terminalProtocol } from './accept-terminal-connections.ts';
 import type { ConnectionTickets } from './connection-tickets.ts';
-import { terminalProtocol } from './terminal-connections.ts';
 
 export const connectionsPath = `${portalPath}/terminal-connections`;
 const listName = 'listPortalTerminals';

@@ -8,11 +8,11 @@ import type { Row } from '../resources/resource-sql.ts';
 import { createShortLivedCache } from '../resources/short-lived-cache.ts';
 import {
   type AcquirerContract,
+  type MerchantAndPlace,
   readContract,
   readSaleEntities,
   readSaleEntitiesWithoutAcquirer,
   type SaleEntities,
-  type SaleEntitiesWithoutAcquirer,
   type SaleEntityIds,
   type TokenBinding,
 } from './sale-entities.ts';
@@ -28,7 +28,7 @@ export type SaleEntityResolver = {
     organizationId: string,
     names: SaleEntityIds,
     within?: TokenBinding,
-  ): Promise<SaleEntitiesWithoutAcquirer>;
+  ): Promise<MerchantAndPlace>;
   findContract(organizationId: string, contractId: string): Promise<AcquirerContract | undefined>;
   invalidateOrganization(organizationId: string): void;
   clear(): void;
@@ -56,7 +56,7 @@ export function createSaleEntityResolver({
   clock: Clock;
 }): SaleEntityResolver {
   const entitiesCache = createShortLivedCache<SaleEntities>(clock);
-  const withoutAcquirerCache = createShortLivedCache<SaleEntitiesWithoutAcquirer>(clock);
+  const withoutAcquirerCache = createShortLivedCache<MerchantAndPlace>(clock);
   const contractCache = createShortLivedCache<AcquirerContract | undefined>(clock);
 
   async function load<Found>(

@@ -78,7 +78,7 @@ export type SaleEntities = {
 };
 
 /** The merchant and the place of a transaction that needs no card acquirer. */
-export type SaleEntitiesWithoutAcquirer = Omit<SaleEntities, 'merchant' | 'contract'> & {
+export type MerchantAndPlace = Omit<SaleEntities, 'merchant' | 'contract'> & {
   readonly organizationName: string;
   /** `externalId` is the organisation's own identifier of the merchant. */
   readonly merchant: SaleEntities['merchant'] & { readonly externalId?: string };
@@ -224,7 +224,7 @@ export function readSaleEntitiesWithoutAcquirer(
   rows: readonly Row[],
   names: SaleEntityIds,
   within: TokenBinding,
-): SaleEntitiesWithoutAcquirer {
+): MerchantAndPlace {
   const row = requireUsableRow(rows, names, within);
   const { merchant, ...place } = readEntities(row);
   const externalId = row['merchant_external_id'];

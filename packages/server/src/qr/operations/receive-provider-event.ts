@@ -124,7 +124,7 @@ function refundEventOutcome(
 }
 
 /** Builds the step of an event; the server stores every event. Pure. */
-export function providerEventOutcome(
+export function buildProviderEventStep(
   current: LoadedPayment,
   event: ProviderEvent,
   context: Pick<ReportContext, 'at' | 'newId' | 'payWithinMs'>,
@@ -210,7 +210,7 @@ async function storeEvent(
       );
     }
     const context = { at: deps.clock.now(), newId: deps.ids.uuid, payWithinMs: deps.payWithinMs };
-    const { step, alarm } = providerEventOutcome(loaded, event, context);
+    const { step, alarm } = buildProviderEventStep(loaded, event, context);
     if (!(await tryCommit(deps, loaded, step))) continue;
     if (alarm !== undefined) deps.alarms.raise(alarm, loaded.row);
     return receipt(loaded, event, resultOf(loaded, { step, alarm }));

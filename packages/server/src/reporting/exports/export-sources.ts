@@ -2,9 +2,9 @@
 import { defined, ProblemError, type Settlement, throwProblem } from '@switchyard/contract';
 import type { ReportQueries } from '../infrastructure/query-limits.ts';
 import { readReportScope } from '../infrastructure/report-scope.ts';
+import { parsePaymentSearch, type SearchQuery } from '../search/parse-search-filters.ts';
 import type { PaymentClassCache } from '../search/payment-class-cache.ts';
 import { type ScannedPayment, scanPayments } from '../search/scan-payments.ts';
-import { parsePaymentSearch, type SearchQuery } from '../search/search-filters.ts';
 import { readSettlementPage, type SettlementQuery } from '../settlements/list-settlements.ts';
 import { paymentColumns, settlementColumns } from './export-columns.ts';
 import type { ExportFilters, ExportSource, ExportSources } from './export-source-types.ts';

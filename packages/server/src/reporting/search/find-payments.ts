@@ -3,12 +3,12 @@ import { findTransactionsByIdentifier } from '../../payments/index.ts';
 import { findQrPaymentsByIdentifier } from '../../qr/index.ts';
 import type { RunQuery } from '../infrastructure/run-query.ts';
 import type { PagePosition, SearchPage } from './page-position.ts';
+import { hasGroupFilters, type PaymentSearch } from './parse-search-filters.ts';
 import {
   matchesFilters,
   type PaymentClass,
   type PaymentClassCache,
 } from './payment-class-cache.ts';
-import { hasGroupFilters, type PaymentSearch } from './search-filters.ts';
 import {
   amountCountStatement,
   amountStatement,

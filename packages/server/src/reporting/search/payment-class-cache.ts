@@ -2,7 +2,7 @@
 import type { Clock } from '../../platform/index.ts';
 import type { RunQuery } from '../infrastructure/run-query.ts';
 import type { PaymentGroup } from '../projection/reported-payment-types.ts';
-import type { GroupFilters } from './search-filters.ts';
+import type { GroupFilters } from './parse-search-filters.ts';
 
 export type PaymentClass = PaymentGroup & {
   readonly classId: number;

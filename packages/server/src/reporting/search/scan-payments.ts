@@ -2,13 +2,13 @@
 import type { RunQuery } from '../infrastructure/run-query.ts';
 import { chooseEntityIndex, findPayments } from './find-payments.ts';
 import { formatPagePosition, parsePagePosition } from './page-position.ts';
+import { hasGroupFilters, type PaymentSearch } from './parse-search-filters.ts';
 import {
   matchesFilters,
   type PaymentClass,
   type PaymentClassCache,
 } from './payment-class-cache.ts';
 import { toPaymentView } from './payment-view.ts';
-import { hasGroupFilters, type PaymentSearch } from './search-filters.ts';
 import { exportScanStatement, indexScanEndStatement } from './search-sql.ts';
 
 /** Amounts in minor units; an absent value is an empty text. */

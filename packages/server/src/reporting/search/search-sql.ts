@@ -1,7 +1,7 @@
 // SQL for the search: each statement reads one index in the order of time, or merges several reads.
 import { encodeSimpleArray } from '../../platform/index.ts';
 import type { PagePosition, SearchPage } from './page-position.ts';
-import type { PaymentSearch } from './search-filters.ts';
+import type { PaymentSearch } from './parse-search-filters.ts';
 
 export type Statement = { readonly text: string; readonly values: readonly unknown[] };
 

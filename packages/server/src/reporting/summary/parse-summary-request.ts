@@ -7,7 +7,7 @@ import {
   type GroupFilters,
   hasGroupFilters,
   parseGroupFilters,
-} from '../search/search-filters.ts';
+} from '../search/parse-search-filters.ts';
 
 export type SummaryQuery = GroupFilterQuery & {
   readonly from: string;

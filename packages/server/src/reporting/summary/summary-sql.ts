@@ -3,7 +3,7 @@ import { encodeSimpleArray } from '../../platform/index.ts';
 import { nilUuid } from '../infrastructure/run-query.ts';
 import { type AggregateLevel, paymentOutcomes } from '../projection/daily-aggregates.ts';
 import { type PaymentOutcome, sumNames } from '../projection/reported-payment-types.ts';
-import { type GroupFilters, hasGroupFilters } from '../search/search-filters.ts';
+import { type GroupFilters, hasGroupFilters } from '../search/parse-search-filters.ts';
 
 /** Selects the cells to add. */
 export type AggregateFilter = {

@@ -42,7 +42,7 @@ function registerMetrics(metrics: Metrics, hsm: StartableHsm, waiting: () => num
   return durations;
 }
 
-/** Returns `late` after the limit, so that the caller always gets an answer. */
+/** Returns `fallback` after the limit, so that the caller always gets an answer. */
 async function withTimeout<Result>(
   work: Promise<Result>,
   limitMs: number,

@@ -8,7 +8,7 @@ import {
   encryptBytes,
   formatWebhookSecret,
   type Ids,
-  listActiveRetiredKeys,
+  listKeysStillSigning,
   type RetiredKeyColumns,
 } from '../../platform/index.ts';
 
@@ -54,7 +54,7 @@ export function createEndpointKeys(deps: {
       };
     },
     open(row) {
-      const retired = listActiveRetiredKeys(row, deps.clock.now());
+      const retired = listKeysStillSigning(row, deps.clock.now());
       const opened = [row.keys_sealed, ...retired.map(({ sealed }) => sealed)].map((sealed) =>
         decryptBytes(sealingKey, sealed, encryptionContextOf(row.endpoint_id)),
       );

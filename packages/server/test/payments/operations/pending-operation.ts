@@ -71,7 +71,7 @@ function transactionWith(
   } as unknown as TransactionRecord;
 }
 
-/** @example const { storeOutcome, retry, status } = oneOperation('Refund'); */
+/** @example const { storeOutcome, retry, status } = createPendingOperation('Refund'); */
 export function createPendingOperation(kind: keyof typeof positions, request = {}) {
   let transaction = transactionWith(kind, request);
   let stan = 0;

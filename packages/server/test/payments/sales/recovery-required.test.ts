@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { defined, throwProblem } from '@switchyard/contract';
-import { type Numbering, unguardedTimeline } from '../../../src/platform/index.ts';
+import { type Numbering, noLostWriteGuard } from '../../../src/platform/index.ts';
 import { deviceTokenOf, openQr, type QrScene } from '../../qr/test-qr-merchant.ts';
 import { qrBase } from '../../qr/test-qr-provider.ts';
 import { assertProblem } from '../../support/assert-problem-response.ts';
@@ -21,12 +21,12 @@ const base = '/payment/v1/transactions';
 const recovery = { code: 'recovery_required', outcome: 'Unknown' } as const;
 
 const numbering: Numbering = {
-  ...unguardedTimeline.numbering,
+  ...noLostWriteGuard.numbering,
   isAvailable: () => false,
   isRecoveryRequired: () => true,
   requireAvailable: () => throwProblem('recovery_required', 'The database lacks payments.'),
 };
-const timeline = { ...unguardedTimeline, numbering };
+const timeline = { ...noLostWriteGuard, numbering };
 
 describe('while the recovery of the numbering is required', () => {
   let qr: QrScene;

@@ -36,7 +36,7 @@ function padded(data: Buffer, block: number, padding: '00' | '80'): Buffer {
 
 let deviceCount = 0;
 
-/** @example const device = encryptingDevice(on.settings.dataDir, 'DukptTdes'); */
+/** @example const device = createEncryptingDevice(on.settings.dataDir, 'DukptTdes'); */
 export function createEncryptingDevice(dataDir: string, scheme: DukptScheme): EncryptingDevice {
   deviceCount += 1;
   const { baseDerivationKey, ksn: first } = demoKeys(dataDir).deviceKey(

@@ -64,7 +64,7 @@ async function pick(found: Promise<Delivered>, serviceId: string) {
   return one;
 }
 
-export async function openConfiguration(): Promise<ConfigurationScene> {
+export async function openConfigurationScene(): Promise<ConfigurationScene> {
   const scene = await openCatalogue();
   const { organizationId } = scene;
   return {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Message } from '@switchyard/iso8583';
 import fc from 'fast-check';
-import { createTerminalMessages, repeatMessage } from '../iso8583-client.fixture.ts';
+import { createTerminalRequests, repeatMessage } from '../iso8583-client.fixture.ts';
 import { openLedger } from '../ledger/ledger.ts';
 import { readLedger } from '../ledger/read-ledger.ts';
 import { createMessageDecider } from './decide-message.ts';
@@ -61,7 +61,7 @@ const accepted = { capture: 0, refund: 0, reversal: 0 };
 function play(directory: string, script: Operation[]): void {
   let ledger = openLedger({ directory, segmentEntries });
   let host = createMessageDecider({ ledger, clock: { now: () => 0 } });
-  const till = createTerminalMessages();
+  const till = createTerminalRequests();
   const originals: { message: Message; model: Model }[] = [];
   let last: Message | undefined;
 

@@ -14,7 +14,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { defined } from '@switchyard/contract';
 import type { Message } from '@switchyard/iso8583';
 import { createMessageDecider } from '../decisions/decide-message.ts';
-import { createTerminalMessages, repeatMessage } from '../iso8583-client.fixture.ts';
+import { createTerminalRequests, repeatMessage } from '../iso8583-client.fixture.ts';
 import { formatLedger } from './format-ledger.ts';
 import { type Ledger, openLedger } from './ledger.ts';
 import { readLedger } from './read-ledger.ts';
@@ -46,7 +46,7 @@ describe('the ledger', () => {
   const lastFile = () => join(directory, readdirSync(directory).sort().at(-1) as string);
 
   it('is the same after a restart', () => {
-    const till = createTerminalMessages();
+    const till = createTerminalRequests();
     const [hold, sale] = [till.hold(1000), till.sale(500)];
     const capture = till.capture(hold, 400);
     for (const message of [hold, sale, capture, till.refund(hold, 100), till.sale(9051)]) {
@@ -78,7 +78,7 @@ describe('the ledger', () => {
   });
 
   it('holds no card data but the mask', () => {
-    const till = createTerminalMessages();
+    const till = createTerminalRequests();
     decide(
       till.sale(1000, {
         35: '5413330089010012=28122010000000000000',
@@ -93,7 +93,7 @@ describe('the ledger', () => {
   });
 
   it('survives a torn last line and a segment that was only begun', () => {
-    const till = createTerminalMessages();
+    const till = createTerminalRequests();
     decide(till.sale(1000));
     ledger.close();
     appendFileSync(lastFile(), '{"at":"1970-01-01T00:00:00.000Z","key":"02');
@@ -110,7 +110,7 @@ describe('the ledger', () => {
   });
 
   it('says where a line cannot be read', () => {
-    decide(createTerminalMessages().sale(1000));
+    decide(createTerminalRequests().sale(1000));
     ledger.close();
     appendFileSync(lastFile(), 'nonsense\n');
     assert.throws(() => openLedger({ directory }), /ledger-000001\.jsonl: line 3 is not JSON/);
@@ -119,7 +119,7 @@ describe('the ledger', () => {
   it('keeps the memory of two segments, and finds the rest on disk', () => {
     ledger.close();
     open(10);
-    const till = createTerminalMessages();
+    const till = createTerminalRequests();
     const [hold, sale, declined] = [till.hold(1000), till.sale(500), till.sale(9051)];
     const refund = till.refund(sale, 200);
     for (const message of [hold, sale, declined, refund]) decide(message);
@@ -156,7 +156,7 @@ describe('the ledger', () => {
   it('is found out of balance when somebody edits it', () => {
     ledger.close();
     open(2);
-    const till = createTerminalMessages();
+    const till = createTerminalRequests();
     for (let iteration = 0; iteration < 3; iteration++) decide(till.sale(1000));
     const path = join(directory, 'ledger-000001.jsonl');
     const text = readFileSync(path, 'utf8');
@@ -169,7 +169,7 @@ describe('the ledger', () => {
   });
 
   it('prints itself as a table', () => {
-    const till = createTerminalMessages();
+    const till = createTerminalRequests();
     decide(till.sale(123_456));
     decide(till.hold(500, { 49: '392' }));
     decide(till.sale(9051, { 49: '000' }));

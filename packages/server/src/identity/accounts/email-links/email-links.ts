@@ -6,8 +6,8 @@ import { hashSecret } from '../../infrastructure/secret-hash.ts';
 import type { EmailOutbox } from '../emails/email-outbox.ts';
 import type { AttemptLimiter } from '../sign-in-attempts/attempt-limits.ts';
 import type { AttemptOrigin, EmailLinkPurpose, User } from '../types.ts';
-import { toUsernameKey } from '../users/rules.ts';
 import { replacePassword, type UserStore } from '../users/user-sql.ts';
+import { toUsernameKey } from '../users/username-and-group-rules.ts';
 import { isValidEmail } from '../users/validate-user.ts';
 import {
   confirmPendingEmail,

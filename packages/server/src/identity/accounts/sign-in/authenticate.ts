@@ -14,7 +14,7 @@ import type {
   SignInOutcome,
   User,
 } from '../types.ts';
-import { effectiveSecondFactor, toUsernameKey } from '../users/rules.ts';
+import { effectiveSecondFactor, toUsernameKey } from '../users/username-and-group-rules.ts';
 import type { AuthenticationStore, Credentials, FactorProof } from './authenticate-sql.ts';
 
 type Deps = {

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import { type Database, isoTime } from '../../../platform/index.ts';
 import type { EntityType, Status } from '../../realms-and-keys/realm.ts';
 import type { PostalAddress, SecondFactorStatus, User } from '../types.ts';
-import { permissionsOfGroups } from './rules.ts';
+import { permissionsOfGroups } from './username-and-group-rules.ts';
 
 export const userColumnsSql = `u.organization_id, u.user_id, u.username, u.entity_type, u.entity_id,
   u.scope_entity_type, u.scope_entity_id, u.email, u.email_verified, u.pending_email, u.given_name, u.family_name,

@@ -8,7 +8,7 @@ import {
   permissionsOfGroups,
   requiresSecondFactor,
   toUsernameKey,
-} from './rules.ts';
+} from './username-and-group-rules.ts';
 
 const maxTextLength = 200;
 /** The check of browsers for `type=email`: no character that has a meaning in an email header. */

@@ -14,7 +14,7 @@ import type {
   Application,
   ApplicationStatus,
   ApplicationType,
-  CallbackError,
+  CallbackErrorFormat,
   SecurityFlow,
 } from '../application.ts';
 
@@ -30,7 +30,7 @@ export type ApplicationDraft = {
   readonly services: readonly string[];
   /** As sent by the caller; the checks report unknown roles. */
   readonly roles: readonly string[];
-  readonly callbackError: CallbackError;
+  readonly callbackError: CallbackErrorFormat;
   readonly accessTokenSeconds: number | undefined;
   readonly accessTokenAlgorithm: SigningAlgorithm | undefined;
   readonly accessTokenType: AccessTokenType;

@@ -39,7 +39,7 @@ export type NumberingStatus = {
 
 /** Used by each part that issues numbers to other parties, or stores payments. */
 export type Numbering = {
-  /** @throws Refusal recovery_required, and database_unavailable directly after a fail-over */
+  /** @throws ProblemError recovery_required, and database_unavailable directly after a fail-over */
   requireAvailable(): void;
   isAvailable(): boolean;
   isRecoveryRequired(): boolean;
@@ -60,17 +60,14 @@ export const unguardedNumbering: Numbering = {
 };
 
 /** Without a timeline, as in tests of single modules. */
-export const unguardedTimeline: GuardedTimeline = {
+export const noLostWriteGuard: LostWriteGuard = {
   numbering: unguardedNumbering,
   status: () => ({ isRecoveryRequired: false, timeline: undefined, jumps: 0 }),
   recover: async () => false,
   refresh: async () => {},
 };
 
-export type GuardedTimeline = Pick<
-  DatabaseTimeline,
-  'numbering' | 'status' | 'recover' | 'refresh'
->;
+export type LostWriteGuard = Pick<DatabaseTimeline, 'numbering' | 'status' | 'recover' | 'refresh'>;
 
 export type DatabaseTimeline = {
   readonly numbering: Numbering;

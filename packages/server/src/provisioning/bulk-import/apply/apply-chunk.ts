@@ -9,7 +9,7 @@ import { buildFailedResult, type ParsedLine } from '../body/parse-line.ts';
 import { chunkLinesMax } from '../body/read-chunk.ts';
 import { type AppliedLine, createLineApplier } from './apply-line.ts';
 import { createDependantCounter, DependantsNotCountedError } from './count-dependants.ts';
-import { createRowReader } from './read-rows.ts';
+import { createEntityRowReader } from './read-rows.ts';
 import { type RowCache, RowNotReadError, UnwrittenRowsError } from './row-cache.ts';
 import { type WriteRelatedData, writeChanges } from './write-rows.ts';
 
@@ -38,7 +38,7 @@ export async function applyChunk(
   const { run, scope, rowCache, ids, now, isWriting, writeRelatedData } = deps;
   const { organizationId } = scope;
   const dependants = createDependantCounter(rowCache, chunkLinesMax);
-  const reader = createRowReader({ run, scope, rowCache, isLocking: isWriting });
+  const reader = createEntityRowReader({ run, scope, rowCache, isLocking: isWriting });
   const applyLine = createLineApplier({ rowCache, dependants, scope, ids, now });
   const validLines = lines.flatMap((one) => ('problem' in one ? [] : [one]));
 

@@ -23,7 +23,7 @@ import {
 } from '../../resources/row-and-audit-entry.ts';
 import { logicalDevices, pointsOfSale } from '../../resources/tables.ts';
 import type { ParentReference } from '../body/importable-types.ts';
-import { checkInput, type ImportLine } from '../body/parse-line.ts';
+import { checkLineAsCreation, type ImportLine } from '../body/parse-line.ts';
 import type { DependantCounter } from './count-dependants.ts';
 import { findLogicalDeviceToLink, withPhysicalDevice } from './link-physical-device.ts';
 import type { RowCache } from './row-cache.ts';
@@ -150,7 +150,7 @@ export function createLineApplier({ rowCache, dependants, scope, ids, now }: App
   async function create(line: ImportLine, parents: Parents): Promise<AppliedLine> {
     requireOrganizationCaller(line, 'create');
     const { definition, isPhysicalDevice } = line.importableType;
-    if (line.operation !== 'create') checkInput(line);
+    if (line.operation !== 'create') checkLineAsCreation(line);
     const lineInput = buildInput(line, 'input', parents);
     const logicalDevice = findLogicalDeviceToLink(line, parents, rowCache, undefined);
     const id = ids.uuid();

@@ -18,7 +18,7 @@ const rowsPerExternalIdMax = 20;
 
 type ExternalIdKey = Extract<RowKey, { type: 'external' }>;
 
-export type RowReaderDeps = {
+export type EntityRowReaderDeps = {
   readonly run: SqlRunner;
   readonly scope: CallerScope;
   readonly rowCache: RowCache;
@@ -26,7 +26,7 @@ export type RowReaderDeps = {
   readonly isLocking: boolean;
 };
 
-export function createRowReader({ run, scope, rowCache, isLocking }: RowReaderDeps) {
+export function createEntityRowReader({ run, scope, rowCache, isLocking }: EntityRowReaderDeps) {
   /** Finds rows by external identifier alone, up to a few for each. */
   async function findByExternalId(
     table: EntityTable,

@@ -77,7 +77,7 @@ function checkData(line: ImportLine, schema: 'input' | 'replacement' | 'deletion
 }
 
 /** @throws ProblemError with the same errors as the single route */
-export const checkInput = (line: ImportLine): void => checkData(line, 'input');
+export const checkLineAsCreation = (line: ImportLine): void => checkData(line, 'input');
 
 const schemaOfOperation = {
   create: 'input',

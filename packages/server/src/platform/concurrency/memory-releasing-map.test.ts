@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { createInFlightMap } from './in-flight-map.ts';
+import { createMemoryReleasingMap } from './memory-releasing-map.ts';
 
 describe('map of work in progress', () => {
   test('a value is found until its key is deleted', () => {
-    const inFlight = createInFlightMap<number>();
+    const inFlight = createMemoryReleasingMap<number>();
     inFlight.set('first', 1);
     inFlight.set('second', 2);
     inFlight.set('first', 3);
@@ -28,7 +28,7 @@ describe('map of work in progress', () => {
     const step = fc.tuple(key, fc.option(fc.nat()));
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-        const inFlight = createInFlightMap<number>();
+        const inFlight = createMemoryReleasingMap<number>();
         const map = new Map<string, number>();
         for (const [name, value] of steps) {
           if (value === null) {

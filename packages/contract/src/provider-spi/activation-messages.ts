@@ -1,6 +1,6 @@
 /** Messages about a service, sent to the address that the service declares. */
 import { type Static, Type } from 'typebox';
-import { message, moment, uuid } from './value-schemas.ts';
+import { messageSchema, moment, uuid } from './value-schemas.ts';
 
 /**
  * `POST` to the `spiUrl` of a service: an administrator activates or deactivates it. The body has
@@ -9,14 +9,14 @@ import { message, moment, uuid } from './value-schemas.ts';
  * @example
  * if (message.type === 'service.activation_requested') accept(message.data.handshakeId);
  */
-export const ServiceMessage = message(
+export const ServiceMessage = messageSchema(
   {
     type: Type.Enum(['service.activation_requested', 'service.deactivated'], {
       type: 'string',
       description: 'The message type. For a deactivation, any response is accepted.',
     }),
     timestamp: moment('The time of the request.'),
-    data: message(
+    data: messageSchema(
       {
         handshakeId: uuid('Names this question; a repetition has the same one.'),
         organizationId: uuid('The acquirer that activates the service.'),
@@ -52,7 +52,7 @@ export type ServiceMessage = Static<typeof ServiceMessage>;
  * @example
  * const answer: ServiceMessageAnswer = { status: 'Accepted', parameters: { account: 'M-17' } };
  */
-export const ServiceMessageAnswer = message(
+export const ServiceMessageAnswer = messageSchema(
   {
     status: Type.Enum(['Accepted', 'Refused'], { type: 'string', description: 'The answer.' }),
     reason: Type.Optional(Type.String({ maxLength: 500, description: 'Why it is refused.' })),

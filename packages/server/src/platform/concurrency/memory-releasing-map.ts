@@ -1,6 +1,6 @@
 // A map for work in progress that releases the memory of finished entries at once.
 
-export type InFlightMap<Value> = {
+export type MemoryReleasingMap<Value> = {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
   delete(key: string): void;
@@ -19,9 +19,9 @@ type Entry<Value> = { value: Value | undefined };
  * cleared first. With the sales in the old tables, garbage collection took a third of the server's
  * time.
  *
- * @example const waiting = createInFlightMap<Waiting>(); waiting.set(key, entry); waiting.delete(key);
+ * @example const waiting = createMemoryReleasingMap<Waiting>(); waiting.set(key, entry); waiting.delete(key);
  */
-export function createInFlightMap<Value>(): InFlightMap<Value> {
+export function createMemoryReleasingMap<Value>(): MemoryReleasingMap<Value> {
   const entriesByKey = new Map<string, Entry<Value>>();
 
   function remove(key: string): void {

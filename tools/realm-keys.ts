@@ -1,14 +1,14 @@
-// `npm run realm`: looks at the signing keys of a user domain and replaces them, beside a running platform.
+// `npm run realm-keys`: looks at the signing keys of a user domain and replaces them, beside a running platform.
 import { parseArgs } from 'node:util';
 import { ProblemError } from '../packages/contract/src/index.ts';
-import type { RealmCommand } from './realm/realm-key-commands.ts';
+import type { RealmCommand } from './realm-keys/realm-key-commands.ts';
 
 const exitCodes = { done: 0, failed: 1, wrongUsage: 2 };
 
-const usage = `npm run realm -- keys DOMAIN [--json]
+const usage = `npm run realm-keys -- keys DOMAIN [--json]
     Lists the signing keys of a user domain that still sign or verify.
 
-npm run realm -- rotate-keys DOMAIN [--now] [--json]
+npm run realm-keys -- rotate-keys DOMAIN [--now] [--json]
     Publishes new signing keys. They sign after an hour, when caches of the key set have them; the
     old ones verify until the last token of theirs has expired.
     --now    for a stolen key: the new ones sign at once, and every token of the old ones is refused
@@ -48,7 +48,9 @@ function readWanted(args: string[]): RealmCommand | undefined {
 
 /** Loaded only then: who mistyped a word need not wait for the platform's code. */
 async function doWork(wanted: RealmCommand): Promise<void> {
-  const { runRealmCommand: obey, withIdentity } = await import('./realm/realm-key-commands.ts');
+  const { runRealmCommand: obey, withIdentity } = await import(
+    './realm-keys/realm-key-commands.ts'
+  );
   await withIdentity((identity) => obey(identity, wanted));
 }
 

@@ -7,8 +7,8 @@ import type { WebSocket } from 'ws';
 import { eventually } from '../../../test/support/wait-for-condition.ts';
 import type { Caller, Handshake } from '../../http/index.ts';
 import type { PortalPage } from '../sessions/session-caller.ts';
+import { createTerminalConnections } from './accept-terminal-connections.ts';
 import { createConnectionTickets } from './connection-tickets.ts';
-import { createTerminalConnections } from './terminal-connections.ts';
 
 const page: PortalPage = {
   organizationId: 'o',

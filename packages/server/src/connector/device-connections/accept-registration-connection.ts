@@ -28,12 +28,12 @@ import {
 import type { ConnectorMetrics } from '../runtime/connector-metrics.ts';
 import type { ConnectorSettings, ConnectorTimes } from '../runtime/connector-settings.ts';
 import { createTokenBuckets } from '../runtime/token-bucket.ts';
-import type { ConnectionTokenClaims } from './connection-tokens.ts';
 import {
   type RegisterDevice,
   readDeviceCertificate,
   readRegistration,
-} from './device-registration.ts';
+} from './authenticate-registration.ts';
+import type { ConnectionTokenClaims } from './connection-tokens.ts';
 
 type Deps = {
   readonly settings: Pick<

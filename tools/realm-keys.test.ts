@@ -19,7 +19,7 @@ type Key = { keyId: string; algorithm: string; state: string; verifiesUntil: str
 
 function run(args: string[], variables: Record<string, string>): Promise<Run> {
   const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('SWITCHYARD_'));
-  const child = spawn(process.execPath, [join(root, 'tools/realm.ts'), ...args], {
+  const child = spawn(process.execPath, [join(root, 'tools/realm-keys.ts'), ...args], {
     env: { ...Object.fromEntries(kept), ...variables },
   });
   const out = { stdout: '', stderr: '' };

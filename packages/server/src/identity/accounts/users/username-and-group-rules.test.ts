@@ -8,7 +8,7 @@ import {
   permissionsOfGroups,
   requiresSecondFactor,
   toUsernameKey,
-} from './rules.ts';
+} from './username-and-group-rules.ts';
 
 const organization = '0197f3a0-0000-7000-8000-000000000001';
 const merchant = '0197f3a0-0000-7000-8000-000000000002';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConnectorFault } from '../protocol/connector-fault.ts';
-import { readRegistration } from './device-registration.ts';
+import { readRegistration } from './authenticate-registration.ts';
 
 const credentials = { clientId: 'c', secret: 's' };
 
