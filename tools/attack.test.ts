@@ -30,8 +30,8 @@ const outcomeOf = (run: Attack['run']) =>
 
 test('options are read, and wrong ones are named', () => {
   assert.deepEqual(readOptions([], items, 9), { only: [], seed: 9, list: false });
-  const given = readOptions(['--only', '1,7', '--seed', '5', '--list'], items, 9);
-  assert.deepEqual(given, { only: [1, 7], seed: 5, list: true });
+  const options = readOptions(['--only', '1,7', '--seed', '5', '--list'], items, 9);
+  assert.deepEqual(options, { only: [1, 7], seed: 5, list: true });
   assert.equal(readOptions(['--help'], items, 9), undefined);
   for (const wrong of [
     ['--only', '2'],
@@ -50,13 +50,16 @@ test('each item from 1 to 10 has an attack', () => {
 });
 
 test('an attack is BROKEN if it succeeds, if its control fails, if it cannot run, and if it tries nothing', async () => {
-  const held = await outcomeOf(async ({ record, requireControl }) => {
+  const defendedOutcome = await outcomeOf(async ({ record, requireControl }) => {
     record({ description: 'one', response: '403', isDefended: true });
     record({ description: 'two', response: '403', isDefended: true });
     requireControl('the owner can', true);
   });
-  assert.deepEqual([held.attempts, held.responses.get('403'), held.failures], [2, 2, []]);
-  assert.match(describeOutcome(held), /2 attempts[\s\S]*2 × 403[\s\S]*held$/);
+  assert.deepEqual(
+    [defendedOutcome.attempts, defendedOutcome.responses.get('403'), defendedOutcome.failures],
+    [2, 2, []],
+  );
+  assert.match(describeOutcome(defendedOutcome), /2 attempts[\s\S]*2 × 403[\s\S]*held$/);
   for (const [run, reason] of [
     [
       async ({ record }) => record({ description: 'x', response: '200', isDefended: false }),
@@ -75,7 +78,7 @@ test('an attack is BROKEN if it succeeds, if its control fails, if it cannot run
     const outcome = await outcomeOf(run);
     assert.match(String(outcome.failures[0]), reason);
     assert.match(describeOutcome(outcome), /BROKEN/);
-    assert.match(summarize([held, outcome]), /7 {2}held[\s\S]*7 {2}BROKEN/);
+    assert.match(summarize([defendedOutcome, outcome]), /7 {2}held[\s\S]*7 {2}BROKEN/);
   }
 });
 

@@ -32,7 +32,7 @@ function repository(t: TestContext) {
   write('packages/portal/package.json', '{}');
   write('packages/portal/src/main.tsx', 'one');
   write('packages/money/src/index.ts', 'money');
-  const said: string[] = [];
+  const lines: string[] = [];
   let builds = 0;
   const bundle = async (_root: string, folder: string) => {
     builds += 1;
@@ -43,23 +43,23 @@ function repository(t: TestContext) {
     writeFileSync(join(folder, 'assets/small-2.css'), 'a{}');
   };
   const build = (how = bundle) =>
-    buildPortal({ root, say: (line) => void said.push(line), bundle: how });
+    buildPortal({ root, printLine: (line) => void lines.push(line), bundle: how });
   return {
     root,
     write,
     build,
-    said,
+    lines,
     builds: () => builds,
     dist: join(root, 'packages/portal/dist'),
   };
 }
 
 test('the first time and after a change, and else it is left alone', async (t) => {
-  const { root, write, build, said, builds, dist } = repository(t);
+  const { root, write, build, lines, builds, dist } = repository(t);
   assert.equal(await build(), true);
   assert.equal(await build(), false);
-  assert.deepEqual([builds(), said.length], [1, 2]);
-  assert.match(said[0] ?? '', /Building the portal/);
+  assert.deepEqual([builds(), lines.length], [1, 2]);
+  assert.match(lines[0] ?? '', /Building the portal/);
   for (const path of [
     'packages/portal/src/main.tsx',
     'packages/portal/src/new.ts',
@@ -140,5 +140,5 @@ test('the lock of a process that is no more stops nobody', async (t) => {
 
 test('without the tool it says what to do', async (t) => {
   const { root } = repository(t);
-  await assert.rejects(buildPortal({ root, say: () => {} }), /Vite is not installed/);
+  await assert.rejects(buildPortal({ root, printLine: () => {} }), /Vite is not installed/);
 });

@@ -4,9 +4,9 @@ import { BuildFault, buildPortal } from './portal/build.ts';
 import { root } from './test-runner/static-checks.ts';
 
 try {
-  const say = (line: string) => void process.stderr.write(`${line}\n`);
-  const isNew = await buildPortal({ root, say });
-  if (!isNew && process.argv.includes('--tell')) say('The portal is built already.');
+  const printLine = (line: string) => void process.stderr.write(`${line}\n`);
+  const isNew = await buildPortal({ root, printLine });
+  if (!isNew && process.argv.includes('--tell')) printLine('The portal is built already.');
 } catch (error) {
   if (!(error instanceof BuildFault)) throw error;
   process.stderr.write(`switchyard: the portal could not be built: ${error.message}\n`);

@@ -28,21 +28,21 @@ const passphrases: Record<string, string> = {
 };
 
 async function run(line: string, answers: readonly string[] = [], variables: object = env) {
-  const said: string[] = [];
+  const printed: string[] = [];
   const rest = [...answers];
   const code = await runHsmKeys(line.split(' '), variables as typeof env, {
     ask: async (_question, hidden) => {
       assert.ok(hidden);
       return rest.shift() ?? '';
     },
-    print: (text) => void said.push(text),
-    warn: (text) => void said.push(text),
+    print: (text) => void printed.push(text),
+    warn: (text) => void printed.push(text),
     close: () => {},
   });
-  const all = said.join('');
+  const all = printed.join('');
   for (const secret of [key, first, second]) assert.ok(!all.toUpperCase().includes(hex(secret)));
   for (const passphrase of Object.values(passphrases)) assert.ok(!all.includes(passphrase));
-  return { code, said: all };
+  return { code, printed: all };
 }
 
 const component = (name: string, custodian: string, part: string, more = '', kind = 'ZonePin') =>
@@ -55,28 +55,28 @@ describe('npm run hsm-keys', () => {
   it('makes a key of the components of two people, and shows check values alone', async () => {
     for (const name of ['alice', 'bob']) {
       const passphrase = passphrases[name] ?? '';
-      const { code, said } = await run(`custodian ${name}`, [passphrase, passphrase]);
-      assert.equal(code, 0, said);
+      const { code, printed } = await run(`custodian ${name}`, [passphrase, passphrase]);
+      assert.equal(code, 0, printed);
     }
     const one = await component('zpk-north', 'alice', hex(first));
     assert.deepEqual(one, {
       code: 0,
-      said: `component 1 of 2: check value ${keyCheckValue(first, 'Tdes')}\n`,
+      printed: `component 1 of 2: check value ${keyCheckValue(first, 'Tdes')}\n`,
     });
-    assert.match((await run('list')).said, /zpk-north +ZonePin +Tdes +1 of 2/);
+    assert.match((await run('list')).printed, /zpk-north +ZonePin +Tdes +1 of 2/);
     // The same person is not two.
     const again = await component('zpk-north', 'alice', hex(second));
     assert.equal(again.code, 1);
-    assert.match(again.said, /another custodian must enter the next/);
+    assert.match(again.printed, /another custodian must enter the next/);
     const kind = await component('zpk-north', 'bob', hex(second), '', 'Mac');
-    assert.match(kind.said, /was for a key of another type/);
+    assert.match(kind.printed, /was for a key of another type/);
     const two = await component('zpk-north', 'bob', hex(second).match(/.{4}/g)?.join(' ') ?? '');
     assert.equal(two.code, 0);
     assert.match(
-      two.said,
+      two.printed,
       /component 2 of 2: check value [0-9A-F]{6}\nzpk-north is made: check value 08D7B4\n/,
     );
-    assert.match((await run('list')).said, /zpk-north +ZonePin +Tdes +08D7B4\n/);
+    assert.match((await run('list')).printed, /zpk-north +ZonePin +Tdes +08D7B4\n/);
   });
 
   it('leaves a key that the platform finds at its next start, sealed', async () => {
@@ -100,18 +100,24 @@ describe('npm run hsm-keys', () => {
   });
 
   it('throws components away whose key is not the one of the papers', async () => {
-    const told = ' --check-value 000000';
-    await component('mac-north', 'alice', hex(first), told, 'Mac');
-    const { code, said } = await component('mac-north', 'bob', hex(second), told, 'Mac');
+    const checkValueOption = ' --check-value 000000';
+    await component('mac-north', 'alice', hex(first), checkValueOption, 'Mac');
+    const { code, printed } = await component(
+      'mac-north',
+      'bob',
+      hex(second),
+      checkValueOption,
+      'Mac',
+    );
     assert.equal(code, 1);
-    assert.match(said, /has the check value 08D7B4, not the documented one/);
-    assert.doesNotMatch((await run('list')).said, /mac-north/);
+    assert.match(printed, /has the check value 08D7B4, not the documented one/);
+    assert.doesNotMatch((await run('list')).printed, /mac-north/);
     await component('weak', 'alice', hex(first));
     const half = Buffer.concat([second.subarray(0, 8), second.subarray(8)]);
     for (let at = 0; at < 8; at += 1)
       half[at + 8] = (first[at] ?? 0) ^ (half[at] ?? 0) ^ (first[at + 8] ?? 0);
     assert.match(
-      (await component('weak', 'bob', hex(half))).said,
+      (await component('weak', 'bob', hex(half))).printed,
       /two parts of the key are equal: all components are discarded/,
     );
   });
@@ -123,8 +129,8 @@ describe('npm run hsm-keys', () => {
       await run(`${line} alice`, [passphrases['alice'] ?? '', hex(first)]);
       return run(`${line} bob`, [passphrases['bob'] ?? '', hex(second)]);
     };
-    assert.match((await bring('bdk-tdes3', 'TDES_3KEY')).said, /bdk-tdes3 is made/);
-    assert.match((await bring('bdk-strong', 'AES_256')).said, /128 bits and derives no AES_256/);
+    assert.match((await bring('bdk-tdes3', 'TDES_3KEY')).printed, /bdk-tdes3 is made/);
+    assert.match((await bring('bdk-strong', 'AES_256')).printed, /128 bits and derives no AES_256/);
     assert.equal((await bring('bdk-wrong', 'AES_512')).code, 2);
     const { derivation } =
       createKeyCeremony(dataDir)
@@ -137,39 +143,42 @@ describe('npm run hsm-keys', () => {
   it('refuses strangers, wrong passphrases and components that say nothing', async () => {
     const line = 'component zpk-south --custodian alice --usage ZonePin --algorithm Tdes';
     const wrong = await run(line, ['another passphrase', hex(first)]);
-    assert.match(wrong.said, /unknown custodian or wrong passphrase/);
-    const stranger = await run(line.replace('alice', 'eve'), ['another passphrase', hex(first)]);
-    assert.equal(stranger.said, wrong.said);
+    assert.match(wrong.printed, /unknown custodian or wrong passphrase/);
+    const unknownCustodian = await run(line.replace('alice', 'eve'), [
+      'another passphrase',
+      hex(first),
+    ]);
+    assert.equal(unknownCustodian.printed, wrong.printed);
     for (const [part, message] of [
       ['00'.repeat(16), /the component is not random/],
       ['0011', /must have the length of the key/],
       ['xyz', /hexadecimal digits/],
     ] as const) {
-      assert.match((await component('zpk-south', 'alice', part)).said, message);
+      assert.match((await component('zpk-south', 'alice', part)).printed, message);
     }
     assert.match(
-      (await component('zpk-north', 'alice', hex(first))).said,
+      (await component('zpk-north', 'alice', hex(first))).printed,
       /there is a key zpk-north/,
     );
     assert.match(
-      (await component('demo-zpk', 'alice', hex(first))).said,
+      (await component('demo-zpk', 'alice', hex(first))).printed,
       /there is a key demo-zpk/,
     );
-    const short = await run('custodian carol', ['short', 'short']);
-    assert.match(short.said, /12 characters at least/);
+    const tooShort = await run('custodian carol', ['short', 'short']);
+    assert.match(tooShort.printed, /12 characters at least/);
     const twice = await run('custodian alice', ['a passphrase once', 'a passphrase once']);
-    assert.match(twice.said, /there is a custodian alice/);
+    assert.match(twice.printed, /there is a custodian alice/);
     assert.match(
-      (await run('custodian dave', ['a passphrase once', 'another'])).said,
+      (await run('custodian dave', ['a passphrase once', 'another'])).printed,
       /the two differ/,
     );
   });
 
   it('forgets keys, and says what it does not understand', async () => {
     assert.equal((await run('remove zpk-north')).code, 0);
-    assert.match((await run('remove zpk-north')).said, /there is no key zpk-north/);
-    assert.equal((await run('list')).said, '');
-    assert.deepEqual(JSON.parse((await run('list --json')).said), { keys: [], pending: [] });
+    assert.match((await run('remove zpk-north')).printed, /there is no key zpk-north/);
+    assert.equal((await run('list')).printed, '');
+    assert.deepEqual(JSON.parse((await run('list --json')).printed), { keys: [], pending: [] });
     for (const line of [
       '',
       'custodian',
@@ -184,6 +193,6 @@ describe('npm run hsm-keys', () => {
     const aws = { ...env, SWITCHYARD_HSM: 'none' };
     const elsewhere = await run('list', [], aws);
     assert.equal(elsewhere.code, 1);
-    assert.match(elsewhere.said, /its keys go into the module/);
+    assert.match(elsewhere.printed, /its keys go into the module/);
   });
 });

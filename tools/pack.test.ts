@@ -124,17 +124,17 @@ function createUseOfEveryValue(): string {
 /** Names and texts, as a reader of ustar finds them. */
 function readTarball(file: string): Map<string, string> {
   const bytes = gunzipSync(readFileSync(file));
-  const found = new Map<string, string>();
+  const files = new Map<string, string>();
   const text = (from: number, length: number) =>
     bytes.toString('utf8', from, from + length).replace(/\0.*$/s, '');
   for (let at = 0; bytes[at] !== 0; ) {
     const size = Number.parseInt(text(at + 124, 12), 8);
     const prefix = text(at + 345, 155);
     const name = `${prefix === '' ? '' : `${prefix}/`}${text(at, 100)}`;
-    found.set(name, bytes.toString('utf8', at + 512, at + 512 + size));
+    files.set(name, bytes.toString('utf8', at + 512, at + 512 + size));
     at += 512 + Math.ceil(size / 512) * 512;
   }
-  return found;
+  return files;
 }
 
 function readFileSizes(file: string): number[] {
@@ -256,7 +256,7 @@ console.log(state, capturedAmount, currency);
 const requiring = `(async () => {${script.replaceAll(/^import (.+) from (.+);$/gm, 'const $1 = require($2);')}})();`;
 
 /** What \`require\` loads is what \`import\` gets, name by name: a class has one identity in a program. */
-const both = `
+const consumerScript = `
 const assert = require('node:assert/strict');
 (async () => {
   for (const name of process.argv.slice(2)) {
@@ -307,13 +307,15 @@ describe('the packed packages', () => {
     for (const file of files) {
       const content = readTarball(file);
       const names = [...content.keys()];
-      const ours = names.filter((name) => !/node_modules\/(?!@switchyard\/)/.test(name));
-      assert.ok(ours.includes('package/LICENSE') && ours.includes('package/package.json'));
+      const packedNames = names.filter((name) => !/node_modules\/(?!@switchyard\/)/.test(name));
+      assert.ok(
+        packedNames.includes('package/LICENSE') && packedNames.includes('package/package.json'),
+      );
       assert.deepEqual(
-        ours.filter((name) => /(?<!\.d)\.ts$|\.test\./.test(name)),
+        packedNames.filter((name) => /(?<!\.d)\.ts$|\.test\./.test(name)),
         [],
       );
-      for (const name of ours) {
+      for (const name of packedNames) {
         const text = content.get(name) ?? '';
         assert.ok(!text.includes(root), `${name} names ${root}`);
         if (!/\.(?:js|d\.ts)$/.test(name)) continue;
@@ -429,7 +431,7 @@ describe('installed without a registry', skipWithoutNpm, () => {
       'commonjs',
       files.filter((file) => file.includes('sdk-pos')),
     );
-    writeFileSync(join(alone, 'both.js'), both);
+    writeFileSync(join(alone, 'both.js'), consumerScript);
     for (const { node, version } of findNodeVersions()) {
       const { stdout, stderr } = run(node, ['both.js', '@switchyard/sdk-pos'], alone);
       assert.equal(stdout, 'same\n', `${version}: ${stderr}`);
@@ -439,9 +441,9 @@ describe('installed without a registry', skipWithoutNpm, () => {
   for (const { node, version } of findNodeVersions()) {
     test(`the command and the kit run under Node ${version}`, async () => {
       const bin = join(folder, scope, 'cli/bin/switchyard.cjs');
-      const shown = run(node, [bin, '--version']);
-      assert.equal(shown.status, 0, shown.stderr);
-      assert.equal(shown.stdout, '0.1.0\n');
+      const result = run(node, [bin, '--version']);
+      assert.equal(result.status, 0, result.stderr);
+      assert.equal(result.stdout, '0.1.0\n');
       const helped = run(node, [bin, '--help']);
       assert.match(helped.stdout, /acquirer/);
       const unsigned = run(node, [bin, '--json', 'audit', 'list']);
@@ -456,7 +458,7 @@ describe('installed without a registry', skipWithoutNpm, () => {
       writeFileSync(join(program, 'kit.cjs'), requiring);
       const kit = run(node, ['kit.cjs'], program);
       assert.equal(kit.stdout, 'whole\n', kit.stderr);
-      writeFileSync(join(program, 'both.cjs'), both);
+      writeFileSync(join(program, 'both.cjs'), consumerScript);
       const { stdout, stderr } = run(node, ['both.cjs', ...libraries], program);
       assert.equal(stdout, 'same\n', stderr);
     });

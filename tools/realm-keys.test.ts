@@ -18,9 +18,9 @@ type Run = { status: number | null; stdout: string; stderr: string };
 type Key = { keyId: string; algorithm: string; state: string; verifiesUntil: string | null };
 
 function run(args: string[], variables: Record<string, string>): Promise<Run> {
-  const kept = Object.entries(process.env).filter(([name]) => !name.startsWith('SWITCHYARD_'));
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('SWITCHYARD_'));
   const child = spawn(process.execPath, [join(root, 'tools/realm-keys.ts'), ...args], {
-    env: { ...Object.fromEntries(kept), ...variables },
+    env: { ...Object.fromEntries(inherited), ...variables },
   });
   const out = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {

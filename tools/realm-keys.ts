@@ -47,18 +47,18 @@ function readWanted(args: string[]): RealmCommand | undefined {
 }
 
 /** Loaded only then: who mistyped a word need not wait for the platform's code. */
-async function doWork(wanted: RealmCommand): Promise<void> {
+async function doWork(realmCommand: RealmCommand): Promise<void> {
   const { runRealmCommand: obey, withIdentity } = await import(
     './realm-keys/realm-key-commands.ts'
   );
-  await withIdentity((identity) => obey(identity, wanted));
+  await withIdentity((identity) => obey(identity, realmCommand));
 }
 
 async function main(args: string[]): Promise<number> {
   try {
-    const wanted = readWanted(args);
-    if (wanted === undefined) process.stdout.write(usage);
-    else await doWork(wanted);
+    const realmCommand = readWanted(args);
+    if (realmCommand === undefined) process.stdout.write(usage);
+    else await doWork(realmCommand);
     return exitCodes.done;
   } catch (error) {
     if (error instanceof UsageFault) {

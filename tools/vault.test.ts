@@ -47,7 +47,7 @@ describe('the command on the vault', { concurrency: 2 }, () => {
   const organizationId = systemIds.uuid();
   let dataDir = '';
   let database: Database;
-  let room: TestVault;
+  let testVault: TestVault;
   let variables: Record<string, string> = {};
 
   before(async () => {
@@ -57,7 +57,7 @@ describe('the command on the vault', { concurrency: 2 }, () => {
     database = openDatabase({ url, log, connections: 2 });
     await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
     const master = randomBytes(32);
-    room = await openTestVault({ database, provider: createLocalKeyProvider(master) });
+    testVault = await openTestVault({ database, provider: createLocalKeyProvider(master) });
     variables = {
       SWITCHYARD_DATA_DIR: dataDir,
       SWITCHYARD_DATABASE_URL: url,
@@ -66,15 +66,15 @@ describe('the command on the vault', { concurrency: 2 }, () => {
     };
   });
   after(async () => {
-    await room.close();
+    await testVault.close();
     await database.close();
     await rm(dataDir, { recursive: true, force: true });
   });
 
   test('lists keys, replaces them without one, and tells who had a card opened', async () => {
-    const { vault } = room;
-    const mark = vault.fingerprintCard(organizationId, card);
-    const token = await vault.tokenizeCard(organizationId, card, mark);
+    const { vault } = testVault;
+    const fingerprint = vault.fingerprintCard(organizationId, card);
+    const token = await vault.tokenizeCard(organizationId, card, fingerprint);
     await vault.detokenizeCard(organizationId, token, { purpose: 'Refund', actor: 'till-1' });
     await vault.drain();
 
@@ -100,7 +100,7 @@ describe('the command on the vault', { concurrency: 2 }, () => {
       [organizationId],
     );
     assert.ok(job !== undefined && job.due_at.getTime() <= Date.now());
-    await room.runRound(organizationId);
+    await testVault.runRound(organizationId);
     const text = await run(['status', '--organization', organizationId], variables);
     assert.match(text.stdout, /Retiring .*\n.*Active /);
     assert.deepEqual(
@@ -108,8 +108,13 @@ describe('the command on the vault', { concurrency: 2 }, () => {
       card,
     );
 
-    const told = await run(['accesses', '--organization', organizationId, '--json'], variables);
-    const { accesses } = JSON.parse(told.stdout) as { accesses: Record<string, string>[] };
+    const accessesOutput = await run(
+      ['accesses', '--organization', organizationId, '--json'],
+      variables,
+    );
+    const { accesses } = JSON.parse(accessesOutput.stdout) as {
+      accesses: Record<string, string>[];
+    };
     const [first] = accesses;
     assert.deepEqual(
       [first?.['purpose'], first?.['actor'], first?.['result'], first?.['token']],
@@ -117,7 +122,8 @@ describe('the command on the vault', { concurrency: 2 }, () => {
     );
     const lines = await run(['accesses', '--organization', organizationId], variables);
     assert.match(lines.stdout, /Opened {3}Refund {8}till-1/);
-    for (const { stdout } of [status, text, told, lines]) assert.doesNotMatch(stdout, /400000/);
+    for (const { stdout } of [status, text, accessesOutput, lines])
+      assert.doesNotMatch(stdout, /400000/);
   });
 
   test('fails with 1 where it cannot, and with 2 where it is used wrongly', async () => {

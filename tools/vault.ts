@@ -90,14 +90,14 @@ function readWanted(args: string[], now: number): VaultCommand | undefined {
 
 async function main(args: string[]): Promise<number> {
   try {
-    const wanted = readWanted(args, Date.now());
-    if (wanted === undefined) {
+    const vaultCommand = readWanted(args, Date.now());
+    if (vaultCommand === undefined) {
       process.stdout.write(usage);
       return exitCodes.done;
     }
     // Loaded only then: who mistyped a word need not wait for the platform's code.
     const { runVaultCommand: doWork } = await import('./vault/vault-commands.ts');
-    await doWork(wanted);
+    await doWork(vaultCommand);
     return exitCodes.done;
   } catch (error) {
     if (error instanceof UsageFault) {

@@ -17,6 +17,6 @@ const times = /\d{4}-\d\d-\d\dT[\d:.]+Z/g;
 
 /** The text of a response without the parts that differ between any two responses. */
 export function comparable({ status, text }: HttpResponse, ...own: readonly string[]): string {
-  const named = own.reduce((rest, each) => rest.replaceAll(each, '*'), text);
-  return `${status} ${named.replace(identifiers, 'id').replace(times, 'time')}`;
+  const textWithoutNames = own.reduce((rest, each) => rest.replaceAll(each, '*'), text);
+  return `${status} ${textWithoutNames.replace(identifiers, 'id').replace(times, 'time')}`;
 }

@@ -44,13 +44,17 @@ function bytesOf(address: string): Buffer {
 }
 
 /** An answer to an A or AAAA question, with a time to live of 0 s. */
-function answerTo(message: Buffer, end: number, known: readonly string[] | undefined): Buffer {
+function answerTo(
+  message: Buffer,
+  end: number,
+  knownAddresses: readonly string[] | undefined,
+): Buffer {
   const question = message.subarray(headerBytes, end + 4);
   const type = message.readUInt16BE(end) as 1 | 28;
-  const addresses = (known ?? []).filter((address) => isIPv4(address) === (type === 1));
+  const addresses = (knownAddresses ?? []).filter((address) => isIPv4(address) === (type === 1));
   const header = Buffer.alloc(headerBytes);
   message.copy(header, 0, 0, 2);
-  header.writeUInt16BE(0x8180 | (known === undefined ? nameError : 0), 2);
+  header.writeUInt16BE(0x8180 | (knownAddresses === undefined ? nameError : 0), 2);
   header.writeUInt16BE(1, 4);
   header.writeUInt16BE(addresses.length, 6);
   const records = addresses.map((address) => {

@@ -33,12 +33,12 @@ function readSeed(text: string | undefined, newSeed: number): number {
   return Number(text);
 }
 
-function readItems(text: string | undefined, known: ReadonlySet<number>): number[] {
+function readItems(text: string | undefined, validItems: ReadonlySet<number>): number[] {
   if (text === undefined) return [];
   return text.split(',').map((part) => {
     const item = Number(part);
-    if (!known.has(item)) {
-      throw new UsageFault(`--only holds "${part}"; the items are ${[...known].join(', ')}`);
+    if (!validItems.has(item)) {
+      throw new UsageFault(`--only holds "${part}"; the items are ${[...validItems].join(', ')}`);
     }
     return item;
   });
@@ -69,13 +69,13 @@ function parse(args: string[]) {
  */
 export function readOptions(
   args: string[],
-  known: ReadonlySet<number>,
+  validItems: ReadonlySet<number>,
   newSeed: number,
 ): AttackOptions | undefined {
   const values = parse(args);
   if (values.help === true) return undefined;
   return {
-    only: readItems(values.only, known),
+    only: readItems(values.only, validItems),
     seed: readSeed(values.seed, newSeed),
     list: values.list === true,
   };

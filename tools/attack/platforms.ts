@@ -221,14 +221,14 @@ async function openProduction(closers: Closers): Promise<Production> {
     const [{ signUpId }] = items.filter((item: { email: string }) => item.email === email);
     await create(operatorToken, `${signUps}/${signUpId}/approve`);
     const { organizationId, realm, ...administrator } = await activate(email);
-    const own = { organizationId, realm, administrator };
+    const organization = { organizationId, realm, administrator };
     const empty = { token: '', application: { clientId: '', clientSecret: '' } };
-    const personal = await signIn({ ...own, ...empty }, administrator);
+    const personal = await signIn({ ...organization, ...empty }, administrator);
     const applications = `/application-management/v1/user-domains/${realm}/applications`;
-    const wanted = { name: 'Operations', roles: ['AcquirerAdministrator'] };
-    const { clientId, clientSecret } = await create(personal, applications, wanted);
+    const applicationDraft = { name: 'Operations', roles: ['AcquirerAdministrator'] };
+    const { clientId, clientSecret } = await create(personal, applications, applicationDraft);
     const token = await client.token(realm, clientId, clientSecret);
-    return { ...own, token, application: { clientId, clientSecret } };
+    return { ...organization, token, application: { clientId, clientSecret } };
   }
 
   const attacker = await createOrganization('Mallory Pay');
@@ -254,8 +254,8 @@ async function openProduction(closers: Closers): Promise<Production> {
       const email = `user-${randomUUID()}@bank.example`;
       const groups = [`${organizationId}_${group}`];
       const users = `/user-management/v2/user-domains/${realm}/users`;
-      const place = { entityId: organizationId, scope: organizationId };
-      await create(token, users, { username: email, email, groups, ...place });
+      const entity = { entityId: organizationId, scope: organizationId };
+      await create(token, users, { username: email, email, groups, ...entity });
       return activate(email);
     },
   };

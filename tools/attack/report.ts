@@ -2,7 +2,7 @@
 import type { Outcome } from './attack.ts';
 
 const isDefended = ({ failures }: Outcome) => failures.length === 0;
-const shownMax = 20;
+const failuresMax = 20;
 
 export function describeOutcome(outcome: Outcome): string {
   const { item, name, attempts, seconds, responses, failures } = outcome;
@@ -10,15 +10,15 @@ export function describeOutcome(outcome: Outcome): string {
   for (const [response, times] of responses)
     lines.push(`   ${String(times).padStart(6)} × ${response}`);
   lines.push(`   ${isDefended(outcome) ? 'held' : 'BROKEN'}`);
-  for (const each of failures.slice(0, shownMax)) lines.push(`   ✗ ${each}`);
-  if (failures.length > shownMax) lines.push(`   ✗ and ${failures.length - shownMax} more`);
+  for (const each of failures.slice(0, failuresMax)) lines.push(`   ✗ ${each}`);
+  if (failures.length > failuresMax) lines.push(`   ✗ and ${failures.length - failuresMax} more`);
   return lines.join('\n');
 }
 
 export function summarize(outcomes: readonly Outcome[]): string {
   const rows = outcomes.map((outcome) => {
-    const verdict = isDefended(outcome) ? 'held' : 'BROKEN';
-    return `${outcome.item}  ${verdict.padEnd(8)}${String(outcome.attempts).padStart(8)}  ${outcome.name}`;
+    const state = isDefended(outcome) ? 'held' : 'BROKEN';
+    return `${outcome.item}  ${state.padEnd(8)}${String(outcome.attempts).padStart(8)}  ${outcome.name}`;
   });
   return ['#  result  attempts  attack', ...rows].join('\n');
 }

@@ -48,15 +48,15 @@ export function openVisitor({ platform }: Production): Visitor {
       const page = await follow(browser, await browser.visit(`/portal/sign-in?domain=${realm}`));
       const entered = await enter(page, user);
       assert.equal(entered.status, 303, entered.text);
-      const seen = await follow(browser, entered, ({ pathname }) => pathname === '/portal');
-      assert.ok(seen.status < 400, seen.text);
+      const response = await follow(browser, entered, ({ pathname }) => pathname === '/portal');
+      assert.ok(response.status < 400, response.text);
     },
     async ask(method, path, body) {
       const headers = { accept: 'application/json', 'content-type': 'application/json', ...asPage };
       const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-      const seen = await browser.visit(path, { method, headers, ...sent });
-      const isJson = seen.text.startsWith('{');
-      return { status: seen.status, text: seen.text, body: isJson ? seen.json() : {} };
+      const response = await browser.visit(path, { method, headers, ...sent });
+      const isJson = response.text.startsWith('{');
+      return { status: response.status, text: response.text, body: isJson ? response.json() : {} };
     },
     close: () => agent.destroy(),
   };

@@ -28,7 +28,7 @@ import { webhookTargets, writeWebhooksReport } from './webhooks/webhooks-report.
 
 const exitCodes = { wrongUsage: 2, interrupted: 130 };
 
-function say(line: string): void {
+function printLine(line: string): void {
   process.stderr.write(`  ${line}\n`);
 }
 
@@ -54,53 +54,53 @@ async function run(options: BenchOptions): Promise<void> {
   const closers = createCloseStack();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, () => {
-      say(`${signal}: cleaning up …`);
+      printLine(`${signal}: cleaning up …`);
       void closers.close().finally(() => process.exit(exitCodes.interrupted));
     });
   }
   try {
     if (options.name === 'sales') {
-      const figures = await benchSales(closers, options, say);
+      const figures = await benchSales(closers, options, printLine);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${writeSalesReport(figures, options, machine)}`);
     } else if (options.name === 'tokens') {
-      const figures = await benchTokens(closers, options, say);
+      const figures = await benchTokens(closers, options, printLine);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${writeTokensReport(figures, machine)}`);
     } else if (options.name === 'estate') {
-      const figures = await benchEstate(closers, options, say);
+      const figures = await benchEstate(closers, options, printLine);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${writeEstateReport(figures, options, machine)}`);
     } else if (options.name === 'captureall') {
-      const figures = await benchCaptureAll(closers, options, say);
+      const figures = await benchCaptureAll(closers, options, printLine);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${writeCaptureAllReport(figures, options, machine)}`);
     } else if (options.name === 'pin') {
-      const figures = await benchPin(options, say);
+      const figures = await benchPin(options, printLine);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${writePinReport(figures, options, machine)}`);
     } else if (options.name === 'webhooks') {
-      const figures = await benchWebhooks(closers, options, say);
+      const figures = await benchWebhooks(closers, options, printLine);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${writeWebhooksReport(figures, options, machine)}`);
     } else if (options.name === 'qr') {
-      const figures = await benchQr(closers, options, say);
+      const figures = await benchQr(closers, options, printLine);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${writeQrReport(figures, options, machine)}`);
     } else if (options.name === 'relay') {
-      const figures = await benchRelay(closers, options, say);
+      const figures = await benchRelay(closers, options, printLine);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${writeRelayReport(figures, options, machine)}`);
     } else if (options.name === 'portal') {
-      const figures = await benchPortal(closers, options, say);
+      const figures = await benchPortal(closers, options, printLine);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${writePortalReport(figures, machine)}`);
     } else if (options.name === 'reporting') {
-      const figures = await benchReporting(closers, options, say);
+      const figures = await benchReporting(closers, options, printLine);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${writeReportingReport(figures, options, machine)}`);
     } else {
-      const figures = await benchStatus(closers, options, say);
+      const figures = await benchStatus(closers, options, printLine);
       if (options.json) printJson(figures, options, machine);
       else process.stdout.write(`\n${writeStatusReport(figures, options, machine)}`);
     }

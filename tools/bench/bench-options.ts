@@ -36,7 +36,7 @@ export type BenchOptions = {
   parts: readonly TokenCaseName[];
   /** So many realms to hold in memory; 0 leaves that out. */
   realms: number;
-  /** How large the estate is, and how often a second it is asked. */
+  /** The size of the estate, and the requests per second. */
   devices: number;
   organizations: number;
   rate: number;
@@ -46,7 +46,7 @@ export type BenchOptions = {
   starts: boolean;
   profile: boolean;
   json: boolean;
-  keep: boolean;
+  keepsFolder: boolean;
 };
 
 export class UsageError extends Error {}
@@ -160,9 +160,9 @@ function whole(name: string, text: string, least: number, most: number): number 
 function readParts(text: string | undefined): readonly TokenCaseName[] {
   if (text === undefined) return tokenCaseNames;
   return text.split(',').map((name) => {
-    const known = tokenCaseNames.find((each) => each === name);
-    if (known === undefined) throw new UsageError(`--parts: there is no ${name}`);
-    return known;
+    const caseName = tokenCaseNames.find((each) => each === name);
+    if (caseName === undefined) throw new UsageError(`--parts: there is no ${name}`);
+    return caseName;
   });
 }
 
@@ -176,7 +176,7 @@ function parse(args: string[]) {
 
 /**
  * @param newSeed taken where the command line names none
- * @returns undefined where help is asked for
+ * @returns undefined with `--help`
  * @throws UsageFault
  */
 export function readBenchOptions(args: string[], newSeed: number): BenchOptions | undefined {
@@ -213,6 +213,6 @@ export function readBenchOptions(args: string[], newSeed: number): BenchOptions 
     starts: values['no-starts'] !== true,
     profile: values.profile === true,
     json: values.json === true,
-    keep: values.keep === true,
+    keepsFolder: values.keep === true,
   };
 }

@@ -25,10 +25,10 @@ export function hasEnded(child: ChildProcess): boolean {
 /** Asks a process to stop, and makes it stop if it does not. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
   if (hasEnded(child) || child.pid === undefined) return;
-  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.kill('SIGTERM');
   const limit = setTimeout(() => child.kill('SIGKILL'), politeMs);
-  await gone;
+  await exited;
   clearTimeout(limit);
 }
 

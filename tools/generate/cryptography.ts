@@ -21,7 +21,7 @@ export type CryptographyUse = {
   readonly purpose: string;
 };
 
-const unique = (found: readonly string[]) => [...new Set(found)].sort();
+const unique = (values: readonly string[]) => [...new Set(values)].sort();
 
 function namesIn(text: string): string[] {
   const listed = [...text.matchAll(imported)].flatMap(([, names = '']) =>

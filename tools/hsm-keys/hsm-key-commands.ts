@@ -63,9 +63,9 @@ function oneOf<const Words extends readonly string[]>(
   words: Words,
   flag: string,
 ): Words[number] {
-  const found = words.find((word) => word === text);
-  if (found === undefined) throw new UsageFault(`--${flag} is one of ${words.join(', ')}`);
-  return found;
+  const matched = words.find((word) => word === text);
+  if (matched === undefined) throw new UsageFault(`--${flag} is one of ${words.join(', ')}`);
+  return matched;
 }
 
 function wantedOf(name: string, values: Values) {
@@ -96,42 +96,44 @@ async function ceremonyOf(env: Readonly<Record<string, string | undefined>>) {
 
 type Ceremony = Awaited<ReturnType<typeof ceremonyOf>>;
 
-async function takeCustodian(ceremony: Ceremony, name: string, on: Terminal): Promise<void> {
-  const passphrase = await on.ask(`Passphrase of ${name}`, true);
-  if ((await on.ask('Once more', true)) !== passphrase) throw new Error('the two differ');
+async function takeCustodian(ceremony: Ceremony, name: string, terminal: Terminal): Promise<void> {
+  const passphrase = await terminal.ask(`Passphrase of ${name}`, true);
+  if ((await terminal.ask('Once more', true)) !== passphrase) throw new Error('the two differ');
   ceremony.addCustodian(name, passphrase);
-  on.print(`${name} is a custodian.\n`);
+  terminal.print(`${name} is a custodian.\n`);
 }
 
 async function takeComponent(
   ceremony: Ceremony,
   name: string,
   values: Values,
-  on: Terminal,
+  terminal: Terminal,
 ): Promise<void> {
-  const wanted = wantedOf(name, values);
+  const keyOptions = wantedOf(name, values);
   const { custodian, 'check-value': checkValue } = values;
   if (custodian === undefined) throw new UsageFault('--custodian: who brings it?');
-  const passphrase = await on.ask(`Passphrase of ${custodian}`, true);
-  const text = (await on.ask('Component in hexadecimal', true)).replaceAll(' ', '');
+  const passphrase = await terminal.ask(`Passphrase of ${custodian}`, true);
+  const text = (await terminal.ask('Component in hexadecimal', true)).replaceAll(' ', '');
   if (!/^(?:[0-9A-Fa-f]{2})+$/.test(text)) throw new Error('a component is hexadecimal digits');
   const component = Buffer.from(text, 'hex');
-  const taken = ceremony.addComponent(wanted, {
+  const progress = ceremony.addComponent(keyOptions, {
     custodian,
     passphrase,
     component,
     ...defined({ checkValue }),
   });
-  on.print(`component ${taken.entered} of ${taken.of}: check value ${taken.componentCheckValue}\n`);
-  if (taken.checkValue !== undefined) {
-    on.print(`${name} is made: check value ${taken.checkValue}\n`);
-    on.warn('The platform finds it at its next start.\n');
+  terminal.print(
+    `component ${progress.entered} of ${progress.of}: check value ${progress.componentCheckValue}\n`,
+  );
+  if (progress.checkValue !== undefined) {
+    terminal.print(`${name} is made: check value ${progress.checkValue}\n`);
+    terminal.warn('The platform finds it at its next start.\n');
   }
 }
 
-function printList(ceremony: Ceremony, json: boolean, on: Terminal): void {
+function printList(ceremony: Ceremony, json: boolean, terminal: Terminal): void {
   const { keys, pending } = ceremony.list();
-  const shown = keys.map(({ name, usage: what, algorithm, checkValue, devices }) => ({
+  const keyViews = keys.map(({ name, usage: what, algorithm, checkValue, devices }) => ({
     name,
     usage: what,
     algorithm,
@@ -139,15 +141,15 @@ function printList(ceremony: Ceremony, json: boolean, on: Terminal): void {
     devices,
   }));
   if (json) {
-    on.print(`${JSON.stringify({ keys: shown, pending })}\n`);
+    terminal.print(`${JSON.stringify({ keys: keyViews, pending })}\n`);
     return;
   }
-  for (const { name, usage: what, algorithm, checkValue, devices } of shown) {
+  for (const { name, usage: what, algorithm, checkValue, devices } of keyViews) {
     const columns = [name.padEnd(24), what.padEnd(14), algorithm.padEnd(4), checkValue];
-    on.print(`${[...columns, devices.join(' ')].join('  ').trimEnd()}\n`);
+    terminal.print(`${[...columns, devices.join(' ')].join('  ').trimEnd()}\n`);
   }
   for (const { name, usage: what, algorithm, entered, of } of pending) {
-    on.print(
+    terminal.print(
       `${name.padEnd(24)}  ${what.padEnd(14)}  ${algorithm.padEnd(4)}  ${entered} of ${of}\n`,
     );
   }
@@ -156,17 +158,17 @@ function printList(ceremony: Ceremony, json: boolean, on: Terminal): void {
 async function run(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-  on: Terminal,
+  terminal: Terminal,
 ): Promise<void> {
   const { values, positionals } = parse(args);
   const [command, name, ...rest] = positionals;
   if (values.help) {
-    on.print(usage);
+    terminal.print(usage);
     return;
   }
   if (rest.length > 0) throw new UsageFault(`unexpected: ${rest.join(' ')}`);
   if (command === 'list' && name === undefined) {
-    printList(await ceremonyOf(env), values.json, on);
+    printList(await ceremonyOf(env), values.json, terminal);
     return;
   }
   if (command !== 'custodian' && command !== 'component' && command !== 'remove') {
@@ -175,27 +177,27 @@ async function run(
   if (name === undefined) throw new UsageFault(`${command}: whose name?`);
   if (command === 'component') wantedOf(name, values);
   const ceremony = await ceremonyOf(env);
-  if (command === 'custodian') return takeCustodian(ceremony, name, on);
-  if (command === 'component') return takeComponent(ceremony, name, values, on);
+  if (command === 'custodian') return takeCustodian(ceremony, name, terminal);
+  if (command === 'component') return takeComponent(ceremony, name, values, terminal);
   ceremony.remove(name);
-  on.print(`${name} is forgotten.\n`);
+  terminal.print(`${name} is forgotten.\n`);
 }
 
 /** @returns the exit code */
 export async function runHsmKeys(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
-  on: Terminal,
+  terminal: Terminal,
 ): Promise<number> {
   try {
-    await run(args, env, on);
+    await run(args, env, terminal);
     return exitCodes.done;
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const wrongUsage = error instanceof UsageFault;
-    on.warn(wrongUsage ? `hsm-keys: ${message}\n\n${usage}` : `hsm-keys: ${message}\n`);
+    terminal.warn(wrongUsage ? `hsm-keys: ${message}\n\n${usage}` : `hsm-keys: ${message}\n`);
     return wrongUsage ? exitCodes.wrongUsage : exitCodes.failed;
   } finally {
-    on.close();
+    terminal.close();
   }
 }

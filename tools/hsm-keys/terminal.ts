@@ -13,7 +13,7 @@ export type Terminal = {
 };
 
 /** What readline echoes goes through here: while something is hidden, nowhere. */
-function mutable(): { stream: Writable; mute(on: boolean): void } {
+function mutable(): { stream: Writable; mute(isMuted: boolean): void } {
   let muted = false;
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -23,8 +23,8 @@ function mutable(): { stream: Writable; mute(on: boolean): void } {
   });
   return {
     stream,
-    mute(on) {
-      muted = on;
+    mute(isMuted) {
+      muted = isMuted;
     },
   };
 }

@@ -58,22 +58,22 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value;
 }
 
-function collectUses(node: Node, found: Uses): void {
-  if (node.type === 'Identifier') addUse(found, node.name, namespace);
+function collectUses(node: Node, collected: Uses): void {
+  if (node.type === 'Identifier') addUse(collected, node.name, namespace);
   if (node.type === 'TSQualifiedName' && node.left.type === 'Identifier') {
-    addUse(found, node.left.name, node.right.name);
+    addUse(collected, node.left.name, node.right.name);
     return;
   }
   if (node.type === 'TSImportType') {
     const { value: from, start, end } = node.source;
-    found.importTypes.push({ from, name: firstName(node.qualifier), start, end });
+    collected.importTypes.push({ from, name: firstName(node.qualifier), start, end });
   }
   const isNamed = 'computed' in node && !node.computed;
   for (const key of visitorKeys[node.type] ?? []) {
     if ((isNamed && key === 'key') || key === 'qualifier') continue;
     if (node.type === 'TSQualifiedName' && key === 'right') continue;
     const value = (node as unknown as Record<string, unknown>)[key];
-    for (const child of [value].flat()) if (isNode(child)) collectUses(child, found);
+    for (const child of [value].flat()) if (isNode(child)) collectUses(child, collected);
   }
 }
 
@@ -105,11 +105,11 @@ function collectDeclarations(body: readonly Statement[], path: string): Declarat
   return body.flatMap((statement, index) => {
     const declared = findDeclaration(statement);
     if (declared === undefined) return [];
-    const found: Uses = { uses: new Map(), importTypes: [] };
-    collectUses(declared, found);
+    const collected: Uses = { uses: new Map(), importTypes: [] };
+    collectUses(declared, collected);
     const { start, end } = statement;
     const textStart = body[index - 1]?.end ?? 0;
-    return [{ start, end, textStart, names: findDeclaredNames(declared, path), ...found }];
+    return [{ start, end, textStart, names: findDeclaredNames(declared, path), ...collected }];
   });
 }
 

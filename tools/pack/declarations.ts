@@ -34,11 +34,11 @@ type Selection = {
 
 function createSelection(sources: DeclarationSources): Selection {
   const files = new Map<string, Selected>();
-  const known = new Map<string, DeclarationFile>();
+  const filesByPath = new Map<string, DeclarationFile>();
 
   function read(path: string): DeclarationFile {
-    const file = known.get(path) ?? readDeclarationFile(path);
-    known.set(path, file);
+    const file = filesByPath.get(path) ?? readDeclarationFile(path);
+    filesByPath.set(path, file);
     return file;
   }
 

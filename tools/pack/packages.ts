@@ -156,7 +156,7 @@ export function createPackageFiles(
   ];
 }
 
-export const fullName = (short: string): string => scope + short;
+export const fullName = (shortName: string): string => scope + shortName;
 
 /** As npm names it. */
 export function tarballName(name: string): string {

@@ -36,7 +36,7 @@ export class BuildFault extends Error {
 
 export type BuildDeps = {
   readonly root: string;
-  say(line: string): void;
+  printLine(line: string): void;
   /** Makes the pages in a folder; left out: Vite. */
   bundle?(root: string, folder: string): Promise<void>;
 };
@@ -103,16 +103,16 @@ function runVite(root: string, folder: string): Promise<void> {
       stdio: ['ignore', 'pipe', 'pipe'],
       timeout: buildLimitMs,
     });
-    let told = '';
+    let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => {
-        told += chunk.toString();
+        output += chunk.toString();
       });
     }
     child.on('error', reject);
     child.on('close', (code) => {
       if (code === 0) resolve();
-      else reject(new BuildFault(`Vite ended with ${code}\n${told.trim()}`));
+      else reject(new BuildFault(`Vite ended with ${code}\n${output.trim()}`));
     });
   });
 }
@@ -155,7 +155,11 @@ async function putInPlace(made: string, built: string): Promise<void> {
  * @returns false where there was nothing to do
  * @throws BuildFault with the words of the tool
  */
-export async function buildPortal({ root, say, bundle = runVite }: BuildDeps): Promise<boolean> {
+export async function buildPortal({
+  root,
+  printLine,
+  bundle = runVite,
+}: BuildDeps): Promise<boolean> {
   const built = join(root, builtFolder);
   const isFresh = async () =>
     (await readIfThere(join(built, stampName))) === sourcesHash(root) &&
@@ -164,7 +168,7 @@ export async function buildPortal({ root, say, bundle = runVite }: BuildDeps): P
   return withLock(join(root, lockFolder), async () => {
     if (await isFresh()) return false;
     const began = performance.now();
-    say('Building the portal, since its sources have changed …');
+    printLine('Building the portal, since its sources have changed …');
     const made = await mkdtemp(join(root, cacheFolder, 'portal-'));
     try {
       // What changes from here on belongs to the next build.
@@ -177,7 +181,7 @@ export async function buildPortal({ root, say, bundle = runVite }: BuildDeps): P
     } finally {
       await rm(made, { recursive: true, force: true });
     }
-    say(`The portal is built (${((performance.now() - began) / 1000).toFixed(1)} s).`);
+    printLine(`The portal is built (${((performance.now() - began) / 1000).toFixed(1)} s).`);
     return true;
   });
 }

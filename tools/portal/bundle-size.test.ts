@@ -26,11 +26,11 @@ describe('the bundle of the portal', () => {
 
   const zipped = (name: string): number =>
     gzipSync(readFileSync(join(dist, 'assets', name)), { level: 9 }).length;
-  const named = (): string[] =>
+  const entryFiles = (): string[] =>
     [...page.matchAll(/\/portal\/assets\/([^"]+)"/g)].map(([, name = '']) => name);
 
   test('the entry, its style included, is at most 200 kB', () => {
-    const entry = named();
+    const entry = entryFiles();
     assert.ok(entry.some((name) => name.endsWith('.js')));
     assert.ok(entry.some((name) => name.endsWith('.css')));
     const bytes = entry.map(zipped).reduce((sum, each) => sum + each, 0);
@@ -38,7 +38,7 @@ describe('the bundle of the portal', () => {
   });
 
   test('no file of a screen is larger than half of it', () => {
-    const entry = new Set(named());
+    const entry = new Set(entryFiles());
     const later = assets.filter((name) => !entry.has(name));
     assert.ok(later.length > 20, 'screens and words are files of their own');
     for (const name of later)

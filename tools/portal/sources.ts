@@ -15,13 +15,13 @@ const isNoSource = (path: string) => /\.test\.tsx?$/.test(path);
 
 /** Of the files as they stand now, with their names. */
 export function sourcesHash(root: string): string {
-  const found = globSync(patterns, { cwd: root, withFileTypes: true })
+  const entries = globSync(patterns, { cwd: root, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
     .filter((path) => !isNoSource(path))
     .toSorted();
   const whole = createHash('sha256');
-  for (const path of found) {
+  for (const path of entries) {
     const name = path.slice(root.length).split(sep).join('/');
     const digest = createHash('sha256').update(readFileSync(path)).digest('hex');
     whole.update(`${name} ${digest}\n`);

@@ -70,15 +70,20 @@ function printKeys(keys: readonly SigningKeySummary[], json: boolean): void {
   }
 }
 
-export async function runRealmCommand(identity: Identity, wanted: RealmCommand): Promise<void> {
-  const { command, domain, now, json } = wanted;
-  const say = (text: string) => process.stderr.write(`${domain}: ${text}\n`);
+export async function runRealmCommand(
+  identity: Identity,
+  realmCommand: RealmCommand,
+): Promise<void> {
+  const { command, domain, now, json } = realmCommand;
+  const printLine = (text: string) => process.stderr.write(`${domain}: ${text}\n`);
   if (command === 'rotate-keys' && now) {
     await identity.replaceSigningKeysAtOnce(domain);
-    say('new keys sign at once; tokens of the old ones are refused, everywhere within a minute');
+    printLine(
+      'new keys sign at once; tokens of the old ones are refused, everywhere within a minute',
+    );
   } else if (command === 'rotate-keys') {
     const isNew = await identity.rotateSigningKeys(domain);
-    say(
+    printLine(
       isNew ? 'new keys are published' : 'new keys are published already and wait for their hour',
     );
   }

@@ -32,23 +32,23 @@ function resultsFile(): string {
 }
 
 export default async function* results(source: AsyncIterable<TestEvent>): AsyncGenerator<string> {
-  const found: Results = { files: {}, tests: 0, totals: {}, failures: [] };
+  const results: Results = { files: {}, tests: 0, totals: {}, failures: [] };
   // A run that hangs never comes to the end of its events, and its failures say why.
-  process.once('exit', () => writeFileSync(resultsFile(), JSON.stringify(found)));
+  process.once('exit', () => writeFileSync(resultsFile(), JSON.stringify(results)));
   for await (const { type, data } of source) {
     if (type === 'test:diagnostic' && data.nesting === 0) {
       const [, name = '', count] = closingCount.exec(data.message) ?? [];
-      if (count !== undefined) found.totals[name] = Number(count);
+      if (count !== undefined) results.totals[name] = Number(count);
     }
     if (type !== 'test:pass' && type !== 'test:fail') continue;
     const file = data.file ?? 'unknown';
     if (data.details.type !== 'suite' && data.skip === undefined && data.todo === undefined) {
-      found.tests += 1;
-      found.files[file] = (found.files[file] ?? 0) + 1;
+      results.tests += 1;
+      results.files[file] = (results.files[file] ?? 0) + 1;
     }
     if (type === 'test:fail' && !isRepeatedFailure(data)) {
       const message = beginningOf(data.details.error.cause ?? data.details.error);
-      found.failures.push({ file, line: data.line ?? 0, name: data.name, message });
+      results.failures.push({ file, line: data.line ?? 0, name: data.name, message });
     }
   }
   yield '';

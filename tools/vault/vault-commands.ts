@@ -44,9 +44,9 @@ const print = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}
 function printKeys(keys: readonly VaultKeyView[], json: boolean): void {
   if (json) return void print({ keys });
   for (const key of keys) {
-    const of = key.purpose === 'Index' ? 'index of all cards'.padEnd(36) : key.organizationId;
+    const owner = key.purpose === 'Index' ? 'index of all cards'.padEnd(36) : key.organizationId;
     process.stdout.write(
-      `  ${of}  ${key.keyId}  ${key.state.padEnd(9)}  ${key.createdAt}  ${key.wrappedBy}\n`,
+      `  ${owner}  ${key.keyId}  ${key.state.padEnd(9)}  ${key.createdAt}  ${key.wrappedBy}\n`,
     );
   }
 }
@@ -88,16 +88,16 @@ async function tellAccesses(
   }
 }
 
-export async function runVaultCommand(wanted: VaultCommand): Promise<void> {
-  if (wanted.command === 'make-key') {
+export async function runVaultCommand(vaultCommand: VaultCommand): Promise<void> {
+  if (vaultCommand.command === 'make-key') {
     const { createPkcs11Key: makeModuleKey } = await import('./create-pkcs11-key.ts');
     return makeModuleKey();
   }
   requireDataDirectory();
   const settings = readSettings(omitCardSettings(process.env));
   await withDatabase(settings, { name: 'vault', connections: 2 }, async ({ database, log }) => {
-    if (wanted.command === 'accesses') return tellAccesses(database, wanted);
-    const { command, organization, json } = wanted;
+    if (vaultCommand.command === 'accesses') return tellAccesses(database, vaultCommand);
+    const { command, organization, json } = vaultCommand;
     if (command === 'rotate-keys') return rotate({ settings, database, log }, organization, json);
     return printKeys(await listVaultKeys(database, organization), json);
   });

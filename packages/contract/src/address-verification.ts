@@ -26,7 +26,7 @@ export type AddressVerification = {
 
 type Checks = readonly [street: AddressCheck, postal: AddressCheck];
 
-const both: Checks = ['Matched', 'Matched'];
+const allMatched: Checks = ['Matched', 'Matched'];
 const street: Checks = ['Matched', 'NotMatched'];
 const postal: Checks = ['NotMatched', 'Matched'];
 const neither: Checks = ['NotMatched', 'NotMatched'];
@@ -34,11 +34,11 @@ const unchecked: Checks = ['NotChecked', 'NotChecked'];
 
 /** The letters that all schemes use. C, E, G, I, R, S, U and all other letters mean not checked. */
 const results: Readonly<Record<string, Checks>> = {
-  Y: both,
-  X: both,
-  D: both,
-  M: both,
-  F: both,
+  Y: allMatched,
+  X: allMatched,
+  D: allMatched,
+  M: allMatched,
+  F: allMatched,
   A: street,
   B: ['Matched', 'NotChecked'],
   Z: postal,
@@ -56,7 +56,7 @@ const results: Readonly<Record<string, Checks>> = {
  * addressVerificationOf('A'); // { street: 'Matched', postal: 'NotMatched', raw: 'A' }
  */
 export function addressVerificationOf(raw: string | undefined): AddressVerification {
-  const known = raw !== undefined && Object.hasOwn(results, raw) ? results[raw] : undefined;
-  const [ofStreet, ofPostal] = known ?? unchecked;
+  const checks = raw !== undefined && Object.hasOwn(results, raw) ? results[raw] : undefined;
+  const [ofStreet, ofPostal] = checks ?? unchecked;
   return { street: ofStreet, postal: ofPostal, ...defined({ raw }) };
 }

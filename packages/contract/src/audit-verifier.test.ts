@@ -43,8 +43,8 @@ function hashed(content: Omit<AuditRecord, 'hash'>): AuditRecord {
 function rewritten(records: AuditRecord[], at: number, change: Partial<AuditRecord>) {
   const made: AuditRecord[] = [];
   for (const record of records) {
-    const own = record.sequence === at ? { ...record, ...change } : record;
-    made.push(hashed({ ...own, previousHash: made.at(-1)?.hash ?? auditGenesis }));
+    const changedRecord = record.sequence === at ? { ...record, ...change } : record;
+    made.push(hashed({ ...changedRecord, previousHash: made.at(-1)?.hash ?? auditGenesis }));
   }
   return made;
 }
@@ -108,8 +108,11 @@ describe('the chain of the audit', () => {
     ];
     for (const change of changes) {
       const changed = chain.with(sequence - 1, { ...at(chain, sequence), ...change });
-      const found = await codes(changed, checkpoints);
-      assert.ok(found.includes(`${sequence} record_changed`), `${sequence} ${Object.keys(change)}`);
+      const foundCodes = await codes(changed, checkpoints);
+      assert.ok(
+        foundCodes.includes(`${sequence} record_changed`),
+        `${sequence} ${Object.keys(change)}`,
+      );
     }
   });
 
@@ -119,15 +122,15 @@ describe('the chain of the audit', () => {
   });
 
   test('a chain that was rewritten from there on contradicts what was signed', async () => {
-    const found = await codes(rewritten(chain, 5, { action: 'store.removed' }), checkpoints);
-    assert.deepEqual(found, ['10 checkpoint_contradicted', '18 checkpoint_contradicted']);
+    const foundCodes = await codes(rewritten(chain, 5, { action: 'store.removed' }), checkpoints);
+    assert.deepEqual(foundCodes, ['10 checkpoint_contradicted', '18 checkpoint_contradicted']);
   });
 
   test('removed, exchanged and repeated records are found', async () => {
     assert.deepEqual(await codes(chain.toSpliced(6, 1), checkpoints), ['7 record_missing']);
     const exchanged = chain.with(6, at(chain, 8)).with(7, at(chain, 7));
-    const found = await codes(exchanged, checkpoints);
-    assert.deepEqual(found, ['7 record_missing', '7 record_misplaced']);
+    const foundCodes = await codes(exchanged, checkpoints);
+    assert.deepEqual(foundCodes, ['7 record_missing', '7 record_misplaced']);
     const repeated = chain.toSpliced(6, 0, at(chain, 6));
     assert.deepEqual(await codes(repeated, checkpoints), ['6 record_misplaced']);
   });
@@ -147,8 +150,10 @@ describe('the chain of the audit', () => {
   test('a chain that was cut off behind a checkpoint is found, and one without any record', async () => {
     assert.deepEqual(await codes(chain.slice(0, 17), checkpoints), ['18 records_truncated']);
     assert.deepEqual(await codes([], checkpoints), ['1 records_truncated']);
-    const known = { lastSequence: 20 };
-    assert.deepEqual(await codes(chain.slice(0, 19), checkpoints, known), ['20 records_truncated']);
+    const expectedHead = { lastSequence: 20 };
+    assert.deepEqual(await codes(chain.slice(0, 19), checkpoints, expectedHead), [
+      '20 records_truncated',
+    ]);
   });
 
   test('records and checkpoints of another organisation do not pass', async () => {

@@ -42,7 +42,7 @@ test('below 500 nothing was processed; a state that cannot change is not worth r
 });
 
 test('the codes that the contract names have the status that it gives', () => {
-  const named = {
+  const statusByCode = {
     malformed_json: 400,
     unsupported_media_type: 415,
     payload_too_large: 413,
@@ -69,7 +69,7 @@ test('the codes that the contract names have the status that it gives', () => {
     overloaded: 503,
     acquirer_timeout: 504,
   } as const;
-  for (const [code, status] of Object.entries(named)) {
+  for (const [code, status] of Object.entries(statusByCode)) {
     assert.ok(isErrorCode(code), code);
     assert.equal(errorCodes[code].status, status, code);
   }

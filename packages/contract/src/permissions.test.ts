@@ -30,8 +30,8 @@ test('each group has the permissions of its rights, and no other', () => {
   assert.deepEqual(Object.keys(groupPermissions), Object.keys(rightsOfGroups));
   assert.deepEqual(Object.keys(groupLevels), Object.keys(rightsOfGroups));
   for (const [group, rights] of Object.entries(rightsOfGroups)) {
-    const given = groupPermissions[group as keyof typeof groupPermissions];
-    assert.deepEqual(given.toSorted(), expand(rights).toSorted(), group);
+    const granted = groupPermissions[group as keyof typeof groupPermissions];
+    assert.deepEqual(granted.toSorted(), expand(rights).toSorted(), group);
   }
 });
 
@@ -43,18 +43,18 @@ test('no permission is listed twice, and each belongs to a group or role', () =>
 
 test('a till neither refunds by web nor makes approval codes nor reports', () => {
   for (const role of ['PointOfSaleTerminal', 'Device'] as const) {
-    const given: ReadonlySet<string> = new Set(rolePermissions[role]);
-    assert.ok(given.has('pay.sale') && given.has('pay.refund'), role);
+    const granted: ReadonlySet<string> = new Set(rolePermissions[role]);
+    assert.ok(granted.has('pay.sale') && granted.has('pay.refund'), role);
     for (const refused of ['pay.refundbyweb', 'pay.approve', 'rep.read', 'prov.write']) {
-      assert.equal(given.has(refused), false, `${role} ${refused}`);
+      assert.equal(granted.has(refused), false, `${role} ${refused}`);
     }
   }
   assert.ok(rolePermissions.PointOfSaleTerminal.includes('cc.pos'));
 });
 
 test('only the operator of the platform may approve sign-ups by an application', () => {
-  for (const [role, given] of Object.entries(rolePermissions)) {
-    const mayApprove = (given as readonly string[]).includes('onb.approve');
+  for (const [role, granted] of Object.entries(rolePermissions)) {
+    const mayApprove = (granted as readonly string[]).includes('onb.approve');
     assert.equal(mayApprove, role === 'PlatformOperator', role);
   }
 });

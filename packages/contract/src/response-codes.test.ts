@@ -13,8 +13,8 @@ import {
 const approving = ['00', '08', '10', '11'];
 
 test('exactly these codes approve', () => {
-  const found = Object.keys(responseCodes).filter((code) => responseCodes[code]?.approved);
-  assert.deepEqual(found.toSorted(), approving);
+  const approvedCodes = Object.keys(responseCodes).filter((code) => responseCodes[code]?.approved);
+  assert.deepEqual(approvedCodes.toSorted(), approving);
   assert.equal(responseCodeFacts('10').category, 'PartiallyApproved');
 });
 

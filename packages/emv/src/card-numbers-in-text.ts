@@ -90,12 +90,12 @@ function hiddenIn(run: string): string {
   const signs = run.split('');
   for (let first = 0; first < groups.length; first += 1) {
     const length = cardLengthAt(groups, first);
-    for (let seen = 0; seen < length; first += 1) {
+    for (let digitCount = 0; digitCount < length; first += 1) {
       const { digits, start } = groups[first] ?? { digits: '', start: 0 };
-      for (let at = 0; at < digits.length; at += 1, seen += 1) {
-        if (seen >= 6 && seen < length - 4) signs[start + at] = 'x';
+      for (let at = 0; at < digits.length; at += 1, digitCount += 1) {
+        if (digitCount >= 6 && digitCount < length - 4) signs[start + at] = 'x';
       }
-      if (seen >= length) break;
+      if (digitCount >= length) break;
     }
   }
   return signs.join('');

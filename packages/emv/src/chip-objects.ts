@@ -76,8 +76,8 @@ export function checkLength({ tag, start, end }: TlvPosition): void {
 
 /** The hexadecimal value of an object after its length was checked. */
 export function hexIn(leaves: ChipObjects, tag: string): string | undefined {
-  const place = findObject(leaves, tag);
-  if (place === undefined) return undefined;
-  checkLength(place);
-  return valueText(leaves.text, place);
+  const position = findObject(leaves, tag);
+  if (position === undefined) return undefined;
+  checkLength(position);
+  return valueText(leaves.text, position);
 }

@@ -10,14 +10,14 @@ const declined = '9F2608584FD385FA234BCC' + '9F270100' + '950500000080';
 const sale = { amount: 1234, currencyNumeric: '978' };
 
 test('a chip that declines says so, with its card or without', () => {
-  const bare = parseChipOutcome(`${declined}00`);
-  assert.equal(bare.cryptogramKind, 'AAC');
-  assert.equal(bare.pan, undefined);
-  assert.equal(bare.contradicts, false);
-  assert.equal(bare.forDe55, `${declined}00`);
-  const named = parseChipOutcome(`${card}${declined}00`);
-  assert.deepEqual([named.pan, named.expiry], [pan, '3012']);
-  assert.equal(named.forDe55, bare.forDe55, 'card data stays out of data element 55');
+  const minimal = parseChipOutcome(`${declined}00`);
+  assert.equal(minimal.cryptogramKind, 'AAC');
+  assert.equal(minimal.pan, undefined);
+  assert.equal(minimal.contradicts, false);
+  assert.equal(minimal.forDe55, `${declined}00`);
+  const withCard = parseChipOutcome(`${card}${declined}00`);
+  assert.deepEqual([withCard.pan, withCard.expiry], [pan, '3012']);
+  assert.equal(withCard.forDe55, minimal.forDe55, 'card data stays out of data element 55');
   assert.equal(parseChipOutcome('9F270140').cryptogramKind, 'TC');
 });
 
@@ -45,10 +45,10 @@ test('a device that knows its holder says so in the results or in the qualifiers
 });
 
 test('a failed verification method verified no cardholder', () => {
-  const shown = (results: string) =>
+  const verificationOf = (results: string) =>
     parseChipData(`${card}9F3403${results}`).receipt.cardholderVerification;
-  assert.equal(shown('410302'), 'PinVerified');
-  assert.equal(shown('410301'), 'None');
+  assert.equal(verificationOf('410302'), 'PinVerified');
+  assert.equal(verificationOf('410301'), 'None');
 });
 
 test('a date is a day of the calendar', () => {

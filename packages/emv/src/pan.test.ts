@@ -54,9 +54,9 @@ test('every wrong digit is found', () => {
       fc.constantFrom(...allPans),
       fc.nat(18),
       fc.integer({ min: 1, max: 9 }),
-      (pan, at, by) => {
+      (pan, at, increment) => {
         const index = at % pan.length;
-        const digit = (Number(pan[index]) + by) % 10;
+        const digit = (Number(pan[index]) + increment) % 10;
         assert.equal(isValidPan(pan.slice(0, index) + digit + pan.slice(index + 1)), false);
       },
     ),

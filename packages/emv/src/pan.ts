@@ -122,7 +122,7 @@ export function findPans(text: string): TextSpan[] {
       const code = match[0].charCodeAt(index);
       if (code >= 48 && code <= 57) digitIndexes.push(match.index + index);
     }
-    const digits = digitIndexes.map((place) => text[place]).join('');
+    const digits = digitIndexes.map((index) => text[index]).join('');
     const step = (start: number) =>
       start === 0 && isWholePan(digits) ? digits.length : panLengthAt(digits, start);
     for (let start = 0; start < digits.length; ) {

@@ -39,9 +39,9 @@ function tagText(bytes: Buffer, offset: number, next: number): string {
   const size = next - offset;
   if (size > 2) return bytes.toString('hex', offset, next).toUpperCase();
   // Three bits of the first byte differ where a second one follows, and seven of the last.
-  const place = size === 1 ? first : 256 + ((first >> 5) << 7) + (bytes[offset + 1] ?? 0);
-  shortTags[place] ??= bytes.toString('hex', offset, next).toUpperCase();
-  return shortTags[place];
+  const cacheIndex = size === 1 ? first : 256 + ((first >> 5) << 7) + (bytes[offset + 1] ?? 0);
+  shortTags[cacheIndex] ??= bytes.toString('hex', offset, next).toUpperCase();
+  return shortTags[cacheIndex];
 }
 
 function tagEnd(bytes: Buffer, offset: number, end: number): number {

@@ -104,14 +104,14 @@ test('written data is read back and written again unchanged', () => {
 });
 
 test('no bytes make the reader fail with anything but its own error', () => {
-  const known: ReadonlySet<string> = new Set(emvErrorCodes);
+  const knownCodes: ReadonlySet<string> = new Set(emvErrorCodes);
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       try {
         const read = decodeTlv(bytes);
         assert.deepEqual(encodeTlv(decodeTlv(encodeTlv(read))), encodeTlv(read));
       } catch (error) {
-        assert.ok(error instanceof EmvError && known.has(error.code), String(error));
+        assert.ok(error instanceof EmvError && knownCodes.has(error.code), String(error));
       }
     }),
     { numRuns: 2000 },

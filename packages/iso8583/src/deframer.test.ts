@@ -32,17 +32,17 @@ describe(`frames, seed ${runs.seed}`, () => {
             bodies.map((body) => encodeFrame(format, Buffer.from(body), { tpdu })),
           );
           const deframer = createDeframer(format, limits);
-          const seen: Buffer[] = [];
-          for (let at = 0, turn = 0; at < stream.length; turn++) {
-            const size = sizes[turn % sizes.length] as number;
+          const receivedPayloads: Buffer[] = [];
+          for (let at = 0, step = 0; at < stream.length; step++) {
+            const size = sizes[step % sizes.length] as number;
             for (const frame of deframer.push(Buffer.from(stream.subarray(at, at + size)))) {
               assert.deepEqual(frame.tpdu, tpdu);
-              seen.push(frame.payload);
+              receivedPayloads.push(frame.payload);
             }
             at += size;
           }
           assert.deepEqual(
-            seen,
+            receivedPayloads,
             bodies.map((body) => Buffer.from(body)),
           );
           assert.equal(deframer.heldBytes(), 0);

@@ -4,7 +4,7 @@ import type { Message } from './message.ts';
 const PAN_FIELD = 2;
 
 // Other fields may contain card data.
-const SHOWN = new Set([
+const PRINTED_FIELDS = new Set([
   3, 4, 5, 6, 7, 11, 12, 13, 15, 18, 22, 23, 24, 25, 32, 33, 37, 38, 39, 41, 42, 43, 49, 50, 51, 70,
   90, 95,
 ]);
@@ -41,7 +41,7 @@ export function describeMessage(message: Message): string {
     const field = Number(key);
     if (value === undefined) continue;
     if (field === PAN_FIELD) parts.push(`2=${maskPan(value)}`);
-    else parts.push(`${key}=${SHOWN.has(field) ? value : `<${value.length}>`}`);
+    else parts.push(`${key}=${PRINTED_FIELDS.has(field) ? value : `<${value.length}>`}`);
   }
   return parts.join(' ');
 }

@@ -40,8 +40,8 @@ function compileFields(table: DialectTable): (FieldCodec | undefined)[] {
   const codecs = new Array<FieldCodec | undefined>(LAST_FIELD + 1).fill(undefined);
   for (const [key, format] of Object.entries(table.fields)) {
     const field = Number(key);
-    const known = Number.isInteger(field) && field >= FIRST_FIELD && field <= LAST_FIELD;
-    if (!known || field === THIRD_BITMAP) throw new Iso8583Error('table_invalid', field);
+    const isFieldNumber = Number.isInteger(field) && field >= FIRST_FIELD && field <= LAST_FIELD;
+    if (!isFieldNumber || field === THIRD_BITMAP) throw new Iso8583Error('table_invalid', field);
     codecs[field] = compileField(field, format, table);
   }
   return codecs;

@@ -65,8 +65,8 @@ export class Iso8583Error extends Error {
    * @param offset bytes from the start of the message or frame
    */
   constructor(code: Iso8583ErrorCode, field?: number, offset?: number) {
-    const place = field === undefined ? '' : ` in DE${field}`;
-    super(`${code}${place}${offset === undefined ? '' : ` at byte ${offset}`}`);
+    const position = field === undefined ? '' : ` in DE${field}`;
+    super(`${code}${position}${offset === undefined ? '' : ` at byte ${offset}`}`);
     this.code = code;
     this.field = field;
     this.offset = offset;

@@ -60,7 +60,7 @@ const SEPARATOR_NIBBLE = 0xd;
 /** Packed decimal: two digits a byte, an odd one out filled up; track 2 also holds a separator. */
 export function bcdCodec(field: number, layout: BcdLayout): ValueCodec {
   const padNibble = layout.pad === 'F' ? 0xf : 0;
-  const left = layout.justify === 'left';
+  const isLeftJustified = layout.justify === 'left';
   const separator = layout.separator ? SEPARATOR_NIBBLE : -1;
   const wireBytes = (units: number): number => (units + 1) >> 1;
 
@@ -71,7 +71,7 @@ export function bcdCodec(field: number, layout: BcdLayout): ValueCodec {
       const { bytes } = cursor;
       const start = readBytes(cursor, wireBytes(units), field);
       const odd = (units & 1) === 1;
-      const padAt = !odd ? -1 : left ? units : 0;
+      const padAt = !odd ? -1 : isLeftJustified ? units : 0;
       let separators = 0;
       for (let at = start, nibble = 0; at < cursor.offset; at++, nibble += 2) {
         const byte = bytes[at] as number;
@@ -89,14 +89,14 @@ export function bcdCodec(field: number, layout: BcdLayout): ValueCodec {
         }
       }
       const hex = bytes.toString('hex', start, cursor.offset);
-      const value = !odd ? hex : left ? hex.slice(0, units) : hex.slice(1);
+      const value = !odd ? hex : isLeftJustified ? hex.slice(0, units) : hex.slice(1);
       return separators === 0 ? value : value.replaceAll('d', '=');
     },
     write(cursor, value) {
       const { bytes } = cursor;
       const start = cursor.offset;
       const length = wireBytes(value.length);
-      const lead = left ? 0 : value.length & 1;
+      const lead = isLeftJustified ? 0 : value.length & 1;
       for (let at = 0; at < length; at++) {
         const index = at * 2 - lead;
         const high = index < 0 ? padNibble : nibbleOf(value, index, separator);

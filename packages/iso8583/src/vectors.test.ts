@@ -63,8 +63,8 @@ describe('published messages', () => {
       assert.equal(dialect.encode(message).toString('hex').toUpperCase(), vector.packedHex);
       if (vector.bitmapHex === undefined) return;
       // Some sources print the sixteen bytes of a message that has only eight.
-      const shown = fieldsOfBitmap(vector.bitmapHex.padEnd(32, '0'));
-      assert.deepEqual(shown, Object.keys(fields).map(Number));
+      const bitmapFields = fieldsOfBitmap(vector.bitmapHex.padEnd(32, '0'));
+      assert.deepEqual(bitmapFields, Object.keys(fields).map(Number));
     });
   }
 
@@ -100,9 +100,9 @@ const frameFormats: Record<string, { format: FrameFormat; sessionControl?: boole
 describe('published frame headers', () => {
   for (const vector of frames) {
     it(`${vector.id} ${vector.header}`, () => {
-      const known = frameFormats[vector.header];
-      assert.ok(known);
-      const { format, sessionControl = false } = known;
+      const frameFormat = frameFormats[vector.header];
+      assert.ok(frameFormat);
+      const { format, sessionControl = false } = frameFormat;
       const payload = Buffer.alloc(vector.length, 0x5a);
       const bytes = encodeFrame(format, payload, { sessionControl });
       const header = bytes.subarray(0, bytes.length - vector.length);

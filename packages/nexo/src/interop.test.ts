@@ -119,7 +119,7 @@ test('the public client makes an encrypted payment on our terminal, and a repeat
 });
 
 test('the models of the public library carry what we write, and we read what they write', () => {
-  const known = new Set([
+  const unsupportedCategories = new Set([
     'CardReaderInit',
     'CardReaderPowerOff',
     'PIN',
@@ -128,9 +128,9 @@ test('the models of the public library carry what we write, and we read what the
     'Batch',
     'Loyalty',
   ]);
-  const kinds = messageKinds.filter(({ category }) => !known.has(category));
+  const kinds = messageKinds.filter(({ category }) => !unsupportedCategories.has(category));
   assert.equal(kinds.length, 37);
-  let kept = 0;
+  let preserved = 0;
   let all = 0;
   fc.assert(
     fc.property(fc.constantFrom(...kinds).chain(anyMessageOf), (message) => {
@@ -138,20 +138,20 @@ test('the models of the public library carry what we write, and we read what the
       const isResponse = 'SaleToPOIResponse' in wire;
       const name = isResponse ? 'TerminalAPIResponse' : 'TerminalAPIRequest';
       const model = ObjectSerializer.deserialize(wire, name) as unknown;
-      const theirs = JSON.stringify(ObjectSerializer.serialize(model, name));
-      const reading = readMessage(theirs);
+      const libraryText = JSON.stringify(ObjectSerializer.serialize(model, name));
+      const reading = readMessage(libraryText);
       assert.equal(reading.kind, 'Message', JSON.stringify(reading).slice(0, 300));
       if (reading.kind !== 'Message') return;
       assert.deepEqual(reading.message.header, message.header);
       // Its models drop what they do not know, and write times in UTC; what stays is unchanged.
       const whole: unknown = JSON.parse(JSON.stringify(message.body));
       assertPart(reading.message.body, whole, '');
-      kept += leavesIn(reading.message.body);
+      preserved += leavesIn(reading.message.body);
       all += leavesIn(whole);
     }),
     { numRuns: 200 },
   );
-  assert.ok(kept > all * 0.5, `${kept} of ${all} values were kept`);
+  assert.ok(preserved > all * 0.5, `${preserved} of ${all} values were kept`);
 });
 
 function leavesIn(value: unknown): number {
@@ -159,7 +159,7 @@ function leavesIn(value: unknown): number {
   return Object.values(value).reduce((sum: number, inner) => sum + leavesIn(inner), 0);
 }
 
-/** All of a part stands in the whole, as it is there. */
+/** The whole contains all of the part, unchanged. */
 function assertPart(part: unknown, whole: unknown, path: string): void {
   if (typeof part === 'object' && part !== null) {
     for (const [member, value] of Object.entries(part)) {

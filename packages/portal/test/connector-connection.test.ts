@@ -51,20 +51,20 @@ function stage() {
     onMessage: (text) => void heard.push(text),
     onState: ({ state }) => void states.push(state),
   });
-  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const waitForImmediate = () => new Promise((resolve) => setImmediate(resolve));
   return {
     link,
     sockets,
     states,
     heard,
     waits,
-    turn,
+    waitForImmediate,
     fail(with_: unknown) {
       fault = with_;
     },
     async plugIn(): Promise<FakeSocket> {
       link.connect();
-      await turn();
+      await waitForImmediate();
       const socket = sockets.at(-1);
       assert.ok(socket !== undefined);
       socket.onopen?.();
@@ -75,7 +75,7 @@ function stage() {
       const wait = waits.shift();
       assert.ok(wait !== undefined);
       wait.then();
-      await turn();
+      await waitForImmediate();
       return wait.ms;
     },
   };
@@ -86,85 +86,85 @@ const problem = (status: number, retryable: boolean) =>
 
 describe('the connection of the terminal in the page', () => {
   test('it passes on received messages, and sends while it is connected', async () => {
-    const on = stage();
-    assert.equal(on.link.send('too early'), false);
-    const socket = await on.plugIn();
-    assert.deepEqual(on.states, ['Connecting', 'Online']);
+    const fixture = stage();
+    assert.equal(fixture.link.send('too early'), false);
+    const socket = await fixture.plugIn();
+    assert.deepEqual(fixture.states, ['Connecting', 'Online']);
     socket.onmessage?.({ data: 'hello' });
     socket.onmessage?.({ data: new ArrayBuffer(3) });
-    assert.deepEqual(on.heard, ['hello']);
-    assert.equal(on.link.send('yes'), true);
+    assert.deepEqual(fixture.heard, ['hello']);
+    assert.equal(fixture.link.send('yes'), true);
     assert.deepEqual(socket.sent, ['yes']);
     socket.readyState satisfies number;
   });
 
   test('it reconnects with a new ticket and increasing delays', async () => {
-    const on = stage();
-    const first = await on.plugIn();
+    const fixture = stage();
+    const first = await fixture.plugIn();
     first.onclose?.({ code: 1006 });
-    assert.equal(on.states.at(-1), 'Waiting');
-    const pauses = [await on.due()];
+    assert.equal(fixture.states.at(-1), 'Waiting');
+    const pauses = [await fixture.due()];
     for (let more = 0; more < 6; more += 1) {
-      on.sockets.at(-1)?.onclose?.({ code: 1006 });
-      pauses.push(await on.due());
+      fixture.sockets.at(-1)?.onclose?.({ code: 1006 });
+      pauses.push(await fixture.due());
     }
     assert.deepEqual(pauses, [1_000, 2_000, 4_000, 8_000, 15_000, 15_000, 15_000]);
-    on.sockets.at(-1)?.onopen?.();
-    on.sockets.at(-1)?.onclose?.({ code: 1012 });
-    assert.equal(await on.due(), 1_000, 'one that stood begins anew');
-    assert.equal(new Set(on.sockets.map(({ url }) => url)).size, on.sockets.length);
+    fixture.sockets.at(-1)?.onopen?.();
+    fixture.sockets.at(-1)?.onclose?.({ code: 1012 });
+    assert.equal(await fixture.due(), 1_000, 'one that stood begins anew');
+    assert.equal(new Set(fixture.sockets.map(({ url }) => url)).size, fixture.sockets.length);
   });
 
   test('it requests a ticket again after a network error and a retryable problem', async () => {
-    const on = stage();
-    on.fail(new ConnectionError('away'));
-    on.link.connect();
-    await on.turn();
-    assert.equal(on.states.at(-1), 'Waiting');
-    on.fail(problem(503, true));
-    await on.due();
-    assert.equal(on.states.at(-1), 'Waiting');
-    on.fail(undefined);
-    await on.due();
-    on.sockets.at(-1)?.onopen?.();
-    assert.equal(on.states.at(-1), 'Online');
+    const fixture = stage();
+    fixture.fail(new ConnectionError('away'));
+    fixture.link.connect();
+    await fixture.waitForImmediate();
+    assert.equal(fixture.states.at(-1), 'Waiting');
+    fixture.fail(problem(503, true));
+    await fixture.due();
+    assert.equal(fixture.states.at(-1), 'Waiting');
+    fixture.fail(undefined);
+    await fixture.due();
+    fixture.sockets.at(-1)?.onopen?.();
+    assert.equal(fixture.states.at(-1), 'Online');
   });
 
   test('it does not reconnect after a rejection, a replacement or a sign-out', async () => {
-    const on = stage();
-    on.fail(problem(409, false));
-    on.link.connect();
-    await on.turn();
-    assert.equal(on.states.at(-1), 'Refused');
-    on.fail(new SignedOutError());
-    on.link.connect();
-    await on.turn();
-    assert.equal(on.states.at(-1), 'Ended');
-    on.fail(undefined);
+    const fixture = stage();
+    fixture.fail(problem(409, false));
+    fixture.link.connect();
+    await fixture.waitForImmediate();
+    assert.equal(fixture.states.at(-1), 'Refused');
+    fixture.fail(new SignedOutError());
+    fixture.link.connect();
+    await fixture.waitForImmediate();
+    assert.equal(fixture.states.at(-1), 'Ended');
+    fixture.fail(undefined);
     for (const [code, state] of [
       [4001, 'Replaced'],
       [4401, 'Ended'],
     ] as const) {
-      const socket = await on.plugIn();
+      const socket = await fixture.plugIn();
       socket.onclose?.({ code });
-      assert.equal(on.states.at(-1), state);
+      assert.equal(fixture.states.at(-1), state);
     }
-    assert.equal(on.waits.length, 0, 'nothing is tried again');
+    assert.equal(fixture.waits.length, 0, 'nothing is tried again');
   });
 
   test('after a disconnect it ignores messages and late tickets', async () => {
-    const on = stage();
-    const socket = await on.plugIn();
+    const fixture = stage();
+    const socket = await fixture.plugIn();
     const { onclose } = socket;
-    on.link.disconnect();
-    assert.deepEqual([on.states.at(-1), socket.closedWith], ['Unplugged', 1000]);
+    fixture.link.disconnect();
+    assert.deepEqual([fixture.states.at(-1), socket.closedWith], ['Unplugged', 1000]);
     assert.equal(socket.onmessage, null);
     onclose?.({ code: 1006 });
-    assert.equal(on.waits.length, 0);
-    on.link.connect();
-    on.link.disconnect();
-    await on.turn();
-    assert.equal(on.sockets.length, 1);
-    assert.equal(on.link.send('lost'), false);
+    assert.equal(fixture.waits.length, 0);
+    fixture.link.connect();
+    fixture.link.disconnect();
+    await fixture.waitForImmediate();
+    assert.equal(fixture.sockets.length, 1);
+    assert.equal(fixture.link.send('lost'), false);
   });
 });

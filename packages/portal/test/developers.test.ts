@@ -81,7 +81,7 @@ describe('an application', () => {
   });
 
   test('an unchanged form sends all values unchanged', () => {
-    const standing = application({
+    const storedApplication = application({
       description: 'Counter',
       redirectUris: ['https://a.example/cb', 'https://b.example/cb'],
       webOrigins: ['https://a.example'],
@@ -92,10 +92,10 @@ describe('an application', () => {
       accessTokenAlgorithm: 'RS256',
       accessTokenType: 'at+jwt',
     });
-    const { name, description, securityFlows, redirectUris, webOrigins } = standing;
-    const { services, roles, callbackError, accessTokenSeconds } = standing;
-    const { accessTokenAlgorithm, accessTokenType } = standing;
-    assert.deepEqual(changedFields(applicationDraftOf(standing)), {
+    const { name, description, securityFlows, redirectUris, webOrigins } = storedApplication;
+    const { services, roles, callbackError, accessTokenSeconds } = storedApplication;
+    const { accessTokenAlgorithm, accessTokenType } = storedApplication;
+    assert.deepEqual(changedFields(applicationDraftOf(storedApplication)), {
       name,
       description,
       securityFlows,
@@ -183,13 +183,16 @@ describe('webhooks', () => {
       endpointStatus({ status: 'Enabled', health: { ...health, restingUntil } }),
       'Resting',
     );
-    for (const [disabledReason, standing] of [
+    for (const [disabledReason, storedApplication] of [
       ['Requested', 'Off'],
       ['Unverified', 'Unverified'],
       ['Gone', 'Gone'],
       ['Unreachable', 'Given'],
     ] as const) {
-      assert.equal(endpointStatus({ status: 'Disabled', disabledReason, health }), standing);
+      assert.equal(
+        endpointStatus({ status: 'Disabled', disabledReason, health }),
+        storedApplication,
+      );
     }
   });
 });
@@ -199,9 +202,9 @@ describe('the console', () => {
   const document = JSON.parse(readFileSync(file, 'utf8')) as OpenApi;
   const operations = parseOperations(document);
   const operation = (id: string): Operation => {
-    const found = operations.find(({ operationId }) => operationId === id);
-    assert.ok(found !== undefined, id);
-    return found;
+    const operation = operations.find(({ operationId }) => operationId === id);
+    assert.ok(operation !== undefined, id);
+    return operation;
   };
 
   test('it parses every operation of the document with its required fields', () => {
@@ -210,10 +213,10 @@ describe('the console', () => {
     assert.equal(new Set(operations.map(({ operationId }) => operationId)).size, declared.length);
     for (const each of operations) {
       const inPath = [...each.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      const named = each.parameters
+      const parameterNames = each.parameters
         .filter(({ location: place }) => place === 'path')
         .map(({ name }) => name);
-      assert.deepEqual(named.toSorted(), inPath.toSorted(), each.operationId);
+      assert.deepEqual(parameterNames.toSorted(), inPath.toSorted(), each.operationId);
       assert.ok(each.summary !== '' && each.tag !== '', each.operationId);
       assert.ok(each.answers.length > 1, each.operationId);
     }
@@ -255,11 +258,11 @@ describe('the console', () => {
       '/payment/v1/transactions/..%2F..%2Flogs%3Fx%23y/capture',
       'a value is one step of the address',
     );
-    const asked = buildRequest(capture, {
+    const request = buildRequest(capture, {
       ...first,
       parameters: { 'path.transactionId': 'a', 'query.merchantId': 'm 1' },
     });
-    assert.equal(asked.address, '/payment/v1/transactions/a/capture?merchantId=m+1');
+    assert.equal(request.address, '/payment/v1/transactions/a/capture?merchantId=m+1');
   });
 
   test('it sends typed headers, except tokens and headers that the page sets', () => {

@@ -1,4 +1,4 @@
-// The rules of the estate's screens: forms and bodies, live presence, moves of hardware, how a link stands.
+// The rules of the estate's screens: forms and bodies, live presence, moves of hardware, the state of a link.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -117,9 +117,15 @@ describe('a form of the estate', () => {
   test('the form can be sent when all required fields have a value', () => {
     const empty = formDraft(merchantFields, undefined);
     assert.equal(hasRequiredFields(merchantFields, empty), false);
-    const given = { ...empty, name: 'A', country: 'FR', timeZone: 'Europe/Paris', mcc: '5814' };
-    assert.equal(hasRequiredFields(merchantFields, given), true);
-    assert.equal(hasRequiredFields(merchantFields, { ...given, name: '   ' }), false);
+    const merchantDraft = {
+      ...empty,
+      name: 'A',
+      country: 'FR',
+      timeZone: 'Europe/Paris',
+      mcc: '5814',
+    };
+    assert.equal(hasRequiredFields(merchantFields, merchantDraft), true);
+    assert.equal(hasRequiredFields(merchantFields, { ...merchantDraft, name: '   ' }), false);
   });
 
   test('each error is shown at its field, and all others below the form', () => {
@@ -141,7 +147,7 @@ describe('a form of the estate', () => {
             (at, name) => (typeof at === 'object' ? at[name] : undefined),
             words,
           );
-      const asked = Object.values(allSections)
+      const fieldKeys = Object.values(allSections)
         .flat()
         .flatMap(({ labelKey, fields }) => [
           `sections.${labelKey}`,
@@ -151,8 +157,8 @@ describe('a form of the estate', () => {
             ...options.map((option) => `options.${option}`),
           ]),
         ]);
-      assert.ok(asked.length > 80);
-      for (const key of asked) assert.equal(typeof wordOf(key), 'string', key);
+      assert.ok(fieldKeys.length > 80);
+      for (const key of fieldKeys) assert.equal(typeof wordOf(key), 'string', key);
     });
   }
 
@@ -183,11 +189,11 @@ describe('live presence', () => {
   const second = '2026-03-01T12:00:10.000Z';
 
   test('it starts with counts and polls for changes since then', async () => {
-    const asked: string[] = [];
+    const requestedSince: string[] = [];
     const read: ConnectionsApi = {
-      counts: async () => counts(asked.length === 0 ? first : second),
+      counts: async () => counts(requestedSince.length === 0 ? first : second),
       changes: async (since) => {
-        asked.push(since);
+        requestedSince.push(since);
         return { items: [device('a', 'Online')], nextCursor: null };
       },
     };
@@ -195,9 +201,9 @@ describe('live presence', () => {
       { ...read, counts: async () => counts(first) },
       undefined,
     );
-    assert.equal(asked.length, 0);
+    assert.equal(requestedSince.length, 0);
     const next = await readLiveConnections(read, start);
-    assert.deepEqual(asked, ['2026-03-01T11:59:55.000Z'], 'some seconds earlier');
+    assert.deepEqual(requestedSince, ['2026-03-01T11:59:55.000Z'], 'some seconds earlier');
     assert.equal(next.connections.get('a')?.status, 'Online');
     assert.equal(start.connections.size, 0, 'what was shown before does not change');
   });
@@ -252,10 +258,14 @@ describe('live presence', () => {
 });
 
 describe('a move of hardware', () => {
-  type Place = { merchantId: string; ids: string[] };
+  type DeviceLocation = { merchantId: string; ids: string[] };
 
   /** A platform with its own rules: hardware is in one place, and with the merchant of that place. */
-  function platform(places: Record<string, Place>, at: string | undefined, merchantId?: string) {
+  function platform(
+    locations: Record<string, DeviceLocation>,
+    at: string | undefined,
+    merchantId?: string,
+  ) {
     const device = { at, merchantId };
     const done: string[] = [];
     let broken = '';
@@ -269,8 +279,8 @@ describe('a move of hardware', () => {
       }),
       logicalDevice: async (id) => ({
         body: {
-          merchantId: places[id]?.merchantId,
-          physicalDeviceIds: places[id]?.ids ?? [],
+          merchantId: locations[id]?.merchantId,
+          physicalDeviceIds: locations[id]?.ids ?? [],
         } as never,
         etag: '"p"',
       }),
@@ -281,13 +291,13 @@ describe('a move of hardware', () => {
       },
       setHardware: async (id, _etag, ids) => {
         if (broken === id) throw new Error('no answer');
-        const place = places[id];
-        assert.ok(place !== undefined && ids.length <= 2);
+        const location = locations[id];
+        assert.ok(location !== undefined && ids.length <= 2);
         if (ids.includes('d')) {
           assert.ok(device.at === undefined || device.at === id, 'is linked to another place');
-          assert.ok(device.merchantId === undefined || device.merchantId === place.merchantId);
+          assert.ok(device.merchantId === undefined || device.merchantId === location.merchantId);
         }
-        place.ids = [...ids];
+        location.ids = [...ids];
         if (ids.includes('d')) device.at = id;
         else if (device.at === id) device.at = undefined;
         done.push(`fill ${id}`);
@@ -296,7 +306,7 @@ describe('a move of hardware', () => {
     const breakAt = (id: string) => {
       broken = id;
     };
-    return { api, places, device, done, breakAt };
+    return { api, locations, device, done, breakAt };
   }
 
   const move = (logicalDeviceId: string | undefined, isSwap = false) => ({
@@ -306,44 +316,44 @@ describe('a move of hardware', () => {
   });
 
   test('moves to another logical device, with or without replacing its hardware', async () => {
-    const places = () => ({
+    const locations = () => ({
       a: { merchantId: 'm', ids: ['d', 'x'] },
       b: { merchantId: 'm', ids: ['y'] },
     });
-    const beside = platform(places(), 'a', 'm');
+    const beside = platform(locations(), 'a', 'm');
     await moveDevice(beside.api, move('b'));
-    assert.deepEqual([beside.places['a']?.ids, beside.places['b']?.ids], [['x'], ['y', 'd']]);
-    const swap = platform(places(), 'a', 'm');
+    assert.deepEqual([beside.locations['a']?.ids, beside.locations['b']?.ids], [['x'], ['y', 'd']]);
+    const swap = platform(locations(), 'a', 'm');
     await moveDevice(swap.api, move('b', true));
-    assert.deepEqual(swap.places['b']?.ids, ['d']);
+    assert.deepEqual(swap.locations['b']?.ids, ['d']);
   });
 
   test('moves to another merchant, and to stock', async () => {
-    const on = platform(
+    const fixture = platform(
       { a: { merchantId: 'm', ids: ['d'] }, b: { merchantId: 'n', ids: [] } },
       'a',
       'm',
     );
-    await moveDevice(on.api, move('b'));
-    assert.deepEqual(on.done, ['fill a', 'owner', 'fill b']);
-    assert.equal(on.device.merchantId, 'n');
-    await moveDevice(on.api, move(undefined));
-    assert.equal(on.device.at, undefined);
+    await moveDevice(fixture.api, move('b'));
+    assert.deepEqual(fixture.done, ['fill a', 'owner', 'fill b']);
+    assert.equal(fixture.device.merchantId, 'n');
+    await moveDevice(fixture.api, move(undefined));
+    assert.equal(fixture.device.at, undefined);
   });
 
   test('continues an interrupted move without repeating a step', async () => {
-    const on = platform(
+    const fixture = platform(
       { a: { merchantId: 'm', ids: ['d'] }, b: { merchantId: 'n', ids: ['y'] } },
       'a',
       'm',
     );
-    on.breakAt('b');
-    await assert.rejects(moveDevice(on.api, move('b')), /no answer/);
-    on.breakAt('');
-    await moveDevice(on.api, move('b'));
-    await moveDevice(on.api, move('b'));
-    assert.deepEqual(on.done, ['fill a', 'owner', 'fill b']);
-    assert.deepEqual(on.places['b']?.ids, ['y', 'd']);
+    fixture.breakAt('b');
+    await assert.rejects(moveDevice(fixture.api, move('b')), /no answer/);
+    fixture.breakAt('');
+    await moveDevice(fixture.api, move('b'));
+    await moveDevice(fixture.api, move('b'));
+    assert.deepEqual(fixture.done, ['fill a', 'owner', 'fill b']);
+    assert.deepEqual(fixture.locations['b']?.ids, ['y', 'd']);
   });
 });
 

@@ -67,12 +67,12 @@ describe('a file for an import', () => {
 
   test('the demo can import the example, because it has other devices', async () => {
     const [header, ...rows] = rowsOf(exampleCsv).map(({ cells }) => cells);
-    const place = header?.indexOf('serialNumber') ?? -1;
-    const serials = rows.map((cells) => cells[place] ?? '').filter((serial) => serial !== '');
+    const column = header?.indexOf('serialNumber') ?? -1;
+    const serials = rows.map((cells) => cells[column] ?? '').filter((serial) => serial !== '');
     assert.equal(serials.length, 1);
     const catalogue = new URL('../../server/src/demo/demo-data.ts', import.meta.url);
-    const found = (await readFile(catalogue, 'utf8')).matchAll(/serialNumber: '(\w+)'/g);
-    const seeded = new Set([...found].map(([, serial]) => serial));
+    const matches = (await readFile(catalogue, 'utf8')).matchAll(/serialNumber: '(\w+)'/g);
+    const seeded = new Set([...matches].map(([, serial]) => serial));
     assert.ok(seeded.size >= 4, 'the demo has devices');
     for (const serial of serials) assert.ok(!seeded.has(serial), serial);
   });

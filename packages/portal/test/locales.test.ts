@@ -61,26 +61,26 @@ describe('the locale files of the portal', () => {
   }
 
   test('every key in the code exists', () => {
-    let asked = 0;
+    let wordCount = 0;
     for (const file of globSync('**/*.tsx', { cwd: source })) {
       const text = readFileSync(join(source, file), 'utf8');
       for (const [, variable = '', name = ''] of text.matchAll(
         /const (\w+) = useTranslate\('([\w-]+)'\)/g,
       )) {
-        const known = flatten(read('en', name));
+        const englishWords = flatten(read('en', name));
         const calls = new RegExp(`(?<![\\w.])${variable}\\('([\\w.]+)'`, 'g');
         const bound = [...text.matchAll(/const (\w+) = useTranslate\('([\w-]+)'\)/g)];
         const others = bound.filter(([, each]) => each === variable).map(([, , each]) => each);
         for (const [, key = ''] of text.matchAll(calls)) {
-          asked += 1;
+          wordCount += 1;
           const files = others.map((each) => flatten(read('en', each ?? '')));
-          const isKnown = [known, ...files].some(
+          const isKnown = [englishWords, ...files].some(
             (each) => each.has(key) || each.has(`${key}_other`),
           );
           assert.ok(isKnown, `${file} asks for ${key} of ${name}`);
         }
       }
     }
-    assert.ok(asked > 100, `${asked} words were looked for`);
+    assert.ok(wordCount > 100, `${wordCount} words were looked for`);
   });
 });

@@ -30,12 +30,12 @@ type Members = Readonly<Record<string, unknown>>;
 export type Sold = { readonly body: Members; readonly transaction: Transaction };
 
 /** Until it is so; each turn lets everything run that can. */
-export async function until(what: string, check: () => boolean): Promise<void> {
-  for (let turn = 0; turn < turnsMost; turn += 1) {
+export async function until(description: string, check: () => boolean): Promise<void> {
+  for (let attempt = 0; attempt < turnsMost; attempt += 1) {
     if (check()) return;
     await new Promise((resolve) => setImmediate(resolve));
   }
-  throw new Error(`never: ${what}`);
+  throw new Error(`never: ${description}`);
 }
 
 function shelf(texts = new Map<string, string>()) {
@@ -81,7 +81,7 @@ function transactionOf(body: Members, number: number): Transaction {
   } as unknown as Transaction;
 }
 
-/** What happens to the next sale on its way: its answer is lost, it is never let in, or nobody answers at all. */
+/** What happens to the next sale on its way: its answer is lost, it is never let in, or there is no answer at all. */
 export type Trouble = 'AnswerLost' | 'NeverCame' | 'Hangs';
 
 export function fakePlatform() {
@@ -94,11 +94,13 @@ export function fakePlatform() {
   let isConfirmationLost = false;
   const confirmed = new Set<string>();
   let free = () => {};
-  const held = new Promise<void>((resolve) => {
+  const released = new Promise<void>((resolve) => {
     free = resolve;
   });
   const find = (id: string) =>
-    sold.find(({ transaction: of }) => [of.transactionId, of.clientTransactionId].includes(id));
+    sold.find(({ transaction }) =>
+      [transaction.transactionId, transaction.clientTransactionId].includes(id),
+    );
   const refused = (status: number, code: string): PlatformAnswer => ({
     outcome: 'Refused',
     status,
@@ -112,37 +114,37 @@ export function fakePlatform() {
       const transaction = transactionOf(body, sold.length + 1);
       sold.push({ body, transaction });
       if (met === 'Hangs') return new Promise<PlatformAnswer>(() => {});
-      if (isHeld) await held;
+      if (isHeld) await released;
       return met === 'AnswerLost' ? { outcome: 'Unknown' } : { outcome: 'Answered', transaction };
     },
     async find(id) {
       if (!isReachable) return { outcome: 'Unknown' };
-      const found = find(id);
-      if (found === undefined) return refused(404, 'transaction_not_found');
-      return { outcome: 'Answered', transaction: found.transaction };
+      const entry = find(id);
+      if (entry === undefined) return refused(404, 'transaction_not_found');
+      return { outcome: 'Answered', transaction: entry.transaction };
     },
     async confirm(id) {
       if (!isReachable) return { outcome: 'Unknown' };
-      const found = find(id);
-      if (found === undefined) return refused(404, 'transaction_not_found');
+      const entry = find(id);
+      if (entry === undefined) return refused(404, 'transaction_not_found');
       if (isLate) return refused(422, 'transaction_reversed');
-      confirmed.add(found.transaction.transactionId);
+      confirmed.add(entry.transaction.transactionId);
       return isConfirmationLost
         ? { outcome: 'Unknown' }
-        : { outcome: 'Answered', transaction: found.transaction };
+        : { outcome: 'Answered', transaction: entry.transaction };
     },
     async operate(id, verb, body) {
       if (!isReachable) return { outcome: 'Unknown' };
-      const found = find(id);
-      if (found === undefined) return refused(404, 'transaction_not_found');
-      const { transactionId } = found.transaction;
+      const entry = find(id);
+      if (entry === undefined) return refused(404, 'transaction_not_found');
+      const { transactionId } = entry.transaction;
       if (verb === 'cancel' && confirmed.has(transactionId))
         return refused(422, 'already_captured');
       const { clientOperationId } = body;
       const isNew = !operations.some((one) => one['clientOperationId'] === clientOperationId);
       if (isNew) operations.push({ ...body, id, verb });
       const operation = { operationId: `0200-${operations.length}`, status: 'Succeeded' };
-      const transaction = { ...found.transaction, operation } as unknown as Transaction;
+      const transaction = { ...entry.transaction, operation } as unknown as Transaction;
       return { outcome: 'Answered', transaction };
     },
     reversalOperation: async () => 'refund',
@@ -178,8 +180,8 @@ export function nexoStage(cloud = fakePlatform()) {
   let terminalShelf = shelf();
   const tillShelf = shelf();
   const faults: unknown[] = [];
-  const waiting = new Map<string, (told: DeliveryResult) => void>();
-  const said: string[] = [];
+  const waiting = new Map<string, (result: DeliveryResult) => void>();
+  const sentTexts: string[] = [];
   let at = Date.parse('2026-03-01T10:00:00.000Z');
   let isCut = false;
   let life = { isOver: false };
@@ -196,18 +198,18 @@ export function nexoStage(cloud = fakePlatform()) {
 
   /** What a page that is gone asks is never answered. */
   function platformOf(page: { isOver: boolean }): PaymentApi {
-    const ask =
+    const whilePageIsOpen =
       <Args extends unknown[], Answer>(name: (...args: Args) => Promise<Answer>) =>
       (...args: Args) =>
         page.isOver ? new Promise<Answer>(() => {}) : name(...args);
     const { platform } = cloud;
     return {
-      sell: ask((body) => platform.sell(body)),
-      confirm: ask((id) => platform.confirm(id)),
-      find: ask((id) => platform.find(id)),
-      operate: ask((id, verb, body) => platform.operate(id, verb, body)),
-      reversalOperation: ask((id) => platform.reversalOperation(id)),
-      isAvailable: ask(() => platform.isAvailable()),
+      sell: whilePageIsOpen((body) => platform.sell(body)),
+      confirm: whilePageIsOpen((id) => platform.confirm(id)),
+      find: whilePageIsOpen((id) => platform.find(id)),
+      operate: whilePageIsOpen((id, verb, body) => platform.operate(id, verb, body)),
+      reversalOperation: whilePageIsOpen((id) => platform.reversalOperation(id)),
+      isAvailable: whilePageIsOpen(() => platform.isAvailable()),
     };
   }
 
@@ -227,7 +229,7 @@ export function nexoStage(cloud = fakePlatform()) {
       },
       send(text) {
         if (isCut || made !== terminal) return;
-        said.push(text);
+        sentTexts.push(text);
         const pair = pairIn(text);
         if (!text.includes('SaleToPOIResponse')) return;
         waiting.get(pair)?.({ kind: 'Answered', text });
@@ -277,7 +279,8 @@ export function nexoStage(cloud = fakePlatform()) {
 
   function cut(): void {
     isCut = true;
-    for (const tell of waiting.values()) tell({ kind: 'Unknown', fault: 'device_disconnected' });
+    for (const resolve of waiting.values())
+      resolve({ kind: 'Unknown', fault: 'device_disconnected' });
     waiting.clear();
   }
 
@@ -286,7 +289,7 @@ export function nexoStage(cloud = fakePlatform()) {
   return {
     cloud,
     faults,
-    said,
+    sentTexts,
     tillShelf,
     cut,
     send,
@@ -296,7 +299,7 @@ export function nexoStage(cloud = fakePlatform()) {
     mend() {
       isCut = false;
     },
-    /** The page is loaded anew: nothing of the old one goes on, and both begin with what they have kept. */
+    /** The page is loaded again: nothing of the old one continues, and both begin with their stored data. */
     reload() {
       cut();
       till.stop();

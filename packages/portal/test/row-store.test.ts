@@ -7,20 +7,20 @@ const settle = () => new Promise<void>((done) => setImmediate(done));
 
 /** Answers as a platform with so many rows would. */
 function platform(rows: number, pageSize = 200) {
-  const asked: (string | undefined)[] = [];
+  const cursors: (string | undefined)[] = [];
   const read: ReadPage<number> = async (cursor) => {
-    asked.push(cursor);
+    cursors.push(cursor);
     const from = Number(cursor ?? 0);
     const items = Array.from({ length: Math.min(pageSize, rows - from) }, (_, at) => from + at);
     const end = from + items.length;
     return { items, nextCursor: end < rows ? String(end) : null };
   };
-  return { read, asked };
+  return { read, cursors };
 }
 
 describe('the rows of a list', () => {
   test('a million rows are scrolled with few pages in memory, and the first rows load again', async () => {
-    const { read, asked } = platform(1_000_000);
+    const { read, cursors } = platform(1_000_000);
     const store = createRowStore(read);
     store.ensureLoaded(0, 40);
     await settle();
@@ -32,11 +32,11 @@ describe('the rows of a list', () => {
     assert.equal(store.view().count, 1_000_000);
     assert.equal(store.rowAt(999_999), 999_999);
     assert.equal(store.rowAt(0), undefined, 'what was left long ago is let go of');
-    const before = asked.length;
+    const before = cursors.length;
     store.ensureLoaded(0, 40);
     await settle();
     assert.equal(store.rowAt(7), 7);
-    assert.deepEqual(asked.slice(before), [undefined], 'the page comes by the cursor it had');
+    assert.deepEqual(cursors.slice(before), [undefined], 'the page comes by the cursor it had');
     assert.equal(store.view().count, 1_000_000, 'and the list is as long as it was');
   });
 
@@ -49,7 +49,7 @@ describe('the rows of a list', () => {
     const store = createRowStore<string>(
       async (cursor) => pages[Number(cursor ?? 0)] ?? { items: [], nextCursor: null },
     );
-    for (let turn = 0; turn < 5; turn += 1) {
+    for (let round = 0; round < 5; round += 1) {
       store.ensureLoaded(0, 10);
       await settle();
     }
@@ -58,15 +58,15 @@ describe('the rows of a list', () => {
   });
 
   test('parallel requests for a page read it once', async () => {
-    const { read, asked } = platform(500);
+    const { read, cursors } = platform(500);
     const store = createRowStore(read);
-    for (let turn = 0; turn < 10; turn += 1) store.ensureLoaded(0, 40);
+    for (let round = 0; round < 10; round += 1) store.ensureLoaded(0, 40);
     await settle();
-    assert.equal(asked.length, 1);
+    assert.equal(cursors.length, 1);
   });
 
   test('an error is shown, stops loading, and ends with the next retry', async () => {
-    const { read, asked } = platform(500);
+    const { read, cursors } = platform(500);
     let isDown = true;
     const store = createRowStore<number>((cursor, signal) =>
       isDown ? Promise.reject(new Error('down')) : read(cursor, signal),
@@ -76,7 +76,7 @@ describe('the rows of a list', () => {
     assert.match(String(store.view().fault), /down/);
     store.ensureLoaded(0, 40);
     await settle();
-    assert.equal(asked.length, 0);
+    assert.equal(cursors.length, 0);
     isDown = false;
     store.retry();
     await settle();

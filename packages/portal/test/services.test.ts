@@ -143,25 +143,25 @@ describe('the status of a service', () => {
 
   test('an activation wins over a subscription, and an inactive one is ignored', () => {
     const subscribed = subscribedServiceIds(offers);
-    const none = new Set<string>();
+    const noServices = new Set<string>();
     assert.equal(serviceStatus(service, [activation('Active')], subscribed), 'Active');
     assert.equal(serviceStatus(service, [activation('Refused')], subscribed), 'Refused');
     assert.equal(serviceStatus(service, [activation('Inactive')], subscribed), 'Subscribed');
-    assert.equal(serviceStatus(service, [], none), 'Available');
-    assert.equal(serviceStatus({ ...service, status: 'Retired' }, [], none), 'Retired');
-    assert.equal(serviceStatus({ ...service, status: 'Draft' }, [], none), 'Draft');
+    assert.equal(serviceStatus(service, [], noServices), 'Available');
+    assert.equal(serviceStatus({ ...service, status: 'Retired' }, [], noServices), 'Retired');
+    assert.equal(serviceStatus({ ...service, status: 'Draft' }, [], noServices), 'Draft');
     const other = { ...activation('Active'), serviceId: 's-2' };
-    assert.equal(serviceStatus(service, [other], none), 'Available');
+    assert.equal(serviceStatus(service, [other], noServices), 'Available');
   });
 });
 
 test('a service that a merchant can use is active at any level', () => {
-  const place = { level: 'Merchant' as const, entityId: 'm-1', name: 'M' };
-  assert.equal(serviceStatusForMerchant({ ...place, active: true, usable: true }), 'Active');
-  assert.equal(serviceStatusForMerchant({ ...place, active: true, usable: false }), 'Available');
-  const asked = { ...place, active: false, usable: false };
-  assert.equal(serviceStatusForMerchant({ ...asked, status: 'Refused' }), 'Refused');
-  assert.equal(serviceStatusForMerchant({ ...asked, status: 'Inactive' }), 'Available');
+  const merchant = { level: 'Merchant' as const, entityId: 'm-1', name: 'M' };
+  assert.equal(serviceStatusForMerchant({ ...merchant, active: true, usable: true }), 'Active');
+  assert.equal(serviceStatusForMerchant({ ...merchant, active: true, usable: false }), 'Available');
+  const requested = { ...merchant, active: false, usable: false };
+  assert.equal(serviceStatusForMerchant({ ...requested, status: 'Refused' }), 'Refused');
+  assert.equal(serviceStatusForMerchant({ ...requested, status: 'Inactive' }), 'Available');
   assert.equal(serviceStatusForMerchant(undefined), 'Available');
 });
 

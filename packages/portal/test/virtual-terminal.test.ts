@@ -56,7 +56,8 @@ describe('a payment from the point of sale of the page', () => {
     stage.type('1234');
     await stage.ended();
     assert.equal(stage.till().view().ended?.result, 'Success');
-    const written = stage.terminalShelf().whole() + stage.tillShelf.whole() + stage.said.join('');
+    const written =
+      stage.terminalShelf().whole() + stage.tillShelf.whole() + stage.sentTexts.join('');
     const sold = JSON.stringify(stage.cloud.sold.map(({ body }) => body));
     for (const { number } of testCards) assert.equal(written.includes(number), false, 'a number');
     assert.equal((written + sold).includes('"1234"'), false);
@@ -198,7 +199,7 @@ describe('a payment from the point of sale of the page', () => {
     await stage.ended();
     const [sold] = stage.cloud.sold;
     assert.ok(sold);
-    const ask = (ServiceID: string, category: string, body: object) =>
+    const sendRequest = (ServiceID: string, category: string, body: object) =>
       stage.terminal().receive(
         JSON.stringify({
           SaleToPOIRequest: {
@@ -217,20 +218,20 @@ describe('a payment from the point of sale of the page', () => {
       );
     const answerTo = async (ServiceID: string) => {
       const isIt = (text: string) => text.includes('Response"') && text.includes(`"${ServiceID}"`);
-      await until(ServiceID, () => stage.said.some(isIt));
-      return String(stage.said.find(isIt));
+      await until(ServiceID, () => stage.sentTexts.some(isIt));
+      return String(stage.sentTexts.find(isIt));
     };
     const { transactionId: TransactionID, createdAt: TimeStamp } = sold.transaction;
     const reversal = {
       OriginalPOITransaction: { POITransactionID: { TransactionID, TimeStamp } },
       ReversalReason: 'MerchantCancel',
     };
-    ask('R1', 'Reversal', reversal);
+    sendRequest('R1', 'Reversal', reversal);
     assert.match(await answerTo('R1'), /"POIData":\{"POITransactionID":\{"TransactionID":"0200-1"/);
     Object.assign(sold.transaction, { state: 'Refunded' });
-    ask('R2', 'Reversal', reversal);
+    sendRequest('R2', 'Reversal', reversal);
     assert.match(await answerTo('R2'), /refusalReason=already_refunded/);
-    ask('R3', 'Payment', {
+    sendRequest('R3', 'Payment', {
       SaleData: { SaleTransactionID: { TransactionID: 'o', TimeStamp } },
       PaymentTransaction: { AmountsReq: { Currency: 'EUR', RequestedAmount: 5 } },
       PaymentData: { PaymentType: 'Refund' },
@@ -267,7 +268,7 @@ describe('an abort', () => {
     stage.present('mastercard', 'Tap');
     await until('it is at the platform', () => cloud.sold.length === 1);
     stage.till().abort();
-    await until('it is rejected', () => stage.said.some((text) => text.includes('"Reject"')));
+    await until('it is rejected', () => stage.sentTexts.some((text) => text.includes('"Reject"')));
     free();
     await stage.ended();
     assert.equal(stage.till().view().ended?.result, 'Success');
@@ -289,11 +290,11 @@ describe('after a break', () => {
     await stage.ended();
     assert.equal(stage.till().view().ended?.result, 'Success');
     assert.equal(stage.cloud.sold.length, 1);
-    const asked = stage
+    const requestCategories = stage
       .till()
       .view()
       .exchanges.map(({ category }) => category);
-    assert.ok(asked.includes('TransactionStatus'));
+    assert.ok(requestCategories.includes('TransactionStatus'));
   });
 
   test('a reloaded page finds the approved sale', async (t) => {
@@ -420,9 +421,9 @@ describe('after a break', () => {
     await stage.shows('Card');
     stage.present('mastercard', 'Tap');
     await until('it is at the platform', () => cloud.sold.length === 1);
-    const off = stage.terminal().switchOff('Replaced');
+    const switchingOff = stage.terminal().switchOff('Replaced');
     free();
-    await off;
+    await switchingOff;
     assert.deepEqual(
       cloud.operations.map(({ verb }) => verb),
       ['cancel'],
@@ -471,23 +472,25 @@ describe('the terminal of the page', () => {
           PaymentRequest: { SaleData: sale, PaymentTransaction: { AmountsReq: amounts } },
         },
       });
-    const say = (text: string) => stage.terminal().receive(text);
+    const deliver = (text: string) => stage.terminal().receive(text);
     const heard = (part: string) =>
-      until(part, () => stage.said.some((text) => text.includes(part)));
+      until(part, () => stage.sentTexts.some((text) => text.includes(part)));
     for (const text of ['', '{', '[]', '{"SaleToPOIRequest":{}}', '\u0000', '{"__proto__":{}}']) {
-      say(text);
+      deliver(text);
     }
     await heard('"EventToNotify":"Reject"');
-    say(payment({ Currency: 'EUR', RequestedAmount: 5 }, { POIID: 'ANOTHER-1', ServiceID: 'S2' }));
+    deliver(
+      payment({ Currency: 'EUR', RequestedAmount: 5 }, { POIID: 'ANOTHER-1', ServiceID: 'S2' }),
+    );
     await heard('"ErrorCondition":"UnavailableDevice"');
-    say(payment({ Currency: 'EUR', RequestedAmount: -5 }, { ServiceID: 'S3' }));
-    say(payment({ Currency: 'EUR', RequestedAmount: 5.001 }, { ServiceID: 'S4' }));
-    say(payment({ Currency: 'XXX', RequestedAmount: 5 }, { ServiceID: 'S5' }));
+    deliver(payment({ Currency: 'EUR', RequestedAmount: -5 }, { ServiceID: 'S3' }));
+    deliver(payment({ Currency: 'EUR', RequestedAmount: 5.001 }, { ServiceID: 'S4' }));
+    deliver(payment({ Currency: 'XXX', RequestedAmount: 5 }, { ServiceID: 'S5' }));
     await heard('"ErrorCondition":"NotAllowed"');
-    say(payment({ Currency: 'EUR', RequestedAmount: 5 }, { ServiceID: 'S6' }));
+    deliver(payment({ Currency: 'EUR', RequestedAmount: 5 }, { ServiceID: 'S6' }));
     await stage.shows('Card');
-    say(payment({ Currency: 'EUR', RequestedAmount: 5 }, { ServiceID: 'S6' }));
-    say(payment({ Currency: 'EUR', RequestedAmount: 5 }, { ServiceID: 'S7' }));
+    deliver(payment({ Currency: 'EUR', RequestedAmount: 5 }, { ServiceID: 'S6' }));
+    deliver(payment({ Currency: 'EUR', RequestedAmount: 5 }, { ServiceID: 'S7' }));
     await heard('"ErrorCondition":"Busy"');
     assert.equal(stage.cloud.sold.length, 0);
     assert.deepEqual(stage.faults, []);
@@ -502,10 +505,10 @@ describe('the terminal of the page', () => {
       stage.till().abort();
       await stage.ended();
     }
-    const kept = JSON.parse(stage.terminalShelf().whole()) as {
+    const stored = JSON.parse(stage.terminalShelf().whole()) as {
       dialogue: { services: { answer?: unknown; dropped?: true }[] };
     };
-    const { services } = kept.dialogue;
+    const { services } = stored.dialogue;
     assert.equal(services.filter(({ answer }) => answer !== undefined).length, 20);
     assert.equal(services.filter(({ dropped }) => dropped).length, 5);
   });

@@ -19,7 +19,7 @@ type Answer = {
   readonly text: string;
   readonly body?: Record<string, unknown>;
 };
-type Ask = (method: string, path: string, body?: unknown) => Promise<Answer>;
+type SendRequest = (method: string, path: string, body?: unknown) => Promise<Answer>;
 
 type Credentials = { readonly clientId: string; readonly clientSecret: string };
 
@@ -49,7 +49,7 @@ async function register(
   attempts: Attempts,
   production: Production,
   { realm, organizationId }: Organization,
-  { ask, way, merchantId }: { ask: Ask; way: string; merchantId: string },
+  { sendRequest, way, merchantId }: { sendRequest: SendRequest; way: string; merchantId: string },
 ): Promise<void> {
   const applications = `/application-management/v1/user-domains/${realm}/applications`;
   const recordTokenAttempt = async (description: string, made: Answer) => {
@@ -61,28 +61,31 @@ async function register(
   };
   for (const role of [...payingRoles, ...rolesBeyond]) {
     for (const entityId of [merchantId, organizationId]) {
-      const wanted = {
+      const applicationDraft = {
         name: 'Till',
         roles: [role],
         entityId,
         securityFlows: ['ClientCredentials'],
       };
-      await recordTokenAttempt(`${role} for ${entityId}`, await ask('POST', applications, wanted));
+      await recordTokenAttempt(
+        `${role} for ${entityId}`,
+        await sendRequest('POST', applications, applicationDraft),
+      );
       await recordTokenAttempt(
         `${role} with status Enabled`,
-        await ask('POST', applications, { ...wanted, status: 'Enabled' }),
+        await sendRequest('POST', applications, { ...applicationDraft, status: 'Enabled' }),
       );
     }
     // An application without rights that gets them later.
-    const plain = await ask('POST', applications, { name: 'Plain', entityId: merchantId });
+    const plain = await sendRequest('POST', applications, { name: 'Plain', entityId: merchantId });
     attempts.requireControl(
       `the developer creates an application without roles (${way}): ${describeAnswer(plain)}`,
       plain.status === 201,
     );
     const { clientId, clientSecret } = plain.body as unknown as Credentials;
-    const own = `${applications}/${clientId}`;
+    const applicationPath = `${applications}/${clientId}`;
     const changes = { name: 'Plain', roles: [role], securityFlows: ['ClientCredentials'] };
-    const changed = await ask('PUT', own, { ...changes, status: 'Enabled' });
+    const changed = await sendRequest('PUT', applicationPath, { ...changes, status: 'Enabled' });
     const { token, answer } = await tokenOf(production, realm, { clientId, clientSecret });
     attempts.record({
       description: `${role} added to an application: [${grantedPermissions(token)}]`,
@@ -91,10 +94,10 @@ async function register(
         changed.status < 500 && answer.status < 500 && grantedPermissions(token).length === 0,
     });
     for (const [method, path] of [
-      ['POST', `${own}/approve`],
-      ['POST', `${own}/secret`],
+      ['POST', `${applicationPath}/approve`],
+      ['POST', `${applicationPath}/secret`],
     ] as const) {
-      const tried = await ask(method, path);
+      const tried = await sendRequest(method, path);
       const after = await tokenOf(production, realm, {
         clientId,
         clientSecret: String(tried.body?.['clientSecret'] ?? clientSecret),
@@ -113,7 +116,7 @@ async function register(
 async function takeSecret(
   attempts: Attempts,
   production: Production,
-  ask: Ask,
+  sendRequest: SendRequest,
   way: string,
   merchantId: string,
 ) {
@@ -125,14 +128,17 @@ async function takeSecret(
     roles: ['Merchant'],
     entityId: merchantId,
   });
-  const answer = await ask('POST', `${applications}/${made.clientId}/secret`);
+  const answer = await sendRequest('POST', `${applications}/${made.clientId}/secret`);
   attempts.record({
     description: 'a new secret of an application that pays',
     response: `${way}: secret of an enabled application ${describeAnswer(answer)}`,
     isDefended: answer.status === 403,
   });
-  const { token: own } = await tokenOf(production, realm, made);
-  attempts.requireControl('the application of the administrator gets tokens', own !== undefined);
+  const { token: ownToken } = await tokenOf(production, realm, made);
+  attempts.requireControl(
+    'the application of the administrator gets tokens',
+    ownToken !== undefined,
+  );
 }
 
 export const developerRights: Attack = {
@@ -145,14 +151,18 @@ export const developerRights: Attack = {
     const { merchantId } = await create(victim.token, '/provisioning/v2/merchants', merchant);
     const developer = await createUser(victim, 'org_dev');
     const token = await signIn(victim, developer);
-    const byApi: Ask = (method, path, body) =>
+    const byApi: SendRequest = (method, path, body) =>
       call(token, method, path, body === undefined ? {} : { body });
-    await register(attempts, production, victim, { ask: byApi, way: 'API', merchantId });
+    await register(attempts, production, victim, { sendRequest: byApi, way: 'API', merchantId });
     await takeSecret(attempts, production, byApi, 'API', merchantId);
     const visitor = openVisitor(production);
     try {
       await visitor.signInAtPortal(victim, developer);
-      await register(attempts, production, victim, { ask: visitor.ask, way: 'portal', merchantId });
+      await register(attempts, production, victim, {
+        sendRequest: visitor.ask,
+        way: 'portal',
+        merchantId,
+      });
       await takeSecret(attempts, production, visitor.ask, 'portal', merchantId);
     } finally {
       visitor.close();

@@ -161,10 +161,10 @@ function trialsOf(
 ): { trials: Trial[]; skipped: number } {
   const values: ResourceIds = { ...ids, ...sharedValues };
   const included = Object.entries(paths).filter(([template]) => !isExcludedPath(template));
-  const known = included.filter(([template]) =>
+  const coveredPaths = included.filter(([template]) =>
     parametersOf(template).every((name) => values[name] !== undefined),
   );
-  const trials = known.flatMap(([template, operations]) => {
+  const trials = coveredPaths.flatMap(([template, operations]) => {
     const hasParameters = template.includes('{');
     const path = template.replace(/\{(\w+)\}/g, (_whole, name) => values[name] ?? '');
     return Object.entries(operations)
@@ -176,7 +176,7 @@ function trialsOf(
         return { method: method.toUpperCase(), path, name: operationId, ...defined({ body }) };
       });
   });
-  return { trials, skipped: included.length - known.length };
+  return { trials, skipped: included.length - coveredPaths.length };
 }
 
 /** The caller, its permission or its scope is refused. Another client error, such as 422, would not show a check of the owner. */
@@ -214,9 +214,9 @@ async function tryEach(
   ] as const;
   for (const trial of trials) {
     const { method, path, name, body } = trial;
-    const own = `${path}?organizationId=${victim.organizationId}`;
+    const ownListPath = `${path}?organizationId=${victim.organizationId}`;
     for (const [caller, token] of callers) {
-      for (const url of [path, own]) {
+      for (const url of [path, ownListPath]) {
         const headers = method === 'GET' ? {} : { 'if-match': '*' };
         const answer = await call(token, method, url, { headers, ...defined({ body }) });
         const leaked = foreign.find(
@@ -244,7 +244,7 @@ export const foreignIdentifiers: Attack = {
     const ids = await createResources(attempts, production);
     await tryEach(attempts, production, ids);
     const domain = `user-domains/${ids['userDomainId']}`;
-    const left = [
+    const resourcePaths = [
       `${base}/merchants/${ids['merchantId']}`,
       `${base}/stores/${ids['storeId']}`,
       `${base}/logical-devices/${ids['logicalDeviceId']}`,
@@ -260,7 +260,7 @@ export const foreignIdentifiers: Attack = {
       `/webhooks/v1/deliveries/${ids['deliveryId']}`,
       `${base}/bulk/${ids['bulkId']}`,
     ];
-    for (const path of left) {
+    for (const path of resourcePaths) {
       const answer = await call(victim.token, 'GET', path);
       const response = `after the attack, the owner reads: ${answer.status}`;
       attempts.record({ description: path, response, isDefended: answer.status === 200 });

@@ -43,19 +43,19 @@ async function retryVerifier(
   const tokens = `/oauth2/v1/${realm}/token`;
   const { browser } = visitor;
   const codeFor = async (challenge: object) => {
-    const wanted = {
+    const parameters = {
       client_id: clientId,
       redirect_uri: redirectUri,
       scope: 'openid',
       ...challenge,
     };
     const isApplication = ({ hostname }: URL) => hostname === 'shop.example';
-    const address = authorizationUrl(`/oauth2/v1/${realm}/auth`, wanted);
-    let seen = await follow(browser, await browser.visit(address), isApplication);
-    if (seen.location === undefined) {
-      seen = await follow(browser, await visitor.enter(seen, user), isApplication);
+    const address = authorizationUrl(`/oauth2/v1/${realm}/auth`, parameters);
+    let page = await follow(browser, await browser.visit(address), isApplication);
+    if (page.location === undefined) {
+      page = await follow(browser, await visitor.enter(page, user), isApplication);
     }
-    return String(seen.location?.searchParams.get('code'));
+    return String(page.location?.searchParams.get('code'));
   };
   const redeem = (code: string, verifier: string) =>
     call(

@@ -231,11 +231,11 @@ async function connectWithoutApproval(attempts: Attempts, production: Production
     response: `new link: ${link?.approval ?? link?.code}`,
     isDefended: isPending,
   });
-  const own = `${links}/${link?.acquirerLinkId}`;
+  const linkPath = `${links}/${link?.acquirerLinkId}`;
   const ways: [string, string, object][] = [
     ['POST', `${approvals}/${link?.acquirerLinkId}/approve`, { host: publicAddress, port: 22 }],
-    ['PUT', own, { ...body, approval: 'Approved' }],
-    ['PUT', own, { ...body, status: 'Enabled' }],
+    ['PUT', linkPath, { ...body, approval: 'Approved' }],
+    ['PUT', linkPath, { ...body, status: 'Enabled' }],
   ];
   for (const [method, path, sent] of ways) {
     const headers = { 'if-match': '*' };

@@ -12,9 +12,9 @@ const model = { make: 'AXIUM', model: 'DX8000', family: 'axium' };
 const serialsOfRollOut = 20;
 const guesses = 60;
 const codeAlphabet = '23456789ABCDEFGHJKMNPQRSTUVWXYZ';
-const shownCode = 'K7QM-2F9X';
+const displayedCode = 'K7QM-2F9X';
 
-type Shown = { readonly cert: string; readonly key: string };
+type DeviceCertificate = { readonly cert: string; readonly key: string };
 
 const tsnOf = (serialNumber: string) => `${model.make}_${model.model}-${serialNumber}`;
 
@@ -25,8 +25,8 @@ const enterCode = ({ call }: Production, { token }: Organization, id: string, cl
   call(token, 'POST', `${devices}/${id}/claim`, { body: { claimCode } });
 
 /** What the terminal sends to claim itself: a code, or the user domain that it works for. */
-async function sendClaim({ platform }: Production, shown: Shown, body: object) {
-  const { security, api } = platform.asDevice(shown);
+async function sendClaim({ platform }: Production, certificate: DeviceCertificate, body: object) {
+  const { security, api } = platform.asDevice(certificate);
   try {
     return await security.call('POST', '/oauth2-mtls/v1/claims', { body });
   } finally {
@@ -40,7 +40,7 @@ async function certify(
   { create }: Production,
   { token }: Organization,
   id: string,
-): Promise<Shown> {
+): Promise<DeviceCertificate> {
   const { key, csr } = await makeRequest();
   const { certificateChain: cert } = await create(token, `${devices}/${id}/certificates`, {
     certificateRequest: csr,
@@ -126,18 +126,18 @@ async function claimForeignTerminal(attempts: Attempts, production: Production):
   const serialNumber = newSerial(attempts);
   const { body: own } = await register(production, victim, serialNumber);
   const { body: copy } = await register(production, attacker, serialNumber);
-  const shown = await certify(production, victim, own.physicalDeviceId);
-  await sendClaim(production, shown, { claimCode: shownCode });
+  const certificate = await certify(production, victim, own.physicalDeviceId);
+  await sendClaim(production, certificate, { claimCode: displayedCode });
   const statusOf = async ({ token }: Organization, id: string) =>
     (await create(token, `${devices}/${id}`, undefined, 'GET')).claimStatus;
 
-  const foreign = await enterCode(production, attacker, own.physicalDeviceId, shownCode);
+  const foreign = await enterCode(production, attacker, own.physicalDeviceId, displayedCode);
   attempts.record({
     description: 'the right code at the device of the victim',
     response: `code at a foreign device: ${describeAnswer(foreign)}`,
     isDefended: foreign.status === 404,
   });
-  const copied = await enterCode(production, attacker, copy.physicalDeviceId, shownCode);
+  const copied = await enterCode(production, attacker, copy.physicalDeviceId, displayedCode);
   attempts.record({
     description: 'the right code, read from the display, at a copy of the device',
     response: `copied code: ${describeAnswer(copied)}`,
@@ -162,16 +162,16 @@ async function claimForeignTerminal(attempts: Attempts, production: Production):
     'POST',
     `${devices}/${copy.physicalDeviceId}/certificates`,
     {
-      body: { certificate: shown.cert.split(/(?<=-----END CERTIFICATE-----)/)[0] },
+      body: { certificate: certificate.cert.split(/(?<=-----END CERTIFICATE-----)/)[0] },
     },
   );
-  const seen = await statusOf(attacker, copy.physicalDeviceId);
+  const claimStatus = await statusOf(attacker, copy.physicalDeviceId);
   attempts.record({
     description: 'the certificate of the victim, registered by the attacker',
-    response: `replayed certificate: ${describeAnswer(made)}, then ${seen}`,
-    isDefended: seen === 'Unclaimed',
+    response: `replayed certificate: ${describeAnswer(made)}, then ${claimStatus}`,
+    isDefended: claimStatus === 'Unclaimed',
   });
-  const entered = await enterCode(production, victim, own.physicalDeviceId, shownCode);
+  const entered = await enterCode(production, victim, own.physicalDeviceId, displayedCode);
   attempts.requireControl(
     `the victim claims its terminal after the attack: ${describeAnswer(entered)}`,
     entered.body?.claimStatus === 'Claimed',
@@ -182,12 +182,12 @@ async function claimForeignTerminal(attempts: Attempts, production: Production):
 async function exhaustCode(attempts: Attempts, production: Production): Promise<void> {
   const { attacker } = production;
   const { body } = await register(production, attacker, newSerial(attempts));
-  const shown = await certify(production, attacker, body.physicalDeviceId);
-  await sendClaim(production, shown, { claimCode: shownCode });
+  const certificate = await certify(production, attacker, body.physicalDeviceId);
+  await sendClaim(production, certificate, { claimCode: displayedCode });
   for (let count = 0; count < 5; count += 1) {
     await enterCode(production, attacker, body.physicalDeviceId, guessedCode(attempts));
   }
-  const answer = await enterCode(production, attacker, body.physicalDeviceId, shownCode);
+  const answer = await enterCode(production, attacker, body.physicalDeviceId, displayedCode);
   attempts.record({
     description: 'the right code after five wrong ones',
     response: `code after five wrong ones: ${describeAnswer(answer)}`,
@@ -202,8 +202,8 @@ async function useCertificates(attempts: Attempts, production: Production): Prom
   const { body: own } = await register(production, victim, serialNumber);
   const { body: copy } = await register(production, attacker, serialNumber);
   const imitation = await certify(production, attacker, copy.physicalDeviceId);
-  await sendClaim(production, imitation, { claimCode: shownCode });
-  await enterCode(production, attacker, copy.physicalDeviceId, shownCode);
+  await sendClaim(production, imitation, { claimCode: displayedCode });
+  await enterCode(production, attacker, copy.physicalDeviceId, displayedCode);
   const forger = await makeMaker('Terminals Ltd');
   const forged = await sendClaim(production, await forger.terminal(subject), {
     userDomain: attacker.realm,

@@ -50,19 +50,19 @@ function textMembersOf(merchantId: string, storeId: string, count: number): Text
     ['points-of-sale', { storeId, name: 'Till' }],
     ['acquirer-links', link],
   ];
-  const named = kinds.map(([kind, body]) => ({
+  const nameFields = kinds.map(([kind, body]) => ({
     description: `${kind} name`,
     kind,
     bodyOf: (text: string) => ({ ...body, name: text }),
   }));
-  const labelled = kinds.map(([kind, body]) => ({
+  const labelFields = kinds.map(([kind, body]) => ({
     description: `${kind} label`,
     kind,
     bodyOf: (text: string) => ({ ...body, labels: { note: text } }),
   }));
   return [
-    ...named,
-    ...labelled,
+    ...nameFields,
+    ...labelFields,
     {
       description: 'merchants contact',
       kind: 'merchants',

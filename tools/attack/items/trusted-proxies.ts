@@ -42,9 +42,9 @@ const wideRanges = [
 /** The limit of one address. */
 const signUpsInHour = 60;
 
-type Ask = { port: number; from: string; headers: Record<string, string>; path?: string };
+type ForgedRequest = { port: number; from: string; headers: Record<string, string>; path?: string };
 
-function ask({ port, from, headers, path = credentials }: Ask) {
+function sendRequest({ port, from, headers, path = credentials }: ForgedRequest) {
   return new Promise<{ status: number; text: string; body: Record<string, string> }>(
     (resolve, reject) => {
       const host = '127.0.0.1';
@@ -106,14 +106,14 @@ async function forgeBehindEachForm(attempts: Attempts, production: Production, c
           { 'x-client-cert': `:${cert}:`, 'ssl-client-cert': cert },
         ];
         for (const headers of spoofed) {
-          const answer = await ask({ port, from, headers: { ...forged, ...headers } });
+          const answer = await sendRequest({ port, from, headers: { ...forged, ...headers } });
           const response = `forged Client-Cert: ${describeAnswer(answer)}`;
           const description = `${form} from ${from} with ${Object.keys(headers)}`;
           attempts.record({ description, response, isDefended: answer.status === 401 });
         }
       }
       if (!trusts) continue;
-      const answer = await ask({ port, from: proxy, headers: forged });
+      const answer = await sendRequest({ port, from: proxy, headers: forged });
       attempts.requireControl(
         `the proxy of ${form} may set Client-Cert: ${describeAnswer(answer)}`,
         answer.status !== 401 && answer.status < 500,

@@ -22,7 +22,7 @@ export async function startSaleBaseline(closers: CloseStack, url: string): Promi
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
 
-  function ask(message: ToSaleBaseline, limitMs: number): Promise<FromSaleBaseline> {
+  function sendMessage(message: ToSaleBaseline, limitMs: number): Promise<FromSaleBaseline> {
     return new Promise((resolve, reject) => {
       const onExit = () => end(new Error('the process of the bare line has died'));
       const onMessage = (answer: FromSaleBaseline) =>
@@ -41,12 +41,15 @@ export async function startSaleBaseline(closers: CloseStack, url: string): Promi
     });
   }
 
-  await ask({ type: 'open', url }, overtimeMs);
+  await sendMessage({ type: 'open', url }, overtimeMs);
   return {
     async run(seconds) {
       const figures: BaselineRun = [];
       for (const callers of callersTried) {
-        const answer = await ask({ type: 'run', callers, seconds }, seconds * 1000 + overtimeMs);
+        const answer = await sendMessage(
+          { type: 'run', callers, seconds },
+          seconds * 1000 + overtimeMs,
+        );
         if (answer.type === 'result') {
           figures.push({ callers, salesPerSecond: answer.salesPerSecond });
         }

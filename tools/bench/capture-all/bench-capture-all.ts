@@ -48,14 +48,18 @@ type Batch = {
 };
 
 /** The first merchant makes so many authorised sales, some more or less. */
-async function makeHolds(scene: BenchEnvironment, items: number, say: PrintLine): Promise<void> {
+async function makeHolds(
+  scene: BenchEnvironment,
+  items: number,
+  printLine: PrintLine,
+): Promise<void> {
   await scene.renewTokens(1);
   const atOnce = holdsPerSecond * holdsSecondsMax;
   for (let made = 0; made < items; ) {
     const length = Math.max(1, Math.ceil(Math.min(items - made, atOnce) / holdsPerSecond));
     const step = await scene.load.step('holds', holdsPerSecond, length);
     made += step.answered;
-    say(`${made.toLocaleString('en')} authorised  ${describeStep(step)}`);
+    printLine(`${made.toLocaleString('en')} authorised  ${describeStep(step)}`);
   }
 }
 
@@ -78,7 +82,7 @@ async function untilCompleted(scene: BenchEnvironment, batchId: string): Promise
   for (;;) {
     const path = `${transactions}/captureall/${batchId}?limit=1`;
     const { status, text } = await scene.api.get(path, merchantOf(scene));
-    // Who has too much to do lets lists wait before sales: it is asked again.
+    // A busy server delays lists before sales: the request is repeated.
     if (status !== 200 && status !== 503) throw new Error(`no batch: ${status} ${text}`);
     const batch = status === 200 ? (JSON.parse(text) as Batch) : undefined;
     if (batch?.state === 'Completed') return batch;
@@ -87,7 +91,7 @@ async function untilCompleted(scene: BenchEnvironment, batchId: string): Promise
 }
 
 /** The end of the batch, and the sales that were measured wholly while it ran. */
-async function captureBeside(scene: BenchEnvironment, options: BenchOptions, say: PrintLine) {
+async function captureBeside(scene: BenchEnvironment, options: BenchOptions, printLine: PrintLine) {
   const startedMs = performance.now();
   const { batchId } = await startBatch(scene);
   let endedMs: number | undefined;
@@ -102,7 +106,7 @@ async function captureBeside(scene: BenchEnvironment, options: BenchOptions, say
     const step = await scene.load.step('sales', options.rate, options.seconds);
     // The last one goes on after the end, and counts where there is no other.
     if (!hasEnded() || during.length === 0) during.push(step);
-    say(`beside the captures  ${describeStep(step)}`);
+    printLine(`beside the captures  ${describeStep(step)}`);
   }
   const batch = await completed;
   return { batch, during, captureSeconds: ((endedMs ?? 0) - startedMs) / 1000 };
@@ -111,14 +115,14 @@ async function captureBeside(scene: BenchEnvironment, options: BenchOptions, say
 export async function benchCaptureAll(
   closers: CloseStack,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<CaptureAllFigures> {
   const scene = await openBenchEnvironment(closers, { ...options, recentEntries });
-  say('warming up …');
+  printLine('warming up …');
   for (const { ratePerSecond, seconds: length } of warmUp) {
-    say(describeStep(await scene.load.step('sales', ratePerSecond, length)));
+    printLine(describeStep(await scene.load.step('sales', ratePerSecond, length)));
   }
-  await makeHolds(scene, options.items, say);
+  await makeHolds(scene, options.items, printLine);
   await scene.renewTokens();
   // The same time to come to rest before what is measured.
   await scene.load.step('sales', options.rate, options.seconds);
@@ -126,24 +130,24 @@ export async function benchCaptureAll(
   while (before.length < stepsBefore) {
     const step = await scene.load.step('sales', options.rate, options.seconds);
     before.push(step);
-    say(`before  ${describeStep(step)}`);
+    printLine(`before  ${describeStep(step)}`);
   }
   let beside: Awaited<ReturnType<typeof captureBeside>> | undefined;
   const captured = async () => {
-    beside = await captureBeside(scene, options, say);
+    beside = await captureBeside(scene, options, printLine);
     return { answered: beside.batch.succeeded };
   };
   const profile = options.profile ? await profileStep(scene, captured) : undefined;
   if (profile === undefined) await captured();
   if (beside === undefined) throw new Error('nothing was captured');
   const { batch, during, captureSeconds } = beside;
-  say(`${batch.succeeded} captured in ${seconds(captureSeconds)}`);
+  printLine(`${batch.succeeded} captured in ${seconds(captureSeconds)}`);
   const perStep = (steps: MeasuredStep[], pick: (step: MeasuredStep) => number) =>
     median(steps.map(pick));
   const cpuPerSecond = ({ cpuUs, achievedPerSecond }: MeasuredStep) =>
     cpuUs.server * achievedPerSecond;
   const captures = batch.succeeded / captureSeconds;
-  say(`captures: ${perSecond(captures)}`);
+  printLine(`captures: ${perSecond(captures)}`);
   return {
     items: batch.total,
     captureSeconds,

@@ -1,4 +1,4 @@
-// Turns the figures of a capture of all into the table that people read: each beside what is asked for.
+// Turns the figures of a capture of all into the table that people read: each beside its target.
 
 import type { BenchOptions } from '../bench-options.ts';
 import type { MachineDescription } from '../environment/machine.ts';
@@ -16,7 +16,7 @@ import { machineLines, profileSections } from '../report/sales-report.ts';
 import { heldDefinition } from '../sales/knee-run.ts';
 import type { CaptureAllFigures } from './bench-capture-all.ts';
 
-/** What is asked of it: so many in so long, and little of it felt at the tills. */
+/** The targets: so many captures in so long, and little effect on sales. */
 export const captureAllTargets = {
   items: 100_000,
   captureSeconds: 90,
@@ -81,7 +81,7 @@ export function writeCaptureAllReport(
 ): string {
   const others = Math.max(0, ...figures.during.map(({ othersShare }) => othersShare));
   const conditions = [...machineLines(machine, others), `seed ${options.seed}`, heldDefinition];
-  const told = conditions.map((line) => `  ${line}\n`).join('');
+  const notes = conditions.map((line) => `  ${line}\n`).join('');
   const parts = profileSections(figures.profile);
-  return [layOutTable([captures(figures), sales(figures, options)]), ...parts, told].join('\n');
+  return [layOutTable([captures(figures), sales(figures, options)]), ...parts, notes].join('\n');
 }

@@ -15,13 +15,13 @@ export type ApiClient = {
 type Message = { text?: string; [header: string]: string | undefined };
 
 export function createApiClient(server: ServerProcess, ca: string): ApiClient {
-  function ask(
+  function sendRequest(
     method: 'GET' | 'POST',
     path: string,
     { text, ...headers }: Message,
   ): Promise<{ status: number; text: string }> {
     return new Promise((resolve, reject) => {
-      const asked = request({
+      const clientRequest = request({
         host: '127.0.0.1',
         servername: 'localhost',
         port: server.port,
@@ -37,8 +37,8 @@ export function createApiClient(server: ServerProcess, ca: string): ApiClient {
           ...headers,
         },
       });
-      asked.on('error', reject);
-      asked.on('response', (response) => {
+      clientRequest.on('error', reject);
+      clientRequest.on('response', (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);
@@ -47,11 +47,11 @@ export function createApiClient(server: ServerProcess, ca: string): ApiClient {
           resolve({ status: response.statusCode ?? 0, text: answer });
         });
       });
-      asked.end(text);
+      clientRequest.end(text);
     });
   }
   return {
-    post: (path, message) => ask('POST', path, message),
-    get: (path, authorization) => ask('GET', path, { authorization }),
+    post: (path, message) => sendRequest('POST', path, message),
+    get: (path, authorization) => sendRequest('GET', path, { authorization }),
   };
 }

@@ -47,7 +47,7 @@ export type BenchEnvironment = {
   api: ApiClient;
   /** The tokens of the merchants, by their identifiers. */
   tokens: ReadonlyMap<string, string>;
-  bare: SaleBaseline;
+  baseline: SaleBaseline;
   memory: MemoryWatch;
   /** With all its children. */
   postgresPid: number;
@@ -68,13 +68,13 @@ export type BenchEnvironmentOptions = {
   recentEntries?: number;
   /** The server gets a profiler that a signal starts and ends. */
   profile: boolean;
-  keep: boolean;
+  keepsFolder: boolean;
 };
 
 /** A folder that is gone when the bench ends. */
-export function makeFolder(closers: CloseStack, keep: boolean): string {
+export function makeFolder(closers: CloseStack, keepsFolder: boolean): string {
   const folder = mkdtempSync(join(tmpdir(), 'switchyard-bench-'));
-  if (keep) process.stderr.write(`bench: everything is kept in ${folder}\n`);
+  if (keepsFolder) process.stderr.write(`bench: everything is kept in ${folder}\n`);
   else closers.add(async () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
@@ -117,10 +117,10 @@ async function startSimulator(
     const limit = setTimeout(() => reject(new Error('no acquirer simulator')), simulatorLimitMs);
     child.once('exit', () => reject(new Error('the acquirer simulator has ended')));
     child.stdout?.on('data', (chunk: Buffer) => {
-      const told = /:(\d+)\s/.exec(chunk.toString());
-      if (told === null) return;
+      const match = /:(\d+)\s/.exec(chunk.toString());
+      if (match === null) return;
       clearTimeout(limit);
-      resolve(Number(told[1]));
+      resolve(Number(match[1]));
     });
   });
   return { pid: child.pid ?? 0, port };
@@ -147,14 +147,14 @@ async function fetchToken(
 /** Looks at the server's memory every second, to know its highest. */
 export function watchMemory(closers: CloseStack, pid: number): MemoryWatch {
   let highest = 0;
-  function look(): number {
+  function sample(): number {
     const resident = readResidentMemory(pid);
     highest = Math.max(highest, resident);
     return resident;
   }
-  const timer = setInterval(look, sampleEveryMs);
+  const timer = setInterval(sample, sampleEveryMs);
   closers.add(async () => clearInterval(timer));
-  return { now: look, highest: () => highest };
+  return { now: sample, highest: () => highest };
 }
 
 /** Refunds finished sales, so that there are operations to model others on. */
@@ -185,7 +185,7 @@ export async function openBenchEnvironment(
   closers: CloseStack,
   options: BenchEnvironmentOptions,
 ): Promise<BenchEnvironment> {
-  const folder = makeFolder(closers, options.keep);
+  const folder = makeFolder(closers, options.keepsFolder);
   const { postgres, database } = await startDatabase(closers, folder, {
     ...databaseSettings,
     ...(options.profile ? statementCostSettings : {}),
@@ -234,11 +234,21 @@ export async function openBenchEnvironment(
   }
   await renewTokens();
   const bareUrl = baselineDatabaseUrl(postgres.url);
-  const bare = await startSaleBaseline(closers, bareUrl);
+  const baseline = await startSaleBaseline(closers, bareUrl);
   const memory = watchMemory(closers, server.pid);
   const refundSome = (count: number) => refund({ database, api, tokens, organization, count });
-  const own = { folder, database, organization, server, load, api, tokens, bare, memory };
-  return { ...own, bareUrl, postgresPid: postgres.pid(), renewTokens, refundSome };
+  const environment = {
+    folder,
+    database,
+    organization,
+    server,
+    load,
+    api,
+    tokens,
+    baseline,
+    memory,
+  };
+  return { ...environment, bareUrl, postgresPid: postgres.pid(), renewTokens, refundSome };
 }
 
 export function readProfile(folder: string): string {

@@ -3,7 +3,7 @@ import type { Database } from '../../../packages/server/src/platform/index.ts';
 
 type SessionQuery = Parameters<Parameters<Database['session']>[0]>[0];
 
-/** Filled from the models of the same name; each row of them is told apart by what is replaced. */
+/** Filled from the models of the same name; the replaced columns distinguish the rows. */
 const tables = ['transactions', 'transaction_events', 'operations'] as const;
 type Table = (typeof tables)[number];
 
@@ -58,21 +58,21 @@ async function insertOf(query: SessionQuery, table: Table, models: number): Prom
     JOIN ${modelOf(table)} m ON m.bench_number = i % ${models}`;
 }
 
-type Named = { name: string; definition: string };
+type NamedDefinition = { name: string; definition: string };
 
-/** Keys and indexes are made anew over the whole table, which costs far less than row by row. */
+/** Keys and indexes are rebuilt over the whole table, which costs far less than row by row. */
 export async function dropIndexes(query: SessionQuery, table: string): Promise<string[]> {
   const constraints = (await query(
     `SELECT conname AS name, pg_get_constraintdef(oid) AS definition FROM pg_constraint
       WHERE conrelid = $1::regclass AND contype IN ('p', 'u')`,
     [table],
-  )) as Named[];
+  )) as NamedDefinition[];
   for (const { name } of constraints) await query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
   const indexes = (await query(
     `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition
       FROM pg_index WHERE indrelid = $1::regclass`,
     [table],
-  )) as Named[];
+  )) as NamedDefinition[];
   for (const { name } of indexes) await query(`DROP INDEX ${name}`);
   return [
     ...constraints.map(
@@ -105,9 +105,9 @@ async function takeModels(query: SessionQuery, organizationId: string): Promise<
 }
 
 /**
- * Replaces all transactions by `rows` finished ones. The server must be idle meanwhile.
+ * Replaces all transactions by `rows` finished ones. The server must be idle during that time.
  *
- * @param onProgress told after each chunk how many there are
+ * @param onProgress called after each chunk with the number of rows
  */
 export async function fillTables(
   database: Database,

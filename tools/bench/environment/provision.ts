@@ -109,9 +109,9 @@ async function makeDevices(
 async function makeMerchant(
   provisioning: Provisioning,
   scope: Scope,
-  of: { number: number; linkId: string; devices: number },
+  merchantOptions: { number: number; linkId: string; devices: number },
 ): Promise<{ merchantId: string; deviceIds: string[] }> {
-  const { number } = of;
+  const { number } = merchantOptions;
   const { view } = await provisioning.merchants.create(scope, {
     name: `Bench merchant ${number}`,
     country: 'FR',
@@ -122,7 +122,7 @@ async function makeMerchant(
   await provisioning.acquirerContracts.create(
     { ...scope, merchantId },
     {
-      acquirerLink: of.linkId,
+      acquirerLink: merchantOptions.linkId,
       acquirerMerchantId: `BENCH${String(number).padStart(10, '0')}`,
       terminalIdRange: { from: `BN${number}00001`, to: `BN${number}99999` },
       currencies: ['EUR'],
@@ -131,7 +131,10 @@ async function makeMerchant(
       clearCardData: 'Allowed',
     },
   );
-  return { merchantId, deviceIds: await makeDevices(provisioning, scope, merchantId, of.devices) };
+  return {
+    merchantId,
+    deviceIds: await makeDevices(provisioning, scope, merchantId, merchantOptions.devices),
+  };
 }
 
 /** Writes straight to the database of a server that does not run, or looks for new links soon. */

@@ -66,13 +66,13 @@ async function variablesOf(
   options: ServerOptions,
   { port, devicePort }: Ports,
 ): Promise<Record<string, string>> {
-  const kept = Object.entries(process.env).filter(
+  const inherited = Object.entries(process.env).filter(
     (entry): entry is [string, string] =>
       entry[1] !== undefined && !entry[0].startsWith('SWITCHYARD_'),
   );
   return {
     ...serverVariables,
-    ...Object.fromEntries(kept),
+    ...Object.fromEntries(inherited),
     SWITCHYARD_ENVIRONMENT: 'demo',
     // As in production, where it is the default.
     SWITCHYARD_REQUEST_LOG: 'errors',
@@ -91,7 +91,7 @@ async function variablesOf(
 function answers(port: number, isPlain: boolean): Promise<boolean> {
   return new Promise((resolve) => {
     // Whether the certificate is trusted is a question for the load; its file may not be there yet.
-    const asked = (isPlain ? requestPlain : request)({
+    const clientRequest = (isPlain ? requestPlain : request)({
       host: '127.0.0.1',
       port,
       path: firstQuestion,
@@ -99,14 +99,14 @@ function answers(port: number, isPlain: boolean): Promise<boolean> {
       agent: false,
       timeout: answerLimitMs,
     });
-    asked.on('response', (response) => {
+    clientRequest.on('response', (response) => {
       response.resume();
       response.on('end', () => resolve(response.statusCode === 200));
       response.on('error', () => resolve(false));
     });
-    asked.on('timeout', () => asked.destroy());
-    asked.on('error', () => resolve(false));
-    asked.end();
+    clientRequest.on('timeout', () => clientRequest.destroy());
+    clientRequest.on('error', () => resolve(false));
+    clientRequest.end();
   });
 }
 

@@ -1,4 +1,4 @@
-// Makes the cards of the load: valid numbers that nobody owns, and the chip data of a sale with one.
+// Makes the cards of the load: valid numbers without a cardholder, and the chip data of a sale with one.
 
 /** Issuer prefixes of test ranges with 16 digits: Visa, Mastercard, Mastercard's second range. */
 const prefixes = ['411111', '541333', '222300'];

@@ -92,12 +92,17 @@ function describe(name: string, step: StepResult): string {
 async function search(
   scene: EstateEnvironment,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<EstateFigures['searches']> {
-  const { asked, firstMs, server } = scene;
+  const { targets, firstMs, server } = scene;
   const { seed, seconds, rate: ratePerSecond } = options;
   const random = createRandom(seed);
-  const asker = createEstateQueries({ authority: server.authority, asked, firstMs, random });
+  const asker = createEstateQueries({
+    authority: server.authority,
+    targets,
+    firstMs,
+    random,
+  });
   const load = { ratePerSecond, seconds, random };
   const inserting = {
     ratePerSecond: insertsPerSecond,
@@ -113,14 +118,14 @@ async function search(
       measure(scene, scene.writers, inserting, asker.insert),
     ]);
     figures.push({ name, step, inserts });
-    say(describe(queryTitles[name], step));
+    printLine(describe(queryTitles[name], step));
   }
   return figures;
 }
 
-async function walk(scene: EstateEnvironment, say: PrintLine): Promise<Listing> {
-  const { readers, writers, server, asked, firstMs, database } = scene;
-  const one = asked[walkedAt] ?? asked[0];
+async function walk(scene: EstateEnvironment, printLine: PrintLine): Promise<Listing> {
+  const { readers, writers, server, targets, firstMs, database } = scene;
+  const one = targets[walkedAt] ?? targets[0];
   if (one === undefined) throw new Error('there is no list to walk through');
   const caller = createEstateCaller(readers, server.authority, one.token);
   const writer = createEstateCaller(writers, server.authority, one.token);
@@ -136,32 +141,38 @@ async function walk(scene: EstateEnvironment, say: PrintLine): Promise<Listing> 
     rows.map(({ id }) => id),
     () => writer.call('POST', '/provisioning/v2/logical-devices', { storeId, name: 'Added' }),
   );
-  say(`${listing.seen} devices walked through in ${listing.seconds.toFixed(1)} s`);
+  printLine(`${listing.listed} devices walked through in ${listing.seconds.toFixed(1)} s`);
   return listing;
 }
 
 async function configuration(
   scene: EstateEnvironment,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<EstateFigures['configuration']> {
-  const { asked, firstMs, readers, writers, server, keepers } = scene;
-  const [of] = asked;
-  if (of === undefined) throw new Error('there is nothing to configure');
-  const serviceIds = await configureEstate(scene, of);
-  say('services are configured at every level');
+  const { targets, firstMs, readers, writers, server, keepers } = scene;
+  const [organization] = targets;
+  if (organization === undefined) throw new Error('there is nothing to configure');
+  const serviceIds = await configureEstate(scene, organization);
+  printLine('services are configured at every level');
   const { authority } = server;
-  const tokens = await fetchDeviceTokens(writers, authority, keepers, { ...of, firstMs });
+  const tokens = await fetchDeviceTokens(writers, authority, keepers, { ...organization, firstMs });
   const random = createRandom(options.seed + 2);
   const load = { ratePerSecond: options.rate, seconds: options.seconds, random };
   const askers = {
-    service: createConfigurationRequests({ authority, of, serviceIds, firstMs, random }),
+    service: createConfigurationRequests({
+      authority,
+      organization,
+      serviceIds,
+      firstMs,
+      random,
+    }),
     device: createDeviceRequests(authority, tokens, random),
   };
   async function step(name: keyof typeof askers): Promise<EstateStep> {
     await measure(scene, readers, { ...load, seconds: warmUpSeconds }, askers[name]);
     const measured = await measure(scene, readers, load, askers[name]);
-    say(describe(configurationTitles[name], measured));
+    printLine(describe(configurationTitles[name], measured));
     return measured;
   }
   return { service: await step('service'), device: await step('device') };
@@ -170,15 +181,15 @@ async function configuration(
 export async function benchEstate(
   closers: CloseStack,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<EstateFigures> {
   const { devices, organizations } = options;
-  say(`filling ${organizations.toLocaleString('en')} organisations …`);
-  const scene = await openEstateEnvironment(closers, options, say);
-  const searches = await search(scene, options, say);
-  const listing = await walk(scene, say);
-  const configured = await configuration(scene, options, say);
-  const imported = await benchImport(scene, say);
+  printLine(`filling ${organizations.toLocaleString('en')} organisations …`);
+  const scene = await openEstateEnvironment(closers, options, printLine);
+  const searches = await search(scene, options, printLine);
+  const listing = await walk(scene, printLine);
+  const configured = await configuration(scene, options, printLine);
+  const imported = await benchImport(scene, printLine);
   return {
     devices,
     organizations,

@@ -84,14 +84,14 @@ async function copyRows(database: Database, organizationId: string, ids: readonl
   });
 }
 
-/** Makes the services, switches them on for everybody, and configures every level. */
+/** Makes the services, activates them for the organisation, and configures every level. */
 export async function configureEstate(
   scene: EstateEnvironment,
-  of: EstateQueryTarget,
+  organization: EstateQueryTarget,
 ): Promise<string[]> {
   const { firstMs, server, writers, database } = scene;
-  const caller = createEstateCaller(writers, server.authority, of.token);
-  const { organizationId } = of;
+  const caller = createEstateCaller(writers, server.authority, organization.token);
+  const { organizationId } = organization;
   const serviceIds: string[] = [];
   for (let number = 1; number <= servicesCount; number += 1) {
     serviceIds.push(await declare(caller, number));
@@ -102,13 +102,13 @@ export async function configureEstate(
   await caller.call('POST', `${catalogue}/subscriptions`, { packageId });
   const ids = {
     organizations: organizationId,
-    merchants: estateId('merchant', firstMs, of.number, 0),
-    stores: estateId('store', firstMs, of.number, 0),
-    'logical-devices': estateId('logical', firstMs, of.number, 0),
+    merchants: estateId('merchant', firstMs, organization.number, 0),
+    stores: estateId('store', firstMs, organization.number, 0),
+    'logical-devices': estateId('logical', firstMs, organization.number, 0),
   };
   for (const serviceId of serviceIds) {
-    const wanted = { serviceId, level: 'Organization', entityId: organizationId };
-    await caller.call('POST', `${catalogue}/activations`, wanted);
+    const activation = { serviceId, level: 'Organization', entityId: organizationId };
+    await caller.call('POST', `${catalogue}/activations`, activation);
     for (const level of Object.keys(ids) as (keyof typeof ids)[]) {
       const path = `/configuration/v1/${level}/${ids[level]}/services/${serviceId}`;
       await caller.call('POST', path, { values: valuesOf[level] });
@@ -122,20 +122,25 @@ export async function configureEstate(
 /** The effective configuration of one service at a device of the organisation, as its owner asks. */
 export function createConfigurationRequests(options: {
   authority: string;
-  of: EstateQueryTarget;
+  organization: EstateQueryTarget;
   serviceIds: readonly string[];
   firstMs: number;
   random: () => number;
 }): () => EstateQuery {
-  const { authority, of, serviceIds, firstMs, random } = options;
-  // The footer comes from the merchant, who stands between what is inherited and what is overridden.
-  const judge = expectInBody('"footer":"Thank you"');
+  const { authority, organization, serviceIds, firstMs, random } = options;
+  // The footer comes from the merchant, between the inherited and the overridden values.
+  const footerFault = expectInBody('"footer":"Thank you"');
   return () => {
-    const id = estateId('logical', firstMs, of.number, Math.floor(random() * of.devices));
+    const id = estateId(
+      'logical',
+      firstMs,
+      organization.number,
+      Math.floor(random() * organization.devices),
+    );
     const serviceId = serviceIds[Math.floor(random() * serviceIds.length)];
     const text =
       `GET /configuration/v1/logical-devices/${id}/services/${serviceId} HTTP/1.1\r\n` +
-      `Host: ${authority}\r\nAuthorization: Bearer ${of.token}\r\n\r\n`;
-    return { text, judge };
+      `Host: ${authority}\r\nAuthorization: Bearer ${organization.token}\r\n\r\n`;
+    return { text, faultOf: footerFault };
   };
 }

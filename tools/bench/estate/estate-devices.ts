@@ -18,9 +18,15 @@ export type MerchantUserLogins = {
 /** A user of each of the first merchants of an organisation, before the server starts. */
 export async function createDeviceOwners(
   identity: ReturnType<typeof openIdentity>,
-  of: { organizationId: string; realm: string; number: number; firstMs: number; devices: number },
+  organization: {
+    organizationId: string;
+    realm: string;
+    number: number;
+    firstMs: number;
+    devices: number;
+  },
 ): Promise<MerchantUserLogins> {
-  const { organizationId, realm, number, firstMs } = of;
+  const { organizationId, realm, number, firstMs } = organization;
   const { clientId } = await identity.createPublicApplication({
     organizationId,
     userDomainId: realm,
@@ -31,7 +37,7 @@ export async function createDeviceOwners(
     securityFlows: ['Password'],
   });
   const users: MerchantUserLogins['users'] = [];
-  const merchants = Math.min(merchantsCount, Math.floor(of.devices / devicesPerMerchant));
+  const merchants = Math.min(merchantsCount, Math.floor(organization.devices / devicesPerMerchant));
   for (let merchant = 0; merchant < merchants; merchant += 1) {
     const entityId = estateId('merchant', firstMs, number, merchant);
     const username = `keeper-${merchant}`;
@@ -75,7 +81,7 @@ export async function fetchDeviceTokens(
   exchange: HttpsConnections,
   authority: string,
   { realm, clientId, users }: MerchantUserLogins,
-  of: { number: number; firstMs: number },
+  organization: { number: number; firstMs: number },
 ): Promise<string[]> {
   const tokens: string[] = [];
   for (const { merchant, username, password } of users) {
@@ -86,8 +92,8 @@ export async function fetchDeviceTokens(
     for (let at = 0; at < devicesPerMerchant; at += 1) {
       const deviceId = estateId(
         'logical',
-        of.firstMs,
-        of.number,
+        organization.firstMs,
+        organization.number,
         merchant * devicesPerMerchant + at,
       );
       const token = await tokenFor(exchange, authority, {
@@ -107,12 +113,12 @@ export function createDeviceRequests(
   tokens: readonly string[],
   random: () => number,
 ): () => EstateQuery {
-  const judge = expectInBody('"footer":"Thank you"');
+  const footerFault = expectInBody('"footer":"Thank you"');
   return () => {
     const token = tokens[Math.floor(random() * tokens.length)];
     const text =
       `GET /configuration/v1/device HTTP/1.1\r\n` +
       `Host: ${authority}\r\nAuthorization: Bearer ${token}\r\n\r\n`;
-    return { text, judge };
+    return { text, faultOf: footerFault };
   };
 }

@@ -37,14 +37,14 @@ export type EstateEnvironment = {
   ca: string;
   memory: MemoryWatch;
   /** The largest first. */
-  asked: EstateQueryTarget[];
+  targets: EstateQueryTarget[];
   /** An organisation with nothing in it, for the import. */
   empty: { organizationId: string; token: string };
   /** Of the largest. */
   keepers: MerchantUserLogins;
   firstMs: number;
   fillSeconds: number;
-  /** For what is asked, and for what is written meanwhile. */
+  /** For reads, and for concurrent writes. */
   readers: HttpsConnections;
   writers: HttpsConnections;
 };
@@ -54,7 +54,7 @@ export type EstateEnvironmentOptions = {
   organizations: number;
   connections: number;
   profile: boolean;
-  keep: boolean;
+  keepsFolder: boolean;
 };
 
 const writersCount = 4;
@@ -113,24 +113,30 @@ async function admit(
   return { organizationId, realm, credentials };
 }
 
-/** Which organisations are asked: the ten largest, and others from among the small ones. */
-function askedNumbers(organizations: number): number[] {
+/** The organisations that are queried: the ten largest, and others from among the small ones. */
+function targetNumbers(organizations: number): number[] {
   const few = Math.min(queriedOrganizations, organizations);
   const large = Math.min(10, few);
   const step = Math.max(1, Math.floor((organizations - large) / Math.max(1, few - large)));
   return Array.from({ length: few }, (_, at) => (at < large ? at : large + (at - large) * step));
 }
 
-async function fillTables(deps: Deps, estate: Omit<EstateToFill, 'onProgress'>, say: PrintLine) {
+async function fillTables(
+  deps: Deps,
+  estate: Omit<EstateToFill, 'onProgress'>,
+  printLine: PrintLine,
+) {
   const began = performance.now();
-  let told = began;
+  let reportedAt = began;
   await fillEstate(deps.database, {
     ...estate,
     onProgress(devices) {
       const now = performance.now();
-      if (now - told < 5000) return;
-      told = now;
-      say(`  ${devices.toLocaleString('en')} devices after ${Math.round((now - began) / 1000)} s`);
+      if (now - reportedAt < 5000) return;
+      reportedAt = now;
+      printLine(
+        `  ${devices.toLocaleString('en')} devices after ${Math.round((now - began) / 1000)} s`,
+      );
     },
   });
   return (performance.now() - began) / 1000;
@@ -142,15 +148,15 @@ type Members = {
   empty: Member;
 };
 
-/** Who asks, and who brings more in: before the server starts. */
+/** The applications that read and import, made before the server starts. */
 async function admitAll(
   deps: Deps,
-  of: { organizationIds: readonly string[]; counts: readonly number[]; firstMs: number },
+  estate: { organizationIds: readonly string[]; counts: readonly number[]; firstMs: number },
 ): Promise<Members> {
-  const { organizationIds, counts, firstMs } = of;
+  const { organizationIds, counts, firstMs } = estate;
   const identity = openIdentity(deps);
   const members: Members['members'] = [];
-  for (const number of askedNumbers(counts.length)) {
+  for (const number of targetNumbers(counts.length)) {
     const member = await admit(identity, organizationIds[number] ?? '', `estate-${number}`);
     members.push({ ...member, number, devices: counts[number] ?? 0 });
   }
@@ -169,9 +175,9 @@ async function admitAll(
 export async function openEstateEnvironment(
   closers: CloseStack,
   options: EstateEnvironmentOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<EstateEnvironment> {
-  const folder = makeFolder(closers, options.keep);
+  const folder = makeFolder(closers, options.keepsFolder);
   const settings = options.profile ? statementCostSettings : {};
   const { postgres, database } = await startDatabase(closers, folder, settings);
   const dataDir = join(folder, 'platform');
@@ -183,8 +189,14 @@ export async function openEstateEnvironment(
   const organizationIds = counts.map(() => systemIds.uuid());
   const firstMs = Date.now() - options.devices;
   const modelId = await makeModel(deps);
-  const fillSeconds = await fillTables(deps, { modelId, organizationIds, counts, firstMs }, say);
-  say(`${options.devices.toLocaleString('en')} devices filled in ${fillSeconds.toFixed(0)} s`);
+  const fillSeconds = await fillTables(
+    deps,
+    { modelId, organizationIds, counts, firstMs },
+    printLine,
+  );
+  printLine(
+    `${options.devices.toLocaleString('en')} devices filled in ${fillSeconds.toFixed(0)} s`,
+  );
   const { members, keepers, empty } = await admitAll(deps, { organizationIds, counts, firstMs });
 
   const server = await startServer(closers, {
@@ -203,11 +215,11 @@ export async function openEstateEnvironment(
   closers.add(async () => [readers, writers].map((exchange) => exchange.close()));
   const tokenOf = ({ realm, credentials }: Member) =>
     fetchToken(writers, server.authority, realm, credentials);
-  const asked: EstateQueryTarget[] = [];
+  const targets: EstateQueryTarget[] = [];
   for (const { number, devices, ...member } of members) {
     if (devices === 0) continue;
     const { organizationId } = member;
-    asked.push({ organizationId, number, devices, token: await tokenOf(member) });
+    targets.push({ organizationId, number, devices, token: await tokenOf(member) });
   }
   return {
     folder,
@@ -216,7 +228,7 @@ export async function openEstateEnvironment(
     server,
     ca,
     memory,
-    asked,
+    targets,
     keepers,
     firstMs,
     fillSeconds,

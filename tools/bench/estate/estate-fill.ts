@@ -87,7 +87,7 @@ async function columnsOf(query: SessionQuery, table: string): Promise<string[]> 
   return rows.map((row) => String(row['column_name']));
 }
 
-/** The first row of the model's organisation stands for all; $1 is the time, $2 and $3 organisations. */
+/** The first row of the model's organisation is the model of all; $1 is the time, $2 and $3 organisations. */
 async function insertOf(query: SessionQuery, layer: Layer, modelId: string): Promise<string> {
   const { table, count, replaced } = layer;
   const columns = await columnsOf(query, table);
@@ -138,7 +138,7 @@ export type EstateToFill = {
   onProgress(devices: number): void;
 };
 
-/** The server must not run meanwhile. */
+/** The server must not run during that time. */
 export async function fillEstate(database: Database, estate: EstateToFill): Promise<void> {
   const { organizationIds, counts, firstMs } = estate;
   await database.session(async (query) => {

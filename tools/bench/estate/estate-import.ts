@@ -43,9 +43,9 @@ export function importLines(from: number, devices: number): string[] {
     const merchant = `IM-${Math.floor(number / devicesPerMerchant)}`;
     const store = `IS-${Math.floor(number / devicesPerStore)}`;
     if (number === from || number % devicesPerMerchant === 0) {
-      const place = { country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
+      const location = { country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
       lines.push(
-        line('merchant', { externalId: merchant, name: `Merchant ${merchant}`, ...place }),
+        line('merchant', { externalId: merchant, name: `Merchant ${merchant}`, ...location }),
       );
     }
     if (number === from || number % devicesPerStore === 0) {
@@ -71,7 +71,7 @@ export function importLines(from: number, devices: number): string[] {
 
 function post({ server, ca, empty }: EstateEnvironment, body: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    const asked = request({
+    const clientRequest = request({
       host: '127.0.0.1',
       servername: 'localhost',
       port: server.port,
@@ -86,8 +86,8 @@ function post({ server, ca, empty }: EstateEnvironment, body: string): Promise<s
         'content-length': Buffer.byteLength(body),
       },
     });
-    asked.on('error', reject);
-    asked.on('response', (response) => {
+    clientRequest.on('error', reject);
+    clientRequest.on('response', (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
@@ -97,7 +97,7 @@ function post({ server, ca, empty }: EstateEnvironment, body: string): Promise<s
         else reject(new Error(`the import was refused: ${response.statusCode} ${text}`));
       });
     });
-    asked.end(body);
+    clientRequest.end(body);
   });
 }
 
@@ -126,9 +126,9 @@ const tables = ['organizations', 'merchants', 'stores', 'logical_devices', 'phys
 async function bareInserts(scene: EstateEnvironment): Promise<number> {
   const url = baselineDatabaseUrl(scene.postgres.url);
   const log = createLog({ logLevel: 'silent', instanceName: 'bench' });
-  const bare = openDatabase({ url, log });
-  await migrate(bare, migrations, { log, clock: systemClock, ids: systemIds });
-  await bare.close();
+  const baselineDatabase = openDatabase({ url, log });
+  await migrate(baselineDatabase, migrations, { log, clock: systemClock, ids: systemIds });
+  await baselineDatabase.close();
   const chunks: { text: string; rows: string }[] = [];
   let rows = 0;
   for (const table of tables) {
@@ -156,7 +156,7 @@ async function bareInserts(scene: EstateEnvironment): Promise<number> {
 
 export async function benchImport(
   scene: EstateEnvironment,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<ImportFigures> {
   const runs: ImportRun[] = [];
   const pids = { server: scene.server.pid, postgres: scene.postgres.pid() };
@@ -166,14 +166,14 @@ export async function benchImport(
     const run = await importOnce(scene, at * devicesInRequest);
     runs.push(run);
     const faults = run.failed.length === 0 ? '' : `  ${run.failed.length} failed: ${run.failed[0]}`;
-    say(`import of ${run.lines} lines  ${perSecond(run.lines / run.seconds)}${faults}`);
+    printLine(`import of ${run.lines} lines  ${perSecond(run.lines / run.seconds)}${faults}`);
   }
   const seconds = runs.reduce((sum, run) => sum + run.seconds, 0);
   const sum = (pick: (run: ImportRun) => number) => runs.reduce((all, run) => all + pick(run), 0);
   const lines = sum((run) => run.lines);
   const { cpuUs } = costBetween({ cpu: before, answered: 0 }, { cpu: cpu(), answered: lines });
   const bareRowsPerSecond = await bareInserts(scene);
-  say(`the same rows by pg alone  ${perSecond(bareRowsPerSecond)}`);
+  printLine(`the same rows by pg alone  ${perSecond(bareRowsPerSecond)}`);
   return {
     runs,
     cpuUs,

@@ -18,7 +18,7 @@ const nothingAdded = () => new Promise((resolve) => setImmediate(resolve));
 test('a complete listing contains every device once', async () => {
   const walk = await walkListing(listOf([['a', 'b'], ['c']]), ['a', 'b', 'c'], nothingAdded);
   assert.deepEqual(
-    [walk.pages, walk.seen, walk.before, walk.doubled, walk.missed],
+    [walk.pages, walk.listed, walk.before, walk.doubled, walk.missed],
     [2, 3, 3, 0, 0],
   );
   assert.ok(walk.added > 0);

@@ -4,7 +4,7 @@ import type { EstateCaller } from './estate-client.ts';
 export type Listing = {
   pages: number;
   /** What the walk has seen, and how many were there before it began. */
-  seen: number;
+  listed: number;
   before: number;
   /** Added while it went on. */
   added: number;
@@ -28,7 +28,7 @@ export async function walkListing(
 ): Promise<Listing> {
   const missing = new Set(expected);
   const before = missing.size;
-  const seen = new Set<string>();
+  const listedIds = new Set<string>();
   let doubled = 0;
   let pages = 0;
   let added = 0;
@@ -45,8 +45,8 @@ export async function walkListing(
       const from = cursor === '' ? '' : `&cursor=${cursor}`;
       const page = await caller.call('GET', `${path}?limit=${pageSize}${from}`);
       for (const { logicalDeviceId: id } of page['items'] as { logicalDeviceId: string }[]) {
-        if (seen.has(id)) doubled += 1;
-        seen.add(id);
+        if (listedIds.has(id)) doubled += 1;
+        listedIds.add(id);
         missing.delete(id);
       }
       cursor = page['nextCursor'];
@@ -56,5 +56,5 @@ export async function walkListing(
     await adding;
   }
   const seconds = (performance.now() - began) / 1000;
-  return { pages, seen: seen.size, before, added, doubled, missed: missing.size, seconds };
+  return { pages, listed: listedIds.size, before, added, doubled, missed: missing.size, seconds };
 }

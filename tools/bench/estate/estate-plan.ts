@@ -1,4 +1,4 @@
-// How many devices each organisation has, and the identifiers and names that they are asked for by.
+// How many devices each organisation has, and the identifiers and names that queries use.
 
 /** Of all devices so many belong to the first organisation, and to each of the next nine. */
 const shares = { first: 0.2, next: 0.02 } as const;
@@ -18,14 +18,14 @@ export const queriedOrganizations = 24;
  */
 export function divideDevices(devices: number, organizations: number): number[] {
   const counts: number[] = [];
-  let left = devices;
+  let remaining = devices;
   for (let number = 0; number < organizations; number += 1) {
     const share = number === 0 ? shares.first : shares.next;
-    const even = Math.ceil(left / (organizations - number));
-    const wanted = number <= nextCount ? Math.max(even, Math.floor(devices * share)) : even;
-    const count = Math.min(left, wanted);
+    const even = Math.ceil(remaining / (organizations - number));
+    const target = number <= nextCount ? Math.max(even, Math.floor(devices * share)) : even;
+    const count = Math.min(remaining, target);
     counts.push(count);
-    left -= count;
+    remaining -= count;
   }
   return counts;
 }
@@ -55,8 +55,8 @@ export function estateId(
   number: number,
 ): string {
   const time = (firstMs + number).toString(16).padStart(12, '0');
-  const own = (organization * numbersOfOrganization + number).toString(16).padStart(12, '0');
-  const hex = `${time}70008${estateKinds[kind].toString(16).padStart(3, '0')}${own}`;
+  const numberHex = (organization * numbersOfOrganization + number).toString(16).padStart(12, '0');
+  const hex = `${time}70008${estateKinds[kind].toString(16).padStart(3, '0')}${numberHex}`;
   const cuts = [0, 8, 12, 16, 20, 32];
   return cuts
     .slice(1)

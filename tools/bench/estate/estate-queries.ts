@@ -9,7 +9,7 @@ import {
   serialNumberOf,
 } from './estate-plan.ts';
 
-/** One organisation that is asked, with a token that may read and write all of it. */
+/** One organisation that is queried, with a token that may read and write all of it. */
 export type EstateQueryTarget = {
   organizationId: string;
   number: number;
@@ -17,7 +17,7 @@ export type EstateQueryTarget = {
   token: string;
 };
 
-export type EstateQuery = { text: string; judge(answer: HttpResponse): string | undefined };
+export type EstateQuery = { text: string; faultOf(answer: HttpResponse): string | undefined };
 
 const search = '/provisioning/v2/search';
 const codeMember = /"code":"(\w+)"/;
@@ -40,18 +40,18 @@ export type EstateQueries = {
   insert(): EstateQuery;
 };
 
-function tell({ status, bytes, bodyStart, bodyEnd }: HttpResponse): string {
+function describeFailure({ status, bytes, bodyStart, bodyEnd }: HttpResponse): string {
   const body = bytes.toString('utf8', bodyStart, bodyEnd);
   return `${status} ${codeMember.exec(body)?.[1] ?? 'without what was asked for'}`;
 }
 
 /** Right is what has this status and this text in it. */
-export function expectInBody(wanted: string, status = 200): EstateQuery['judge'] {
-  const bytes = Buffer.from(wanted);
+export function expectInBody(expected: string, status = 200): EstateQuery['faultOf'] {
+  const bytes = Buffer.from(expected);
   return (answer) => {
-    if (answer.status !== status) return tell(answer);
+    if (answer.status !== status) return describeFailure(answer);
     const at = answer.bytes.indexOf(bytes, answer.bodyStart);
-    return at < 0 || at > answer.bodyEnd ? tell(answer) : undefined;
+    return at < 0 || at > answer.bodyEnd ? describeFailure(answer) : undefined;
   };
 }
 
@@ -62,61 +62,61 @@ export function expectInBody(wanted: string, status = 200): EstateQuery['judge']
  */
 export function createEstateQueries(options: {
   authority: string;
-  asked: readonly EstateQueryTarget[];
+  targets: readonly EstateQueryTarget[];
   firstMs: number;
   random: () => number;
 }): EstateQueries {
-  const { authority, asked, firstMs, random } = options;
+  const { authority, targets, firstMs, random } = options;
   const below = (count: number) => Math.floor(random() * count);
   let inserted = 0;
 
   function pick(): EstateQueryTarget {
-    const one = asked[random() < 0.5 ? 0 : below(asked.length)];
+    const one = targets[random() < 0.5 ? 0 : below(targets.length)];
     if (one === undefined) throw new Error('no organisation can be asked');
     return one;
   }
 
   const headOf = ({ token }: EstateQueryTarget) =>
     `Host: ${authority}\r\nAuthorization: Bearer ${token}\r\n`;
-  const get = (of: EstateQueryTarget, query: string) =>
-    `GET ${search}?${query} HTTP/1.1\r\n${headOf(of)}\r\n`;
+  const get = (organization: EstateQueryTarget, query: string) =>
+    `GET ${search}?${query} HTTP/1.1\r\n${headOf(organization)}\r\n`;
 
-  function byPrefix(of: EstateQueryTarget, number: number, shared: number): EstateQuery {
+  function byPrefix(organization: EstateQueryTarget, number: number, shared: number): EstateQuery {
     const prefix = namePrefixOf(number, shared);
     const query = `type=LogicalDevice&q=${encodeURIComponent(prefix)}`;
-    return { text: get(of, query), judge: expectInBody(`"name":"${prefix}`) };
+    return { text: get(organization, query), faultOf: expectInBody(`"name":"${prefix}`) };
   }
 
   return {
     question(name) {
-      const of = pick();
-      const number = below(of.devices);
+      const organization = pick();
+      const number = below(organization.devices);
       if (name === 'serial' || name === 'anything') {
-        const serial = serialNumberOf(of.number, number);
+        const serial = serialNumberOf(organization.number, number);
         const query = name === 'serial' ? `serialNumber=${serial}` : `q=${serial}`;
         return {
-          text: get(of, query),
-          judge: expectInBody(estateId('physical', firstMs, of.number, number)),
+          text: get(organization, query),
+          faultOf: expectInBody(estateId('physical', firstMs, organization.number, number)),
         };
       }
       if (name === 'external') {
         const query = `type=LogicalDevice&externalId=${externalIdOf(number)}`;
         return {
-          text: get(of, query),
-          judge: expectInBody(estateId('logical', firstMs, of.number, number)),
+          text: get(organization, query),
+          faultOf: expectInBody(estateId('logical', firstMs, organization.number, number)),
         };
       }
-      return byPrefix(of, number, Number(name.slice('prefix-'.length)));
+      return byPrefix(organization, number, Number(name.slice('prefix-'.length)));
     },
     insert() {
-      const of = pick();
-      const storeId = estateId('store', firstMs, of.number, 0);
+      const organization = pick();
+      const storeId = estateId('store', firstMs, organization.number, 0);
       inserted += 1;
-      const body = JSON.stringify({ storeId, name: deviceNameOf(of.devices + inserted) });
+      const body = JSON.stringify({ storeId, name: deviceNameOf(organization.devices + inserted) });
       const text =
-        `POST /provisioning/v2/logical-devices HTTP/1.1\r\n${headOf(of)}` +
+        `POST /provisioning/v2/logical-devices HTTP/1.1\r\n${headOf(organization)}` +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
-      return { text, judge: expectInBody('"logicalDeviceId"', 201) };
+      return { text, faultOf: expectInBody('"logicalDeviceId"', 201) };
     },
   };
 }

@@ -1,4 +1,4 @@
-// Turns the figures of an estate into the table that people read: each beside what is asked for.
+// Turns the figures of an estate into the table that people read: each beside its target.
 
 import type { BenchOptions } from '../bench-options.ts';
 import type { MachineDescription } from '../environment/machine.ts';
@@ -17,7 +17,7 @@ import type { StepResult } from '../sales/fixed-rate-load.ts';
 import { configurationTitles, type EstateFigures, type EstateStep } from './bench-estate.ts';
 import { queryTitles } from './estate-queries.ts';
 
-/** What is asked of an estate. */
+/** The targets of an estate. */
 export const estateTargets = {
   searchP99Us: 20_000,
   configurationP99Us: 10_000,
@@ -81,7 +81,7 @@ function searches(figures: EstateFigures, { rate }: BenchOptions): Section {
 }
 
 function listing({ listing: walk }: EstateFigures): Section {
-  const none = (name: string, count: number): Figure => ({
+  const zeroFigure = (name: string, count: number): Figure => ({
     name,
     value: String(count),
     target: 'none',
@@ -90,10 +90,10 @@ function listing({ listing: walk }: EstateFigures): Section {
   return {
     title: `A list of ${walk.before.toLocaleString('en')} devices, page by page, while others are added`,
     figures: [
-      { name: 'seen', value: walk.seen.toLocaleString('en') },
+      { name: 'seen', value: walk.listed.toLocaleString('en') },
       { name: 'added meanwhile', value: walk.added.toLocaleString('en') },
-      none('seen twice', walk.doubled),
-      none('missed', walk.missed),
+      zeroFigure('seen twice', walk.doubled),
+      zeroFigure('missed', walk.missed),
       { name: 'time', value: `${seconds(walk.seconds)} for ${walk.pages} pages` },
     ],
   };
@@ -168,11 +168,11 @@ export function writeEstateReport(
     },
   ];
   const others = Math.max(0, ...figures.searches.map(({ step }) => step.othersShare));
-  const what =
+  const description =
     `${figures.devices.toLocaleString('en')} devices in ` +
     `${figures.organizations.toLocaleString('en')} organisations, a fifth of them in the largest; ` +
     'half of the questions go there; arrivals of a Poisson process, over TLS';
-  const notes = [...machineLines(machine, others), `seed ${options.seed}`, what];
+  const notes = [...machineLines(machine, others), `seed ${options.seed}`, description];
   const lines = notes.map((line) => `  ${line}\n`).join('');
   return [layOutTable(sections), ...profileSections(figures.profile), lines].join('\n');
 }

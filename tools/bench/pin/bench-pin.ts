@@ -34,7 +34,7 @@ export type PinWay = {
   /** Translations for each second of CPU: what one core does that does nothing else. */
   perCpuSecond: number;
   perSecond: number;
-  asked: number;
+  translated: number;
 };
 
 export type PinFigures = { ways: readonly PinWay[]; seconds: number };
@@ -107,7 +107,7 @@ const usualSteps = 16;
 /** More than the module keeps: each of them is as good as new when it comes again. */
 const unseenDevices = 10_500;
 const checkedMost = 1000;
-const askedAtOnce = 16;
+const batchSize = 16;
 const warmUpShare = 0.2;
 /** Twelve digits and one: any will do, since no check digit is looked at. */
 const pan = '4012345678901';
@@ -126,10 +126,10 @@ function usableFrom(counter: number): number {
   return next;
 }
 
-type Place = { device: number; counter: number };
+type KsnPosition = { device: number; counter: number };
 
-/** In the order in which they are asked: device after device, each a step further. */
-function placesOf({ devices, scheme }: Way, random: Random): Place[] {
+/** In the order of the requests: device after device, each a step further. */
+function positionsOf({ devices, scheme }: Way, random: Random): KsnPosition[] {
   if (devices === 'unseen') {
     const counter = dearestCounter[scheme];
     return Array.from({ length: unseenDevices }, (_, device) => ({ device, counter }));
@@ -144,7 +144,7 @@ function placesOf({ devices, scheme }: Way, random: Random): Place[] {
   );
 }
 
-function ksnOf(scheme: Way['scheme'], first: string, { device, counter }: Place): string {
+function ksnOf(scheme: Way['scheme'], first: string, { device, counter }: KsnPosition): string {
   const [beginning, counterDigits] = scheme === 'DukptTdes' ? [8, 6] : [8, 8];
   const deviceDigits = first.length - beginning - counterDigits;
   const digits = (value: number, length: number) =>
@@ -157,8 +157,8 @@ function requestsOf(way: Way, keys: DemoKeys, random: Random): PinTranslationReq
   const device = keys.deviceKey('10000001', scheme);
   const base = Buffer.from(device.baseDerivationKey, 'hex');
   const format: PinBlockFormat = `ISO${inFormat}`;
-  return placesOf(way, random).map((place) => {
-    const ksn = ksnOf(scheme, device.ksn, place);
+  return positionsOf(way, random).map((position) => {
+    const ksn = ksnOf(scheme, device.ksn, position);
     const read = readKsn(ksn);
     const key =
       scheme === 'DukptTdes' ? tdesWorkingKey(base, read, 'pin') : aesWorkingKey(base, read, 'pin');
@@ -190,22 +190,26 @@ async function run(
 ): Promise<Omit<PinWay, 'name'>> {
   const startedAt = performance.now();
   const cpu = process.cpuUsage();
-  let asked = 0;
+  let translated = 0;
   while (performance.now() - startedAt < forMs) {
-    const from = asked % requests.length;
-    const some = requests.slice(from, from + askedAtOnce);
+    const from = translated % requests.length;
+    const some = requests.slice(from, from + batchSize);
     await Promise.all(some.map((request) => hsm.translatePin(request)));
-    asked += some.length;
+    translated += some.length;
   }
   const { user, system } = process.cpuUsage(cpu);
   const elapsed = (performance.now() - startedAt) / 1000;
-  return { asked, perSecond: asked / elapsed, perCpuSecond: asked / ((user + system) / 1e6) };
+  return {
+    translated,
+    perSecond: translated / elapsed,
+    perCpuSecond: translated / ((user + system) / 1e6),
+  };
 }
 
 /** @example const figures = await benchPin(options, say); */
 export async function benchPin(
   { seconds, seed }: Pick<BenchOptions, 'seconds' | 'seed'>,
-  say: (line: string) => void,
+  printLine: (line: string) => void,
 ): Promise<PinFigures> {
   const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-bench-pin-'));
   const settings = readSettings({ SWITCHYARD_DATA_DIR: dataDir, SWITCHYARD_LOG_LEVEL: 'silent' });
@@ -222,7 +226,7 @@ export async function benchPin(
       await demandRight(hsm, keys, requests);
       await run(hsm, requests, seconds * 1000 * warmUpShare);
       const figures = await run(hsm, requests, seconds * 1000);
-      say(`${way.name}: ${Math.round(figures.perCpuSecond)} for each second of CPU`);
+      printLine(`${way.name}: ${Math.round(figures.perCpuSecond)} for each second of CPU`);
       measured.push({ name: way.name, ...figures });
     }
     return { ways: measured, seconds };

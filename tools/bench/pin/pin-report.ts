@@ -5,7 +5,7 @@ import type { MachineDescription } from '../environment/machine.ts';
 import { layOutTable, perSecond } from '../report/report-table.ts';
 import type { PinFigures } from './bench-pin.ts';
 
-/** What is asked of the software HSM, on the way that terminals usually take. */
+/** The targets of the software HSM, for the requests that terminals usually send. */
 export const pinTargets = { perCpuSecond: 3000 } as const;
 
 /** @example process.stdout.write(writePinReport(figures, options, machine)); */

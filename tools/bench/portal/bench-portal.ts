@@ -15,7 +15,7 @@ import type { PrintLine } from '../sales/knee-run.ts';
 
 export const portalTargets = { entryBytes: 200 * 1024, paintMs: 1_000, answerMs: 100 } as const;
 
-/** The longest time between two pictures that nobody notices as a stall. */
+/** The longest time between two frames that users do not notice as a stall. */
 export const frameMs = 100;
 
 export type PortalFigures = {
@@ -100,14 +100,14 @@ async function paintOf(context: BrowserContext, path: string): Promise<number> {
   return paint;
 }
 
-/** What somebody does all day, each with the longest time to its next picture. */
+/** Frequent user actions, each with the longest time to the next frame. */
 async function answers(context: BrowserContext): Promise<Record<string, number>> {
   const page = await context.newPage();
   await page.addInitScript(watchEvents);
   await serveRows(page, rowsAtWork);
   await page.goto('/portal/payments');
   await page.waitForSelector('.sy-table-link');
-  const found: Record<string, number> = {};
+  const longestEvents: Record<string, number> = {};
   const steps: [name: string, act: () => Promise<unknown>][] = [
     ['typing into the search', () => page.getByRole('searchbox').pressSequentially('till-7')],
     ['opening the user menu', () => page.click('.sy-user')],
@@ -118,14 +118,14 @@ async function answers(context: BrowserContext): Promise<Record<string, number>>
   for (const [name, act] of steps) {
     await page.evaluate('globalThis.longestEvent = 0');
     await act();
-    // Two pictures later the browser has told of the event.
+    // Two frames later the browser has reported the event.
     await page.evaluate(
       'new Promise((done) => requestAnimationFrame(() => setTimeout(done, 150)))',
     );
-    found[name] = (await page.evaluate('globalThis.longestEvent')) as number;
+    longestEvents[name] = (await page.evaluate('globalThis.longestEvent')) as number;
   }
   await page.close();
-  return found;
+  return longestEvents;
 }
 
 /** The platform's answers for a list of any length: what is measured is the page. */
@@ -183,18 +183,18 @@ async function openDemo(closers: CloseStack): Promise<{ demo: Demo; chromium: Br
 export async function benchPortal(
   closers: CloseStack,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<PortalFigures> {
-  say('building the portal …');
+  printLine('building the portal …');
   const build = [join(root, 'tools/build-portal.ts')];
   await promisify(execFile)(process.execPath, build, { timeout: buildLimitMs });
-  say('starting the platform and Chromium …');
+  printLine('starting the platform and Chromium …');
   const { demo, chromium } = await openDemo(closers);
   const settings = { baseURL: demo.baseUrl, locale: 'en-GB', viewport: view };
   const context = await chromium.newContext(settings);
   await signIn(context, demo);
   const storageState = await context.storageState();
-  say('opening screens …');
+  printLine('opening screens …');
   const coldPaintMs: number[] = [];
   const warmPaintMs: number[] = [];
   for (let opening = 0; opening < openings; opening += 1) {
@@ -203,9 +203,9 @@ export async function benchPortal(
     warmPaintMs.push(await paintOf(cold, '/portal/payments'));
     await cold.close();
   }
-  say('pressing keys …');
+  printLine('pressing keys …');
   const answersMs = await answers(context);
-  say(`scrolling through ${options.rows.toLocaleString('en')} rows …`);
+  printLine(`scrolling through ${options.rows.toLocaleString('en')} rows …`);
   const list = await longList(context, options.rows);
   return { entryBytes: await entryBytes(), coldPaintMs, warmPaintMs, answersMs, list };
 }

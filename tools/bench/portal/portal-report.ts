@@ -1,4 +1,4 @@
-// Turns the figures of the portal into the table that people read: each beside what is asked for.
+// Turns the figures of the portal into the table that people read: each beside its target.
 
 import type { MachineDescription } from '../environment/machine.ts';
 import { type Figure, layOutTable, mebibytes, seconds } from '../report/report-table.ts';

@@ -37,7 +37,7 @@ export type QrStep = StepResult & {
 };
 
 export type QrFigures = {
-  bare: QrStep;
+  baseline: QrStep;
   creates: QrStep;
   waiting: {
     terminals: number;
@@ -78,16 +78,22 @@ function createText(authority: string, { token }: QrTerminal): string {
   );
 }
 
-const judge = ({ status }: HttpResponse) => (status === 200 ? undefined : `status ${status}`);
+const faultOf = ({ status }: HttpResponse) => (status === 200 ? undefined : `status ${status}`);
 
 async function step(
   scene: QrEnvironment,
-  of: { exchange: HttpsConnections; pid: number; rate: number; seconds: number; seed: number },
+  stepOptions: {
+    exchange: HttpsConnections;
+    pid: number;
+    rate: number;
+    seconds: number;
+    seed: number;
+  },
 ): Promise<QrStep> {
-  const { exchange, pid, rate, seconds, seed } = of;
+  const { exchange, pid, rate, seconds, seed } = stepOptions;
   const random = createRandom(seed);
   const { server, postgresPid, provider, terminals } = scene;
-  const look = (answered: number) => ({
+  const sample = (answered: number) => ({
     cpu: readCpu({
       server: pid,
       postgres: postgresPid,
@@ -96,7 +102,7 @@ async function step(
     }),
     answered,
   });
-  const windows: Partial<Record<'begin' | 'end', ReturnType<typeof look>>> = {};
+  const windows: Partial<Record<'begin' | 'end', ReturnType<typeof sample>>> = {};
   const result = await runStep(exchange, {
     ratePerSecond: rate,
     seconds,
@@ -104,10 +110,10 @@ async function step(
     request() {
       const terminal = terminals[Math.floor(random() * terminals.length)];
       if (terminal === undefined) throw new Error('there are no terminals');
-      return { text: createText(server.authority, terminal), judge };
+      return { text: createText(server.authority, terminal), faultOf };
     },
     onWindow(at, answered) {
-      windows[at] = look(answered);
+      windows[at] = sample(answered);
     },
   });
   const { cpuUs, othersShare } = costBetween(windows.begin, windows.end);
@@ -131,9 +137,9 @@ function describe(name: string, result: QrStep): string {
 /** A payment for each terminal, that its consumer takes his time with. */
 async function beginAll(scene: QrEnvironment, exchange: HttpsConnections): Promise<QrWait[]> {
   const waits: QrWait[] = [];
-  const left = [...scene.terminals];
+  const remaining = [...scene.terminals];
   async function worker(): Promise<void> {
-    for (let terminal = left.pop(); terminal !== undefined; terminal = left.pop()) {
+    for (let terminal = remaining.pop(); terminal !== undefined; terminal = remaining.pop()) {
       const { token } = terminal;
       const text = createText(scene.server.authority, terminal);
       const transactionId = await new Promise<string>((resolve, reject) => {
@@ -166,13 +172,13 @@ function startTerminals(closers: CloseStack) {
 
 async function benchWaiting(
   scene: QrEnvironment,
-  ask: ReturnType<typeof startTerminals>,
+  sendMessage: ReturnType<typeof startTerminals>,
   waits: QrWait[],
 ): Promise<QrFigures['waiting']> {
   const { server, memory, ca } = scene;
   const target = { host: '127.0.0.1', port: server.port, ca, authority: server.authority };
   const before = memory.now();
-  const opened = await ask({ type: 'open', server: target, waits });
+  const opened = await sendMessage({ type: 'open', server: target, waits });
   const openSeconds = opened.type === 'opened' ? opened.seconds : 0;
   const after = memory.now();
   await pause(settleMs);
@@ -180,7 +186,7 @@ async function benchWaiting(
   const from = cpu();
   await pause(idleMs);
   const idleCores = (cpu() - from) / idleMs;
-  const counted = await ask({ type: 'count' });
+  const counted = await sendMessage({ type: 'count' });
   const lost = counted.type === 'counted' ? waits.length - counted.open : waits.length;
   return {
     terminals: waits.length,
@@ -196,11 +202,11 @@ async function benchWaiting(
 export async function benchQr(
   closers: CloseStack,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<QrFigures> {
   const { seconds, seed, rate, connections } = options;
   const creates = { rate: qrTargets.createsPerSecond, seconds, seed };
-  say(`making ${options.terminals.toLocaleString('en')} terminals, and a provider …`);
+  printLine(`making ${options.terminals.toLocaleString('en')} terminals, and a provider …`);
   const scene = await openQrEnvironment(closers, options);
   const { server, provider, ca } = scene;
   const exchange = await openHttpsConnections(
@@ -213,32 +219,39 @@ export async function benchQr(
     exchange.close();
     bareExchange.close();
   });
-  say('warming up …');
+  printLine('warming up …');
   await step(scene, { ...creates, exchange, pid: server.pid, seconds: warmUpSeconds });
   const waits = await beginAll(scene, exchange);
-  const ask = startTerminals(closers);
-  const waiting = await benchWaiting(scene, ask, waits);
-  say(`${waits.length} terminals wait: ${mebibytes(waiting.settled)}`);
+  const sendMessage = startTerminals(closers);
+  const waiting = await benchWaiting(scene, sendMessage, waits);
+  printLine(`${waits.length} terminals wait: ${mebibytes(waiting.settled)}`);
   const ids = waits.map(({ transactionId }) => transactionId);
-  const tell = async (some: string[]): Promise<EventDelayResult> => {
+  const sendEvents = async (some: string[]): Promise<EventDelayResult> => {
     const token = scene.providerToken;
     const lead = rate * leadSeconds;
-    const told = await ask({ type: 'tell', ratePerSecond: rate, ids: some, lead, token, seed });
-    if (told.type !== 'told') throw new Error('the terminals told nothing');
-    return told.result;
+    const reply = await sendMessage({
+      type: 'tell',
+      ratePerSecond: rate,
+      ids: some,
+      lead,
+      token,
+      seed,
+    });
+    if (reply.type !== 'told') throw new Error('the terminals told nothing');
+    return reply.result;
   };
-  const events = await tell(ids.splice(0, rate * (seconds + leadSeconds)));
-  say(`events to terminals: p99 ${milliseconds(events.p99Us)}`);
-  // Last: what nobody pays lapses after three minutes, and the provider is asked about each of it.
-  const bare = await step(scene, { ...creates, exchange: bareExchange, pid: provider.pid });
-  say(describe('bare line', bare));
+  const events = await sendEvents(ids.splice(0, rate * (seconds + leadSeconds)));
+  printLine(`events to terminals: p99 ${milliseconds(events.p99Us)}`);
+  // Last: unpaid payments lapse after three minutes, and the server queries the provider about each.
+  const baseline = await step(scene, { ...creates, exchange: bareExchange, pid: provider.pid });
+  printLine(describe('bare line', baseline));
   const made = await step(scene, { ...creates, exchange, pid: server.pid });
-  say(describe('creates', made));
-  const figures = { bare, creates: made, waiting, events };
+  printLine(describe('creates', made));
+  const figures = { baseline, creates: made, waiting, events };
   if (!options.profile) return figures;
   if (ids.length > 0) {
     const profile = await profileStep(scene, async () => ({
-      answered: (await tell(ids.splice(0, rate * (seconds + leadSeconds)))).told,
+      answered: (await sendEvents(ids.splice(0, rate * (seconds + leadSeconds)))).delivered,
     }));
     return { ...figures, profile };
   }

@@ -105,9 +105,9 @@ async function tokenOf(api: ApiClient, realm: string, credentials: Credentials):
   return String(JSON.parse(answer.text).access_token);
 }
 
-type Asked = { api: ApiClient; token: string };
+type ApiCaller = { api: ApiClient; token: string };
 
-async function post({ api, token }: Asked, path: string, body: object) {
+async function post({ api, token }: ApiCaller, path: string, body: object) {
   const answer = await api.post(path, {
     'content-type': 'application/json',
     authorization: `Bearer ${token}`,
@@ -118,13 +118,13 @@ async function post({ api, token }: Asked, path: string, body: object) {
 }
 
 /** Declares the service of the provider, and has it active at every device. */
-async function activate(of: {
-  acquirer: Asked;
-  provider: Asked;
+async function activate(options: {
+  acquirer: ApiCaller;
+  provider: ApiCaller;
   organizationId: string;
   port: number;
 }): Promise<void> {
-  const { acquirer, provider, organizationId, port } = of;
+  const { acquirer, provider, organizationId, port } = options;
   const catalogue = '/service-catalog/v1';
   const spiUrl = `http://127.0.0.1:${port}`;
   const { serviceId = '' } = await post(provider, `${catalogue}/services`, {
@@ -139,8 +139,8 @@ async function activate(of: {
     serviceIds: [serviceId],
   });
   await post(acquirer, `${catalogue}/subscriptions`, { packageId });
-  const wanted = { serviceId, level: 'Organization', entityId: organizationId };
-  const { activationId } = await post(acquirer, `${catalogue}/activations`, wanted);
+  const activation = { serviceId, level: 'Organization', entityId: organizationId };
+  const { activationId } = await post(acquirer, `${catalogue}/activations`, activation);
   const endMs = performance.now() + activeLimitMs;
   for (;;) {
     const path = `${catalogue}/activations/${activationId}`;
@@ -180,10 +180,10 @@ async function tokensOf(
   for (const [at, { merchantId, deviceIds }] of organization.merchants.entries()) {
     const claims = decodeJwt(tills[at] ?? '');
     for (const deviceId of deviceIds) {
-      const place = { entityId: merchantId, storeId: storeOf.get(deviceId), deviceId };
+      const entity = { entityId: merchantId, storeId: storeOf.get(deviceId), deviceId };
       const all = {
         ...claims,
-        ...place,
+        ...entity,
         jti: systemIds.uuidV4(),
         permissions: rolePermissions.Device,
       };
@@ -199,9 +199,9 @@ async function tokensOf(
 /** Everything listens on loopback alone, and is gone when the closers have run. */
 export async function openQrEnvironment(
   closers: CloseStack,
-  options: { terminals: number; profile: boolean; keep: boolean },
+  options: { terminals: number; profile: boolean; keepsFolder: boolean },
 ): Promise<QrEnvironment> {
-  const folder = makeFolder(closers, options.keep);
+  const folder = makeFolder(closers, options.keepsFolder);
   const { postgres, database } = await startDatabase(closers, folder, {
     ...databaseSettings,
     ...(options.profile ? statementCostSettings : {}),

@@ -1,4 +1,4 @@
-// What the bench and its process of terminals tell each other.
+// The messages between the bench and its process of terminals.
 
 /** A payment, and the token of the terminal that waits for it. */
 export type QrWait = { transactionId: string; token: string };
@@ -21,7 +21,7 @@ export type ToQrTerminals =
   | { type: 'count' };
 
 export type EventDelayResult = {
-  told: number;
+  delivered: number;
   perSecond: number;
   /** From the moment at which the provider's event was due to its arrival at the terminal. */
   p50Us: number;

@@ -10,8 +10,9 @@ const display = { type: 'url', data: 'https://pay.example/c/1' };
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 
 function answerOf(path: string, text: string): object {
-  const asked = /^\/qr-payments\/([^/]+)$/.exec(path)?.[1];
-  if (asked !== undefined) return { providerTransactionId: `P-${asked}`, status: 'Pending' };
+  const paymentId = /^\/qr-payments\/([^/]+)$/.exec(path)?.[1];
+  if (paymentId !== undefined)
+    return { providerTransactionId: `P-${paymentId}`, status: 'Pending' };
   const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
   if (body['type'] === 'service.activation_requested') return { status: 'Accepted' };
   const id = body['platformTransactionId'];
@@ -29,9 +30,9 @@ function readAll(stream: NodeJS.ReadableStream): Promise<string> {
   });
 }
 
-const provider = createServer((asked, response) => {
-  void readAll(asked).then((text) => {
-    const body = JSON.stringify(answerOf(asked.url ?? '', text));
+const provider = createServer((incoming, response) => {
+  void readAll(incoming).then((text) => {
+    const body = JSON.stringify(answerOf(incoming.url ?? '', text));
     response.writeHead(200, {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
@@ -42,20 +43,20 @@ const provider = createServer((asked, response) => {
 
 /** What a create would cost that stores nothing, checks nothing and signs nothing. */
 function openBare(port: number, { cert, key }: ToQrProvider) {
-  const server = createTlsServer({ cert, key }, (asked, response) => {
-    void readAll(asked).then((text) => {
+  const server = createTlsServer({ cert, key }, (incoming, response) => {
+    void readAll(incoming).then((text) => {
       const { clientTransactionId } = JSON.parse(text) as { clientTransactionId: string };
       const body = JSON.stringify({ platformTransactionId: clientTransactionId });
       const headers = { 'content-type': 'application/json', 'content-length': body.length };
       const sent = request({ port, method: 'POST', path: '/qr-payments', agent, headers });
       sent.on('error', (error) => response.destroy(error));
       sent.on('response', (answer) => {
-        void readAll(answer).then((told) => {
+        void readAll(answer).then((answerText) => {
           response.writeHead(200, {
             'content-type': 'application/json',
-            'content-length': Buffer.byteLength(told),
+            'content-length': Buffer.byteLength(answerText),
           });
-          response.end(told);
+          response.end(answerText);
         });
       });
       sent.end(body);

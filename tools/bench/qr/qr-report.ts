@@ -18,12 +18,12 @@ const errorsOf = (errors: Readonly<Record<string, number>>) =>
     .map(([kind, count]) => `${count} × ${kind}`)
     .join(', ') || 'none';
 
-/** As much as was asked for is answered in its time, and none goes wrong. */
+/** The share of the offered requests that is answered in time; none fails. */
 const leastShare = 0.98;
 
 function errorFigure(errors: Readonly<Record<string, number>>): Figure {
-  const told = errorsOf(errors);
-  return { name: 'errors', value: told, target: 'none', reached: told === 'none' };
+  const errorText = errorsOf(errors);
+  return { name: 'errors', value: errorText, target: 'none', reached: errorText === 'none' };
 }
 
 function costs(step: QrStep): Figure[] {
@@ -36,13 +36,13 @@ function costs(step: QrStep): Figure[] {
   ];
 }
 
-function createFigures({ creates, bare }: QrFigures): Figure[] {
-  const wanted = qrTargets.createsPerSecond;
+function createFigures({ creates, baseline: bare }: QrFigures): Figure[] {
+  const targetRate = qrTargets.createsPerSecond;
   return [
     {
       name: 'answered in their time',
       value: perSecond(creates.achievedPerSecond),
-      target: perSecond(wanted),
+      target: perSecond(targetRate),
       reached: creates.achievedPerSecond >= creates.offeredPerSecond * leastShare,
     },
     ...costs(creates),
@@ -99,7 +99,7 @@ export function writeQrReport(
   { seed }: BenchOptions,
   machine: MachineDescription,
 ): string {
-  const { waiting, bare, profile } = figures;
+  const { waiting, baseline: bare, profile } = figures;
   const count = waiting.terminals.toLocaleString('en');
   const sections = [
     { title: 'Bare line', figures: costs(bare) },

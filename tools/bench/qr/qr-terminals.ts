@@ -1,4 +1,4 @@
-// Terminals that wait on streams of events, and the provider that tells them of it, in one process: one clock for both ends.
+// Terminals that wait on streams of events, and the provider that sends them, in one process: one clock for both ends.
 import { Agent, request } from 'node:https';
 import { connect } from 'node:tls';
 import { createHistogram } from '../report/histogram.ts';
@@ -14,7 +14,7 @@ const qrBase = '/qrcode-payment/v1/transactions';
 type Server = { host: string; port: number; ca: string; authority: string };
 
 const sentAt = new Map<string, number>();
-let told: (transactionId: string) => void = () => {};
+let onEvent: (transactionId: string) => void = () => {};
 let open = 0;
 let lost = 0;
 
@@ -38,7 +38,7 @@ function wait(server: Server, { transactionId, token }: QrWait): Promise<void> {
       if (!hasBegun && !text.startsWith('HTTP/1.1 200')) reject(new Error(text.slice(0, 200)));
       if (!hasBegun) resolve();
       hasBegun = true;
-      if (text.includes('event: qr.scanned')) told(transactionId);
+      if (text.includes('event: qr.scanned')) onEvent(transactionId);
     });
     socket.on('error', reject);
     open += 1;
@@ -57,10 +57,13 @@ async function openAll(server: Server, waits: readonly QrWait[]): Promise<number
   return (performance.now() - beganMs) / 1000;
 }
 
-type Telling = Extract<ToQrTerminals, { type: 'tell' }>;
+type EventsMessage = Extract<ToQrTerminals, { type: 'tell' }>;
 
 /** One event for each payment, at the rate; from the moment at which it is due to the terminal's socket. */
-async function tell(server: Server, { ratePerSecond, ids, lead, token, seed }: Telling) {
+async function sendEvents(
+  server: Server,
+  { ratePerSecond, ids, lead, token, seed }: EventsMessage,
+) {
   const agent = new Agent({ keepAlive: true, maxSockets: 32, ca: server.ca });
   const latencies = createHistogram();
   const acknowledged = createHistogram();
@@ -69,7 +72,7 @@ async function tell(server: Server, { ratePerSecond, ids, lead, token, seed }: T
   /** The first of a kind open connections and compile what they need: sent, and not counted. */
   const leading = new Set(ids.slice(0, lead));
   const fail = (kind: string) => errors.set(kind, (errors.get(kind) ?? 0) + 1);
-  told = (id) => {
+  onEvent = (id) => {
     const from = sentAt.get(id);
     if (from === undefined || !waiting.delete(id)) return fail('told twice');
     if (!leading.has(id)) latencies.record(Math.round((performance.now() - from) * 1000));
@@ -86,7 +89,7 @@ async function tell(server: Server, { ratePerSecond, ids, lead, token, seed }: T
       providerTransactionId: `P-${transactionId}`,
       status: 'Scanned',
     });
-    const asked = request({
+    const clientRequest = request({
       agent,
       host: server.host,
       port: server.port,
@@ -100,8 +103,8 @@ async function tell(server: Server, { ratePerSecond, ids, lead, token, seed }: T
         'content-length': Buffer.byteLength(body),
       },
     });
-    asked.on('error', (error) => fail(error.message));
-    asked.on('response', (response) => {
+    clientRequest.on('error', (error) => fail(error.message));
+    clientRequest.on('response', (response) => {
       response.resume();
       if (response.statusCode !== 202) fail(`status ${response.statusCode}`);
       response.on('end', () => {
@@ -109,7 +112,7 @@ async function tell(server: Server, { ratePerSecond, ids, lead, token, seed }: T
         acknowledged.record(Math.round((performance.now() - dueMs) * 1000));
       });
     });
-    asked.end(body);
+    clientRequest.end(body);
   }
 
   const next = createArrivalTimes(ratePerSecond, createRandom(seed));
@@ -129,7 +132,7 @@ async function tell(server: Server, { ratePerSecond, ids, lead, token, seed }: T
   if (waiting.size > 0) errors.set('never told', waiting.size);
   agent.destroy();
   return {
-    told: ids.length - waiting.size,
+    delivered: ids.length - waiting.size,
     perSecond: ids.length / seconds,
     p50Us: latencies.percentile(50),
     p99Us: latencies.percentile(99),
@@ -149,7 +152,7 @@ async function obey(message: ToQrTerminals): Promise<FromQrTerminals> {
   }
   if (message.type === 'count') return { type: 'counted', open, lost };
   if (server === undefined) throw new Error('nobody waits');
-  return { type: 'told', result: await tell(server, message) };
+  return { type: 'told', result: await sendEvents(server, message) };
 }
 
 process.on('message', (message: ToQrTerminals) => {

@@ -51,10 +51,10 @@ export type RelayFigures = {
   cases: RelayCase[];
   idle: { pairs: number; beforeMib: number; afterMib: number; openSeconds: number };
   floods: FloodFigures[];
-  back: {
+  reconnection: {
     devices: number;
     open: number;
-    /** Since the server listens again, and since it was told to stop. */
+    /** Since the server listens again, and since its stop signal. */
     seconds: number;
     sinceStopSeconds: number;
     failures: Record<string, number>;
@@ -66,33 +66,33 @@ export type RelayFigures = {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const middleOf = <Item>(items: readonly Item[], by: (item: Item) => number): Item => {
-  const sorted = [...items].sort((one, other) => by(one) - by(other));
+const middleOf = <Item>(items: readonly Item[], figureOf: (item: Item) => number): Item => {
+  const sorted = [...items].sort((one, other) => figureOf(one) - figureOf(other));
   return sorted[Math.floor(sorted.length / 2)] as Item;
 };
 
 /** Each figure for itself, as the noise of one is not that of another. */
 const medianOf = (steps: readonly RelayStep[]): RelayStep => {
-  const of = (name: keyof RelayStep) => middleOf(steps, (step) => step[name])[name];
+  const medianFigure = (name: keyof RelayStep) => middleOf(steps, (step) => step[name])[name];
   return {
-    roundTripsPerSecond: of('roundTripsPerSecond'),
-    p50Us: of('p50Us'),
-    p99Us: of('p99Us'),
-    serverUs: of('serverUs'),
+    roundTripsPerSecond: medianFigure('roundTripsPerSecond'),
+    p50Us: medianFigure('p50Us'),
+    p99Us: medianFigure('p99Us'),
+    serverUs: medianFigure('serverUs'),
   };
 };
 
-type Asked = Parameters<RelayClients['ask']>[0];
-type Told = Awaited<ReturnType<RelayClients['ask']>>;
+type RelayRequest = Parameters<RelayClients['ask']>[0];
+type RelayAnswer = Awaited<ReturnType<RelayClients['ask']>>;
 
-async function demand<Type extends Told['type']>(
+async function demand<Type extends RelayAnswer['type']>(
   clients: RelayClients,
-  message: Asked,
+  message: RelayRequest,
   type: Type,
-): Promise<Extract<Told, { type: Type }>> {
-  const told = await clients.ask(message);
-  if (told.type !== type) throw new Error(`the clients answered ${told.type}`);
-  return told as Extract<Told, { type: Type }>;
+): Promise<Extract<RelayAnswer, { type: Type }>> {
+  const answer = await clients.ask(message);
+  if (answer.type !== type) throw new Error(`the clients answered ${answer.type}`);
+  return answer as Extract<RelayAnswer, { type: Type }>;
 }
 
 const cpuOf = (pid: number) =>
@@ -100,9 +100,9 @@ const cpuOf = (pid: number) =>
 
 async function measure(
   clients: RelayClients,
-  of: { name: string; pid: number; pairs: number; bytes: number; seconds: number },
+  load: { name: string; pid: number; pairs: number; bytes: number; seconds: number },
 ): Promise<RelayStep> {
-  const { name, pid, pairs, bytes, seconds } = of;
+  const { name, pid, pairs, bytes, seconds } = load;
   const before = cpuOf(pid);
   const message = { type: 'run', name, pairs, bytes, seconds } as const;
   const { result } = await demand(clients, message, 'ran');
@@ -112,19 +112,24 @@ async function measure(
   return { ...result, serverUs: (spentUs * share) / (result.roundTripsPerSecond * seconds) };
 }
 
-type Rig = { scene: RelayEnvironment; options: BenchOptions; say: PrintLine; closers: CloseStack };
+type Rig = {
+  scene: RelayEnvironment;
+  options: BenchOptions;
+  printLine: PrintLine;
+  closers: CloseStack;
+};
 
-/** Both servers hold all pairs all the time, and only one of them is asked at a time. */
+/** Both servers hold all pairs all the time, and only one of them gets requests at a time. */
 async function compare(
   rig: Rig,
   tls: boolean,
   started: Awaited<ReturnType<RelayEnvironment['startServer']>>,
 ): Promise<{ cases: RelayCase[]; profile?: Profile }> {
-  const { scene, options, say } = rig;
+  const { scene, options, printLine } = rig;
   const { server, platform } = started;
-  const bare = await scene.startBare(tls);
+  const baseline = await scene.startBare(tls);
   const { ca, authority } = platform.target;
-  const target = { port: bare.port, authority, ca };
+  const target = { port: baseline.port, authority, ca };
   const servers: Record<'bare' | 'platform', RelayServer> = {
     bare: { kind: 'bare', target },
     platform,
@@ -135,15 +140,15 @@ async function compare(
   for (const name of ['bare', 'platform'] as const) {
     await demand(clients, { type: 'open', name, server: servers[name], tsns }, 'opened');
   }
-  const pids = { bare: bare.pid, platform: server.pid };
+  const pids = { bare: baseline.pid, platform: server.pid };
   const cases: RelayCase[] = [];
   for (const bytes of sizes) {
     for (const pairs of counts) {
       const steps: Record<'bare' | 'platform', RelayStep[]> = { bare: [], platform: [] };
       for (let round = 0; round < options.rounds; round += 1) {
         for (const name of ['bare', 'platform'] as const) {
-          const of = { name, pid: pids[name], pairs, bytes, seconds: options.seconds };
-          steps[name].push(await measure(clients, of));
+          const load = { name, pid: pids[name], pairs, bytes, seconds: options.seconds };
+          steps[name].push(await measure(clients, load));
         }
       }
       const made = {
@@ -154,13 +159,15 @@ async function compare(
         platform: medianOf(steps.platform),
       };
       cases.push(made);
-      const told = [made.bare, made.platform].map((step) => perSecond(step.roundTripsPerSecond));
-      say(`${tls ? 'TLS' : 'plain'}, ${pairs} × ${bytes} B: bare ${told[0]}, platform ${told[1]}`);
+      const rates = [made.bare, made.platform].map((step) => perSecond(step.roundTripsPerSecond));
+      printLine(
+        `${tls ? 'TLS' : 'plain'}, ${pairs} × ${bytes} B: bare ${rates[0]}, platform ${rates[1]}`,
+      );
     }
   }
   const profile = options.profile ? await profileRun(rig, clients, server) : undefined;
   await clients.stop();
-  await bare.stop();
+  await baseline.stop();
   return profile === undefined ? { cases } : { cases, profile };
 }
 
@@ -173,15 +180,15 @@ async function profileRun(
   const { folder, database, tsns } = scene;
   const pairs = Math.max(...pairCounts.filter((count) => count <= tsns.length));
   const seconds = options.seconds * 3;
-  const of = { name: 'platform', pid: server.pid, pairs, bytes: Math.max(...sizes), seconds };
+  const load = { name: 'platform', pid: server.pid, pairs, bytes: Math.max(...sizes), seconds };
   return profileStep({ server, folder, database }, async () => {
-    const { roundTripsPerSecond } = await measure(clients, of);
+    const { roundTripsPerSecond } = await measure(clients, load);
     return { answered: Math.round(roundTripsPerSecond * seconds) };
   });
 }
 
 /** Halves of the pairs in a process each: a process has so many files, and memory for so many ends. */
-async function holdIdle({ scene, say }: Rig): Promise<RelayFigures['idle']> {
+async function holdIdle({ scene, printLine }: Rig): Promise<RelayFigures['idle']> {
   const { server, platform } = await scene.startServer(true);
   await pause(settleMs);
   const beforeMib = readResidentMemory(server.pid);
@@ -197,7 +204,7 @@ async function holdIdle({ scene, say }: Rig): Promise<RelayFigures['idle']> {
   await pause(settleMs);
   const afterMib = readResidentMemory(server.pid);
   await Promise.all(opened.map((clients) => clients.stop()));
-  say(`${scene.tsns.length} idle pairs over TLS: ${mebibytes(afterMib)}`);
+  printLine(`${scene.tsns.length} idle pairs over TLS: ${mebibytes(afterMib)}`);
   await server.stop();
   return { pairs: scene.tsns.length, beforeMib, afterMib, openSeconds };
 }
@@ -210,29 +217,31 @@ async function floodOne(
   const { server, platform } = started;
   const clients = scene.startClients();
   const open = { type: 'open', name: 'flood', server: platform, tsns: scene.tsns.slice(0, 1) };
-  await demand(clients, open as Asked, 'opened');
+  await demand(clients, open as RelayRequest, 'opened');
   await pause(2000);
   const before = readResidentMemory(server.pid);
   let highest = before;
-  const look = setInterval(() => {
+  const timer = setInterval(() => {
     highest = Math.max(highest, readResidentMemory(server.pid));
   }, lookMs);
   const message = { type: 'flood', name: 'flood', bytes: floodBytes, reader } as const;
-  const told = await demand(clients, message, 'flooded');
-  clearInterval(look);
+  const answer = await demand(clients, message, 'flooded');
+  clearInterval(timer);
   await clients.stop();
-  const { code, accepted } = told;
+  const { code, accepted } = answer;
   return { reader, code, growthMib: highest - before, acceptedMib: accepted / 2 ** 20 };
 }
 
 async function comeBack(rig: Rig) {
-  const { scene, say, options } = rig;
+  const { scene, printLine, options } = rig;
   const { tsns } = scene;
   const first = await scene.startServer(true);
   const clients = scene.startClients();
   const connect = { type: 'connect', server: first.platform, tsns } as const;
   const { seconds: connectSeconds } = await demand(clients, connect, 'connected');
-  say(`${tsns.length} devices connected in ${connectSeconds.toFixed(1)} s; the server restarts …`);
+  printLine(
+    `${tsns.length} devices connected in ${connectSeconds.toFixed(1)} s; the server restarts …`,
+  );
   const stoppedAt = Date.now();
   await first.server.stop();
   const second = await scene.startServer(true);
@@ -249,19 +258,19 @@ async function comeBack(rig: Rig) {
     counted = await demand(clients, { type: 'count' }, 'counted');
   }
   const { open, lastAt } = counted;
-  const back = {
+  const reconnection = {
     devices: tsns.length,
     open,
     failures,
     seconds: (lastAt - listensAt) / 1000,
     sinceStopSeconds: (lastAt - stoppedAt) / 1000,
   };
-  say(`${open} are back after ${back.seconds.toFixed(1)} s`);
+  printLine(`${open} are back after ${reconnection.seconds.toFixed(1)} s`);
   const claims = await claim(rig, clients, second.platform);
-  say(`${options.rate} claims a second: p99 ${milliseconds(claims.p99Us)}`);
+  printLine(`${options.rate} claims a second: p99 ${milliseconds(claims.p99Us)}`);
   await clients.stop();
   await second.server.stop();
-  return { back, claims };
+  return { reconnection, claims };
 }
 
 async function claim(
@@ -270,29 +279,29 @@ async function claim(
   server: PlatformTarget,
 ): Promise<ClaimResult> {
   const { rate: ratePerSecond, seed } = options;
-  const of = { ratePerSecond, seconds: claimSeconds, seed };
-  return (await demand(clients, { type: 'claim', server, ...of }, 'claimed')).result;
+  const load = { ratePerSecond, seconds: claimSeconds, seed };
+  return (await demand(clients, { type: 'claim', server, ...load }, 'claimed')).result;
 }
 
 export async function benchRelay(
   closers: CloseStack,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<RelayFigures> {
-  say(`making ${options.terminals.toLocaleString('en')} devices …`);
+  printLine(`making ${options.terminals.toLocaleString('en')} devices …`);
   const scene = await openRelayEnvironment(closers, options);
-  const rig = { scene, options, say, closers };
-  const look = () =>
+  const rig = { scene, options, printLine, closers };
+  const sampleCpu = () =>
     readCpu({ server: 0, postgres: scene.postgresPid, simulator: 0, load: process.pid });
   const idle = await holdIdle(rig);
-  const { back, claims } = await comeBack(rig);
+  const { reconnection, claims } = await comeBack(rig);
   const encrypted = await scene.startServer(true);
   const { cases, profile } = await compare(rig, true, encrypted);
   const floods = [await floodOne(rig, encrypted, 'device'), await floodOne(rig, encrypted, 'pos')];
   await encrypted.server.stop();
-  const quietFrom = look();
+  const quietFrom = sampleCpu();
   await pause(2000);
-  const quietTo = look();
+  const quietTo = sampleCpu();
   const othersShare =
     (quietTo.others - quietFrom.others) / Math.max(1, quietTo.totalMs - quietFrom.totalMs);
   const plain = await scene.startServer(false);
@@ -300,6 +309,6 @@ export async function benchRelay(
     ...(await compare({ ...rig, options: { ...options, profile: false } }, false, plain)).cases,
   );
   await plain.server.stop();
-  const figures = { cases, idle, floods, back, claims, othersShare };
+  const figures = { cases, idle, floods, reconnection, claims, othersShare };
   return profile === undefined ? figures : { ...figures, profile };
 }

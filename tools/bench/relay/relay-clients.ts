@@ -22,14 +22,14 @@ type Message<Type extends ToRelayClients['type']> = Extract<ToRelayClients, { ty
 
 const openAtOnce = 24;
 const warmUpMs = 500;
-/** As the protocol asks of devices that are told to come back. */
+/** As the protocol requires of devices that must reconnect. */
 const comeBackMs = 30_000;
 const backoff = { firstMs: 1000, longestMs: 60_000 };
 /** Each may send 50 messages a second, and a claim is two. */
 const controlsOfClaims = 16;
 const floodMessageBytes = 64 * 1024;
 const floodMs = 8000;
-const floodLanes = 8;
+const floodConcurrency = 8;
 const tickMs = 1;
 
 const groups = new Map<string, ConnectedPair[]>();
@@ -80,10 +80,10 @@ function run({ name, pairs: count, bytes, seconds }: Message<'run'>): Promise<Fr
   const fromMs = performance.now() + warmUpMs;
   const untilMs = fromMs + seconds * 1000;
   return new Promise((resolve, reject) => {
-    let left = count;
+    let remaining = count;
     const end = () => {
-      left -= 1;
-      if (left > 0) return;
+      remaining -= 1;
+      if (remaining > 0) return;
       const result: RunResult = {
         roundTripsPerSecond: latencies.count() / seconds,
         p50Us: latencies.percentile(50),
@@ -115,8 +115,8 @@ async function flood({ name, bytes, reader }: Message<'flood'>): Promise<FromRel
   const sender = reader === 'device' ? pair.pos : pair.device;
   pair[reader].raw.pause();
   let code = 0;
-  sender.onClose = (told) => {
-    code = told;
+  sender.onClose = (closeCode) => {
+    code = closeCode;
   };
   const frame = encodeFrame(opcodes.binary, Buffer.alloc(floodMessageBytes, 7));
   let offered = 0;
@@ -130,7 +130,7 @@ async function flood({ name, bytes, reader }: Message<'flood'>): Promise<FromRel
       offer();
     });
   };
-  for (let lane = 0; lane < floodLanes; lane += 1) offer();
+  for (let index = 0; index < floodConcurrency; index += 1) offer();
   const until = performance.now() + floodMs;
   while (code === 0 && accepted < bytes && performance.now() < until) await pause(tickMs);
   for (const { raw } of Object.values(pair)) raw.destroy();
@@ -231,9 +231,9 @@ async function obey(message: ToRelayClients): Promise<FromRelayClients> {
     case 'claim':
       return claim(message);
     default: {
-      const told = Object.fromEntries(failures);
+      const failureCounts = Object.fromEntries(failures);
       failures.clear();
-      return { type: 'counted', open: online, lastAt, failures: told };
+      return { type: 'counted', open: online, lastAt, failures: failureCounts };
     }
   }
 }

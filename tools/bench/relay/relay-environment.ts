@@ -89,32 +89,40 @@ async function activate(made: Made, { organizationId }: BenchOrganization): Prom
     baseUrl: 'https://localhost',
   });
   const { services, packagesAndSubscriptions: offers, activations } = catalog;
-  const by = scopeAuthoredByPlatform(organizationId);
+  const scope = scopeAuthoredByPlatform(organizationId);
   const facts = { name: 'Cloud Connector', description: 'It.', domain: 'Retail API' };
-  const { serviceId } = (await services.create(by, facts as never)).view;
-  await services.publish(by, serviceId);
-  const offer = await offers.createPackage(by, { name: 'Offer', serviceIds: [serviceId] });
-  await offers.subscribe(by, offer.view.packageId);
-  await activations.activate(by, { serviceId, level: 'Organization', entityId: organizationId });
+  const { serviceId } = (await services.create(scope, facts as never)).view;
+  await services.publish(scope, serviceId);
+  const offer = await offers.createPackage(scope, { name: 'Offer', serviceIds: [serviceId] });
+  await offers.subscribe(scope, offer.view.packageId);
+  await activations.activate(scope, { serviceId, level: 'Organization', entityId: organizationId });
   calls.close();
 }
 
-const copiesOf = (table: string, columns: readonly string[], own: Record<string, string>) =>
+const copiesOf = (
+  table: string,
+  columns: readonly string[],
+  replacements: Record<string, string>,
+) =>
   `INSERT INTO ${table} (${columns.join(', ')})
-   SELECT ${columns.map((name) => own[name] ?? `m.${name}`).join(', ')}
+   SELECT ${columns.map((name) => replacements[name] ?? `m.${name}`).join(', ')}
    FROM bench_model_${table} m, bench_devices i`;
 
 /** One after the model of the other: thousands of devices, each in its place. */
-async function fillDevices(made: Made, of: BenchOrganization, count: number): Promise<string[]> {
+async function fillDevices(
+  made: Made,
+  organization: BenchOrganization,
+  count: number,
+): Promise<string[]> {
   const { database } = made;
-  const { organizationId, merchants } = of;
+  const { organizationId, merchants } = organization;
   const [merchant] = merchants;
   const [logicalDeviceId = ''] = merchant?.deviceIds ?? [];
   const { physicalDevices, logicalDevices } = openProvisioning(made);
   const scope = { organizationId };
   const hardware = { make: 'AXIUM', model: 'DX8000', family: 'axium', serialNumber: '10000000' };
-  const own = { ...hardware, merchantId: merchant?.merchantId ?? '' };
-  const { physicalDeviceId } = (await physicalDevices.create(scope, own)).view;
+  const modelDevice = { ...hardware, merchantId: merchant?.merchantId ?? '' };
+  const { physicalDeviceId } = (await physicalDevices.create(scope, modelDevice)).view;
   await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [physicalDeviceId]);
   return database.session(async (query) => {
     const columnsOf = async (table: string) => {
@@ -156,8 +164,8 @@ async function fillDevices(made: Made, of: BenchOrganization, count: number): Pr
 
 type Till = { clientId: string; clientSecret: string };
 
-async function makeTill(made: Made, of: BenchOrganization): Promise<Till> {
-  const { organizationId, realm } = of;
+async function makeTill(made: Made, organization: BenchOrganization): Promise<Till> {
+  const { organizationId, realm } = organization;
   const identity = openIdentity(made);
   const till = await identity.createApplication({
     organizationId,
@@ -183,7 +191,7 @@ function fetchToken(
     client_secret: clientSecret,
   }).toString();
   return new Promise((resolve, reject) => {
-    const asked = (target.ca === undefined ? requestPlain : request)({
+    const clientRequest = (target.ca === undefined ? requestPlain : request)({
       host: '127.0.0.1',
       port: target.port,
       method: 'POST',
@@ -197,8 +205,8 @@ function fetchToken(
         'content-length': form.length,
       },
     });
-    asked.on('error', reject);
-    asked.on('response', (response) => {
+    clientRequest.on('error', reject);
+    clientRequest.on('response', (response) => {
       const parts: Buffer[] = [];
       response.on('data', (part: Buffer) => parts.push(part));
       response.on('end', () => {
@@ -207,7 +215,7 @@ function fetchToken(
         else reject(new Error(`no token: ${response.statusCode} ${text}`));
       });
     });
-    asked.end(form);
+    clientRequest.end(form);
   });
 }
 
@@ -234,21 +242,21 @@ async function startBare(closers: CloseStack, keys: ToRelayBaseline) {
     execArgv: [...serverFlags, ...nodeFlags],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  const told = new Promise<FromRelayBaseline>((resolve, reject) => {
+  const ready = new Promise<FromRelayBaseline>((resolve, reject) => {
     child.once('message', resolve as (message: unknown) => void);
     child.once('exit', () => reject(new Error('the bare line has ended')));
   });
   child.send(keys);
-  const { port } = await told;
+  const { port } = await ready;
   return { pid: child.pid ?? 0, port, stop: () => stopProcess(child) };
 }
 
 /** Everything listens on loopback alone, and is gone when the closers have run. */
 export async function openRelayEnvironment(
   closers: CloseStack,
-  options: { terminals: number; profile: boolean; keep: boolean },
+  options: { terminals: number; profile: boolean; keepsFolder: boolean },
 ): Promise<RelayEnvironment> {
-  const folder = makeFolder(closers, options.keep);
+  const folder = makeFolder(closers, options.keepsFolder);
   const { postgres, database } = await startDatabase(closers, folder, {
     ...databaseSettings,
     ...(options.profile ? statementCostSettings : {}),

@@ -24,14 +24,14 @@ test('frames are parsed from chunks of any size', () => {
     sent(opcodes.close, Buffer.from([0x0f, 0xa1])),
   ]);
   for (const step of [1, 3, 7, 1000, 65_536, all.length]) {
-    const told: unknown[] = [];
+    const events: unknown[] = [];
     const read = createFrameReader(step % 2 === 1, {
-      message: (bytes, text) => told.push(step % 2 === 1 ? text.length : bytes),
-      ping: (payload) => told.push(payload.toString()),
-      close: (code) => told.push(code),
+      message: (bytes, text) => events.push(step % 2 === 1 ? text.length : bytes),
+      ping: (payload) => events.push(payload.toString()),
+      close: (code) => events.push(code),
     });
     for (let at = 0; at < all.length; at += step) read(all.subarray(at, at + step));
-    assert.deepEqual(told, [...sizes, 'p', 4001], `in pieces of ${step}`);
+    assert.deepEqual(events, [...sizes, 'p', 4001], `in pieces of ${step}`);
   }
 });
 

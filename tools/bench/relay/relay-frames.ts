@@ -32,9 +32,9 @@ type Head = { opcode: number; length: number; size: number };
 function headAt(data: Buffer, at: number): Head | undefined {
   if (data.length - at < 2) return undefined;
   const opcode = data.readUInt8(at) & 15;
-  const short = data.readUInt8(at + 1) & 127;
-  if (short <= shortMax) return { opcode, length: short, size: 2 };
-  if (short === 126) {
+  const lengthCode = data.readUInt8(at + 1) & 127;
+  if (lengthCode <= shortMax) return { opcode, length: lengthCode, size: 2 };
+  if (lengthCode === 126) {
     return data.length - at < 4
       ? undefined
       : { opcode, length: data.readUInt16BE(at + 2), size: 4 };
@@ -44,7 +44,7 @@ function headAt(data: Buffer, at: number): Head | undefined {
 }
 
 type FrameEvents = {
-  /** A message has come whole; its text where it is asked for. */
+  /** A message has come whole; with its text if the reader keeps texts. */
   message(bytes: number, text: string): void;
   ping(payload: Buffer): void;
   close(code: number): void;
@@ -53,20 +53,23 @@ type FrameEvents = {
 const nothing = Buffer.alloc(0);
 
 /** @param keepsText whether messages are read, and not only counted */
-export function createFrameReader(keepsText: boolean, on: FrameEvents): (chunk: Buffer) => void {
+export function createFrameReader(
+  keepsText: boolean,
+  events: FrameEvents,
+): (chunk: Buffer) => void {
   let before: Buffer = nothing;
   let opcode = 0;
   let length = 0;
-  let left = 0;
+  let remaining = 0;
   let parts: Buffer[] = [];
 
   function finish(): void {
     const payload = parts.length === 1 ? (parts[0] ?? nothing) : Buffer.concat(parts);
     parts = [];
-    if (opcode === opcodes.ping) on.ping(payload);
+    if (opcode === opcodes.ping) events.ping(payload);
     else if (opcode === opcodes.close)
-      on.close(payload.length < 2 ? 1005 : payload.readUInt16BE(0));
-    else if (opcode !== opcodes.pong) on.message(length, keepsText ? payload.toString() : '');
+      events.close(payload.length < 2 ? 1005 : payload.readUInt16BE(0));
+    else if (opcode !== opcodes.pong) events.message(length, keepsText ? payload.toString() : '');
   }
 
   return (chunk) => {
@@ -74,12 +77,12 @@ export function createFrameReader(keepsText: boolean, on: FrameEvents): (chunk: 
     before = nothing;
     let at = 0;
     for (;;) {
-      if (left > 0) {
-        const some = Math.min(left, data.length - at);
+      if (remaining > 0) {
+        const some = Math.min(remaining, data.length - at);
         if (keepsText || opcode >= opcodes.close) parts.push(data.subarray(at, at + some));
         at += some;
-        left -= some;
-        if (left > 0) return;
+        remaining -= some;
+        if (remaining > 0) return;
         finish();
       } else {
         const head = headAt(data, at);
@@ -89,7 +92,7 @@ export function createFrameReader(keepsText: boolean, on: FrameEvents): (chunk: 
         }
         at += head.size;
         ({ opcode, length } = head);
-        left = length;
+        remaining = length;
         if (length === 0) finish();
       }
     }

@@ -31,9 +31,9 @@ export function nextMessage(socket: LoadSocket): Promise<Answer> {
   });
 }
 
-function fail(told: Answer): never {
-  const error = told['error'] as Answer | undefined;
-  throw new Error(String(error?.['code'] ?? JSON.stringify(told)));
+function fail(reply: Answer): never {
+  const error = reply['error'] as Answer | undefined;
+  throw new Error(String(error?.['code'] ?? JSON.stringify(reply)));
 }
 
 const pathOf = (url: unknown): string => new URL(String(url)).pathname;
@@ -49,9 +49,12 @@ export async function openDeviceConnection(
   const answer = nextMessage(first);
   const message = { type: 'register', tsn, client_id: clientId, client_secret: clientSecret };
   first.write(encodeFrame(opcodes.text, JSON.stringify(message)));
-  const told = await answer;
-  if (told['type'] !== 'registered') fail(told);
-  return openSocket(target, pathOf(told['connectionUrl']), { from, token: String(told['token']) });
+  const reply = await answer;
+  if (reply['type'] !== 'registered') fail(reply);
+  return openSocket(target, pathOf(reply['connectionUrl']), {
+    from,
+    token: String(reply['token']),
+  });
 }
 
 export type ControlConnection = {
@@ -69,35 +72,35 @@ export async function openControlConnection(
   const from = loopbackAddressOf(number);
   const path = connectorPaths.posListener;
   const socket = await openSocket(target, path, { token, from, keepsText: true });
-  const waiting = new Map<string, { resolve(told: Answer): void; reject(error: Error): void }>();
-  let asked = 0;
+  const waiting = new Map<string, { resolve(reply: Answer): void; reject(error: Error): void }>();
+  let requestCount = 0;
   socket.onMessage = (_bytes, text) => {
-    const told = JSON.parse(text) as Answer;
-    const requestId = told['requestId'];
+    const reply = JSON.parse(text) as Answer;
+    const requestId = reply['requestId'];
     if (typeof requestId !== 'string') return;
-    waiting.get(requestId)?.resolve(told);
+    waiting.get(requestId)?.resolve(reply);
     waiting.delete(requestId);
   };
   socket.onClose = (code) => {
     for (const { reject } of waiting.values()) reject(new Error(`closed with ${code}`));
     waiting.clear();
   };
-  const ask = (message: Answer) =>
+  const sendRequest = (message: Answer) =>
     new Promise<Answer>((resolve, reject) => {
-      asked += 1;
-      const requestId = String(asked);
+      requestCount += 1;
+      const requestId = String(requestCount);
       waiting.set(requestId, { resolve, reject });
       socket.write(encodeFrame(opcodes.text, JSON.stringify({ ...message, requestId })));
     });
   return {
     async claim(tsn) {
-      const told = await ask({ type: 'claim', tsn, posId: `till-${number}` });
-      if (told['type'] !== 'claimed') fail(told);
-      return { sessionId: String(told['sessionId']), sessionUrl: String(told['sessionUrl']) };
+      const reply = await sendRequest({ type: 'claim', tsn, posId: `till-${number}` });
+      if (reply['type'] !== 'claimed') fail(reply);
+      return { sessionId: String(reply['sessionId']), sessionUrl: String(reply['sessionUrl']) };
     },
     async release(sessionId) {
-      const told = await ask({ type: 'release', sessionId });
-      if (told['type'] !== 'released') fail(told);
+      const reply = await sendRequest({ type: 'release', sessionId });
+      if (reply['type'] !== 'released') fail(reply);
     },
     close: () => socket.raw.destroy(),
   };

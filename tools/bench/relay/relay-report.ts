@@ -71,7 +71,7 @@ const floodFigures = ({ floods }: RelayFigures): Figure[] =>
     { name: '  closed meanwhile', value: code === 0 ? 'no' : String(code) },
   ]);
 
-function backFigures({ back }: RelayFigures): Figure[] {
+function backFigures({ reconnection: back }: RelayFigures): Figure[] {
   const { devices, open, seconds, sinceStopSeconds, failures } = back;
   return [
     { name: 'devices that are back', value: `${open} of ${devices}`, reached: open === devices },
@@ -113,7 +113,7 @@ export function writeRelayReport(
   options: BenchOptions,
   machine: MachineDescription,
 ): string {
-  const { idle, back, cases, profile } = figures;
+  const { idle, reconnection: back, cases, profile } = figures;
   const count = (value: number) => value.toLocaleString('en');
   const sections = [
     { title: 'Round trips, medians', figures: cases.flatMap(caseFigures) },

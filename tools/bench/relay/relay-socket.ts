@@ -39,10 +39,10 @@ function contextOf(ca: string): SecureContext {
 }
 
 function connect({ port, ca }: Target, from: string): Socket {
-  const place = { host: '127.0.0.1', port, localAddress: from };
+  const address = { host: '127.0.0.1', port, localAddress: from };
   return ca === undefined
-    ? connectPlain(place)
-    : connectTls({ ...place, secureContext: contextOf(ca), servername: 'localhost' });
+    ? connectPlain(address)
+    : connectTls({ ...address, secureContext: contextOf(ca), servername: 'localhost' });
 }
 
 function requestOf({ authority }: Target, path: string, token: string | undefined): string {
@@ -83,8 +83,8 @@ export function openSocket(
     const read = createFrameReader(keepsText, {
       message: (bytes, text) => socket.onMessage(bytes, text),
       ping: (payload) => raw.write(encodeFrame(opcodes.pong, payload)),
-      close(told) {
-        code = told;
+      close(closeCode) {
+        code = closeCode;
         socket.close();
         raw.end();
       },

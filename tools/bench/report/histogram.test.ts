@@ -30,8 +30,8 @@ describe('the histogram of latencies', () => {
     assert.equal(histogram.mean(), 5000.5);
     for (const percent of [1, 50, 90, 99, 99.9]) {
       const exact = percent * 100;
-      const told = histogram.percentile(percent);
-      assert.ok(told >= exact && told <= exact * 1.01 + 1, `p${percent}: ${told}`);
+      const estimate = histogram.percentile(percent);
+      assert.ok(estimate >= exact && estimate <= exact * 1.01 + 1, `p${percent}: ${estimate}`);
     }
     assert.equal(histogram.percentile(100), 10_000);
   });

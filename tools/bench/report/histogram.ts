@@ -1,7 +1,7 @@
 // Counts latencies in buckets less than one percent wide, so that a run of any length fits in 20 kB.
 const subBucketBits = 7;
 const subBuckets = 1 << subBucketBits;
-/** 2^36 µs is 19 hours: whatever is slower counts as this. */
+/** 2^36 µs is 19 hours: slower values count as this. */
 const octaves = 36 - subBucketBits;
 
 export type Histogram = {
@@ -24,7 +24,7 @@ export function bucketOf(valueUs: number): number {
   return bounded * subBuckets + inOctave;
 }
 
-/** The greatest value that falls into a bucket: a percentile is never told too low. */
+/** The greatest value that falls into a bucket: a percentile is never reported too low. */
 export function highestValueOf(bucket: number): number {
   if (bucket < 2 * subBuckets) return bucket;
   const octave = Math.floor(bucket / subBuckets) - 1;
@@ -48,11 +48,11 @@ export function createHistogram(): Histogram {
     },
     count: () => count,
     percentile(percent) {
-      const wanted = Math.max(1, Math.ceil((percent / 100) * count));
-      let seen = 0;
+      const targetCount = Math.max(1, Math.ceil((percent / 100) * count));
+      let cumulativeCount = 0;
       for (let bucket = 0; bucket < counts.length; bucket += 1) {
-        seen += counts[bucket] ?? 0;
-        if (seen >= wanted) return Math.min(highestValueOf(bucket), max);
+        cumulativeCount += counts[bucket] ?? 0;
+        if (cumulativeCount >= targetCount) return Math.min(highestValueOf(bucket), max);
       }
       return max;
     },

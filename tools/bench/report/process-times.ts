@@ -48,11 +48,11 @@ export function parseMachineTimes(text: string): { busyMs: number; totalMs: numb
 
 /** A process and those it has started, by their parents; what has ended counts with its parent. */
 export function treeCpuMs(root: number, all: readonly ProcessStat[]): number {
-  const own = all.find(({ pid }) => pid === root);
-  if (own === undefined) return 0;
+  const rootProcess = all.find(({ pid }) => pid === root);
+  if (rootProcess === undefined) return 0;
   const children = all.filter(({ parent }) => parent === root);
   const below = children.reduce((sum, { pid }) => sum + treeCpuMs(pid, all), 0);
-  return own.cpuMs + own.childrenCpuMs + below;
+  return rootProcess.cpuMs + rootProcess.childrenCpuMs + below;
 }
 
 function read(file: string): string {
@@ -83,16 +83,16 @@ export type CpuTimes = Record<keyof WatchedProcesses | 'others', number> & { tot
 /** CPU time that each has used so far, ms; `others` is all else on this machine. */
 export function readCpu(watched: WatchedProcesses): CpuTimes {
   const all = allProcesses();
-  const own = (pid: number) => all.find((each) => each.pid === pid)?.cpuMs ?? 0;
+  const cpuMsOf = (pid: number) => all.find((each) => each.pid === pid)?.cpuMs ?? 0;
   const { busyMs, totalMs } = parseMachineTimes(read('/proc/stat'));
   const times = {
-    server: own(watched.server),
+    server: cpuMsOf(watched.server),
     postgres: treeCpuMs(watched.postgres, all),
-    simulator: own(watched.simulator),
-    load: own(watched.load),
+    simulator: cpuMsOf(watched.simulator),
+    load: cpuMsOf(watched.load),
   };
-  const ours = times.server + times.postgres + times.simulator + times.load;
-  return { ...times, others: busyMs - ours, totalMs };
+  const measuredMs = times.server + times.postgres + times.simulator + times.load;
+  return { ...times, others: busyMs - measuredMs, totalMs };
 }
 
 export function cpuBetween(before: CpuTimes, after: CpuTimes): CpuTimes {

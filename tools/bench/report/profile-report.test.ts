@@ -25,7 +25,7 @@ test('self times are summed by function and by source, without idle time', () =>
     { what: 'sale payments/sale/process-sale.ts:10', selfUs: 150, share: 0.75 },
     { what: '(garbage collector) native', selfUs: 50, share: 0.25 },
   ]);
-  assert.equal(report.places[1]?.what, '(garbage collector)');
+  assert.equal(report.packages[1]?.name, '(garbage collector)');
 });
 
 test('sources have short names', () => {

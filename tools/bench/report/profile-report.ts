@@ -11,7 +11,7 @@ export type CpuProfile = {
   timeDeltas: number[];
 };
 
-export type ProfileLine = { what: string; selfUs: number; share: number };
+export type ProfileLine = { name: string; selfUs: number; share: number };
 
 const idle = new Set(['(idle)', '(root)']);
 
@@ -21,8 +21,8 @@ export function sourceNameOf(url: string): string {
     url.slice(url.lastIndexOf('node_modules')),
   );
   if (url.includes('node_modules') && foreign !== null) return foreign[1] ?? url;
-  const own = /packages\/(?:server\/src\/)?(.*)$/.exec(url);
-  if (own !== null) return own[1] ?? url;
+  const ownSource = /packages\/(?:server\/src\/)?(.*)$/.exec(url);
+  if (ownSource !== null) return ownSource[1] ?? url;
   return url === '' ? 'native' : url;
 }
 
@@ -37,28 +37,28 @@ function selfTimes(profile: CpuProfile): Map<number, number> {
 function sorted(sums: Map<string, number>): ProfileLine[] {
   const total = [...sums.values()].reduce((sum, each) => sum + each, 0);
   return [...sums]
-    .map(([what, selfUs]) => ({ what, selfUs, share: selfUs / total }))
+    .map(([name, selfUs]) => ({ name, selfUs, share: selfUs / total }))
     .sort((one, other) => other.selfUs - one.selfUs);
 }
 
 /** Busy time alone, most expensive first. */
 export function summarizeProfile(profile: CpuProfile): {
   functions: ProfileLine[];
-  places: ProfileLine[];
+  packages: ProfileLine[];
 } {
   const functions = new Map<string, number>();
-  const places = new Map<string, number>();
+  const packages = new Map<string, number>();
   const times = selfTimes(profile);
   for (const { id, callFrame } of profile.nodes) {
     const selfUs = times.get(id) ?? 0;
     const { functionName, url, lineNumber } = callFrame;
     // The profiler's own beginning and end are no work of the server.
     if (selfUs === 0 || idle.has(functionName) || url === 'node:inspector') continue;
-    const place = sourceNameOf(url);
-    const name = `${functionName || '(anonymous)'} ${place}${url === '' ? '' : `:${lineNumber + 1}`}`;
+    const source = sourceNameOf(url);
+    const name = `${functionName || '(anonymous)'} ${source}${url === '' ? '' : `:${lineNumber + 1}`}`;
     functions.set(name, (functions.get(name) ?? 0) + selfUs);
-    const area = url === '' ? functionName : place;
-    places.set(area, (places.get(area) ?? 0) + selfUs);
+    const area = url === '' ? functionName : source;
+    packages.set(area, (packages.get(area) ?? 0) + selfUs);
   }
-  return { functions: sorted(functions), places: sorted(places) };
+  return { functions: sorted(functions), packages: sorted(packages) };
 }

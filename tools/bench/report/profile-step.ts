@@ -7,7 +7,7 @@ import { beginStatementCosts, readStatementCosts, type StatementCost } from './s
 
 export type Profile = {
   functions: ProfileLine[];
-  places: ProfileLine[];
+  packages: ProfileLine[];
   statements: StatementCost[];
 };
 

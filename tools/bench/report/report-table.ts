@@ -4,14 +4,14 @@ export type Figure = {
   name: string;
   /** As it is shown, with its unit. */
   value: string;
-  /** What is asked for, where something is. */
+  /** The target, if there is one. */
   target?: string;
   reached?: boolean;
 };
 
 export type Section = { title: string; figures: Figure[] };
 
-const marks = { true: '✓', false: '✗ missed' } as const;
+const statusTexts = { true: '✓', false: '✗ missed' } as const;
 
 /** @example process.stdout.write(layOut([{ title: 'Speed', figures }])); */
 export function layOutTable(sections: readonly Section[]): string {
@@ -22,9 +22,9 @@ export function layOutTable(sections: readonly Section[]): string {
   const valueWidth = widthOf(({ value }) => value);
   const targetWidth = widthOf(({ target = '' }) => target);
   const line = ({ name, value, target = '', reached }: Figure) => {
-    const mark = reached === undefined ? '' : marks[`${reached}`];
+    const statusText = reached === undefined ? '' : statusTexts[`${reached}`];
     const cells = [name.padEnd(nameWidth), value.padStart(valueWidth), target.padEnd(targetWidth)];
-    return `  ${cells.join('   ')}   ${mark}`.trimEnd();
+    return `  ${cells.join('   ')}   ${statusText}`.trimEnd();
   };
   return sections
     .filter(({ figures }) => figures.length > 0)

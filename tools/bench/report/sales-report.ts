@@ -1,4 +1,4 @@
-// Turns figures into the table that people read: each beside what is asked for.
+// Turns figures into the table that people read: each beside its target.
 import { bestRun } from '../baseline/sale-baseline-client.ts';
 import type { BenchOptions } from '../bench-options.ts';
 import type { MachineDescription } from '../environment/machine.ts';
@@ -23,7 +23,7 @@ import {
 } from './report-table.ts';
 import type { StatementCost } from './statement-costs.ts';
 
-/** What is asked of the platform. */
+/** The targets of the platform. */
 export const salesTargets = {
   kneePerSecond: 1000,
   shareOfBare: 0.5,
@@ -39,7 +39,7 @@ export const salesTargets = {
 } as const;
 
 const fullTablesRows = 10_000_000;
-const shownFunctions = 30;
+const functionsMax = 30;
 /** What the bench itself and the system need, and a little more. */
 const quietShare = 0.04;
 const loadOfQuiet = 0.5;
@@ -90,7 +90,7 @@ function costs(title: string, step: MeasuredStep): Section {
 function speed(figures: SalesFigures): Section {
   const { kneePerSecond, barePerSecond, at70 } = figures;
   const ratio = kneePerSecond / barePerSecond;
-  const callers = figures.bare.map((run) => bestRun(run).callers).join(', ');
+  const callers = figures.baselineRuns.map((run) => bestRun(run).callers).join(', ');
   const knees = figures.knees.map((knee) => perSecond(knee.perSecond)).join(', ');
   return {
     title: 'Speed',
@@ -199,16 +199,16 @@ function memory(figures: SalesFigures): Section {
 function fullTables({ full }: SalesFigures): Section {
   if (full === undefined) return { title: 'Full tables', figures: [] };
   const { before, after } = full;
-  const of = (steps: readonly MeasuredStep[], name: 'p50Us' | 'p99Us') =>
+  const medianOf = (steps: readonly MeasuredStep[], name: 'p50Us' | 'p99Us') =>
     median(steps.map((step) => step[name]));
-  const growth = of(after, 'p99Us') / of(before, 'p99Us') - 1;
-  const both = (name: 'p50Us' | 'p99Us') =>
-    `${milliseconds(of(before, name))}, ${milliseconds(of(after, name))}`;
+  const growth = medianOf(after, 'p99Us') / medianOf(before, 'p99Us') - 1;
+  const beforeAndAfter = (name: 'p50Us' | 'p99Us') =>
+    `${milliseconds(medianOf(before, name))}, ${milliseconds(medianOf(after, name))}`;
   return {
     title: `With ${full.rows.toLocaleString('en')} transactions in the tables, the same rate; medians of ${after.length} steps`,
     figures: [
-      { name: 'p50 before, with them', value: both('p50Us') },
-      { name: 'p99 before, with them', value: both('p99Us') },
+      { name: 'p50 before, with them', value: beforeAndAfter('p50Us') },
+      { name: 'p99 before, with them', value: beforeAndAfter('p99Us') },
       {
         name: 'growth of p99',
         value: percent(growth),
@@ -229,8 +229,8 @@ function profileSection(title: string, lines: ProfileLine[]): Section {
   return {
     title,
     figures: lines
-      .slice(0, shownFunctions)
-      .map(({ what, share }) => ({ name: what, value: `${(share * 100).toFixed(1)} %` })),
+      .slice(0, functionsMax)
+      .map(({ name: what, share }) => ({ name: what, value: `${(share * 100).toFixed(1)} %` })),
   };
 }
 
@@ -251,7 +251,7 @@ export function profileSections(profile: Profile | undefined): string[] {
   if (profile === undefined) return [];
   return [
     layOutTable([profileSection('Server, self time by function', profile.functions)]),
-    layOutTable([profileSection('Server, self time by package or file', profile.places)]),
+    layOutTable([profileSection('Server, self time by package or file', profile.packages)]),
     layOutTable([statementSection(profile.statements)]),
   ];
 }

@@ -5,8 +5,8 @@ const extension = 'pg_stat_statements';
 /** Loaded only for a profile: it costs a little itself. */
 export const statementCostSettings = { shared_preload_libraries: extension };
 
-const shownStatements = 12;
-const shownChars = 60;
+const statementsMax = 12;
+const nameLengthMax = 60;
 
 /** `Each` is for each answered request. */
 export type StatementCost = {
@@ -32,7 +32,7 @@ export async function readStatementCosts(
   const rows = await database.query<CostRow>(
     `SELECT query, calls::int, rows::int, total_exec_time AS ms, wal_bytes AS wal FROM ${extension}
       WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
-      ORDER BY total_exec_time DESC LIMIT ${shownStatements}`,
+      ORDER BY total_exec_time DESC LIMIT ${statementsMax}`,
   );
   return rows.map(({ query, calls, rows: touched, ms, wal }) => ({
     statement: statementNameOf(query),
@@ -48,6 +48,6 @@ export function statementNameOf(query: string): string {
   const flat = query.replace(/\s+/g, ' ').trim();
   const verbs =
     flat.match(/\b(?:INSERT INTO|UPDATE|DELETE FROM|FROM|JOIN) (?!r\b|jsonb|\()\w+/g) ?? [];
-  const short = [...new Set(verbs)].join(', ');
-  return (short === '' ? flat : short).slice(0, shownChars);
+  const summary = [...new Set(verbs)].join(', ');
+  return (summary === '' ? flat : summary).slice(0, nameLengthMax);
 }

@@ -39,7 +39,7 @@ export type ReportFigures = {
   readonly fillSeconds: number;
   readonly search: ReportStep;
   /** Pages that were full or the last, and pages that were short and led on. */
-  readonly pages: { readonly whole: number; readonly short: number };
+  readonly pages: { readonly whole: number; readonly incomplete: number };
   readonly summaries: readonly { readonly name: string; readonly step: ReportStep }[];
   /** Currencies whose sums are not those of a scan over all payments. */
   readonly wrongSums: readonly string[];
@@ -110,11 +110,12 @@ async function wrongSums({
       [organizationId],
     ),
   );
-  const text = (of: Sums) => [of.authorized, of.captured, of.refunded, of.cancelled].join(' ');
+  const text = (sums: Sums) =>
+    [sums.authorized, sums.captured, sums.refunded, sums.cancelled].join(' ');
   return rows
     .filter((row) => {
-      const told = amounts.find(({ currency }) => currency === row['currency']);
-      return told === undefined || text(told) !== text(row as unknown as Sums);
+      const reported = amounts.find(({ currency }) => currency === row['currency']);
+      return reported === undefined || text(reported) !== text(row as unknown as Sums);
     })
     .map((row) => String(row['currency']));
 }
@@ -123,16 +124,16 @@ async function wrongSums({
 async function scanSpeed({ database, organizationId }: ReportingEnvironment): Promise<number> {
   const queries = createReportQueries(database);
   const classes = createPaymentClassCache(systemClock);
-  const place = { merchantId: undefined, storeId: undefined, deviceId: undefined };
-  const search = parsePaymentSearch({ organizationId, ...place }, {});
+  const entityFilter = { merchantId: undefined, storeId: undefined, deviceId: undefined };
+  const search = parsePaymentSearch({ organizationId, ...entityFilter }, {});
   const began = performance.now();
   let rows = 0;
   let after: string | undefined;
   do {
     const part = { after, limit: scanLimitMax };
-    const found = await queries.run((run) => scanPayments(run, classes, search, part));
-    rows += found.rows.length;
-    after = found.next;
+    const page = await queries.run((run) => scanPayments(run, classes, search, part));
+    rows += page.rows.length;
+    after = page.next;
   } while (after !== undefined && rows < scannedRows);
   return (rows * 1000) / (performance.now() - began);
 }
@@ -140,9 +141,9 @@ async function scanSpeed({ database, organizationId }: ReportingEnvironment): Pr
 export async function benchReporting(
   closers: CloseStack,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<ReportFigures> {
-  const scene = await openReportingEnvironment(closers, options, say);
+  const scene = await openReportingEnvironment(closers, options, printLine);
   const { server, token } = scene;
   const { rows, seed, seconds, rate: ratePerSecond } = options;
   const random = createRandom(seed);
@@ -152,21 +153,21 @@ export async function benchReporting(
   const before = requests.pages();
   const search = await measure(scene, load, requests.search);
   const after = requests.pages();
-  say(describe('search, any two filters', search));
+  printLine(describe('search, any two filters', search));
   const summaries: { name: string; step: ReportStep }[] = [];
   for (const name of summaryNames) {
     const request = () => requests.summary(name);
-    const short = { ...load, seconds: Math.max(2, Math.ceil(seconds / summaryNames.length)) };
+    const summaryLoad = { ...load, seconds: Math.max(2, Math.ceil(seconds / summaryNames.length)) };
     await measure(scene, { ...load, seconds: 1 }, request);
-    const step = await measure(scene, short, request);
-    say(describe(`a day by ${name}`, step));
+    const step = await measure(scene, summaryLoad, request);
+    printLine(describe(`a day by ${name}`, step));
     summaries.push({ name, step });
   }
   const wrong = await wrongSums(scene);
   const scanRowsPerSecond = await scanSpeed(scene);
-  say(`scan ${perSecond(scanRowsPerSecond)}`);
+  printLine(`scan ${perSecond(scanRowsPerSecond)}`);
   const exported = await measureExport(scene, rows);
-  say(`export ${perSecond(exported.rowsPerSecond)}`);
+  printLine(`export ${perSecond(exported.rowsPerSecond)}`);
   return {
     rows,
     fillSeconds: scene.fillSeconds,
@@ -174,7 +175,7 @@ export async function benchReporting(
     summaries,
     scanRowsPerSecond,
     exported,
-    pages: { whole: after.whole - before.whole, short: after.short - before.short },
+    pages: { whole: after.whole - before.whole, incomplete: after.incomplete - before.incomplete },
     wrongSums: wrong,
     residentHighestMib: scene.memory.highest(),
   };

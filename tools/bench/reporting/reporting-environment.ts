@@ -39,9 +39,9 @@ const tellEveryMs = 5000;
 export async function openReportingEnvironment(
   closers: CloseStack,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<ReportingEnvironment> {
-  const folder = makeFolder(closers, options.keep);
+  const folder = makeFolder(closers, options.keepsFolder);
   const { postgres, database } = await startDatabase(closers, folder, {});
   const dataDir = join(folder, 'platform');
   mkdirSync(dataDir);
@@ -65,18 +65,18 @@ export async function openReportingEnvironment(
   await identity.close();
 
   const began = performance.now();
-  let told = began;
+  let reportedAt = began;
   await fillReports(database, {
     organizationId,
     rows: options.rows,
     onProgress(text) {
-      if (performance.now() - told < tellEveryMs) return;
-      told = performance.now();
-      say(`  ${text} after ${Math.round((told - began) / 1000)} s`);
+      if (performance.now() - reportedAt < tellEveryMs) return;
+      reportedAt = performance.now();
+      printLine(`  ${text} after ${Math.round((reportedAt - began) / 1000)} s`);
     },
   });
   const fillSeconds = (performance.now() - began) / 1000;
-  say(`${options.rows.toLocaleString('en')} payments filled in ${fillSeconds.toFixed(0)} s`);
+  printLine(`${options.rows.toLocaleString('en')} payments filled in ${fillSeconds.toFixed(0)} s`);
 
   const server = await startServer(closers, { dataDir, databaseUrl: postgres.url, way: 'process' });
   const memory = watchMemory(closers, server.pid);

@@ -35,16 +35,18 @@ export async function measureExport(
     residentHighestMib = Math.max(residentHighestMib, readResidentMemory(server.pid));
     // Whoever asks may be turned away; the export goes on.
     const path = `/reporting/v1/exports/${exportId}`;
-    const told = await caller.call('GET', path).catch((): Record<string, unknown> => ({}));
+    const exportView = await caller.call('GET', path).catch((): Record<string, unknown> => ({}));
     const tookMs = performance.now() - began;
-    if (told['state'] === 'Completed') {
-      const written = Number(told['rows']);
+    if (exportView['state'] === 'Completed') {
+      const written = Number(exportView['rows']);
       const rowsPerSecond = (written * 1000) / tookMs;
-      const bytes = Number(told['bytes']);
+      const bytes = Number(exportView['bytes']);
       return { rows: written, bytes, rowsPerSecond, residentBeforeMib, residentHighestMib };
     }
-    if (told['state'] === 'Failed' || tookMs > limitMs) {
-      throw new Error(`the export is ${told['state']}: ${told['failure'] ?? 'too slow'}`);
+    if (exportView['state'] === 'Failed' || tookMs > limitMs) {
+      throw new Error(
+        `the export is ${exportView['state']}: ${exportView['failure'] ?? 'too slow'}`,
+      );
     }
   }
 }

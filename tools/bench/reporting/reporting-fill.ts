@@ -130,7 +130,7 @@ async function makeClasses(query: SessionQuery, organizationId: string): Promise
 /**
  * Replaces all reports by those of so many payments of one organisation. The server must not run.
  *
- * @param onProgress told after each chunk how many there are
+ * @param onProgress called after each chunk with the number of rows
  */
 export async function fillReports(
   database: Database,

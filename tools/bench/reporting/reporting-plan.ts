@@ -117,12 +117,15 @@ export function plannedClasses(): PlannedClass[] {
 /** The class of each slot: in the measure of their weights, one at least. */
 export function slotsOfClasses(classes: readonly PlannedClass[]): number[] {
   const total = classes.reduce((sum, { weight }) => sum + weight, 0);
-  const left = slots - classes.length;
-  const places = classes.flatMap(({ classId, weight }) =>
-    Array.from({ length: 1 + Math.floor((left * weight) / total) }, () => classId),
+  const remaining = slots - classes.length;
+  const slotClasses = classes.flatMap(({ classId, weight }) =>
+    Array.from({ length: 1 + Math.floor((remaining * weight) / total) }, () => classId),
   );
   const most = classes.reduce((one, other) => (other.weight > one.weight ? other : one));
-  return [...places, ...Array.from({ length: slots - places.length }, () => most.classId)];
+  return [
+    ...slotClasses,
+    ...Array.from({ length: slots - slotClasses.length }, () => most.classId),
+  ];
 }
 
 /** As `md5(…)::uuid` makes it in the database. */

@@ -23,7 +23,7 @@ export type ReportQueries = {
   search(): EstateQuery;
   summary(groupBy: string): EstateQuery;
   /** How many pages were full or the last, and how many were short and led on. */
-  pages(): { readonly whole: number; readonly short: number };
+  pages(): { readonly whole: number; readonly incomplete: number };
 };
 
 const dayMs = 86_400_000;
@@ -85,7 +85,7 @@ function filtersOf({ rows, random }: ReportQueryOptions): Filter[] {
   ];
 }
 
-function tell({ status, bytes, bodyStart, bodyEnd }: HttpResponse): string {
+function describeFailure({ status, bytes, bodyStart, bodyEnd }: HttpResponse): string {
   return `${status} ${codeMember.exec(bytes.toString('utf8', bodyStart, bodyEnd))?.[1] ?? ''}`;
 }
 
@@ -95,7 +95,7 @@ const membersOf = (text: string) => text.split('&').map((part) => part.split('='
 export function createReportRequests(options: ReportQueryOptions): ReportQueries {
   const { authority, token, random } = options;
   const filters = filtersOf(options);
-  const counts = { whole: 0, short: 0 };
+  const counts = { whole: 0, incomplete: 0 };
   const write = (path: string) =>
     `GET ${path} HTTP/1.1\r\nHost: ${authority}\r\nAuthorization: Bearer ${token}\r\n\r\n`;
 
@@ -110,12 +110,12 @@ export function createReportRequests(options: ReportQueryOptions): ReportQueries
   return {
     search: () => ({
       text: write(`/reporting/v1/transactions?limit=${limit}&${two()}`),
-      judge(answer) {
-        if (answer.status !== 200) return tell(answer);
+      faultOf(answer) {
+        if (answer.status !== 200) return describeFailure(answer);
         const { bytes, bodyStart, bodyEnd } = answer;
         const { items, nextCursor } = JSON.parse(bytes.toString('utf8', bodyStart, bodyEnd));
         if (items.length === limit || nextCursor === null) counts.whole += 1;
-        else counts.short += 1;
+        else counts.incomplete += 1;
         return undefined;
       },
     }),
@@ -124,7 +124,7 @@ export function createReportRequests(options: ReportQueryOptions): ReportQueries
       const day = new Date(ms).toISOString().slice(0, 10);
       return {
         text: write(`/reporting/v1/summary?from=${day}&to=${day}&groupBy=${groupBy}`),
-        judge: (answer) => (answer.status === 200 ? undefined : tell(answer)),
+        faultOf: (answer) => (answer.status === 200 ? undefined : describeFailure(answer)),
       };
     },
     pages: () => ({ ...counts }),

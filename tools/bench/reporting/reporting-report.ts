@@ -1,4 +1,4 @@
-// Turns the figures of the reports into the table that people read: each beside what is asked for.
+// Turns the figures of the reports into the table that people read: each beside its target.
 
 import type { BenchOptions } from '../bench-options.ts';
 import type { MachineDescription } from '../environment/machine.ts';
@@ -18,7 +18,7 @@ import type { StepResult } from '../sales/fixed-rate-load.ts';
 import type { ReportFigures, ReportStep } from './bench-reporting.ts';
 import { days, merchants } from './reporting-plan.ts';
 
-/** What is asked of the reports. */
+/** The targets of the reports. */
 export const reportTargets = {
   searchP99Us: 50_000,
   summaryP99Us: 100_000,
@@ -83,13 +83,13 @@ export function writeReportingReport(
 ): string {
   const isWhole = figures.rows >= reportTargets.rows;
   const { search, summaries, pages, wrongSums, exported } = figures;
-  const short = pages.short / Math.max(1, pages.whole + pages.short);
+  const incompleteShare = pages.incomplete / Math.max(1, pages.whole + pages.incomplete);
   const sections: Section[] = [
     {
       title: `Search at ${perSecond(options.rate)}`,
       figures: [
         ...latencies('any two filters', search, reportTargets.searchP99Us, isWhole),
-        { name: 'pages that are short and lead on', value: percent(short) },
+        { name: 'pages that are short and lead on', value: percent(incompleteShare) },
         errorsOf([search]),
       ],
     },
@@ -122,9 +122,9 @@ export function writeReportingReport(
     0,
     ...[search, ...summaries.map(({ step }) => step)].map((each) => each.othersShare),
   );
-  const what =
+  const description =
     `${figures.rows.toLocaleString('en')} payments of ${merchants} merchants over ${days} days; ` +
     'arrivals of a Poisson process, over TLS';
-  const notes = [...machineLines(machine, others), `seed ${options.seed}`, what];
+  const notes = [...machineLines(machine, others), `seed ${options.seed}`, description];
   return [layOutTable(sections), notes.map((line) => `  ${line}\n`).join('')].join('\n');
 }

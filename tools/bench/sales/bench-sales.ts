@@ -17,7 +17,7 @@ export type SoakFigures = { minute: number; residentMib: number; step: MeasuredS
 export type SalesFigures = {
   starts?: StartTimes;
   warmUp: MeasuredStep[];
-  bare: BaselineRun[];
+  baselineRuns: BaselineRun[];
   knees: KneeResult[];
   /** Medians, sales a second. */
   kneePerSecond: number;
@@ -50,60 +50,62 @@ const comparedSteps = 5;
 const modelRefunds = 20;
 const soakPartSeconds = 60;
 
-async function warm(scene: BenchEnvironment, say: PrintLine): Promise<MeasuredStep[]> {
-  say('warming up …');
+async function warm(scene: BenchEnvironment, printLine: PrintLine): Promise<MeasuredStep[]> {
+  printLine('warming up …');
   const steps: MeasuredStep[] = [];
   for (const { ratePerSecond, seconds: length } of warmUp) {
     const step = await scene.load.step('sales', ratePerSecond, length);
-    say(describeStep(step));
+    printLine(describeStep(step));
     steps.push(step);
   }
-  await scene.bare.run(bareWarmUpSeconds);
+  await scene.baseline.run(bareWarmUpSeconds);
   return steps;
 }
 
-async function runBare(scene: BenchEnvironment, say: PrintLine): Promise<BaselineRun> {
-  const run = await scene.bare.run(bareSeconds);
-  const told = run.map(({ callers, salesPerSecond }) => `${callers}: ${perSecond(salesPerSecond)}`);
-  say(`bare line by callers  ${told.join('  ')}`);
+async function runBare(scene: BenchEnvironment, printLine: PrintLine): Promise<BaselineRun> {
+  const run = await scene.baseline.run(bareSeconds);
+  const rates = run.map(
+    ({ callers, salesPerSecond }) => `${callers}: ${perSecond(salesPerSecond)}`,
+  );
+  printLine(`bare line by callers  ${rates.join('  ')}`);
   return run;
 }
 
-async function runRounds(scene: BenchEnvironment, options: BenchOptions, say: PrintLine) {
-  const bare: BaselineRun[] = [];
+async function runRounds(scene: BenchEnvironment, options: BenchOptions, printLine: PrintLine) {
+  const baselineRuns: BaselineRun[] = [];
   const knees: KneeResult[] = [];
   for (let round = 1; round <= options.rounds; round += 1) {
-    bare.push(await runBare(scene, say));
+    baselineRuns.push(await runBare(scene, printLine));
     if (options.knee > 0) continue;
     await scene.renewTokens();
-    const found = knees[0]?.perSecond ?? 0;
+    const firstKnee = knees[0]?.perSecond ?? 0;
     const search =
-      found > 0
-        ? { from: Math.round(found * laterFrom), growth: laterGrowth }
+      firstKnee > 0
+        ? { from: Math.round(firstKnee * laterFrom), growth: laterGrowth }
         : { from: firstRate };
     const knee = await findKnee(scene.load, {
       ...search,
       kind: 'sales',
       seconds: options.seconds,
-      say,
+      printLine,
     });
-    say(`knee ${round}: ${perSecond(knee.perSecond)}`);
+    printLine(`knee ${round}: ${perSecond(knee.perSecond)}`);
     knees.push(knee);
   }
-  return { bare, knees };
+  return { baselineRuns, knees };
 }
 
 async function runCompared(
   scene: BenchEnvironment,
   { seconds: length }: BenchOptions,
   rate: number,
-  tell: PrintLine,
+  printLine: PrintLine,
 ) {
   const steps: MeasuredStep[] = [];
   for (let count = 0; count < comparedSteps; count += 1) {
     await scene.renewTokens();
     const step = await scene.load.step('sales', rate, length);
-    tell(describeStep(step));
+    printLine(describeStep(step));
     steps.push(step);
   }
   return steps;
@@ -113,22 +115,27 @@ async function runFull(
   scene: BenchEnvironment,
   options: BenchOptions,
   rate: number,
-  say: PrintLine,
+  printLine: PrintLine,
 ) {
-  const before = await runCompared(scene, options, rate, (text) => say(`on empty tables  ${text}`));
+  const before = await runCompared(scene, options, rate, (text) =>
+    printLine(`on empty tables  ${text}`),
+  );
   const startedMs = performance.now();
   await scene.refundSome(modelRefunds);
   await fillTables(scene.database, {
     organizationId: scene.organization.organizationId,
     rows: options.rows,
-    onProgress: (rows) => say(`filling the tables: ${rows.toLocaleString('en')} transactions`),
+    onProgress: (rows) =>
+      printLine(`filling the tables: ${rows.toLocaleString('en')} transactions`),
   });
   const fillSeconds = (performance.now() - startedMs) / 1000;
-  say(`filled, indexed, analysed and written out in ${seconds(fillSeconds)}`);
+  printLine(`filled, indexed, analysed and written out in ${seconds(fillSeconds)}`);
   await scene.renewTokens();
   // The same time to come to rest as before the first measurement.
   await scene.load.step('sales', rate, options.seconds);
-  const after = await runCompared(scene, options, rate, (text) => say(`on full tables  ${text}`));
+  const after = await runCompared(scene, options, rate, (text) =>
+    printLine(`on full tables  ${text}`),
+  );
   return { rows: options.rows, fillSeconds, before, after };
 }
 
@@ -136,7 +143,7 @@ async function runSoak(
   scene: BenchEnvironment,
   options: BenchOptions,
   rate: number,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<SoakFigures> {
   const soak: SoakFigures = [];
   for (let minute = 1; minute <= options.minutes; minute += 1) {
@@ -144,7 +151,9 @@ async function runSoak(
     const step = await scene.load.step('sales', rate, soakPartSeconds);
     const residentMib = scene.memory.now();
     soak.push({ minute, residentMib, step });
-    say(`minute ${minute}: server holds ${residentMib.toFixed(0)} MiB  ${describeStep(step)}`);
+    printLine(
+      `minute ${minute}: server holds ${residentMib.toFixed(0)} MiB  ${describeStep(step)}`,
+    );
   }
   return soak;
 }
@@ -152,33 +161,33 @@ async function runSoak(
 export async function benchSales(
   closers: CloseStack,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<SalesFigures> {
   const starts = options.starts ? await measureStartTimes(closers) : undefined;
   if (starts !== undefined) {
-    say(`start: ${seconds(starts.firstSeconds)}, again: ${seconds(starts.secondSeconds)}`);
+    printLine(`start: ${seconds(starts.firstSeconds)}, again: ${seconds(starts.secondSeconds)}`);
   }
   const scene = await openBenchEnvironment(closers, options);
-  const warmedUp = await warm(scene, say);
-  const { bare, knees } = await runRounds(scene, options, say);
+  const warmedUp = await warm(scene, printLine);
+  const { baselineRuns, knees } = await runRounds(scene, options, printLine);
   const kneePerSecond = options.knee || median(knees.map((knee) => knee.perSecond));
   if (kneePerSecond === 0) throw new Error('no rate was held: see the steps above');
   const rate = Math.round(kneePerSecond * shareOfKnee);
   await scene.renewTokens();
   const at70 = await scene.load.step('sales', rate, options.seconds * longStep);
-  say(`at 70 %  ${describeStep(at70)}`);
+  printLine(`at 70 %  ${describeStep(at70)}`);
   const residentAt70Mib = scene.memory.now();
   const profile = options.profile
     ? await profileStep(scene, () => scene.load.step('sales', rate, options.seconds))
     : undefined;
-  const full = options.rows > 0 ? await runFull(scene, options, rate, say) : undefined;
-  const soak = options.minutes > 0 ? await runSoak(scene, options, rate, say) : undefined;
+  const full = options.rows > 0 ? await runFull(scene, options, rate, printLine) : undefined;
+  const soak = options.minutes > 0 ? await runSoak(scene, options, rate, printLine) : undefined;
   return {
     warmUp: warmedUp,
-    bare,
+    baselineRuns,
     knees,
     kneePerSecond,
-    barePerSecond: median(bare.map((run) => bestRun(run).salesPerSecond)),
+    barePerSecond: median(baselineRuns.map((run) => bestRun(run).salesPerSecond)),
     at70,
     residentAt70Mib,
     residentHighestMib: scene.memory.highest(),

@@ -29,25 +29,25 @@ const longStep = 3;
 export async function benchStatus(
   closers: CloseStack,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<StatusFigures> {
   const scene = await openBenchEnvironment(closers, options);
   const { load } = scene;
   for (const { kind, ratePerSecond, seconds } of warmUp) {
-    say(describeStep(await load.step(kind, ratePerSecond, seconds)));
+    printLine(describeStep(await load.step(kind, ratePerSecond, seconds)));
   }
   const { seconds } = options;
   const salesPerSecond =
     options.knee ||
-    (await findKnee(load, { kind: 'sales', from: firstSales, seconds, say })).perSecond;
-  say(`knee of sales: ${perSecond(salesPerSecond)}`);
+    (await findKnee(load, { kind: 'sales', from: firstSales, seconds, printLine })).perSecond;
+  printLine(`knee of sales: ${perSecond(salesPerSecond)}`);
   await scene.renewTokens();
   await load.step(readsWarmUp.kind, readsWarmUp.ratePerSecond, readsWarmUp.seconds);
-  const reads = await findKnee(load, { kind: 'reads', from: firstReads, seconds, say });
+  const reads = await findKnee(load, { kind: 'reads', from: firstReads, seconds, printLine });
   if (reads.perSecond === 0) throw new Error('no rate of reads was held: see the steps above');
   const rate = Math.round(reads.perSecond * shareOfKnee);
   const at70 = await load.step('reads', rate, seconds * longStep);
-  say(`at 70 %  ${describeStep(at70)}`);
+  printLine(`at 70 %  ${describeStep(at70)}`);
   const residentHighestMib = scene.memory.highest();
   const figures = { salesPerSecond, reads, at70, residentHighestMib };
   if (!options.profile) return figures;

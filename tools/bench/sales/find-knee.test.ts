@@ -9,7 +9,7 @@ function search(from: number, holds: (rate: number, step: number) => boolean) {
     tried.push(rate);
     knee.report(rate, holds(rate, tried.length));
   }
-  return { held: knee.held(), tried };
+  return { held: knee.highestHeldRate(), tried };
 }
 
 describe('the search for the knee', () => {

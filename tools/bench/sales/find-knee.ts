@@ -34,9 +34,9 @@ export type KneeOptions = {
 export type KneeSearch = {
   /** The next rate to try, or undefined when the knee is found. */
   next(): number | undefined;
-  report(rate: number, held: boolean): void;
+  report(rate: number, isHeld: boolean): void;
   /** The highest rate that was held; 0 before there is one. */
-  held(): number;
+  highestHeldRate(): number;
 };
 
 /**
@@ -49,7 +49,7 @@ export type KneeSearch = {
  */
 export function createKneeSearch(options: KneeOptions): KneeSearch {
   const { from, growth = 1.25, precision = 0.04, least = 50, stepsMax = 24 } = options;
-  let held = 0;
+  let highestHeld = 0;
   let failed = Number.POSITIVE_INFINITY;
   let doubted: number | undefined;
   /** The failed rate that has failed in the end as well. */
@@ -57,15 +57,15 @@ export function createKneeSearch(options: KneeOptions): KneeSearch {
   let steps = 0;
 
   function candidate(): number {
-    if (held === 0) return failed === Number.POSITIVE_INFINITY ? from : failed / 2;
-    return failed === Number.POSITIVE_INFINITY ? held * growth : (held + failed) / 2;
+    if (highestHeld === 0) return failed === Number.POSITIVE_INFINITY ? from : failed / 2;
+    return failed === Number.POSITIVE_INFINITY ? highestHeld * growth : (highestHeld + failed) / 2;
   }
 
   return {
     next() {
       if (steps >= stepsMax) return undefined;
       if (doubted !== undefined) return doubted;
-      if (held > 0 && failed - held <= held * precision) {
+      if (highestHeld > 0 && failed - highestHeld <= highestHeld * precision) {
         return confirmed === failed ? undefined : failed;
       }
       const rate = Math.round(candidate());
@@ -74,7 +74,7 @@ export function createKneeSearch(options: KneeOptions): KneeSearch {
     report(rate, isRateHeld) {
       steps += 1;
       if (isRateHeld) {
-        held = Math.max(held, rate);
+        highestHeld = Math.max(highestHeld, rate);
         if (rate >= failed) failed = Number.POSITIVE_INFINITY;
         doubted = undefined;
       } else if (rate === failed) {
@@ -86,7 +86,7 @@ export function createKneeSearch(options: KneeOptions): KneeSearch {
         doubted = rate;
       }
     },
-    held: () => held,
+    highestHeldRate: () => highestHeld,
   };
 }
 

@@ -63,7 +63,7 @@ function step(exchange: (time: Time) => HttpsConnections, ratePerSecond: number,
     leadSeconds: 0.05,
     hopelessSeconds: 0.15,
     random: createRandom(3),
-    request: () => ({ text: '', judge: () => kind }),
+    request: () => ({ text: '', faultOf: () => kind }),
     onWindow: (at) => windows.push(at),
   });
   return result.then((figures) => ({ figures, windows }));

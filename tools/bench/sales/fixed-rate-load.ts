@@ -1,4 +1,4 @@
-// Offers requests at a fixed rate for some time, whatever becomes of them, and counts what came back.
+// Offers requests at a fixed rate for some time, regardless of their results, and counts the responses.
 
 import { createHistogram, type Histogram } from '../report/histogram.ts';
 import type { HttpResponse } from './http-answers.ts';
@@ -14,7 +14,7 @@ export type LoadStep = {
   hopelessSeconds?: number;
   random: () => number;
   /** The next request, and whether an answer to it is the right one: undefined, or a kind of error. */
-  request(): { text: string; judge(answer: HttpResponse): string | undefined };
+  request(): { text: string; faultOf(answer: HttpResponse): string | undefined };
   /** When the part of the step that counts begins and ends. */
   onWindow(at: 'begin' | 'end', answered: number): void;
   /** The machine's own where none is given. */
@@ -44,7 +44,7 @@ export type StepResult = {
 const patienceMs = 5000;
 const tickMs = 1;
 
-type Waiting = { dueMs: number; text: string; judge(answer: HttpResponse): string | undefined };
+type Waiting = { dueMs: number; text: string; faultOf(answer: HttpResponse): string | undefined };
 
 /** A queue from which taking the first costs nothing. */
 function createQueue<Item>() {
@@ -96,7 +96,7 @@ function resultOf(
 
 /**
  * Runs one step. The latency of a request counts from the time at which it was due, so a server that
- * stops answering for a while is charged for every request that came due meanwhile.
+ * stops answering for a while is charged for every request that came due during that time.
  */
 export async function runStep(exchange: HttpsConnections, step: LoadStep): Promise<StepResult> {
   const { ratePerSecond, seconds, leadSeconds = 1, hopelessSeconds = 1, time = machineTime } = step;
@@ -118,7 +118,7 @@ export async function runStep(exchange: HttpsConnections, step: LoadStep): Promi
   function settle(waiting: Waiting, answer: HttpResponse | undefined, lost = 'lost'): void {
     underWay -= 1;
     const nowMs = time.now();
-    const kind = answer === undefined ? lost : waiting.judge(answer);
+    const kind = answer === undefined ? lost : waiting.faultOf(answer);
     if (kind !== undefined) fail(kind);
     counts.all += 1;
     if (nowMs >= fromMs && nowMs < untilMs && kind === undefined) counts.inWindow += 1;
@@ -165,7 +165,7 @@ export async function runStep(exchange: HttpsConnections, step: LoadStep): Promi
   while (underWay + queue.size() > 0 && time.now() < patientUntilMs) await time.pause(5);
   // What is not answered by now counts as an error, and with the longest latency; nor is it sent later.
   while (queue.take() !== undefined) underWay += 1;
-  for (let left = underWay; left > 0; left -= 1) {
+  for (let remaining = underWay; remaining > 0; remaining -= 1) {
     fail('unanswered');
     counts.latencies.record((seconds + patienceMs / 1000) * 1e6);
   }

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createResponseReader, HttpProtocolError } from './http-answers.ts';
 
-type Told = { status: number; body: string; isLast: boolean };
+type ReadResponse = { status: number; body: string; isLast: boolean };
 
-function readAll(chunks: string[]): Told[] {
-  const told: Told[] = [];
-  const take = createResponseReader(({ status, bytes, bodyStart, bodyEnd, isLast }) =>
-    told.push({ status, body: bytes.toString('utf8', bodyStart, bodyEnd), isLast }),
+function readAll(chunks: string[]): ReadResponse[] {
+  const responses: ReadResponse[] = [];
+  const readChunk = createResponseReader(({ status, bytes, bodyStart, bodyEnd, isLast }) =>
+    responses.push({ status, body: bytes.toString('utf8', bodyStart, bodyEnd), isLast }),
   );
-  for (const chunk of chunks) take(Buffer.from(chunk));
-  return told;
+  for (const chunk of chunks) readChunk(Buffer.from(chunk));
+  return responses;
 }
 
 const answer = (status: string, body: string, more = '') =>
@@ -19,25 +19,25 @@ const answer = (status: string, body: string, more = '') =>
 describe('the HTTP response reader', () => {
   const one = answer('200 OK', '{"approved":true}');
   const other = answer('503 Service Unavailable', '{"näme":1}', 'connection: close\r\n');
-  const both: Told[] = [
+  const expected: ReadResponse[] = [
     { status: 200, body: '{"approved":true}', isLast: false },
     { status: 503, body: '{"näme":1}', isLast: true },
   ];
 
   test('several complete responses in one chunk are read', () => {
-    assert.deepEqual(readAll([one + other]), both);
+    assert.deepEqual(readAll([one + other]), expected);
   });
 
   test('responses are read from chunks of any size', () => {
     const bytes = Buffer.from(one + other);
     for (let cut = 1; cut < bytes.length; cut += 1) {
-      const told: Told[] = [];
-      const take = createResponseReader(({ status, bytes: all, bodyStart, bodyEnd, isLast }) =>
-        told.push({ status, body: all.toString('utf8', bodyStart, bodyEnd), isLast }),
+      const responses: ReadResponse[] = [];
+      const readChunk = createResponseReader(({ status, bytes: all, bodyStart, bodyEnd, isLast }) =>
+        responses.push({ status, body: all.toString('utf8', bodyStart, bodyEnd), isLast }),
       );
-      take(bytes.subarray(0, cut));
-      take(bytes.subarray(cut));
-      assert.deepEqual(told, both, `cut at ${cut}`);
+      readChunk(bytes.subarray(0, cut));
+      readChunk(bytes.subarray(cut));
+      assert.deepEqual(responses, expected, `cut at ${cut}`);
     }
   });
 

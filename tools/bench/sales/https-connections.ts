@@ -14,7 +14,7 @@ export type HttpsConnections = {
   close(): void;
 };
 
-type Connection = { socket: TLSSocket; waiting: OnResponse | undefined; gone: boolean };
+type Connection = { socket: TLSSocket; waiting: OnResponse | undefined; isClosed: boolean };
 
 /** A name for what a certificate of the server is made out to. */
 const serverName = 'localhost';
@@ -41,8 +41,8 @@ export async function openHttpsConnections(
   let closed = false;
 
   function lose(connection: Connection, why: string): void {
-    if (connection.gone) return;
-    connection.gone = true;
+    if (connection.isClosed) return;
+    connection.isClosed = true;
     connection.socket.destroy();
     const at = free.indexOf(connection);
     if (at >= 0) free.splice(at, 1);
@@ -58,19 +58,19 @@ export async function openHttpsConnections(
   }
 
   function adopt(socket: TLSSocket): void {
-    const connection: Connection = { socket, waiting: undefined, gone: false };
-    const take = createResponseReader((answer) => {
+    const connection: Connection = { socket, waiting: undefined, isClosed: false };
+    const readChunk = createResponseReader((answer) => {
       const { waiting } = connection;
       if (waiting === undefined) throw new HttpProtocolError('an answer that nobody asked for');
       connection.waiting = undefined;
-      // Free first, so that whoever waits can send the next request from inside the callback.
+      // Free first, so that the caller can send the next request from inside the callback.
       if (!answer.isLast) free.push(connection);
       waiting(answer);
       if (answer.isLast) lose(connection, 'closed');
     });
     socket.on('data', (chunk: Buffer) => {
       try {
-        take(chunk);
+        readChunk(chunk);
       } catch (error) {
         if (!(error instanceof HttpProtocolError)) throw error;
         lose(connection, error.message);

@@ -1,4 +1,4 @@
-// Looks for the knee of a running platform, step by step, and tells how each went.
+// Looks for the knee of a running platform, step by step, and reports each result.
 
 import { microseconds, milliseconds, perSecond } from '../report/report-table.ts';
 import { createKneeSearch, heldLimits, isRateHeld, type KneeOptions } from './find-knee.ts';
@@ -14,7 +14,7 @@ export type KneeResult = {
 
 export type PrintLine = (line: string) => void;
 
-/** Said with every result, so that nobody has to guess what "held" means. */
+/** Printed with every result: the definition of "held". */
 export const heldDefinition =
   `held: at least ${heldLimits.achievedShare * 100} % of what was offered is answered in its time, ` +
   `p99 is under ${heldLimits.p99Us / 1000} ms from the due time, and there is no error`;
@@ -44,7 +44,7 @@ const settleMs = 400;
 
 export async function findKnee(
   load: LoadClient,
-  options: KneeOptions & { kind: LoadKind; seconds: number; say: PrintLine },
+  options: KneeOptions & { kind: LoadKind; seconds: number; printLine: PrintLine },
 ): Promise<KneeResult> {
   const search = createKneeSearch(options);
   const steps: MeasuredStep[] = [];
@@ -52,10 +52,10 @@ export async function findKnee(
   for (let rate = search.next(); rate !== undefined; rate = search.next()) {
     const step = await load.step(options.kind, rate, options.seconds);
     steps.push(step);
-    options.say(describeStep(step));
-    const held = isStepHeld(step);
-    if (held && rate >= search.held()) best = step;
-    search.report(rate, held);
+    options.printLine(describeStep(step));
+    const isHeld = isStepHeld(step);
+    if (isHeld && rate >= search.highestHeldRate()) best = step;
+    search.report(rate, isHeld);
     await new Promise((resolve) => setTimeout(resolve, settleMs));
   }
   return { perSecond: best?.achievedPerSecond ?? 0, step: best, steps };

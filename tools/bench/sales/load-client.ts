@@ -44,7 +44,7 @@ export function costBetween(begin: Window | undefined, end: Window | undefined) 
   }
   const spent = cpuBetween(begin.cpu, end.cpu);
   const perRequest = (ms: number) => (ms * 1000) / (end.answered - begin.answered);
-  const ours = spent.server + spent.postgres + spent.simulator + spent.load;
+  const measuredMs = spent.server + spent.postgres + spent.simulator + spent.load;
   return {
     cpuUs: {
       server: perRequest(spent.server),
@@ -52,12 +52,12 @@ export function costBetween(begin: Window | undefined, end: Window | undefined) 
       simulator: perRequest(spent.simulator),
       load: perRequest(spent.load),
     },
-    busyShare: (ours + spent.others) / spent.totalMs,
+    busyShare: (measuredMs + spent.others) / spent.totalMs,
     othersShare: Math.max(0, spent.others / spent.totalMs),
   };
 }
 
-/** @param watched the other processes of the run, asked for anew at each step */
+/** @param watched the other processes of the run, read again at each step */
 export async function startLoadGenerator(
   closers: CloseStack,
   open: Omit<Extract<ToLoad, { type: 'open' }>, 'type'>,
@@ -70,7 +70,7 @@ export async function startLoadGenerator(
   });
   const pid = child.pid ?? 0;
 
-  function ask(
+  function sendMessage(
     message: ToLoad,
     limitMs: number,
     onWindow: (at: 'begin' | 'end', answered: number) => void = () => {},
@@ -97,15 +97,15 @@ export async function startLoadGenerator(
     });
   }
 
-  await ask({ type: 'open', ...open }, overtimeMs);
+  await sendMessage({ type: 'open', ...open }, overtimeMs);
   return {
     pid,
     setTills: async (tills) => {
-      await ask({ type: 'tills', tills }, overtimeMs);
+      await sendMessage({ type: 'tills', tills }, overtimeMs);
     },
     async step(kind, ratePerSecond, seconds) {
       const windows: Partial<Record<'begin' | 'end', Window>> = {};
-      const result = await ask(
+      const result = await sendMessage(
         { type: 'step', kind, ratePerSecond, seconds },
         seconds * 1000 + overtimeMs,
         (at, answered) => {

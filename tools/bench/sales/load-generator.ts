@@ -41,7 +41,7 @@ function createGenerator(options: Extract<ToLoad, { type: 'open' }>, exchange: H
     const { text, till, clientTransactionId } = using.sale(kind);
     return {
       text,
-      judge(answer: HttpResponse) {
+      faultOf(answer: HttpResponse) {
         const serverId = identifierOf(answer);
         if (serverId === undefined) return whatIsWrong(answer);
         finished[made % rememberedMax] = { till, serverId, clientId: clientTransactionId };
@@ -58,7 +58,7 @@ function createGenerator(options: Extract<ToLoad, { type: 'open' }>, exchange: H
     const byServerId = random() < 0.5;
     return {
       text: using.read(one.till, byServerId ? one.serverId : one.clientId),
-      judge: (answer: HttpResponse) =>
+      faultOf: (answer: HttpResponse) =>
         identifierOf(answer) === one.serverId ? undefined : whatIsWrong(answer),
     };
   }
@@ -77,13 +77,13 @@ function createGenerator(options: Extract<ToLoad, { type: 'open' }>, exchange: H
         seconds,
         random,
         request: () => (kind === 'reads' ? read(using) : sale(using, kind)),
-        onWindow: (at, answered) => tell({ type: 'window', at, answered }),
+        onWindow: (at, answered) => sendMessage({ type: 'window', at, answered }),
       });
     },
   };
 }
 
-function tell(message: FromLoad): void {
+function sendMessage(message: FromLoad): void {
   process.send?.(message);
 }
 
@@ -98,15 +98,18 @@ async function obey(message: ToLoad): Promise<void> {
   if (message.type === 'tills') generator.setTills(message.tills);
   if (message.type === 'step') {
     const result = await generator.step(message.kind, message.ratePerSecond, message.seconds);
-    tell({ type: 'result', result });
+    sendMessage({ type: 'result', result });
     return;
   }
-  tell({ type: 'ready' });
+  sendMessage({ type: 'ready' });
 }
 
 process.on('message', (message: ToLoad) => {
   obey(message).catch((error: unknown) => {
-    tell({ type: 'fault', text: error instanceof Error ? (error.stack ?? error.message) : '' });
+    sendMessage({
+      type: 'fault',
+      text: error instanceof Error ? (error.stack ?? error.message) : '',
+    });
   });
 });
 process.on('disconnect', () => process.exit(0));

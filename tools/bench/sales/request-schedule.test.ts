@@ -4,12 +4,12 @@ import { createArrivalTimes, createRandom } from './request-schedule.ts';
 
 describe('the request schedule', () => {
   test('the same seed gives the same arrivals, another seed others', () => {
-    const take = (seed: number) => {
+    const drawTimes = (seed: number) => {
       const next = createArrivalTimes(1000, createRandom(seed));
       return Array.from({ length: 50 }, next);
     };
-    assert.deepEqual(take(7), take(7));
-    assert.notDeepEqual(take(7), take(8));
+    assert.deepEqual(drawTimes(7), drawTimes(7));
+    assert.notDeepEqual(drawTimes(7), drawTimes(8));
   });
 
   test('arrivals have the requested rate, in order', () => {

@@ -12,7 +12,7 @@ const amountsMax = 8999;
 const entryModes = ['Keyed', 'ContactChip', 'Keyed', 'ContactlessChip'] as const;
 const transactions = '/payment/v1/transactions';
 
-/** The rest of a body after the identifier; the device stands at its end, before the last bracket. */
+/** The rest of a body after the identifier; the device is at its end, before the last bracket. */
 function bodyRest(card: Card, index: number, random: () => number): string {
   // Below 9000, where the acquirer simulator approves every amount.
   const amount = 1 + Math.floor(random() * amountsMax);

@@ -42,7 +42,7 @@ function describe(name: string, run: TokenRun): string {
   ].join('  ');
 }
 
-/** In every realm one token, so that each has its keys and whatever else it needs in memory. */
+/** In every realm one token, so that each has its keys and caches in memory. */
 async function fillRealms(scene: TokenEnvironment): Promise<TokenFigures['manyRealms']> {
   const { realms, load, memory, target } = scene;
   if (realms.length === 0) return undefined;
@@ -75,17 +75,17 @@ async function fillRealms(scene: TokenEnvironment): Promise<TokenFigures['manyRe
 export async function benchTokens(
   closers: CloseStack,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<TokenFigures> {
   const { seconds, rounds } = options;
-  say(`making a realm, and ${options.realms.toLocaleString('en')} more …`);
+  printLine(`making a realm, and ${options.realms.toLocaleString('en')} more …`);
   const scene = await openTokenEnvironment(closers, options);
   const pidsOf = (name: TokenCaseName) => ({
-    server: name === 'bare' ? scene.bare.pid : scene.server.pid,
+    server: name === 'bare' ? scene.baseline.pid : scene.server.pid,
     postgres: scene.postgresPid,
   });
   const parts = await createTokenCases(scene, options.parts);
-  say('warming up …');
+  printLine('warming up …');
   for (const { name, work } of parts) await scene.load.run(work, warmUpSeconds, pidsOf(name));
   const figures: TokenCaseFigures[] = parts.map(({ name }) => ({
     name,
@@ -93,18 +93,19 @@ export async function benchTokens(
     medianPerCpuSecond: 0,
   }));
   for (let round = 1; round <= rounds; round += 1) {
-    say(`round ${round} of ${rounds}`);
+    printLine(`round ${round} of ${rounds}`);
     for (const [at, { name, work }] of parts.entries()) {
       const run = await scene.load.run(work, seconds, pidsOf(name));
       figures[at]?.runs.push(run);
-      say(describe(name, run));
+      printLine(describe(name, run));
     }
   }
   for (const each of figures) {
     each.medianPerCpuSecond = median(each.runs.map((run) => run.tokensPerCpuSecond));
   }
   const manyRealms = await fillRealms(scene);
-  if (manyRealms !== undefined) say(`with every realm in use: ${mebibytes(manyRealms.after)}`);
+  if (manyRealms !== undefined)
+    printLine(`with every realm in use: ${mebibytes(manyRealms.after)}`);
   const all = { parts: figures, ...defined({ manyRealms }) };
   return options.profile ? { ...all, profile: await profileTokens(scene, parts, seconds) } : all;
 }

@@ -1,7 +1,7 @@
-// The ways to a token that are measured, each with what is asked of it and its requests.
+// The ways to a token that are measured, each with its target and its requests.
 import { request } from 'node:https';
 import { defined } from '@switchyard/contract';
-import { keptConnections, type TokenEnvironment } from './token-environment.ts';
+import { persistentConnections, type TokenEnvironment } from './token-environment.ts';
 import type { TokenWork } from './token-messages.ts';
 
 export const tokenTargets = {
@@ -38,7 +38,7 @@ function passwordForms({ provision }: TokenEnvironment): string[] {
 function post(target: TokenWork['target'], form: string): Promise<string> {
   const { host, port, path, ca, authority } = target;
   return new Promise((resolve, reject) => {
-    const asked = request({
+    const clientRequest = request({
       host,
       port,
       path,
@@ -52,14 +52,14 @@ function post(target: TokenWork['target'], form: string): Promise<string> {
         'content-length': form.length,
       },
     });
-    asked.on('error', reject);
-    asked.on('response', (response) => {
+    clientRequest.on('error', reject);
+    clientRequest.on('response', (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
       response.on('end', () => resolve(Buffer.concat(chunks).toString()));
     });
-    asked.end(form);
+    clientRequest.end(form);
   });
 }
 
@@ -69,11 +69,11 @@ async function beginChains(scene: TokenEnvironment): Promise<TokenWork['chains']
   const forms = passwordForms(scene);
   const { users } = scene.provision;
   const chains: { clientId: string; refreshToken: string }[] = [];
-  for (let lane = 0; lane < keptConnections; lane += 1) {
-    const answer = await post(target, forms[lane % forms.length] ?? '');
+  for (let index = 0; index < persistentConnections; index += 1) {
+    const answer = await post(target, forms[index % forms.length] ?? '');
     const refreshToken = /"refresh_token":"([^"]+)"/.exec(answer)?.[1];
     if (refreshToken === undefined) throw new Error(`no refresh token: ${answer}`);
-    chains.push({ clientId: users[lane % users.length]?.clientId ?? '', refreshToken });
+    chains.push({ clientId: users[index % users.length]?.clientId ?? '', refreshToken });
   }
   return chains;
 }
@@ -81,29 +81,29 @@ async function beginChains(scene: TokenEnvironment): Promise<TokenWork['chains']
 /** The bare line first, so that each round begins with it. */
 export async function createTokenCases(
   scene: TokenEnvironment,
-  wanted: readonly TokenCaseName[],
+  caseNames: readonly TokenCaseName[],
 ): Promise<TokenCase[]> {
-  const own = scene.target(`/oauth2/v1/${scene.provision.realm}/token`);
-  const kept = { target: own, connections: keptConnections, newHandshakes: false };
+  const target = scene.target(`/oauth2/v1/${scene.provision.realm}/token`);
+  const persistent = { target, connections: persistentConnections, newHandshakes: false };
   const devices = {
-    ...kept,
+    ...persistent,
     target: scene.target('/oauth2-mtls/v1/token', 'devices'),
     forms: [],
     devices: scene.devices,
   };
   const works: Record<TokenCaseName, () => Promise<Omit<TokenWork, 'name'>>> = {
     bare: async () => ({
-      ...kept,
+      ...persistent,
       target: scene.target('/token', 'bare'),
       forms: clientForms(scene),
     }),
-    'client-credentials': async () => ({ ...kept, forms: clientForms(scene) }),
+    'client-credentials': async () => ({ ...persistent, forms: clientForms(scene) }),
     refresh: async () => {
       const chains = await beginChains(scene);
-      return { ...kept, forms: [], ...defined({ chains }) };
+      return { ...persistent, forms: [], ...defined({ chains }) };
     },
     password: async () => ({
-      ...kept,
+      ...persistent,
       forms: passwordForms(scene),
       connections: passwordConnections,
     }),
@@ -112,7 +112,7 @@ export async function createTokenCases(
   };
   const parts: TokenCase[] = [];
   for (const name of tokenCaseNames) {
-    if (name === 'bare' || wanted.includes(name)) {
+    if (name === 'bare' || caseNames.includes(name)) {
       parts.push({ name, work: { name, ...(await works[name]()) } });
     }
   }

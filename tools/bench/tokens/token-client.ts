@@ -10,7 +10,7 @@ const overtimeMs = 60_000;
 const startLimitMs = 15_000;
 
 export type TokenRun = {
-  /** Of the process that gave them, user and system, whatever its threads. */
+  /** Of the process that gave them, user and system, over all its threads. */
   tokensPerCpuSecond: number;
   tokensPerSecond: number;
   /** CPU time per token, µs. */
@@ -57,7 +57,7 @@ export function startTokenLoad(closers: CloseStack): TokenLoad {
   });
   const load = child.pid ?? 0;
 
-  function ask(
+  function sendMessage(
     message: ToTokenLoad,
     limitMs: number,
     onWindow: (at: 'begin' | 'end', answered: number) => void = () => {},
@@ -86,7 +86,7 @@ export function startTokenLoad(closers: CloseStack): TokenLoad {
   return {
     async run(work, seconds, pids) {
       const windows: Partial<Record<'begin' | 'end', Window>> = {};
-      const counts = await ask(
+      const counts = await sendMessage(
         { type: 'run', work, seconds },
         seconds * 1000 + overtimeMs,
         (at, answered) => {
@@ -95,7 +95,7 @@ export function startTokenLoad(closers: CloseStack): TokenLoad {
       );
       return { ...price(windows.begin, windows.end, seconds), errors: counts.errors };
     },
-    once: (work, paths) => ask({ type: 'once', work, paths }, overtimeMs * 5),
+    once: (work, paths) => sendMessage({ type: 'once', work, paths }, overtimeMs * 5),
   };
 }
 

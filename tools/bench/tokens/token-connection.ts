@@ -24,10 +24,10 @@ const copied = ({ status, bytes, bodyStart, bodyEnd, isLast }: HttpResponse): To
   isLast,
 });
 
-/** @param lane which of the connections it is */
+/** @param index which of the connections it is */
 export function openTokenConnection(
   target: TokenTarget,
-  lane: number,
+  index: number,
   device?: TokenDevice,
 ): Promise<TokenConnection> {
   const { host, port, ca } = target;
@@ -39,16 +39,16 @@ export function openTokenConnection(
     ca,
     servername: serverName,
     ALPNProtocols: ['http/1.1'],
-    localAddress: `127.0.0.${2 + (lane % localAddresses)}`,
+    localAddress: `127.0.0.${2 + (index % localAddresses)}`,
     ...defined({ cert: device?.cert, key: device?.key }),
   };
   const socket: TLSSocket = connect(options);
   socket.setNoDelay(true);
   socket.setTimeout(answerLimitMs, () => socket.destroy(new Error('no answer in time')));
   const read = createResponseReader((answer) => {
-    const asked = waiting;
+    const pending = waiting;
     waiting = undefined;
-    asked?.resolve(copied(answer));
+    pending?.resolve(copied(answer));
   });
   const lose = (fault: Error) => {
     waiting?.reject(fault);

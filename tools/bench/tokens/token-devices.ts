@@ -50,8 +50,8 @@ export async function provisionDevices(
     const serialNumber = String(firstSerial + number);
     const hardware = { merchantId, serialNumber, make: 'AXIUM', model: 'DX8000', family: 'axium' };
     const { physicalDeviceId } = (await physicalDevices.create(scope, hardware)).view;
-    const place = { storeId: store.storeId, name: `Till ${number}` };
-    const { logicalDeviceId } = (await logicalDevices.create(scope, place)).view;
+    const till = { storeId: store.storeId, name: `Till ${number}` };
+    const { logicalDeviceId } = (await logicalDevices.create(scope, till)).view;
     await logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [physicalDeviceId]);
     const { key, csr } = await makeRequest();
     const { certificateChain } = await identity.devices.certificates.enrol(
@@ -67,13 +67,16 @@ export async function provisionDevices(
   return devices;
 }
 
-type Found = { clientId: string; clientSecret: string };
+type ClientCredentials = { clientId: string; clientSecret: string };
 
-function lookUp({ host, port, ca }: TokenTarget, device: CertifiedDevice): Promise<Found> {
+function lookUp(
+  { host, port, ca }: TokenTarget,
+  device: CertifiedDevice,
+): Promise<ClientCredentials> {
   const path = `/oauth2-mtls/v1/merchants-credentials?serial_number=${device.serialNumber}`;
   const { cert, key } = device;
   return new Promise((resolve, reject) => {
-    const asked = request({
+    const clientRequest = request({
       host,
       port,
       ca,
@@ -83,23 +86,24 @@ function lookUp({ host, port, ca }: TokenTarget, device: CertifiedDevice): Promi
       servername: 'localhost',
       agent: false,
     });
-    asked.on('error', reject);
-    asked.on('response', (response) => {
+    clientRequest.on('error', reject);
+    clientRequest.on('response', (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
       response.on('end', () => {
         const text = Buffer.concat(chunks).toString();
-        const [found] = response.statusCode === 200 ? (JSON.parse(text) as Found[]) : [];
+        const [found] =
+          response.statusCode === 200 ? (JSON.parse(text) as ClientCredentials[]) : [];
         if (found === undefined) reject(new Error(`no credentials: ${text}`));
         else resolve(found);
       });
     });
-    asked.end();
+    clientRequest.end();
   });
 }
 
-/** As a device does after its start: who am I here, and with which secret? */
+/** As a device does after its start: it requests its client ID and secret. */
 export function requestDeviceCredentials(
   target: TokenTarget,
   devices: readonly CertifiedDevice[],

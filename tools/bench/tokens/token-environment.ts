@@ -34,7 +34,7 @@ export type TokenEnvironment = {
   folder: string;
   database: Database;
   server: ServerProcess;
-  bare: TokenBaseline;
+  baseline: TokenBaseline;
   load: TokenLoad;
   memory: MemoryWatch;
   provision: TokenProvision;
@@ -42,23 +42,23 @@ export type TokenEnvironment = {
   /** As many as there are connections. */
   devices: TokenDevice[];
   postgresPid: number;
-  /** Where a path of the API, of the device listener or of the bare line is asked. */
-  target(path: string, of?: TokenListener): TokenTarget;
+  /** Where a path of the API, of the device listener or of the bare line is requested. */
+  target(path: string, listener?: TokenListener): TokenTarget;
 };
 
 type TokenListener = 'api' | 'devices' | 'bare';
 
 /** Each has a certificate of its own, and limits of its own. */
-export const keptConnections = 32;
+export const persistentConnections = 32;
 
-export type TokenEnvironmentOptions = { realms: number; profile: boolean; keep: boolean };
+export type TokenEnvironmentOptions = { realms: number; profile: boolean; keepsFolder: boolean };
 
 /** Everything listens on loopback alone, and is gone when the closers have run. */
 export async function openTokenEnvironment(
   closers: CloseStack,
   options: TokenEnvironmentOptions,
 ): Promise<TokenEnvironment> {
-  const folder = makeFolder(closers, options.keep);
+  const folder = makeFolder(closers, options.keepsFolder);
   const { postgres, database } = await startDatabase(
     closers,
     folder,
@@ -72,7 +72,7 @@ export async function openTokenEnvironment(
   const certified = await provisionDevices(
     { database, log, dataDir },
     provision.organizationId,
-    keptConnections,
+    persistentConnections,
   );
   const server = await startServer(closers, {
     dataDir,
@@ -82,13 +82,13 @@ export async function openTokenEnvironment(
       ? { flags: ['--import', profilerScript], variables: { BENCH_PROFILE: readProfile(folder) } }
       : {}),
   });
-  const bare = await startTokenBaseline(closers, dataDir);
+  const baseline = await startTokenBaseline(closers, dataDir);
   const ca = readFileSync(server.caFile, 'utf8');
-  const ports = { api: server.port, devices: server.devicePort, bare: bare.port };
-  const target = (path: string, of: TokenListener = 'api'): TokenTarget => ({
+  const ports = { api: server.port, devices: server.devicePort, bare: baseline.port };
+  const target = (path: string, listener: TokenListener = 'api'): TokenTarget => ({
     host: '127.0.0.1',
-    port: ports[of],
-    authority: of === 'devices' ? `localhost:${server.devicePort}` : server.authority,
+    port: ports[listener],
+    authority: listener === 'devices' ? `localhost:${server.devicePort}` : server.authority,
     path,
     ca,
   });
@@ -96,7 +96,7 @@ export async function openTokenEnvironment(
     folder,
     database,
     server,
-    bare,
+    baseline,
     load: startTokenLoad(closers),
     memory: watchMemory(closers, server.pid),
     provision,

@@ -22,7 +22,7 @@ const errorsMax = 2000;
 /** Where the chains of a part have got to, by its name. */
 const chainsOf = new Map<string, { clientId: string; refreshToken: string }[]>();
 
-function tell(message: FromTokenLoad): void {
+function sendMessage(message: FromTokenLoad): void {
   process.send?.(message);
 }
 
@@ -35,27 +35,32 @@ function requestText({ authority, path }: TokenTarget, form: string): string {
 }
 
 /** The requests of one connection, and what to make of their answers: undefined, or a kind of error. */
-type Lane = { next(): string; judge(answer: TokenResponse): string | undefined };
+type RequestSequence = { next(): string; faultOf(answer: TokenResponse): string | undefined };
 
 function whatIsWrong({ status, body }: TokenResponse): string | undefined {
   if (status === 200 && body.includes('"access_token":"')) return undefined;
   return `${status} ${errorMember.exec(body)?.[1] ?? 'no token'}`;
 }
 
-function formLane({ target, forms, devices }: TokenWork, lane: number): Lane {
-  const own = devices?.[lane];
-  const texts = (own === undefined ? forms : [own.form]).map((form) => requestText(target, form));
-  let at = lane;
+function formSequence({ target, forms, devices }: TokenWork, index: number): RequestSequence {
+  const device = devices?.[index];
+  const texts = (device === undefined ? forms : [device.form]).map((form) =>
+    requestText(target, form),
+  );
+  let at = index;
   return {
     next() {
       at += 1;
       return texts[at % texts.length] ?? '';
     },
-    judge: whatIsWrong,
+    faultOf: whatIsWrong,
   };
 }
 
-function chainLane(target: TokenTarget, chain: { clientId: string; refreshToken: string }): Lane {
+function refreshSequence(
+  target: TokenTarget,
+  chain: { clientId: string; refreshToken: string },
+): RequestSequence {
   return {
     next: () =>
       requestText(
@@ -66,7 +71,7 @@ function chainLane(target: TokenTarget, chain: { clientId: string; refreshToken:
           refresh_token: chain.refreshToken,
         }).toString(),
       ),
-    judge(answer) {
+    faultOf(answer) {
       const next = refreshMember.exec(answer.body)?.[1];
       if (next === undefined) return whatIsWrong(answer) ?? 'no next refresh token';
       chain.refreshToken = next;
@@ -75,13 +80,13 @@ function chainLane(target: TokenTarget, chain: { clientId: string; refreshToken:
   };
 }
 
-function laneOf(work: TokenWork, lane: number): Lane {
-  if (work.chains === undefined) return formLane(work, lane);
+function sequenceOf(work: TokenWork, index: number): RequestSequence {
+  if (work.chains === undefined) return formSequence(work, index);
   const chains = chainsOf.get(work.name) ?? work.chains;
   chainsOf.set(work.name, chains);
-  const chain = chains[lane];
+  const chain = chains[index];
   if (chain === undefined) throw new Error('there are more connections than chains');
-  return chainLane(work.target, chain);
+  return refreshSequence(work.target, chain);
 }
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -95,14 +100,14 @@ async function run(work: TokenWork, seconds: number): Promise<TokenCounts> {
     if (all > errorsMax) isOver = true;
   };
 
-  async function go(lane: number): Promise<void> {
-    const { next, judge } = laneOf(work, lane);
+  async function go(index: number): Promise<void> {
+    const { next, faultOf } = sequenceOf(work, index);
     let connection: TokenConnection | undefined;
     while (!isOver) {
       try {
-        connection ??= await openTokenConnection(work.target, lane, work.devices?.[lane]);
+        connection ??= await openTokenConnection(work.target, index, work.devices?.[index]);
         const answer = await connection.ask(next());
-        const fault = judge(answer);
+        const fault = faultOf(answer);
         if (fault === undefined) counts.answered += 1;
         else fail(fault);
         if (work.newHandshakes || answer.isLast) {
@@ -118,11 +123,11 @@ async function run(work: TokenWork, seconds: number): Promise<TokenCounts> {
     connection?.close();
   }
 
-  const going = Array.from({ length: work.connections }, (_, lane) => go(lane));
+  const going = Array.from({ length: work.connections }, (_, index) => go(index));
   await pause(leadSeconds * 1000);
-  tell({ type: 'window', at: 'begin', answered: counts.answered });
+  sendMessage({ type: 'window', at: 'begin', answered: counts.answered });
   await pause(seconds * 1000);
-  tell({ type: 'window', at: 'end', answered: counts.answered });
+  sendMessage({ type: 'window', at: 'end', answered: counts.answered });
   isOver = true;
   await Promise.all(going);
   return { answered: counts.answered, errors: Object.fromEntries(counts.errors) };
@@ -133,17 +138,19 @@ async function once(work: TokenWork, paths: readonly string[]): Promise<TokenCou
   const errors = new Map<string, number>();
   let answered = 0;
   let at = 0;
-  async function go(lane: number): Promise<void> {
-    const connection = await openTokenConnection(work.target, lane);
-    for (let mine = at++; mine < paths.length; mine = at++) {
-      const target = { ...work.target, path: paths[mine] ?? '' };
-      const fault = whatIsWrong(await connection.ask(requestText(target, work.forms[mine] ?? '')));
+  async function go(index: number): Promise<void> {
+    const connection = await openTokenConnection(work.target, index);
+    for (let position = at++; position < paths.length; position = at++) {
+      const target = { ...work.target, path: paths[position] ?? '' };
+      const fault = whatIsWrong(
+        await connection.ask(requestText(target, work.forms[position] ?? '')),
+      );
       if (fault === undefined) answered += 1;
       else errors.set(fault, (errors.get(fault) ?? 0) + 1);
     }
     connection.close();
   }
-  await Promise.all(Array.from({ length: work.connections }, (_, lane) => go(lane)));
+  await Promise.all(Array.from({ length: work.connections }, (_, index) => go(index)));
   return { answered, errors: Object.fromEntries(errors) };
 }
 
@@ -151,10 +158,10 @@ process.on('message', (message: ToTokenLoad) => {
   const done =
     message.type === 'run' ? run(message.work, message.seconds) : once(message.work, message.paths);
   done.then(
-    (counts) => tell({ type: 'result', ...counts }),
+    (counts) => sendMessage({ type: 'result', ...counts }),
     (error: unknown) => {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      tell({ type: 'fault', text });
+      sendMessage({ type: 'fault', text });
     },
   );
 });

@@ -25,7 +25,7 @@ export type TokenWork = {
   forms: string[];
   chains?: { clientId: string; refreshToken: string }[];
   connections: number;
-  /** For mutual TLS: who stands behind each connection, and the one form that goes with that. */
+  /** For mutual TLS: the device of each connection, and its form. */
   devices?: TokenDevice[];
   /** Whether each token comes over a connection of its own, with a whole handshake. */
   newHandshakes: boolean;

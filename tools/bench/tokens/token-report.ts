@@ -49,27 +49,27 @@ function speed(parts: readonly TokenCaseFigures[]): Section {
 }
 
 function ratios(parts: readonly TokenCaseFigures[]): Section {
-  const bare = parts.find(({ name }) => name === 'bare')?.medianPerCpuSecond ?? 0;
+  const baseline = parts.find(({ name }) => name === 'bare')?.medianPerCpuSecond ?? 0;
   const figures = parts
-    .filter(({ name }) => name !== 'bare' && bare > 0)
+    .filter(({ name }) => name !== 'bare' && baseline > 0)
     .map(({ name, medianPerCpuSecond }) => ({
       name: titles[name],
-      value: (medianPerCpuSecond / bare).toFixed(3),
+      value: (medianPerCpuSecond / baseline).toFixed(3),
     }));
   return { title: 'The same over the bare line', figures };
 }
 
 function costs(parts: readonly TokenCaseFigures[]): Section[] {
   return parts.map((part) => {
-    const of = (pick: (run: TokenCaseFigures['runs'][number]) => number) =>
+    const medianOf = (pick: (run: TokenCaseFigures['runs'][number]) => number) =>
       median(part.runs.map(pick));
     const errors = errorsOf(part);
     return {
       title: `One token by ${titles[part.name]}`,
       figures: [
-        { name: 'server', value: microseconds(of((run) => run.cpuUs.server)) },
-        { name: 'PostgreSQL', value: microseconds(of((run) => run.cpuUs.postgres)) },
-        { name: 'tokens by the clock', value: perSecond(of((run) => run.tokensPerSecond)) },
+        { name: 'server', value: microseconds(medianOf((run) => run.cpuUs.server)) },
+        { name: 'PostgreSQL', value: microseconds(medianOf((run) => run.cpuUs.postgres)) },
+        { name: 'tokens by the clock', value: perSecond(medianOf((run) => run.tokensPerSecond)) },
         {
           name: 'rounds, per CPU-second',
           value: part.runs.map((run) => perSecond(run.tokensPerCpuSecond)).join(', '),

@@ -55,7 +55,10 @@ export type WebhookFigures = {
 type Answer = FromReceiver | FromWebhookBaseline;
 
 /** One question, one answer. */
-function ask(child: ChildProcess, message: ToReceiver | ToWebhookBaseline): Promise<Answer> {
+function sendMessage(
+  child: ChildProcess,
+  message: ToReceiver | ToWebhookBaseline,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const onExit = () => reject(new Error('a process of the bench has died'));
     child.once('exit', onExit);
@@ -86,7 +89,7 @@ async function makeEndpoints(scene: BenchEnvironment, urls: readonly string[]): 
   const parts = { database, ...times, ids: systemIds, log, metrics: createMetrics() };
   const jobs = createJobs(parts);
   const calls = createOutgoingCalls({ allowsLoopback: true });
-  const { operations: room } = createDeliveries({
+  const { operations: webhooks } = createDeliveries({
     ...parts,
     jobs,
     calls,
@@ -95,13 +98,14 @@ async function makeEndpoints(scene: BenchEnvironment, urls: readonly string[]): 
     audit: createAudit({ database, clock: systemClock, jobs, masterKey }),
     requireMerchant: async () => {},
   });
-  const by = { organizationId: scene.organization.organizationId, author: platformAuthor };
-  for (const url of urls) await room.endpoints.create(by, { url, eventTypes: ['transaction.*'] });
+  const scope = { organizationId: scene.organization.organizationId, author: platformAuthor };
+  for (const url of urls)
+    await webhooks.endpoints.create(scope, { url, eventTypes: ['transaction.*'] });
 }
 
 type Model = { transaction_id: string; sequence: number; type: string };
 
-/** Events of real sales, which are told again and again. */
+/** Events of real sales, which are sent again and again. */
 async function modelsOf({ database, organization }: BenchEnvironment): Promise<Model[]> {
   const rows = await database.query<Model>(
     `SELECT transaction_id, sequence, type FROM transaction_events
@@ -119,10 +123,10 @@ type Stage = {
   random: () => number;
 };
 
-async function take({ receiver }: Stage): Promise<ReceivedCounts> {
-  const answer = await ask(receiver, { type: 'take' });
+async function readCounts({ receiver }: Stage): Promise<ReceivedCounts> {
+  const answer = await sendMessage(receiver, { type: 'take' });
   if (answer.type !== 'taken') throw new Error('no figures');
-  return answer.taken;
+  return answer.counts;
 }
 
 function insert(database: Database, organizationId: string, models: readonly Model[]) {
@@ -161,7 +165,7 @@ async function publish(stage: Stage, eventsPerSecond: number, seconds: number): 
   const next = createArrivalTimes(eventsPerSecond, random);
   const began = performance.now();
   let due = next();
-  let told = 0;
+  let published = 0;
   const running = new Set<Promise<unknown>>();
   while (performance.now() - began < seconds * 1000) {
     const now = performance.now() - began;
@@ -171,7 +175,7 @@ async function publish(stage: Stage, eventsPerSecond: number, seconds: number): 
       if (model !== undefined) some.push(model);
     }
     if (some.length > 0) {
-      told += some.length;
+      published += some.length;
       const work = insert(scene.database, scene.organization.organizationId, some);
       running.add(work);
       void work.finally(() => running.delete(work));
@@ -179,7 +183,7 @@ async function publish(stage: Stage, eventsPerSecond: number, seconds: number): 
     await pause(insertEveryMs);
   }
   await Promise.all(running);
-  return told;
+  return published;
 }
 
 async function step(stage: Stage, ratePerSecond: number, seconds: number): Promise<WebhookStep> {
@@ -190,20 +194,20 @@ async function step(stage: Stage, ratePerSecond: number, seconds: number): Promi
     simulator: 0,
     load: receiver.pid ?? 0,
   };
-  await take(stage);
+  await readCounts(stage);
   const outboxAgesMs: number[] = [];
   const stopWatching = watchOutbox(scene.database, outboxAgesMs);
   const before = readCpu(watched);
   const events = await publish(stage, ratePerSecond / goodOnes, seconds);
   const ended = performance.now();
   stopWatching();
-  const wanted = events * goodOnes;
-  let all = await take(stage);
+  const expected = events * goodOnes;
+  let all = await readCounts(stage);
   const parts = [all];
   let count = all.count;
-  while (count < wanted && performance.now() - ended < endLimitMs) {
+  while (count < expected && performance.now() - ended < endLimitMs) {
     await pause(20);
-    all = await take(stage);
+    all = await readCounts(stage);
     parts.push(all);
     count += all.count;
   }
@@ -212,15 +216,15 @@ async function step(stage: Stage, ratePerSecond: number, seconds: number): Promi
   const perDelivery = (ms: number) => (ms * 1000) / Math.max(1, count);
   const worst = (pick: (part: ReceivedCounts) => number) =>
     Math.max(...parts.filter((one) => one.count > 0).map(pick));
-  const ours = spent.server + spent.postgres + spent.load;
+  const measuredMs = spent.server + spent.postgres + spent.load;
   return {
     ratePerSecond,
     seconds,
     behindMs,
-    missing: Math.max(0, wanted - count),
+    missing: Math.max(0, expected - count),
     count,
     p50Us: parts[0]?.p50Us ?? 0,
-    // Never told too low: the worst of the parts.
+    // Never reported too low: the worst of the parts.
     p99Us: worst(({ p99Us }) => p99Us),
     maxUs: worst(({ maxUs }) => maxUs),
     cpuUs: {
@@ -228,7 +232,7 @@ async function step(stage: Stage, ratePerSecond: number, seconds: number): Promi
       postgres: perDelivery(spent.postgres),
       receiver: perDelivery(spent.load),
     },
-    busyShare: (ours + spent.others) / spent.totalMs,
+    busyShare: (measuredMs + spent.others) / spent.totalMs,
     othersShare: Math.max(0, spent.others / spent.totalMs),
     outboxAgesMs,
   };
@@ -251,10 +255,10 @@ async function bareLine(
     'SELECT body FROM feed_events LIMIT 1',
   );
   const body = row?.body ?? '{}';
-  await ask(sender, { type: 'open', url: scene.bareUrl, ports: [...ports], body });
+  await sendMessage(sender, { type: 'open', url: scene.bareUrl, ports: [...ports], body });
   const runs: number[] = [];
   while (runs.length < bareRuns) {
-    const answer = await ask(sender, { type: 'run', seconds });
+    const answer = await sendMessage(sender, { type: 'run', seconds });
     if (answer.type === 'result') runs.push(answer.perSecond);
   }
   sender.disconnect();
@@ -264,13 +268,13 @@ async function bareLine(
 export async function benchWebhooks(
   closers: CloseStack,
   options: BenchOptions,
-  say: PrintLine,
+  printLine: PrintLine,
 ): Promise<WebhookFigures> {
   const scene = await openBenchEnvironment(closers, options);
   const receiver = start(closers, new URL('./webhooks-receiver.ts', import.meta.url));
-  const ready = await ask(receiver, { type: 'open', good: goodOnes });
+  const ready = await sendMessage(receiver, { type: 'open', good: goodOnes });
   if (ready.type !== 'ready' || !('good' in ready)) throw new Error('no receivers');
-  say('some sales, whose events are sent …');
+  printLine('some sales, whose events are sent …');
   await scene.load.step('sales', modelSales.ratePerSecond, modelSales.seconds);
   const ports = [...ready.good, ready.slow, ready.dead];
   await makeEndpoints(
@@ -279,20 +283,20 @@ export async function benchWebhooks(
   );
   const models = await modelsOf(scene);
   const stage = { scene, receiver, models, random: createRandom(options.seed) };
-  say('warming up …');
-  for (const rate of [400, 1000]) say(described(await step(stage, rate, options.seconds)));
+  printLine('warming up …');
+  for (const rate of [400, 1000]) printLine(described(await step(stage, rate, options.seconds)));
   const barePerSecond = await bareLine(closers, scene, ready.good, options.seconds);
-  say(`bare line: ${perSecond(barePerSecond)}`);
+  printLine(`bare line: ${perSecond(barePerSecond)}`);
   const steps: WebhookStep[] = [];
   const search = createKneeSearch({ from: 1500, precision: 0.08, stepsMax: 14 });
   for (let rate = options.knee > 0 ? undefined : search.next(); rate !== undefined; ) {
     const measured = await step(stage, rate, options.seconds);
     steps.push(measured);
-    say(described(measured));
+    printLine(described(measured));
     search.report(rate, isHeld(measured));
     rate = search.next();
   }
-  const kneePerSecond = options.knee > 0 ? options.knee : search.held();
+  const kneePerSecond = options.knee > 0 ? options.knee : search.highestHeldRate();
   const rate70 = Math.round(kneePerSecond * 0.7);
   let at70: WebhookStep | undefined;
   const measure70 = async () => {
@@ -302,7 +306,7 @@ export async function benchWebhooks(
   const profile = options.profile ? await profileStep(scene, measure70) : undefined;
   if (at70 === undefined) await measure70();
   if (at70 === undefined) throw new Error('nothing was measured');
-  say(`at 70 %: ${described(at70)}`);
+  printLine(`at 70 %: ${described(at70)}`);
   return {
     kneePerSecond,
     barePerSecond,

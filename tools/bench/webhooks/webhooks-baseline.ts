@@ -13,7 +13,7 @@ let pool: pg.Pool | undefined;
 let ports: number[] = [];
 let body = '';
 
-function say(message: FromWebhookBaseline): void {
+function sendMessage(message: FromWebhookBaseline): void {
   process.send?.(message);
 }
 
@@ -44,22 +44,22 @@ function send(port: number, id: string): Promise<void> {
   });
 }
 
-async function batch(of: pg.Pool): Promise<void> {
+async function batch(pool: pg.Pool): Promise<void> {
   const rows = Array.from({ length: batchRows }, () => randomUUID());
   const insert = `INSERT INTO bare_deliveries SELECT unnest($1::uuid[]), 'Pending'`;
-  await of.query({ name: 'insert', text: insert, values: [rows] });
+  await pool.query({ name: 'insert', text: insert, values: [rows] });
   await Promise.all(rows.map((id, index) => send(ports[index % ports.length] ?? 0, id)));
-  const mark = `UPDATE bare_deliveries SET status = 'Delivered' WHERE id = ANY($1::uuid[])`;
-  await of.query({ name: 'mark', text: mark, values: [rows] });
+  const update = `UPDATE bare_deliveries SET status = 'Delivered' WHERE id = ANY($1::uuid[])`;
+  await pool.query({ name: 'mark', text: update, values: [rows] });
 }
 
-async function run(of: pg.Pool, seconds: number): Promise<number> {
+async function run(pool: pg.Pool, seconds: number): Promise<number> {
   const end = performance.now() + seconds * 1000;
   let sent = 0;
   await Promise.all(
     Array.from({ length: loops }, async () => {
       while (performance.now() < end) {
-        await batch(of);
+        await batch(pool);
         sent += batchRows;
       }
     }),
@@ -73,14 +73,14 @@ async function obey(message: ToWebhookBaseline): Promise<void> {
     pool = new pg.Pool({ connectionString: message.url, max: loops });
     const text = 'CREATE TABLE IF NOT EXISTS bare_deliveries (id uuid PRIMARY KEY, status text)';
     await pool.query(text);
-    say({ type: 'ready' });
+    sendMessage({ type: 'ready' });
     return;
   }
   if (pool === undefined) throw new Error('not opened');
-  say({ type: 'result', perSecond: await run(pool, message.seconds) });
+  sendMessage({ type: 'result', perSecond: await run(pool, message.seconds) });
 }
 
 process.on('message', (message: ToWebhookBaseline) => {
-  obey(message).catch((error: unknown) => say({ type: 'fault', text: String(error) }));
+  obey(message).catch((error: unknown) => sendMessage({ type: 'fault', text: String(error) }));
 });
 process.on('disconnect', () => process.exit(0));

@@ -2,7 +2,7 @@
 
 export type ToReceiver = { type: 'open'; good: number } | { type: 'take' };
 
-/** Of the receivers that are well, since they were asked last. */
+/** Of the receivers that are well, since the last request for counts. */
 export type ReceivedCounts = {
   count: number;
   /** From the time of the event to its arrival, µs. */
@@ -13,7 +13,7 @@ export type ReceivedCounts = {
 
 export type FromReceiver =
   | { type: 'ready'; good: number[]; slow: number; dead: number }
-  | { type: 'taken'; taken: ReceivedCounts };
+  | { type: 'taken'; counts: ReceivedCounts };
 
 export type ToWebhookBaseline =
   | { type: 'open'; url: string; ports: number[]; body: string }

@@ -9,7 +9,7 @@ const usPerMs = 1000;
 
 let lags = createHistogram();
 
-function say(message: FromReceiver): void {
+function sendMessage(message: FromReceiver): void {
   process.send?.(message);
 }
 
@@ -17,8 +17,8 @@ const well: RequestListener = (request, reply) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => void chunks.push(chunk));
   request.on('end', () => {
-    const told = /"timestamp":"([^"]+)"/.exec(Buffer.concat(chunks).toString());
-    lags.record((Date.now() - Date.parse(told?.[1] ?? '')) * usPerMs);
+    const timestamp = /"timestamp":"([^"]+)"/.exec(Buffer.concat(chunks).toString());
+    lags.record((Date.now() - Date.parse(timestamp?.[1] ?? '')) * usPerMs);
     reply.writeHead(204).end();
   });
 };
@@ -39,20 +39,20 @@ async function listen(listener: RequestListener): Promise<number> {
 async function open(count: number): Promise<void> {
   const good: number[] = [];
   while (good.length < count) good.push(await listen(well));
-  say({ type: 'ready', good, slow: await listen(slow), dead: await listen(dead) });
+  sendMessage({ type: 'ready', good, slow: await listen(slow), dead: await listen(dead) });
 }
 
 process.on('message', (message: ToReceiver) => {
   if (message.type === 'open') void open(message.good);
   else {
-    const taken = {
+    const counts = {
       count: lags.count(),
       p50Us: lags.percentile(50),
       p99Us: lags.percentile(99),
       maxUs: lags.max(),
     };
     lags = createHistogram();
-    say({ type: 'taken', taken });
+    sendMessage({ type: 'taken', counts });
   }
 });
 process.on('disconnect', () => process.exit(0));

@@ -1,4 +1,4 @@
-// Turns the figures of webhooks into the table that people read: each beside what is asked for.
+// Turns the figures of webhooks into the table that people read: each beside its target.
 
 import type { BenchOptions } from '../bench-options.ts';
 import type { MachineDescription } from '../environment/machine.ts';
@@ -15,7 +15,7 @@ import {
 import { machineLines, profileSections } from '../report/sales-report.ts';
 import type { WebhookFigures } from './bench-webhooks.ts';
 
-/** What is asked of it, with one of ten endpoints dead and one slow. */
+/** The targets, with one of ten endpoints dead and one slow. */
 export const webhookTargets = {
   perSecond: 1500,
   p99Us: 1_000_000,
@@ -92,11 +92,12 @@ export function writeWebhooksReport(
   machine: MachineDescription,
 ): string {
   const others = Math.max(figures.at70.othersShare, ...figures.steps.map((one) => one.othersShare));
-  const held = 'held: every delivery came, 99 of 100 within a second of the commit of their event';
-  const told = [...machineLines(machine, others), `seed ${seed}`, held];
+  const definition =
+    'held: every delivery came, 99 of 100 within a second of the commit of their event';
+  const notes = [...machineLines(machine, others), `seed ${seed}`, definition];
   return [
     layOutTable([speed(figures), outbox(figures), costs(figures)]),
     ...profileSections(figures.profile),
-    told.map((line) => `  ${line}\n`).join(''),
+    notes.map((line) => `  ${line}\n`).join(''),
   ].join('\n');
 }

@@ -159,9 +159,9 @@ export function readSpiSignature(headers: {
  */
 export function coversSpiComponents(
   { components }: Pick<SpiSignature, 'components'>,
-  wanted: readonly string[],
+  requiredComponents: readonly string[],
 ): boolean {
-  return wanted.every((component) => components.includes(component));
+  return requiredComponents.every((component) => components.includes(component));
 }
 
 /**

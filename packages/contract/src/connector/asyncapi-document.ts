@@ -127,13 +127,13 @@ const headersOf = (authorization: 'required' | 'optional'): Json => ({
   },
 });
 
-function channelOf(name: ConnectorChannel, places: ConnectorPlaces): Json {
+function channelOf(name: ConnectorChannel, addresses: ConnectorPlaces): Json {
   const { servers, maxMessageBytes, authorization, messages, ...facts } = channels[name];
-  const needsToken = name === 'session' && places.sessionAuth === 'bearer';
+  const needsToken = name === 'session' && addresses.sessionAuth === 'bearer';
   return {
     ...facts,
     servers: servers
-      .filter((server) => server === 'sockets' || places.deviceUrl !== undefined)
+      .filter((server) => server === 'sockets' || addresses.deviceUrl !== undefined)
       .map((server) => ref(`servers/${server}`)),
     messages: Object.fromEntries(messages.map((one) => [one, ref(`components/messages/${one}`)])),
     bindings: {
@@ -245,10 +245,13 @@ const operations = {
 
 function operationOf(facts: OperationFacts, { sessionAuth, deviceUrl }: ConnectorPlaces): Json {
   const { action, channel, summary, message, replies, security = [] } = facts;
-  const own = channel === 'session' && sessionAuth === 'bearer' ? ['posToken'] : security;
-  const schemes = own.filter((name) => name !== 'deviceCertificate' || deviceUrl !== undefined);
+  const channelSecurity =
+    channel === 'session' && sessionAuth === 'bearer' ? ['posToken'] : security;
+  const schemes = channelSecurity.filter(
+    (name) => name !== 'deviceCertificate' || deviceUrl !== undefined,
+  );
   const at = ref(`channels/${channel}`);
-  const said = (names: readonly ConnectorMessageName[]) =>
+  const messageRefs = (names: readonly ConnectorMessageName[]) =>
     names.map((name) => ref(`channels/${channel}/messages/${name}`));
   return {
     action,
@@ -257,9 +260,9 @@ function operationOf(facts: OperationFacts, { sessionAuth, deviceUrl }: Connecto
     ...(schemes.length === 0
       ? {}
       : { security: schemes.map((name) => ref(`components/securitySchemes/${name}`)) }),
-    messages: said([message]),
+    messages: messageRefs([message]),
     ...defined({
-      reply: replies === undefined ? undefined : { channel: at, messages: said(replies) },
+      reply: replies === undefined ? undefined : { channel: at, messages: messageRefs(replies) },
     }),
   };
 }
@@ -283,18 +286,20 @@ function mapped<Key extends string, Facts>(
 }
 
 /** The connector's part of the document. */
-export const connectorParts = (places: ConnectorPlaces) => ({
+export const connectorParts = (addresses: ConnectorPlaces) => ({
   servers: {
-    sockets: serverAt(places.baseUrl, 'The WebSockets of the platform.'),
+    sockets: serverAt(addresses.baseUrl, 'The WebSockets of the platform.'),
     ...defined({
       deviceSockets:
-        places.deviceUrl === undefined
+        addresses.deviceUrl === undefined
           ? undefined
-          : serverAt(places.deviceUrl, 'The same for devices that show their certificates.'),
+          : serverAt(addresses.deviceUrl, 'The same for devices that show their certificates.'),
     }),
   },
-  channels: mapped(channels, (name) => channelOf(name, places)),
-  operations: mapped<string, OperationFacts>(operations, (_name, one) => operationOf(one, places)),
+  channels: mapped(channels, (name) => channelOf(name, addresses)),
+  operations: mapped<string, OperationFacts>(operations, (_name, one) =>
+    operationOf(one, addresses),
+  ),
   messages: connectorMessages(),
   schemas: connectorSchemas(),
   securitySchemes,

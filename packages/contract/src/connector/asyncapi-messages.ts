@@ -20,9 +20,13 @@ const tsn = 'AXIUM_DX8000-10000001';
 const sessionId = 'Ck4cOhvqYw3nQ0mFv1zJr8Zb2dXkT5sLg7uHiA9eWpo';
 const socketsUrl = 'wss://api.example/cloud-connector/v1';
 
-type Shown = { readonly schema: TSchema; readonly summary: string; readonly example: Json };
+type MessageDescription = {
+  readonly schema: TSchema;
+  readonly summary: string;
+  readonly example: Json;
+};
 
-const shown = {
+const controlMessageDescriptions = {
   Register: {
     schema: RegisterMessage,
     summary: 'A device says which one it is.',
@@ -115,13 +119,16 @@ const shown = {
       },
     },
   },
-} as const satisfies Readonly<Record<string, Shown>>;
+} as const satisfies Readonly<Record<string, MessageDescription>>;
 
-export type ControlMessageName = keyof typeof shown;
+export type ControlMessageName = keyof typeof controlMessageDescriptions;
 /** `TerminalData` is the data that the platform forwards unchanged. */
 export type ConnectorMessageName = ControlMessageName | 'TerminalData';
 
-const controlMessages = Object.entries(shown) as readonly [ControlMessageName, Shown][];
+const controlMessages = Object.entries(controlMessageDescriptions) as readonly [
+  ControlMessageName,
+  MessageDescription,
+][];
 
 const schemaNameOf = (name: ControlMessageName) => `${name}Message`;
 
@@ -132,7 +139,10 @@ const answersByName = {
   },
 };
 
-function controlMessage(name: ControlMessageName, { schema, summary, example }: Shown): Json {
+function controlMessage(
+  name: ControlMessageName,
+  { schema, summary, example }: MessageDescription,
+): Json {
   return {
     name,
     title: name,

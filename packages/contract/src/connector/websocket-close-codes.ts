@@ -30,7 +30,7 @@ const whereDevicesAreNamed = ['deviceListener', 'deviceConnection', 'session'] a
 
 type Row = {
   readonly code: CloseCode;
-  readonly on: readonly ConnectorChannel[];
+  readonly channels: readonly ConnectorChannel[];
   /** Reasons in addition to the faults that have this close code. */
   readonly words?: readonly string[];
   readonly description: string;
@@ -39,29 +39,29 @@ type Row = {
 const rows: readonly Row[] = [
   {
     code: closeCodes.done,
-    on: ['deviceListener'],
+    channels: ['deviceListener'],
     words: ['registered'],
     description: 'The step is done: connect to the address that the answer names.',
   },
-  { code: closeCodes.invalidText, on: everywhere, description: 'A text that is no UTF-8.' },
+  { code: closeCodes.invalidText, channels: everywhere, description: 'A text that is no UTF-8.' },
   {
     code: closeCodes.messageTooLarge,
-    on: everywhere,
+    channels: everywhere,
     description: 'A message over the limit of this connection.',
   },
   {
     code: closeCodes.fault,
-    on: ['deviceListener'],
+    channels: ['deviceListener'],
     description: 'A fault of the platform: register again, after a pause that grows.',
   },
   {
     code: closeCodes.restarting,
-    on: ['deviceListener', 'posListener'],
+    channels: ['deviceListener', 'posListener'],
     description: 'The service restarts: connect again after a random pause of up to 30 s.',
   },
   {
     code: closeCodes.restarting,
-    on: inUse,
+    channels: inUse,
     words: ['moved'],
     description:
       'The service restarts: connect again after a random pause of up to 30 s. With `moved`: the device ' +
@@ -69,83 +69,83 @@ const rows: readonly Row[] = [
   },
   {
     code: closeCodes.released,
-    on: ['session'],
+    channels: ['session'],
     words: ['released'],
     description: 'It was released.',
   },
   {
     code: closeCodes.superseded,
-    on: inUse,
+    channels: inUse,
     words: ['superseded'],
     description:
       'A newer connection or claim took the place of this one: do not come back by yourself.',
   },
   {
     code: closeCodes.sessionExpired,
-    on: ['session'],
+    channels: ['session'],
     words: ['session_expired'],
     description: 'Nothing was said for too long, or the session has lasted as long as one may.',
   },
   {
     code: closeCodes.deviceDisconnected,
-    on: ['session'],
+    channels: ['session'],
     words: ['device_disconnected'],
     description:
       'The terminal is gone: claim again with the `resumeToken`, and ask it what became of a payment.',
   },
   {
     code: closeCodes.badMessage,
-    on: ['deviceListener', 'posListener'],
+    channels: ['deviceListener', 'posListener'],
     description: 'The message is not one of those of this connection, or not JSON.',
   },
   {
     code: closeCodes.unauthorized,
-    on: everywhere,
+    channels: everywhere,
     description: 'Credentials are missing or wrong, or have been taken back.',
   },
   {
     code: closeCodes.roleMissing,
-    on: everywhere,
+    channels: everywhere,
     description: 'The application has not the role, or not any more.',
   },
   {
     code: closeCodes.deviceUnknown,
-    on: ['deviceListener'],
+    channels: ['deviceListener'],
     description: 'There is no such terminal in the scope of the credentials.',
   },
   {
     code: closeCodes.deviceAmbiguous,
-    on: ['deviceListener'],
+    channels: ['deviceListener'],
     description: 'Several terminals have this serial number: give make and model too.',
   },
   {
     code: closeCodes.timeout,
-    on: ['deviceListener', 'posListener'],
+    channels: ['deviceListener', 'posListener'],
     description: 'No registration in ten seconds, or no claim in a minute.',
   },
   {
     code: closeCodes.deviceDisabled,
-    on: whereDevicesAreNamed,
+    channels: whereDevicesAreNamed,
     description: 'The terminal is not enabled or not assigned to a store.',
   },
   {
     code: closeCodes.notServed,
-    on: whereDevicesAreNamed,
+    channels: whereDevicesAreNamed,
     description: 'The service is not active for this terminal, or does not serve its family.',
   },
   {
     code: closeCodes.rateLimited,
-    on: everywhere,
+    channels: everywhere,
     description: 'Too many messages or pings: connect again after a pause.',
   },
   {
     code: closeCodes.tokenExpired,
-    on: ['posListener'],
+    channels: ['posListener'],
     description: 'The access token has expired: connect with a new one.',
   },
   {
     code: closeCodes.slowConsumer,
-    on: [...inUse, 'posListener'],
+    channels: [...inUse, 'posListener'],
     words: ['slow_consumer'],
     description: 'Messages were not read for too long.',
   },
@@ -170,9 +170,9 @@ const wordsOfFaults = (code: number): string[] =>
  * for (const { code, description } of closingsOf('session')) print(code, description);
  */
 export function closingsOf(channel: ConnectorChannel): readonly Closing[] {
-  const own = rows.flatMap(({ code, on, words = [], description }) => {
+  const applicationCodes = rows.flatMap(({ code, channels, words = [], description }) => {
     const reasons = [...wordsOfFaults(code), ...words];
-    return on.includes(channel) ? [{ code, reasons, description }] : [];
+    return channels.includes(channel) ? [{ code, reasons, description }] : [];
   });
-  return [...ofFrames, ...own].sort((one, other) => one.code - other.code);
+  return [...ofFrames, ...applicationCodes].sort((one, other) => one.code - other.code);
 }

@@ -21,8 +21,8 @@ function at(path: string, from: Json = document): unknown {
 
 function references(value: unknown): string[] {
   if (typeof value !== 'object' || value === null) return [];
-  const own = '$ref' in value ? [String(value.$ref)] : [];
-  return [...own, ...Object.values(value).flatMap(references)];
+  const ownReferences = '$ref' in value ? [String(value.$ref)] : [];
+  return [...ownReferences, ...Object.values(value).flatMap(references)];
 }
 
 describe('the AsyncAPI document', () => {
@@ -62,12 +62,15 @@ describe('the AsyncAPI document', () => {
     const deviceUrl = 'https://devices.example:9021';
     const whole = asyncApiDocument({ baseUrl: 'http://localhost/pay', deviceUrl, version: '1' });
     const { api: _api, ...servers } = whole['servers'] as Record<string, Json>;
-    const places = Object.values(servers).map(({ description: _text, ...place }) => place);
-    assert.deepEqual(places, [
+    const servedAddresses = Object.values(servers).map(
+      ({ description: _text, ...address }) => address,
+    );
+    assert.deepEqual(servedAddresses, [
       { host: 'localhost', pathname: '/pay', protocol: 'ws' },
       { host: 'devices.example:9021', protocol: 'wss' },
     ]);
-    const listener = (of: Json) => (of['channels'] as Record<string, Json>)['deviceListener'];
+    const listener = (asyncapi: Json) =>
+      (asyncapi['channels'] as Record<string, Json>)['deviceListener'];
     assert.deepEqual(listener(whole)?.['servers'], [
       { $ref: '#/servers/sockets' },
       { $ref: '#/servers/deviceSockets' },
@@ -119,8 +122,9 @@ describe('the AsyncAPI document', () => {
       assert.deepEqual(codes, [...new Set(codes)].sort(), channel);
       assert.deepEqual(at(`#/channels/${channel}/x-close-codes`), closingsOf(channel));
     }
-    const told = new Set(all.map(({ code }) => code));
-    for (const [name, code] of Object.entries(closeCodes)) assert.ok(told.has(code), name);
+    const documentedCodes = new Set(all.map(({ code }) => code));
+    for (const [name, code] of Object.entries(closeCodes))
+      assert.ok(documentedCodes.has(code), name);
     const words = new Set(all.flatMap(({ reasons }) => reasons));
     for (const [word, fault] of Object.entries(connectorFaults)) {
       assert.equal(words.has(word), 'closeCode' in fault, word);

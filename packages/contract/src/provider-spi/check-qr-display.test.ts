@@ -14,13 +14,13 @@ const sample =
   '00020101021229300012D156000000000510A93FO3230Q31280012D15600000001030812345678520441115802CN5914BEST TRANSPORT6007BEIJING64200002ZH0104最佳运输0202北京540523.7253031565502016233030412340603***0708A60086670902ME91320016A0112233449988770708123456786304A13A';
 
 test('the sample of EMVCo may be shown, and not with another check sum', () => {
-  const shown = (data: string) => displayFault({ type: 'text/emvqr', data });
-  assert.equal(shown(sample), undefined);
-  assert.equal(shown(sample.toLowerCase().replace('a13a', 'A13A')), 'has a wrong check sum');
-  assert.equal(shown(sample.replace('A13A', 'A13B')), 'has a wrong check sum');
-  assert.equal(shown('weixin://wxpay/x'), 'is no EMV merchant-presented code');
-  assert.equal(shown(`${sample}\u0007`), 'holds control characters');
-  assert.equal(shown(sample.padEnd(513, '0')), 'is longer than 512 characters');
+  const faultOf = (data: string) => displayFault({ type: 'text/emvqr', data });
+  assert.equal(faultOf(sample), undefined);
+  assert.equal(faultOf(sample.toLowerCase().replace('a13a', 'A13A')), 'has a wrong check sum');
+  assert.equal(faultOf(sample.replace('A13A', 'A13B')), 'has a wrong check sum');
+  assert.equal(faultOf('weixin://wxpay/x'), 'is no EMV merchant-presented code');
+  assert.equal(faultOf(`${sample}\u0007`), 'holds control characters');
+  assert.equal(faultOf(sample.padEnd(513, '0')), 'is longer than 512 characters');
 });
 
 function png(width: number, height: number, length = 40): string {
@@ -36,14 +36,14 @@ function png(width: number, height: number, length = 40): string {
 }
 
 test('a PNG is one by its head, and no larger than any terminal', () => {
-  const shown = (data: string) => displayFault({ type: 'image/png', data });
-  assert.equal(shown(png(290, 290)), undefined);
-  assert.match(String(shown(png(290, 100_000))), /more than 4096 pixels/);
-  assert.match(String(shown(png(0, 290))), /side of 0/);
-  assert.equal(shown(png(1, 1, 20)), 'is no PNG');
-  assert.equal(shown(base64('GIF89a, and more of it than a head')), 'is no PNG');
-  assert.equal(shown('no base64!'), 'is no base64');
-  assert.equal(shown('aGVsbG8'), 'is no base64');
+  const faultOf = (data: string) => displayFault({ type: 'image/png', data });
+  assert.equal(faultOf(png(290, 290)), undefined);
+  assert.match(String(faultOf(png(290, 100_000))), /more than 4096 pixels/);
+  assert.match(String(faultOf(png(0, 290))), /side of 0/);
+  assert.equal(faultOf(png(1, 1, 20)), 'is no PNG');
+  assert.equal(faultOf(base64('GIF89a, and more of it than a head')), 'is no PNG');
+  assert.equal(faultOf('no base64!'), 'is no base64');
+  assert.equal(faultOf('aGVsbG8'), 'is no base64');
 });
 
 test('an SVG is a drawing and nothing else', () => {
@@ -76,9 +76,9 @@ test('an SVG is a drawing and nothing else', () => {
 });
 
 test('an address is opened by a consumer: it leads somewhere, and runs nothing', () => {
-  const shown = (data: string) => displayFault({ type: 'url', data });
+  const faultOf = (data: string) => displayFault({ type: 'url', data });
   for (const fine of ['https://pay.example/p/1?x=1', 'weixin://wxpay/bizpayurl?pr=x']) {
-    assert.equal(shown(fine), undefined, fine);
+    assert.equal(faultOf(fine), undefined, fine);
   }
   for (const bad of [
     'javascript:alert(1)',
@@ -86,12 +86,12 @@ test('an address is opened by a consumer: it leads somewhere, and runs nothing',
     'data:text/html,x',
     'http://x',
   ]) {
-    assert.match(String(shown(bad)), /may not begin with/, bad);
+    assert.match(String(faultOf(bad)), /may not begin with/, bad);
   }
   for (const bad of ['pay.example', '//pay.example', 'https://a b', 'https://a\u0000b', '']) {
-    assert.equal(shown(bad), 'is no address', JSON.stringify(bad));
+    assert.equal(faultOf(bad), 'is no address', JSON.stringify(bad));
   }
-  assert.match(String(shown(`https://x/${'a'.repeat(2000)}`)), /longer than 2000/);
+  assert.match(String(faultOf(`https://x/${'a'.repeat(2000)}`)), /longer than 2000/);
 });
 
 test('the address of a call without a body is what it signs', () => {

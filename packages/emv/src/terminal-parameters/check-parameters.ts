@@ -75,11 +75,11 @@ const limits: Rule = ({ applications }) =>
   );
 
 const priorities: Rule = ({ applications }) => {
-  const taken = new Map<unknown, string>();
+  const aidByPriority = new Map<unknown, string>();
   return entriesOf(applications).flatMap(([aid, { isEnabled, priority }]) => {
     if (isEnabled === false || priority === undefined) return [];
-    const first = taken.get(priority);
-    if (first === undefined) taken.set(priority, aid);
+    const first = aidByPriority.get(priority);
+    if (first === undefined) aidByPriority.set(priority, aid);
     const pointer = `/applications/${aid}/priority`;
     return first === undefined ? [] : [{ pointer, detail: `is the priority of ${first} too` }];
   });
@@ -100,14 +100,14 @@ const verification: Rule = ({ applications, terminal }) => {
 
 const coBrands: Rule = ({ coBrandRules, applications, terminal }) => {
   const { countryCode } = valuesOf(terminal);
-  const known = valuesOf(applications);
+  const knownApplications = valuesOf(applications);
   const ranges: [string, string][] = [];
   return listOf(coBrandRules).flatMap((entry, at) => {
     const { binFrom, binTo, applications: aids, isCardholderChoice } = valuesOf(entry);
     const [from, to] = [String(binFrom), String(binTo)];
-    const found: TerminalParameterFault[] = [];
+    const faults: TerminalParameterFault[] = [];
     const demand = (holds: boolean, member: string, detail: string) => {
-      if (!holds) found.push({ pointer: `/coBrandRules/${at}/${member}`, detail });
+      if (!holds) faults.push({ pointer: `/coBrandRules/${at}/${member}`, detail });
     };
     demand(from.length === to.length && from <= to, 'binTo', 'does not end a range from binFrom');
     // Compared as ranges of eight digits.
@@ -116,12 +116,12 @@ const coBrands: Rule = ({ coBrandRules, applications, terminal }) => {
     demand(isFree, 'binFrom', 'lies in the range of another rule');
     ranges.push([low, high]);
     for (const [place, aid] of listOf(aids).entries()) {
-      const isKnown = Object.hasOwn(known, String(aid));
+      const isKnown = Object.hasOwn(knownApplications, String(aid));
       demand(isKnown, `applications/${place}`, 'is no application of these parameters');
     }
     const mayDecide = isCardholderChoice !== false || !economicArea.has(String(countryCode));
     demand(mayDecide, 'isCardholderChoice', 'is not the merchant’s to refuse in the EEA');
-    return found;
+    return faults;
   });
 };
 

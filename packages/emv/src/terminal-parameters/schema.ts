@@ -168,8 +168,8 @@ const contactless = object(
   ['isEnabled', 'kernel', 'floorLimitMinor', 'transactionLimitMinor', 'cvmRequiredLimitMinor'],
 );
 
-const actionCode = (what: string, tag: string) => ({
-  ...hex(5, `TAC ${what}`, `Terminal action code, ${what} (${tag}): bits of the TVR.`),
+const actionCode = (action: string, tag: string) => ({
+  ...hex(5, `TAC ${action}`, `Terminal action code, ${action} (${tag}): bits of the TVR.`),
   ...upTo('Organization'),
 });
 

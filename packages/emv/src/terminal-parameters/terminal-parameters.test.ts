@@ -18,14 +18,14 @@ function values(changes: Readonly<Record<string, unknown>> = {}): Values {
   for (const [pointer, value] of Object.entries({ '/terminal/countryCode': '250', ...changes })) {
     const names = pointer.split('/').slice(1);
     const last = names.pop() ?? '';
-    const place = names.reduce((at: Values, name) => at[name], made);
-    place[last] = value;
+    const parent = names.reduce((at: Values, name) => at[name], made);
+    parent[last] = value;
   }
   return made;
 }
 
-const pointersOf = (found: Values, allowsTestKeys = true) =>
-  terminalParameterFaults(found, { allowsTestKeys }).map(({ pointer }) => pointer);
+const pointersOf = (parameters: Values, allowsTestKeys = true) =>
+  terminalParameterFaults(parameters, { allowsTestKeys }).map(({ pointer }) => pointer);
 
 for (const key of testCaKeys) {
   test(`the ${key.set} key ${key.rid}-${key.index} has its published check sum`, () => {
@@ -121,19 +121,23 @@ for (const [what, changes, pointers] of cases) {
 }
 
 test('outside the EEA the merchant may decide', () => {
-  const found = values({ '/coBrandRules': [decided], '/terminal/countryCode': '840' });
-  assert.deepEqual(pointersOf(found), []);
+  const parameters = values({ '/coBrandRules': [decided], '/terminal/countryCode': '840' });
+  assert.deepEqual(pointersOf(parameters), []);
 });
 
 test('a disabled application does not affect others', () => {
-  const off = { [`${visa}/priority`]: 1, [`${visa}/cvmMethods`]: [], [`${visa}/isEnabled`]: false };
-  assert.deepEqual(pointersOf(values(off)), []);
+  const disabled = {
+    [`${visa}/priority`]: 1,
+    [`${visa}/cvmMethods`]: [],
+    [`${visa}/isEnabled`]: false,
+  };
+  assert.deepEqual(pointersOf(values(disabled)), []);
 });
 
 test('values of any other shape are for the schema to refuse', () => {
   for (const odd of [null, 1, 'x', [], [null], { A1: null }, { A1: [] }, true]) {
     const members = ['terminal', 'applications', 'caKeys', 'coBrandRules'];
-    const found = Object.fromEntries(members.map((name) => [name, odd]));
-    assert.ok(Array.isArray(pointersOf(found)), JSON.stringify(odd));
+    const parameters = Object.fromEntries(members.map((name) => [name, odd]));
+    assert.ok(Array.isArray(pointersOf(parameters)), JSON.stringify(odd));
   }
 });

@@ -66,13 +66,13 @@ function sealing(table: HostTable, mac: MacFieldFormat, dialect: Dialect) {
   return {
     unsealed(message: Message): MessageWithoutMac {
       const fields = { ...message.fields };
-      const place = macField(mac, message);
-      fields[place] = noCode;
+      const macFieldNumber = macField(mac, message);
+      fields[macFieldNumber] = noCode;
       const bytes = dialect.encode({ mti: message.mti, fields });
       return {
-        over: covered(bytes, place),
+        over: covered(bytes, macFieldNumber),
         seal(code) {
-          fields[place] = Buffer.from(code).toString('hex', 0, codeBytes).toUpperCase();
+          fields[macFieldNumber] = Buffer.from(code).toString('hex', 0, codeBytes).toUpperCase();
           return dialect.encode({ mti: message.mti, fields });
         },
       };

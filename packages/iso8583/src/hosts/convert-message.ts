@@ -93,17 +93,17 @@ type FieldConversion = (fields: Fields, mti: string) => void;
 function localTime(
   { localTime: kind }: HostTable,
   now: Now,
-): { out: FieldConversion; back: FieldConversion } {
-  if (kind === 'TimeAndDate') return { out() {}, back() {} };
+): { toHost: FieldConversion; fromHost: FieldConversion } {
+  if (kind === 'TimeAndDate') return { toHost() {}, fromHost() {} };
   return {
-    out(fields) {
+    toHost(fields) {
       const { 12: time, 13: date } = fields;
       delete fields[13];
       if (time !== undefined && date !== undefined) {
         fields[12] = yearOf(date, now()) + date + time;
       }
     },
-    back(fields) {
+    fromHost(fields) {
       const { 12: dateAndTime } = fields;
       if (dateAndTime === undefined) return;
       fields[12] = dateAndTime.slice(-6);
@@ -113,13 +113,13 @@ function localTime(
 }
 
 function reasons({ reversalReasons, conditions }: HostTable): {
-  out: FieldConversion;
-  back: FieldConversion;
+  toHost: FieldConversion;
+  fromHost: FieldConversion;
 } {
   const conditionOf = inverse(conditions);
   const reasonOf = inverse(reversalReasons?.codes);
   return {
-    out(fields, mti) {
+    toHost(fields, mti) {
       const { 25: code } = fields;
       if (code === undefined) return;
       const hasReason = isReversal(mti) && isReason(code);
@@ -129,7 +129,7 @@ function reasons({ reversalReasons, conditions }: HostTable): {
       if (!hasReason || reversalReasons === undefined) return;
       fields[reversalReasons.field] = reversalReasons.codes[code] ?? reversalReasons.otherwise;
     },
-    back(fields, mti) {
+    fromHost(fields, mti) {
       const { 25: code } = fields;
       const reasonField = reversalReasons?.field;
       const hostReason =
@@ -143,22 +143,25 @@ function reasons({ reversalReasons, conditions }: HostTable): {
   };
 }
 
-function original(table: HostTable, now: Now): { out: FieldConversion; back: FieldConversion } {
+function original(
+  table: HostTable,
+  now: Now,
+): { toHost: FieldConversion; fromHost: FieldConversion } {
   const { field, layout } = table.originalData;
-  const theirs = compileRequiredLayout(layout, field);
-  const ours = compileRequiredLayout(originalLayout, originalField);
+  const hostLayout = compileRequiredLayout(layout, field);
+  const canonicalLayout = compileRequiredLayout(originalLayout, originalField);
   const long = /\bsent:12\b/.test(layout);
-  if (field === originalField && layout === originalLayout) return { out() {}, back() {} };
+  if (field === originalField && layout === originalLayout) return { toHost() {}, fromHost() {} };
   return {
-    out(fields) {
-      const parts = ours.read(fields[originalField] ?? '');
+    toHost(fields) {
+      const parts = canonicalLayout.read(fields[originalField] ?? '');
       if (parts === undefined) return;
       const { type = '', sent = '', institution = '' } = parts;
       moveField(
         fields,
         originalField,
         field,
-        theirs.write({
+        hostLayout.write({
           ...parts,
           type: table.version + type.slice(1),
           sent: long ? yearOf(sent.slice(0, 4), now()) + sent : sent,
@@ -166,15 +169,15 @@ function original(table: HostTable, now: Now): { out: FieldConversion; back: Fie
         }),
       );
     },
-    back(fields) {
-      const parts = theirs.read(fields[field] ?? '');
+    fromHost(fields) {
+      const parts = hostLayout.read(fields[field] ?? '');
       if (parts === undefined) return;
       const { type = '', sent = '' } = parts;
       moveField(
         fields,
         field,
         originalField,
-        ours.write({
+        canonicalLayout.write({
           ...parts,
           type: `0${type.slice(1)}`,
           sent: long ? sent.slice(2) : sent,
@@ -187,8 +190,8 @@ function original(table: HostTable, now: Now): { out: FieldConversion; back: Fie
 const padded = (amount: number) => String(amount).padStart(amountDigits, '0');
 
 function replacement({ replacement: { field, layout, amountIs } }: HostTable) {
-  const theirs = compileRequiredLayout(layout, field);
-  const out: FieldConversion = (fields) => {
+  const hostLayout = compileRequiredLayout(layout, field);
+  const toHost: FieldConversion = (fields) => {
     const { 4: reversed, [replacementField]: all } = fields;
     if (all === undefined || reversed === undefined) return;
     const remaining = Number(all.slice(0, amountDigits));
@@ -197,12 +200,12 @@ function replacement({ replacement: { field, layout, amountIs } }: HostTable) {
       fields,
       replacementField,
       field,
-      theirs.write({ remaining: padded(remaining), before }),
+      hostLayout.write({ remaining: padded(remaining), before }),
     );
     if (amountIs === 'Remaining') fields[4] = padded(remaining);
   };
-  const back: FieldConversion = (fields, mti) => {
-    const parts = isReversal(mti) ? theirs.read(fields[field] ?? '') : undefined;
+  const fromHost: FieldConversion = (fields, mti) => {
+    const parts = isReversal(mti) ? hostLayout.read(fields[field] ?? '') : undefined;
     const { 4: amount } = fields;
     if (parts === undefined || amount === undefined) return;
     const before = Number(parts['before'] ?? Number.NaN);
@@ -216,53 +219,56 @@ function replacement({ replacement: { field, layout, amountIs } }: HostTable) {
     if (amountIs === 'Remaining') fields[4] = padded(Math.max(0, before - remaining));
     moveField(fields, field, replacementField, padded(remaining).padEnd(42, '0'));
   };
-  return { out, back };
+  return { toHost, fromHost };
 }
 
-function network(table: HostTable): { out: FieldConversion; back: FieldConversion } {
+function network(table: HostTable): { toHost: FieldConversion; fromHost: FieldConversion } {
   const { field, codes } = table.network;
   const names = Object.keys(canonicalNetwork) as NetworkFunction[];
-  const said = Object.fromEntries(names.map((name) => [canonicalNetwork[name], codes[name]]));
-  const meant = inverse(said);
+  const hostCodes = Object.fromEntries(names.map((name) => [canonicalNetwork[name], codes[name]]));
+  const canonicalCodes = inverse(hostCodes);
   const key = compileRequiredLayout(table.keyChange.layout, table.keyChange.field);
-  const ours = compileRequiredLayout(keyLayout, keyField);
+  const canonicalLayout = compileRequiredLayout(keyLayout, keyField);
   const sameKey = table.keyChange.field === keyField && table.keyChange.layout === keyLayout;
   const keyStep = (fields: Fields, from: number, read: Layout, to: number, write: Layout) => {
     const parts = read.read(fields[from] ?? '');
     if (parts !== undefined) moveField(fields, from, to, write.write(parts));
   };
   return {
-    out(fields, mti) {
+    toHost(fields, mti) {
       const { [networkField]: code } = fields;
       if (!isNetwork(mti) || code === undefined) return;
-      moveField(fields, networkField, field, mapCode(said, code));
-      if (!sameKey) keyStep(fields, keyField, ours, table.keyChange.field, key);
+      moveField(fields, networkField, field, mapCode(hostCodes, code));
+      if (!sameKey) keyStep(fields, keyField, canonicalLayout, table.keyChange.field, key);
     },
-    back(fields, mti) {
+    fromHost(fields, mti) {
       const { [field]: code } = fields;
       if (!isNetwork(mti) || code === undefined) return;
-      moveField(fields, field, networkField, mapCode(meant, code));
-      if (!sameKey) keyStep(fields, table.keyChange.field, key, keyField, ours);
+      moveField(fields, field, networkField, mapCode(canonicalCodes, code));
+      if (!sameKey) keyStep(fields, table.keyChange.field, key, keyField, canonicalLayout);
     },
   };
 }
 
-function security({ securityControl }: HostTable): { out: FieldConversion; back: FieldConversion } {
-  const ours = compileRequiredLayout(securityLayout, securityField);
-  const theirs =
+function security({ securityControl }: HostTable): {
+  toHost: FieldConversion;
+  fromHost: FieldConversion;
+} {
+  const canonicalLayout = compileRequiredLayout(securityLayout, securityField);
+  const hostLayout =
     securityControl === undefined
       ? undefined
       : compileRequiredLayout(securityControl, securityField);
   return {
-    out(fields) {
-      const parts = ours.read(fields[securityField] ?? '');
+    toHost(fields) {
+      const parts = canonicalLayout.read(fields[securityField] ?? '');
       if (parts === undefined) return;
-      if (theirs === undefined) delete fields[securityField];
-      else fields[securityField] = theirs.write(parts);
+      if (hostLayout === undefined) delete fields[securityField];
+      else fields[securityField] = hostLayout.write(parts);
     },
-    back(fields) {
-      const parts = theirs?.read(fields[securityField] ?? '');
-      if (parts !== undefined) fields[securityField] = ours.write(parts);
+    fromHost(fields) {
+      const parts = hostLayout?.read(fields[securityField] ?? '');
+      if (parts !== undefined) fields[securityField] = canonicalLayout.write(parts);
     },
   };
 }
@@ -273,18 +279,18 @@ function variantOf(fields: Fields, mti: string): '' | ' partial' | ' offline' {
   return fields[39] !== undefined && !isAnswer(mti) ? ' offline' : '';
 }
 
-function codes(table: HostTable): { out: FieldConversion; back: FieldConversion } {
+function codes(table: HostTable): { toHost: FieldConversion; fromHost: FieldConversion } {
   const { entryModes, functionCodes, constants = {}, omit = [], pan } = table;
   const modeOf = inverse(entryModes);
   const responses = responseMaps(table);
   return {
-    out(fields, mti) {
+    toHost(fields, mti) {
       const { 22: mode, 39: response } = fields;
       if (mode !== undefined) fields[22] = mapCode(entryModes, mode);
       if (response !== undefined && responses !== undefined) {
-        const said = responses.toHost(mti);
+        const hostCodes = responses.toHost(mti);
         // A host has no word of its own for a code that its table does not know: it malfunctions.
-        fields[39] = said[response] ?? said[malfunction] ?? response;
+        fields[39] = hostCodes[response] ?? hostCodes[malfunction] ?? response;
       }
       const request = `${mti.slice(0, 2)}${Number(mti[2]) - (isAnswer(mti) ? 1 : 0)}0`;
       const code = functionCodes?.[request + variantOf(fields, mti)] ?? functionCodes?.[request];
@@ -298,7 +304,7 @@ function codes(table: HostTable): { out: FieldConversion; back: FieldConversion 
         if (field !== reasonField || fields[field] === undefined) fields[field] = value;
       }
     },
-    back(fields, mti) {
+    fromHost(fields, mti) {
       const { 22: mode, 39: response } = fields;
       if (mode !== undefined) fields[22] = mapCode(modeOf, mode);
       if (response !== undefined) fields[39] = mapCode(responses?.toCanonical(mti), response);
@@ -332,8 +338,8 @@ export function createConverter(table: HostTable, now: Now): Converter {
   const why = reasons(table);
   const rest = [original(table, now), replacement(table), network(table), security(table)];
   // Outward, reasons come first: they read the canonical DE22, and DE25 before it is left out.
-  const outward = [why, fieldCodes, time, ...rest].map(({ out }) => out);
-  const inward = [fieldCodes, time, why, ...rest].map(({ back }) => back).reverse();
+  const outward = [why, fieldCodes, time, ...rest].map(({ toHost }) => toHost);
+  const inward = [fieldCodes, time, why, ...rest].map(({ fromHost }) => fromHost).reverse();
   const { version } = table;
   const plain = isPlain(table);
   const isCanonical = (mti: string) => plain && !isReversal(mti) && !isNetwork(mti);

@@ -87,7 +87,7 @@ describe('every built-in host', () => {
 describe('1993', () => {
   const { messages } = builtInHosts['iso1993-ascii'];
   const wire = hostOf({ ...builtInHosts['iso1987-ascii'], messages, version: '1' });
-  /** As it stands on the wire: read by the fields alone, without any meaning. */
+  /** As it is on the wire: read by the fields alone, without any meaning. */
   const rawOf = (message: Message) => {
     const raw = wire.decode(builtIn('iso1993-ascii').encode(message));
     return { ...raw.fields };
@@ -105,8 +105,8 @@ describe('1993', () => {
     assert.equal(refused[39], '116');
     const unknown = rawOf({ mti: '0210', fields: { 11: '000001', 39: '77' } });
     assert.equal(unknown[39], '909');
-    const taken = rawOf({ mti: '0430', fields: { 11: '000001', 39: '00' } });
-    assert.equal(taken[39], '400');
+    const reversalAnswer = rawOf({ mti: '0430', fields: { 11: '000001', 39: '00' } });
+    assert.equal(reversalAnswer[39], '400');
   });
 
   it('takes a yes to a reversal or a network message for none to a sale', () => {
@@ -117,7 +117,7 @@ describe('1993', () => {
       assert.deepEqual([read(mti, '400'), read(mti, '800')], ['400', '800'], mti);
       assert.deepEqual([read(mti, '000'), read(mti, '116')], ['00', '51'], mti);
     }
-    // Out of order, still at work: nobody has judged anything.
+    // Out of order, still at work: no decision was made.
     const faults = ['903', '906', '907', '908', '909', '910', '911', '912', '923'];
     const meant = ['19', '90', '91', '92', '96', '91', '68', '91', '09'];
     assert.deepEqual(
@@ -171,14 +171,18 @@ describe('1993', () => {
 
   it('reads the answer to a partial reversal with and without what was there before', () => {
     const host = builtIn('iso1993-ascii');
-    const read = (fields: Message['fields'], of = host) =>
-      of.decode(wire.encode({ mti: '0430', fields: { 11: '000002', 39: '400', ...fields } }))
-        .fields;
+    const read = (fields: Message['fields'], selectedHost = host) =>
+      selectedHost.decode(
+        wire.encode({ mti: '0430', fields: { 11: '000002', 39: '400', ...fields } }),
+      ).fields;
     const stays = '000000001000';
-    const told = read({ 4: stays, 30: '000000001234'.padEnd(24, '0') });
-    assert.deepEqual([told[4], told[95]], ['000000000234', stays.padEnd(42, '0')]);
-    const untold = read({ 4: stays });
-    assert.deepEqual([untold[4], untold[95]], [stays, undefined]);
+    const converted = read({ 4: stays, 30: '000000001234'.padEnd(24, '0') });
+    assert.deepEqual([converted[4], converted[95]], ['000000000234', stays.padEnd(42, '0')]);
+    const convertedWithoutOriginal = read({ 4: stays });
+    assert.deepEqual(
+      [convertedWithoutOriginal[4], convertedWithoutOriginal[95]],
+      [stays, undefined],
+    );
     // A host that never says what was there before.
     const { replacement } = builtInHosts['iso1993-ascii'];
     const layout = { ...replacement, layout: 'remaining:12 zeros:12' };

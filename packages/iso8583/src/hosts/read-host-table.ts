@@ -15,10 +15,10 @@ export class HostTableError extends Error {
 
   /**
    * @param pointer where in the document
-   * @param what what is wrong there
+   * @param problem what is wrong there
    */
-  constructor(pointer: string, what: string) {
-    super(`${pointer === '' ? '/' : pointer} ${what}`);
+  constructor(pointer: string, problem: string) {
+    super(`${pointer === '' ? '/' : pointer} ${problem}`);
     this.pointer = pointer;
   }
 }
@@ -27,17 +27,17 @@ type Check = (value: unknown, at: string) => void;
 type Shape = { readonly [member: string]: Check };
 type Document = { readonly [member: string]: unknown };
 
-const fault = (at: string, what: string): never => {
-  throw new HostTableError(at, what);
+const fault = (at: string, problem: string): never => {
+  throw new HostTableError(at, problem);
 };
 
 const isObject = (value: unknown): value is Document =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const matching =
-  (pattern: RegExp, what: string): Check =>
+  (pattern: RegExp, problem: string): Check =>
   (value, at) => {
-    if (typeof value !== 'string' || !pattern.test(value)) fault(at, `must be ${what}`);
+    if (typeof value !== 'string' || !pattern.test(value)) fault(at, `must be ${problem}`);
   };
 
 const oneOf =
@@ -200,33 +200,33 @@ const documentShape: Shape = Object.fromEntries(
 /** Members that are merged with those of the base; every other one takes its place. */
 const merged = ['framing', 'originalData', 'replacement', 'keyChange', 'network'] as const;
 
-function fieldsOver(base: DialectTable['fields'], own: Document): DialectTable['fields'] {
+function fieldsOver(base: DialectTable['fields'], overrides: Document): DialectTable['fields'] {
   const fields: { [field: number]: FieldFormat } = { ...base };
-  for (const [key, format] of Object.entries(own)) {
+  for (const [key, format] of Object.entries(overrides)) {
     if (format === null) delete fields[Number(key)];
     else fields[Number(key)] = { ...fields[Number(key)], ...(format as FieldFormat) };
   }
   return fields;
 }
 
-function over(base: HostTable, { base: _base, ...own }: Document): HostTable {
-  const table: Record<string, unknown> = { ...base, ...own };
-  for (const member of withoutIt) if (own[member] === null) delete table[member];
+function over(base: HostTable, { base: _base, ...overrides }: Document): HostTable {
+  const table: Record<string, unknown> = { ...base, ...overrides };
+  for (const member of withoutIt) if (overrides[member] === null) delete table[member];
   for (const member of merged) {
-    const mine = own[member];
-    if (isObject(mine)) table[member] = { ...base[member], ...mine };
+    const overridingPart = overrides[member];
+    if (isObject(overridingPart)) table[member] = { ...base[member], ...overridingPart };
   }
-  const { codes } = isObject(own['network']) ? own['network'] : { codes: undefined };
+  const { codes } = isObject(overrides['network']) ? overrides['network'] : { codes: undefined };
   if (isObject(codes)) {
     const all = { ...base.network.codes, ...codes };
-    table['network'] = { ...base.network, ...(own['network'] as Document), codes: all };
+    table['network'] = { ...base.network, ...(overrides['network'] as Document), codes: all };
   }
-  const messages = isObject(own['messages']) ? own['messages'] : {};
+  const messages = isObject(overrides['messages']) ? overrides['messages'] : {};
   const ownFields = isObject(messages['fields']) ? messages['fields'] : {};
   table['messages'] = {
     ...base.messages,
     ...messages,
-    name: own['name'],
+    name: overrides['name'],
     fields: fieldsOver(base.messages.fields, ownFields),
   };
   return table as HostTable;

@@ -67,10 +67,10 @@ export function compileLayout(layout: string): Layout | undefined {
       const values: Parts = {};
       let at = 0;
       for (const part of parts) {
-        const found = readPart(part, text, at);
-        if (found === undefined) return undefined;
-        if (part.name !== zeros) values[part.name] = found.value;
-        at = found.end;
+        const parsed = readPart(part, text, at);
+        if (parsed === undefined) return undefined;
+        if (part.name !== zeros) values[part.name] = parsed.value;
+        at = parsed.end;
       }
       return at === text.length ? values : undefined;
     },

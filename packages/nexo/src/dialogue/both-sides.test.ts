@@ -42,7 +42,7 @@ function createWorld(fate: () => Fate) {
   let poi: PoiDialogue = createPoiDialogue({ poiId: names.poiId, now: clock });
   let sale: SaleDialogue = createSaleDialogue({ ...names, now: clock, nextServiceId });
   let network: Packet[] = [];
-  const taken = new Map<string, number>();
+  const chargeCounts = new Map<string, number>();
   const outcomes = new Map<string, string>();
   const begun: string[] = [];
 
@@ -60,8 +60,8 @@ function createWorld(fate: () => Fate) {
     if (step.do !== 'Finish') return;
     const id = String(step.request.ServiceID);
     assert.equal(outcomes.get(id), undefined, 'a service ends once');
-    const said = step.outcome === 'Answered' ? resultOf(step.message)?.Result : step.outcome;
-    outcomes.set(id, String(said));
+    const resultText = step.outcome === 'Answered' ? resultOf(step.message)?.Result : step.outcome;
+    outcomes.set(id, String(resultText));
   }
 
   function arrive({ text, way }: Packet): void {
@@ -83,11 +83,11 @@ function createWorld(fate: () => Fate) {
     return failure;
   }
 
-  /** Kept first, then sent: a terminal that forgets its answer has taken money that nobody knows of. */
+  /** Kept first, then sent: a terminal that forgets its answer has taken money without a record. */
   function end(header: Header, answer: AnyMessage): void {
     if (resultOf(answer)?.Result === 'Success') {
       const id = String(header.ServiceID);
-      taken.set(id, (taken.get(id) ?? 0) + 1);
+      chargeCounts.set(id, (chargeCounts.get(id) ?? 0) + 1);
     }
     poi.finish(answer);
     put('up', answer);
@@ -141,8 +141,8 @@ function createWorld(fate: () => Fate) {
   }
 
   function pass(ms: number): void {
-    for (let left = ms; left >= 0; left -= 500) {
-      now += Math.min(left, 500);
+    for (let remainingMs = ms; remainingMs >= 0; remainingMs -= 500) {
+      now += Math.min(remainingMs, 500);
       const due = network.filter(({ at }) => at <= now).toSorted((one, other) => one.at - other.at);
       network = network.filter(({ at }) => at > now);
       for (const packet of due) arrive(packet);
@@ -167,11 +167,18 @@ function createWorld(fate: () => Fate) {
     }
   }
 
-  return { step: (name: string) => steps[name]?.(), pass, settle, taken, outcomes, begun };
+  return {
+    step: (name: string) => steps[name]?.(),
+    pass,
+    settle,
+    chargeCounts,
+    outcomes,
+    begun,
+  };
 }
 
 test('with any network fault the payment is made once and the reported outcome is never wrong', () => {
-  const seen = new Map<string, number>();
+  const outcomeCounts = new Map<string, number>();
   fc.assert(
     fc.property(
       fc.array(fc.tuple(steps, fc.integer({ min: 0, max: 7_000 })), {
@@ -180,7 +187,7 @@ test('with any network fault the payment is made once and the reported outcome i
       }),
       fc.infiniteStream(fates),
       (script, stream) => {
-        const { step, pass, settle, taken, outcomes, begun } = createWorld(
+        const { step, pass, settle, chargeCounts, outcomes, begun } = createWorld(
           () => stream.next().value as Fate,
         );
         for (const [name, ms] of script) {
@@ -189,17 +196,18 @@ test('with any network fault the payment is made once and the reported outcome i
         }
         settle();
         assert.deepEqual([...outcomes.keys()].toSorted(), begun.toSorted(), 'each one ends, once');
-        for (const times of taken.values()) assert.equal(times, 1, 'money is taken once');
+        for (const times of chargeCounts.values()) assert.equal(times, 1, 'money is taken once');
         for (const [id, outcome] of outcomes) {
-          seen.set(outcome, (seen.get(outcome) ?? 0) + 1);
-          if (outcome === 'Success') assert.ok(taken.has(id), 'paid, and no money');
-          if (outcome === 'Failure') assert.ok(!taken.has(id), 'refused, and money');
-          if (outcome === 'NotProcessed') assert.ok(!taken.has(id), 'never there, and money');
+          outcomeCounts.set(outcome, (outcomeCounts.get(outcome) ?? 0) + 1);
+          if (outcome === 'Success') assert.ok(chargeCounts.has(id), 'paid, and no money');
+          if (outcome === 'Failure') assert.ok(!chargeCounts.has(id), 'refused, and money');
+          if (outcome === 'NotProcessed')
+            assert.ok(!chargeCounts.has(id), 'never there, and money');
         }
       },
     ),
     { numRuns: 250 },
   );
-  assert.ok((seen.get('Success') ?? 0) > 20, JSON.stringify([...seen]));
-  assert.ok((seen.get('Failure') ?? 0) > 20, JSON.stringify([...seen]));
+  assert.ok((outcomeCounts.get('Success') ?? 0) > 20, JSON.stringify([...outcomeCounts]));
+  assert.ok((outcomeCounts.get('Failure') ?? 0) > 20, JSON.stringify([...outcomeCounts]));
 });

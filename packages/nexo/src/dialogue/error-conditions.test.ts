@@ -72,7 +72,7 @@ test('identifications are ten characters, rise, and go on over a restart with a 
       let now = Date.parse('2026-03-01T10:00:00.000Z');
       let drawn = 0;
       let last: string | undefined;
-      const seen = new Set<string>();
+      const usedIds = new Set<string>();
       for (const [ms, random] of draw) {
         now += ms;
         drawn = random;
@@ -84,11 +84,11 @@ test('identifications are ten characters, rise, and go on over a restart with a 
         for (const id of [next(), next()]) {
           assert.match(id, /^[0-9A-Z]{10}$/);
           assert.ok(last === undefined || id > last);
-          seen.add(id);
+          usedIds.add(id);
           last = id;
         }
       }
-      assert.equal(seen.size, draw.length * 2);
+      assert.equal(usedIds.size, draw.length * 2);
     }),
   );
   const next = createServiceIds({ now: () => 5, randomBelow: () => 1, last: 'not one of ours' });

@@ -37,11 +37,11 @@ const login = (serviceId: string) =>
     SaleSoftware: { ApplicationName: 'till', SoftwareVersion: '1' },
     OperatorLanguage: 'en',
   });
-const statusOf = (serviceId: string, of?: AnyMessage) =>
+const statusOf = (serviceId: string, referenced?: AnyMessage) =>
   requestOf(
     'TransactionStatus',
     to(serviceId),
-    of === undefined ? {} : { MessageReference: referenceTo(of.header) },
+    referenced === undefined ? {} : { MessageReference: referenceTo(referenced.header) },
   );
 
 function terminal(deps: Partial<PoiDeps> = {}) {
@@ -63,7 +63,7 @@ function receive(poi: PoiDialogue, text: string): PoiDecision {
 }
 
 /** What is sent is always well formed; its condition, or the name of the event. */
-function said(decision: PoiDecision): string {
+function describeDecision(decision: PoiDecision): string {
   if (decision.do !== 'Answer' && decision.do !== 'Notify') return decision.do;
   assert.deepEqual(findFaults(decision.message), []);
   if (isMessage(decision.message, 'Event', 'Notification')) {
@@ -78,8 +78,8 @@ test('one service at a time: a second one is busy, until the first is finished',
   const first = pay('1');
   assert.equal(get(first).do, 'Run');
   assert.equal(poi.running()?.ServiceID, '1');
-  assert.equal(said(get(pay('2'))), 'Busy');
-  assert.equal(said(get(pay('1', 'till-4'))), 'Busy');
+  assert.equal(describeDecision(get(pay('2'))), 'Busy');
+  assert.equal(describeDecision(get(pay('1', 'till-4'))), 'Busy');
   poi.finish(approved(first));
   assert.equal(poi.running(), undefined);
   assert.equal(get(pay('3')).do, 'Run');
@@ -90,7 +90,7 @@ test('Diagnosis, TransactionStatus and device messages of the service go besides
   const payment = pay('1');
   get(payment);
   assert.equal(get(requestOf('Diagnosis', to('9'), {})).do, 'Run');
-  assert.equal(said(get(statusOf('8', payment))), 'InProgress');
+  assert.equal(describeDecision(get(statusOf('8', payment))), 'InProgress');
   const display = (serviceId: string, deviceId: string) =>
     requestOf(
       'Display',
@@ -106,8 +106,8 @@ test('Diagnosis, TransactionStatus and device messages of the service go besides
       },
     );
   assert.equal(get(display('1', '1')).do, 'Run');
-  assert.equal(said(get(display('1', '1'))), 'Busy', 'the pair is under way');
-  assert.equal(said(get(display('7', '2'))), 'Busy', 'belongs to no service that runs');
+  assert.equal(describeDecision(get(display('1', '1'))), 'Busy', 'the pair is under way');
+  assert.equal(describeDecision(get(display('7', '2'))), 'Busy', 'belongs to no service that runs');
   const failure = failureTo(display('1', '1'), 'DeviceOut', { at });
   assert.ok(failure);
   poi.finish(failure);
@@ -119,18 +119,18 @@ test('an identification is never run twice within 48 hours, and never answered t
   const { poi, pass, receive: get } = terminal();
   const payment = pay('1');
   get(payment);
-  assert.equal(said(get(payment)), 'Reject', 'while it runs');
+  assert.equal(describeDecision(get(payment)), 'Reject', 'while it runs');
   poi.finish(approved(payment));
   const again = get(payment);
-  assert.equal(said(again), 'Reject', 'when it is over');
+  assert.equal(describeDecision(again), 'Reject', 'when it is over');
   assert.ok(again.do === 'Notify' && isMessage(again.message, 'Event', 'Notification'));
   const rejected = Buffer.from(again.message.body.RejectedMessage ?? '', 'base64').toString();
   assert.equal(rejected, writeMessage(payment));
-  assert.equal(said(get(login('1'))), 'Reject', 'for another category too');
+  assert.equal(describeDecision(get(login('1'))), 'Reject', 'for another category too');
   assert.equal(get(pay('1', 'till-4')).do, 'Run', 'another sale system has its own');
   poi.finish(approved(pay('1', 'till-4')));
   pass(serviceIdRetentionMs - 1);
-  assert.equal(said(get(payment)), 'Reject');
+  assert.equal(describeDecision(get(payment)), 'Reject');
   pass(1);
   assert.equal(get(payment).do, 'Run');
 });
@@ -139,39 +139,43 @@ test('a rejected ServiceID is used too: a late copy does not run', () => {
   const { poi, receive: get } = terminal();
   const first = pay('1');
   get(first);
-  assert.equal(said(get(pay('2'))), 'Busy');
+  assert.equal(describeDecision(get(pay('2'))), 'Busy');
   poi.finish(approved(first));
-  assert.equal(said(get(pay('2'))), 'Reject');
+  assert.equal(describeDecision(get(pay('2'))), 'Reject');
 });
 
 test('TransactionStatus repeats the answer, by reference or the last one', () => {
   const { poi, receive: get } = terminal();
-  assert.equal(said(get(statusOf('90'))), 'NotFound', 'nothing was here');
+  assert.equal(describeDecision(get(statusOf('90'))), 'NotFound', 'nothing was here');
   const first = pay('1');
   get(first);
   poi.finish(approved(first));
   const second = pay('2');
   get(second);
   get(pay('3'));
-  assert.equal(said(get(statusOf('91'))), 'InProgress', 'the refused one is not the last');
-  for (const asked of [statusOf('92', first), statusOf('92', first)]) {
-    const decision = get(asked);
-    assert.equal(said(decision), 'Success');
+  assert.equal(
+    describeDecision(get(statusOf('91'))),
+    'InProgress',
+    'the refused one is not the last',
+  );
+  for (const statusRequest of [statusOf('92', first), statusOf('92', first)]) {
+    const decision = get(statusRequest);
+    assert.equal(describeDecision(decision), 'Success');
     assert.ok(decision.do === 'Answer');
     assert.ok(isMessage(decision.message, 'TransactionStatus', 'Response'));
     const repeated = decision.message.body.RepeatedMessageResponse;
     assert.deepEqual(repeated?.MessageHeader, approved(first).header);
     assert.deepEqual(repeated?.RepeatedResponseMessageBody.PaymentResponse, approved(first).body);
   }
-  assert.equal(said(get(statusOf('93', pay('4')))), 'NotFound');
+  assert.equal(describeDecision(get(statusOf('93', pay('4')))), 'NotFound');
   const other = requestOf('TransactionStatus', to('94'), {
     MessageReference: { MessageCategory: 'Reversal', ServiceID: '1' },
   });
-  assert.equal(said(get(other)), 'NotFound', 'that was no reversal');
+  assert.equal(describeDecision(get(other)), 'NotFound', 'that was no reversal');
   const admin = requestOf('TransactionStatus', to('95'), {
     MessageReference: { MessageCategory: 'Admin', ServiceID: '1' },
   });
-  assert.equal(said(get(admin)), 'NotAllowed');
+  assert.equal(describeDecision(get(admin)), 'NotAllowed');
 });
 
 test('NotFound is never said of what was here: old answers are dropped, not the fact', () => {
@@ -181,9 +185,9 @@ test('NotFound is never said of what was here: old answers are dropped, not the 
     assert.equal(get(payment).do, 'Run');
     poi.finish(approved(payment));
   }
-  assert.equal(said(get(statusOf('90', pay('p0')))), 'NotAllowed');
-  assert.equal(said(get(statusOf('91', pay('p1')))), 'Success');
-  assert.equal(said(get(pay('p0'))), 'Reject');
+  assert.equal(describeDecision(get(statusOf('90', pay('p0')))), 'NotAllowed');
+  assert.equal(describeDecision(get(statusOf('91', pay('p1')))), 'Success');
+  assert.equal(describeDecision(get(pay('p0'))), 'Reject');
 });
 
 test('the memory survives a restart, and what was open stays open until it is found out', () => {
@@ -193,17 +197,18 @@ test('the memory survives a restart, and what was open stays open until it is fo
   before.poi.finish(approved(first));
   const second = pay('2');
   before.receive(second);
-  const kept = JSON.parse(JSON.stringify(before.poi.memory())) as PoiDeps['memory'] & object;
-  const { poi, receive: get } = terminal({ memory: kept });
+  const storedMemory = JSON.parse(JSON.stringify(before.poi.memory())) as PoiDeps['memory'] &
+    object;
+  const { poi, receive: get } = terminal({ memory: storedMemory });
   assert.equal(poi.running(), undefined);
-  assert.equal(said(get(statusOf('90', first))), 'Success');
-  assert.equal(said(get(statusOf('91', second))), 'InProgress');
-  assert.equal(said(get(second)), 'Reject');
+  assert.equal(describeDecision(get(statusOf('90', first))), 'Success');
+  assert.equal(describeDecision(get(statusOf('91', second))), 'InProgress');
+  assert.equal(describeDecision(get(second)), 'Reject');
   const failure = failureTo(second, 'Aborted', { at });
   assert.ok(failure);
   poi.finish(failure);
   const decision = get(statusOf('92', second));
-  assert.equal(said(decision), 'Success');
+  assert.equal(describeDecision(decision), 'Success');
 });
 
 test('the memory is bounded', () => {
@@ -221,13 +226,13 @@ test('the memory is bounded', () => {
 
 test('an abort has no response: the service responds, or an event reports that it had ended', () => {
   const { poi, receive: get } = terminal();
-  const abort = (of: AnyMessage, serviceId = '80') =>
+  const abort = (referenced: AnyMessage, serviceId = '80') =>
     requestOf('Abort', to(serviceId), {
-      MessageReference: referenceTo(of.header),
+      MessageReference: referenceTo(referenced.header),
       AbortReason: 'customer left',
     });
   const payment = pay('1');
-  assert.equal(said(get(abort(payment))), 'Reject', 'nothing runs');
+  assert.equal(describeDecision(get(abort(payment))), 'Reject', 'nothing runs');
   get(payment);
   const decision = get(abort(payment));
   assert.ok(decision.do === 'Abort');
@@ -237,52 +242,56 @@ test('an abort has no response: the service responds, or an event reports that i
   assert.ok(isMessage(refusal, 'Event', 'Notification'));
   const rejected = Buffer.from(refusal.body.RejectedMessage ?? '', 'base64').toString();
   assert.deepEqual(JSON.parse(rejected), JSON.parse(writeMessage(abort(payment))));
-  assert.equal(said(get(abort(pay('2')))), 'Reject', 'another one runs');
+  assert.equal(describeDecision(get(abort(pay('2')))), 'Reject', 'another one runs');
   const failure = failureTo(payment, 'Aborted', { at });
   assert.ok(failure);
   poi.finish(failure);
-  assert.equal(said(get(abort(payment))), 'Completed');
+  assert.equal(describeDecision(get(abort(payment))), 'Completed');
   const reversal = requestOf('Reversal', to('5'), {
     OriginalPOITransaction: { POITransactionID: { TransactionID: '99', TimeStamp: at } },
     ReversalReason: 'CustCancel',
   });
   get(reversal);
-  assert.equal(said(get(abort(reversal))), 'Reject', 'a reversal is not aborted');
+  assert.equal(describeDecision(get(abort(reversal))), 'Reject', 'a reversal is not aborted');
 });
 
 test('where a login is wanted, services wait for it', () => {
   const { poi, receive: get } = terminal({ loginRequired: true });
-  assert.equal(said(get(pay('1'))), 'LoggedOut');
+  assert.equal(describeDecision(get(pay('1'))), 'LoggedOut');
   assert.equal(get(requestOf('Diagnosis', to('2'), {})).do, 'Run');
-  assert.equal(said(get(statusOf('3'))), 'NotFound');
+  assert.equal(describeDecision(get(statusOf('3'))), 'NotFound');
   const first = login('4');
   get(first);
   const refused = failureTo(first, 'NotAllowed', { at });
   assert.ok(refused);
   poi.finish(refused);
-  assert.equal(said(get(pay('5'))), 'LoggedOut', 'a refused login is none');
+  assert.equal(describeDecision(get(pay('5'))), 'LoggedOut', 'a refused login is none');
   get(login('6'));
   poi.finish(answerTo(login('6'), { Response: { Result: 'Success' } }));
   assert.equal(get(pay('7')).do, 'Run');
   poi.finish(approved(pay('7')));
-  assert.equal(said(get(pay('8', 'till-4'))), 'LoggedOut', 'each sale system for itself');
+  assert.equal(
+    describeDecision(get(pay('8', 'till-4'))),
+    'LoggedOut',
+    'each sale system for itself',
+  );
   const logout = requestOf('Logout', to('9'), {});
   get(logout);
   poi.finish(answerTo(logout, { Response: { Result: 'Success' } }));
-  assert.equal(said(get(pay('10'))), 'LoggedOut');
+  assert.equal(describeDecision(get(pay('10'))), 'LoggedOut');
 });
 
 test('an invalid request is answered, an unreadable one is rejected by an event', () => {
   const { poi, receive: get } = terminal();
   const wrong = writeMessage(pay('1')).replace('12.5', '"12.5"');
-  assert.equal(said(receive(poi, wrong)), 'MessageFormat');
-  assert.equal(said(receive(poi, wrong)), 'Reject', 'its identification is used up');
-  assert.equal(said(receive(poi, 'garbage')), 'Reject');
+  assert.equal(describeDecision(receive(poi, wrong)), 'MessageFormat');
+  assert.equal(describeDecision(receive(poi, wrong)), 'Reject', 'its identification is used up');
+  assert.equal(describeDecision(receive(poi, 'garbage')), 'Reject');
   const long = receive(poi, 'x'.repeat(100_000));
   assert.ok(long.do === 'Notify' && isMessage(long.message, 'Event', 'Notification'));
   assert.equal(long.message.body.RejectedMessage?.length, Math.ceil(65_536 / 3) * 4);
   const other = requestOf('Admin', { ...to('3'), poiId: 'terminal-2' }, {});
-  assert.equal(said(get(other)), 'UnavailableDevice');
+  assert.equal(describeDecision(get(other)), 'UnavailableDevice');
   assert.equal(get({ ...pay('4'), header: { ...pay('4').header } }).do, 'Run');
 });
 
@@ -307,8 +316,8 @@ test('answers to the requests of the terminal itself are taken once', () => {
   });
   assert.equal(get(answer).do, 'Ignore');
   poi.trackDeviceRequest(input);
-  const taken = get(answer);
-  assert.deepEqual(taken.do === 'Take' && taken.request, input.header);
+  const accepted = get(answer);
+  assert.deepEqual(accepted.do === 'Take' && accepted.request, input.header);
   assert.equal(get(answer).do, 'Ignore');
   assert.equal(get(approved(pay('1'))).do, 'Ignore');
 });
@@ -337,14 +346,14 @@ test('a request to which no valid response exists is rejected and leaves no trac
     'for another terminal': altered({ MessageClass: 'Event', POIID: 'terminal-2' }),
   };
   for (const [name, text] of Object.entries(unanswerable)) {
-    assert.equal(said(receive(poi, text)), 'Reject', name);
+    assert.equal(describeDecision(receive(poi, text)), 'Reject', name);
   }
   const abort = requestOf('Abort', to('7'), {
     MessageReference: referenceTo(pay('1').header),
     AbortReason: 'customer left',
   });
   const elsewhere = { ...abort, header: { ...abort.header, POIID: 'terminal-2' } };
-  assert.equal(said(get(elsewhere)), 'Reject', 'an abort has no response');
+  assert.equal(describeDecision(get(elsewhere)), 'Reject', 'an abort has no response');
   assert.deepEqual(poi.memory().services, []);
 });
 
@@ -360,7 +369,7 @@ test('a message that is still protected is rejected; a protected response is ign
     });
   const receiveText = (text: string) => poi.receive(readMessage(text), text);
   const decision = receiveText(protectedText('SaleToPOIRequest', 'Request'));
-  assert.equal(said(decision), 'Reject');
+  assert.equal(describeDecision(decision), 'Reject');
   assert.ok(decision.do === 'Notify');
   assert.equal(decision.message.body['EventDetails'], 'cannot be decrypted');
   assert.equal(receiveText(protectedText('SaleToPOIResponse', 'Response')).do, 'Ignore');

@@ -101,7 +101,7 @@ const saleSystemsMax = 1_000;
  *   match its category, a device message has neither ServiceID nor DeviceID, the terminal cannot
  *   decrypt it, or it is a rejected abort or notification.
  *
- * Source: nexo Sale to POI 3.0 as public documentation of several vendors tells it; ADR 0049.
+ * Source: nexo Sale to POI 3.0 as public documentation of several vendors describes it; ADR 0049.
  *
  * @param deps - the terminal's name, a clock, and what it remembers
  * @returns the terminal's side
@@ -204,17 +204,19 @@ export function createPoiDialogue(deps: PoiDeps): PoiDialogue {
     source: string | Uint8Array,
   ): PoiDecision {
     const { SaleID = message.header.SaleID, ServiceID, DeviceID } = message.body.MessageReference;
-    const of = (header: Header): boolean =>
+    const isReferenced = (header: Header): boolean =>
       header.SaleID === SaleID &&
       (ServiceID === undefined || header.ServiceID === ServiceID) &&
       (DeviceID === undefined || header.DeviceID === DeviceID) &&
       (ServiceID ?? DeviceID) !== undefined;
-    const found = [...devices.values(), ...(running === undefined ? [] : [running])].find(of);
-    if (found !== undefined && categoryRules(found.MessageCategory).abortable === true) {
-      return { do: 'Abort', running: found, message };
+    const referenced = [...devices.values(), ...(running === undefined ? [] : [running])].find(
+      isReferenced,
+    );
+    if (referenced !== undefined && categoryRules(referenced.MessageCategory).abortable === true) {
+      return { do: 'Abort', running: referenced, message };
     }
     const record = ServiceID === undefined ? undefined : services.find(SaleID, ServiceID);
-    if (found === undefined && record?.answer !== undefined) {
+    if (referenced === undefined && record?.answer !== undefined) {
       const address = { saleId: SaleID, poiId, serviceId: record.serviceId };
       return { do: 'Notify', message: eventOf('Completed', address, { at: at() }) };
     }

@@ -58,8 +58,8 @@ export type Services = {
 const keyOf = (saleId: string, serviceId: string): string => `${saleId}\n${serviceId}`;
 
 /** Makes the memory of services, from what was kept. */
-export function createServices(kept: readonly ServiceRecord[]): Services {
-  const records = new Map(kept.map((each) => [keyOf(each.saleId, each.serviceId), each]));
+export function createServices(storedRecords: readonly ServiceRecord[]): Services {
+  const records = new Map(storedRecords.map((each) => [keyOf(each.saleId, each.serviceId), each]));
 
   function forget(now: number): void {
     for (const [key, { at }] of records) {

@@ -69,12 +69,12 @@ function failed(request: AnyMessage, condition: string): AnyMessage {
   assert.ok(failure);
   return failure;
 }
-const repeats = (status: AnyMessage, of: AnyMessage) =>
+const repeats = (status: AnyMessage, repeated: AnyMessage) =>
   answerTo(status as Message<'TransactionStatus', 'Request'>, {
     Response: { Result: 'Success' },
     RepeatedMessageResponse: {
-      MessageHeader: of.header,
-      RepeatedResponseMessageBody: { [bodyMemberOf(of.header)]: of.body },
+      MessageHeader: repeated.header,
+      RepeatedResponseMessageBody: { [bodyMemberOf(repeated.header)]: repeated.body },
     },
   });
 const outcomeOf = (step: SaleStep): string => (step.do === 'Finish' ? step.outcome : step.do);
@@ -286,12 +286,12 @@ test('an abort ends nothing: the answer is awaited', () => {
 test('the outcome of a rejected request is requested at once', () => {
   const { sale, pay } = till();
   const payment = pay();
-  const nobody = { saleId: 'N/A', poiId: 'N/A' };
-  const other = rejectOf('garbage', nobody, { at });
+  const unknownParties = { saleId: 'N/A', poiId: 'N/A' };
+  const other = rejectOf('garbage', unknownParties, { at });
   assert.equal(receive(sale, other).do, 'Event');
-  const status = sent(receive(sale, rejectOf(writeMessage(payment), nobody, { at })));
+  const status = sent(receive(sale, rejectOf(writeMessage(payment), unknownParties, { at })));
   assert.equal(status.header.MessageCategory, 'TransactionStatus');
-  assert.equal(receive(sale, rejectOf(writeMessage(payment), nobody, { at })).do, 'Event');
+  assert.equal(receive(sale, rejectOf(writeMessage(payment), unknownParties, { at })).do, 'Event');
 });
 
 test('questions go besides a service, up to a limit', () => {
@@ -313,9 +313,9 @@ test('questions go besides a service, up to a limit', () => {
 
 test('a question without an answer ends as unknown, and makes room for the next', () => {
   const { sale, pass, pay } = till({ times: { answerMs: 1_000 } });
-  const asked = [1, 2].map(() => sent(sale.begin('Diagnosis', {})));
+  const diagnoses = [1, 2].map(() => sent(sale.begin('Diagnosis', {})));
   assert.equal(sale.due(), start + 1_000);
-  for (const [ms, message] of [1_000, 0].map((each, at) => [each, asked[at]] as const)) {
+  for (const [ms, message] of [1_000, 0].map((each, at) => [each, diagnoses[at]] as const)) {
     const step = pass(ms);
     assert.ok(step.do === 'Finish' && step.outcome === 'Unknown');
     assert.deepEqual(step.request, message?.header);

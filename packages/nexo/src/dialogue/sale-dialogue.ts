@@ -352,13 +352,13 @@ export function createSaleDialogue(deps: SaleDeps): SaleDialogue {
     if (repeated !== undefined && isRepeatOf(current.header, repeated.header)) {
       return finish({ outcome: 'Answered', message: repeated });
     }
-    const found = resultOf(message)?.ErrorCondition;
+    const errorCondition = resultOf(message)?.ErrorCondition;
     // A terminal that repeats no batch answers so whether or not it performed the batch.
-    const isRefused = found === 'NotFound' || found === 'NotAllowed';
+    const isRefused = errorCondition === 'NotFound' || errorCondition === 'NotAllowed';
     if (current.header.MessageCategory === 'Batch' && isRefused) {
       return finish({ outcome: 'Unknown' });
     }
-    recovery.notFound = found === 'NotFound' ? recovery.notFound + 1 : 0;
+    recovery.notFound = errorCondition === 'NotFound' ? recovery.notFound + 1 : 0;
     if (recovery.notFound < notFoundNeeded) return { do: 'Wait' };
     return finish({ outcome: isRemembered(current.at) ? 'NotProcessed' : 'Unknown' });
   }

@@ -52,9 +52,11 @@ export function statusAnswer(request: StatusRequest, services: Services, at: str
 function recordOf({ header, body }: StatusRequest, services: Services): ServiceRecord | undefined {
   const { SaleID = header.SaleID, ServiceID, MessageCategory } = body.MessageReference ?? {};
   if (ServiceID === undefined) return services.last(SaleID, wasBegun);
-  const found = services.find(SaleID, ServiceID);
-  if (found === undefined || !isRepeated(found)) return undefined;
-  return MessageCategory === undefined || MessageCategory === found.category ? found : undefined;
+  const service = services.find(SaleID, ServiceID);
+  if (service === undefined || !isRepeated(service)) return undefined;
+  return MessageCategory === undefined || MessageCategory === service.category
+    ? service
+    : undefined;
 }
 
 /**
@@ -94,9 +96,9 @@ export function repeatedBy({
   if (repeated === undefined) return undefined;
   const header: Header = { ...repeated.MessageHeader, MessageType: 'Response' };
   const bodies: Readonly<Record<string, unknown>> = repeated.RepeatedResponseMessageBody;
-  const held = bodies[bodyMemberOf(header)];
-  if (typeof held !== 'object' || held === null) return undefined;
-  return { header, body: held as Readonly<Record<string, unknown>> };
+  const repeatedBody = bodies[bodyMemberOf(header)];
+  if (typeof repeatedBody !== 'object' || repeatedBody === null) return undefined;
+  return { header, body: repeatedBody as Readonly<Record<string, unknown>> };
 }
 
 /**
@@ -110,10 +112,10 @@ export function dialogueKeyOf(header: Header): string {
 }
 
 /** The repeated answer must belong to this service, not to the last one. */
-export function isRepeatOf(asked: Header, repeated: Header): boolean {
+export function isRepeatOf(original: Header, repeated: Header): boolean {
   return (
-    asked.MessageCategory === repeated.MessageCategory &&
-    asked.SaleID === repeated.SaleID &&
-    asked.ServiceID === repeated.ServiceID
+    original.MessageCategory === repeated.MessageCategory &&
+    original.SaleID === repeated.SaleID &&
+    original.ServiceID === repeated.ServiceID
   );
 }

@@ -168,10 +168,10 @@ export function additionalResponse(
   detail?: string,
 ): string {
   const refusalReason: string = reason || (reasonsByCondition[condition] ?? 'terminal_fault');
-  const own = Object.hasOwn(refusalReasons, refusalReason)
+  const defaultMessage = Object.hasOwn(refusalReasons, refusalReason)
     ? refusalReasons[refusalReason as keyof typeof refusalReasons]
     : refusalReason;
-  return Object.entries({ message: detail ?? own, refusalReason })
+  return Object.entries({ message: detail ?? defaultMessage, refusalReason })
     .map(([key, value]) => `${key}=${encodeURIComponent(value.toWellFormed())}`)
     .join('&');
 }

@@ -155,8 +155,8 @@ function failureBody(
     return { DocumentQualifier: output?.DocumentQualifier ?? 'Document', Response };
   }
   if (message.header.MessageCategory === 'Reconciliation') {
-    const wanted = body['ReconciliationType'] ?? 'SaleReconciliation';
-    return { Response, ReconciliationType: wanted };
+    const reconciliationType = body['ReconciliationType'] ?? 'SaleReconciliation';
+    return { Response, ReconciliationType: reconciliationType };
   }
   const saleData = body['SaleData'];
   const identified = withPoiData.includes(message.header.MessageCategory);
@@ -174,9 +174,13 @@ function displayFailure(
   Response: Structure<'Response'>,
 ): Record<string, unknown> {
   const outputs = isMessage(message, 'Display', 'Request') ? message.body.DisplayOutput : undefined;
-  const places = outputs ?? [{ Device: 'CustomerDisplay', InfoQualify: 'Display' }];
+  const outputTargets = outputs ?? [{ Device: 'CustomerDisplay', InfoQualify: 'Display' }];
   return {
-    OutputResult: places.map(({ Device, InfoQualify }) => ({ Device, InfoQualify, Response })),
+    OutputResult: outputTargets.map(({ Device, InfoQualify }) => ({
+      Device,
+      InfoQualify,
+      Response,
+    })),
   };
 }
 

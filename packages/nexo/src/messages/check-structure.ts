@@ -75,8 +75,8 @@ export function checkStructure(
 
 /** The check for a name of the table, made when it is first needed. */
 function checkOf(name: string): Check {
-  const known = checksByName.get(name);
-  if (known !== undefined) return known;
+  const cached = checksByName.get(name);
+  if (cached !== undefined) return cached;
   const check = make(name);
   checksByName.set(name, check);
   return check;
@@ -94,9 +94,9 @@ function make(name: string): Check {
 }
 
 function setCheck(values: readonly string[], closed: boolean): Check {
-  const known = new Set<Json>(values);
+  const allowed = new Set<Json>(values);
   return (value, at, notes) => {
-    if (known.has(value)) return value;
+    if (allowed.has(value)) return value;
     if (typeof value !== 'string' || value === '') note(notes, at, 'must be a name of its set');
     else if (closed) note(notes, at, 'is not in its set');
     else noteUnknown(notes, at);
@@ -105,14 +105,14 @@ function setCheck(values: readonly string[], closed: boolean): Check {
 }
 
 function leafCheck(leaf: FieldType): Check {
-  if (leaf.of === 'text') return textCheck(leaf);
-  if (leaf.of === 'flag') {
+  if (leaf.fieldKind === 'text') return textCheck(leaf);
+  if (leaf.fieldKind === 'flag') {
     return (value, at, notes) => {
       if (typeof value !== 'boolean') note(notes, at, 'must be true or false');
       return value;
     };
   }
-  if (leaf.of === 'opaque') {
+  if (leaf.fieldKind === 'opaque') {
     return (value, at, notes) => {
       if (typeof value !== 'string' && !isObject(value))
         note(notes, at, 'must be a text or object');
@@ -133,12 +133,14 @@ function textCheck({ pattern, max }: TextFieldType): Check {
   };
 }
 
-function numberCheck({ of, signed }: NumberFieldType): Check {
+function numberCheck({ fieldKind, signed }: NumberFieldType): Check {
   return (value, at, notes) => {
     if (typeof value !== 'number') note(notes, at, 'must be a number');
     else if (notes.inexact.has(at) || !isExact(value)) note(notes, at, 'has too many digits');
-    else if (of === 'count' && !Number.isInteger(value)) note(notes, at, 'must be a whole number');
-    else if (of !== 'rate' && signed !== true && value < 0) note(notes, at, 'must not be negative');
+    else if (fieldKind === 'count' && !Number.isInteger(value))
+      note(notes, at, 'must be a whole number');
+    else if (fieldKind !== 'rate' && signed !== true && value < 0)
+      note(notes, at, 'must not be negative');
     return value;
   };
 }
@@ -155,17 +157,18 @@ type MemberRule = { member: string; check: Check; list: boolean; needed: boolean
 function structureCheck(name: StructureName): Check {
   const row: Readonly<Record<string, string>> = structures[name];
   const rule = conditionalFieldRules[name];
-  const places = Object.entries(row).map(([member, written]) => memberRule(member, written));
-  const known = new Set(Object.keys(row));
+  const memberRules = Object.entries(row).map(([member, written]) => memberRule(member, written));
+  const memberNames = new Set(Object.keys(row));
   return (value, at, notes) => {
     if (!isObject(value)) {
       note(notes, at, 'must be an object');
       return value;
     }
     const checked: Record<string, Json> = {};
-    for (const place of places) checkMember(place, value, checked, { at, notes });
+    for (const checkedMember of memberRules)
+      checkMember(checkedMember, value, checked, { at, notes });
     for (const [member, other] of Object.entries(value)) {
-      if (known.has(member)) continue;
+      if (memberNames.has(member)) continue;
       checked[member] = other;
       noteUnknown(notes, memberOf(at, member));
     }

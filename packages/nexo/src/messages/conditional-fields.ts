@@ -13,15 +13,17 @@ const contentOf: Readonly<Record<string, string>> = {
 };
 
 const contentRule: Rule = ({ OutputFormat, ...content }) => {
-  const wanted = contentOf[String(OutputFormat)];
-  return wanted === undefined || content[wanted] !== undefined ? undefined : `needs ${wanted}`;
+  const contentName = contentOf[String(OutputFormat)];
+  return contentName === undefined || content[contentName] !== undefined
+    ? undefined
+    : `needs ${contentName}`;
 };
 
 const oneOf =
   (...members: readonly string[]): Rule =>
   (value) => {
-    const held = members.filter((member) => value[member] !== undefined);
-    return held.length === 1 ? undefined : 'must hold exactly one body';
+    const presentMembers = members.filter((member) => value[member] !== undefined);
+    return presentMembers.length === 1 ? undefined : 'must hold exactly one body';
   };
 
 const succeeded = ({ Response }: JsonObject): boolean =>

@@ -27,8 +27,8 @@ test('a text that JSON.parse rejects is rejected', () => {
   const mutated = fc
     .tuple(fc.json(), fc.nat(), fc.constantFrom('"', '{', ',', '\\', '0', '', '\u0000', '}', 'e'))
     .map(([text, at, mark]) => {
-      const place = at % (text.length + 1);
-      return text.slice(0, place) + mark + text.slice(place + 1);
+      const index = at % (text.length + 1);
+      return text.slice(0, index) + mark + text.slice(index + 1);
     });
   fc.assert(
     fc.property(mutated, (text) => {

@@ -160,14 +160,18 @@ function readNumber(cursor: Cursor, pointer: string): number {
 
 function match(cursor: Cursor, pattern: RegExp): string | undefined {
   pattern.lastIndex = cursor.at;
-  const found = pattern.exec(cursor.text)?.[0];
-  if (found !== undefined) cursor.at += found.length;
-  return found;
+  const match = pattern.exec(cursor.text)?.[0];
+  if (match !== undefined) cursor.at += match.length;
+  return match;
 }
 
 function skipWhite(cursor: Cursor): void {
-  for (let mark = cursor.text[cursor.at]; mark !== undefined; mark = cursor.text[cursor.at]) {
-    if (!white.includes(mark)) return;
+  for (
+    let character = cursor.text[cursor.at];
+    character !== undefined;
+    character = cursor.text[cursor.at]
+  ) {
+    if (!white.includes(character)) return;
     cursor.at += 1;
   }
 }

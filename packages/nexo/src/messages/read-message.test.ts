@@ -236,8 +236,8 @@ test('every input gives a value and no exception', () => {
     .tuple(anyMessage, fc.nat(), fc.constantFrom('"', '}', '[', '0', '\\', 'null', '{"a":'))
     .map(([message, at, mark]) => {
       const text = JSON.stringify(wireOf(message));
-      const place = at % text.length;
-      return text.slice(0, place) + mark + text.slice(place + 1);
+      const index = at % text.length;
+      return text.slice(0, index) + mark + text.slice(index + 1);
     });
   fc.assert(
     fc.property(fc.oneof(broken, fc.string(), fc.json()), (text) => {

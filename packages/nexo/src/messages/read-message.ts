@@ -107,9 +107,11 @@ function unreadable(faults: readonly Fault[]): Reading {
 }
 
 function readEnvelope(value: Json, notes: CheckNotes): Reading {
-  const found = isObject(value) ? envelopes.filter((name) => Object.hasOwn(value, name)) : [];
-  const [name] = found;
-  if (!isObject(value) || name === undefined || found.length > 1) {
+  const presentEnvelopes = isObject(value)
+    ? envelopes.filter((name) => Object.hasOwn(value, name))
+    : [];
+  const [name] = presentEnvelopes;
+  if (!isObject(value) || name === undefined || presentEnvelopes.length > 1) {
     return unreadable([{ pointer: '', problem: `must hold one of ${envelopes.join(', ')}` }]);
   }
   const { [name]: envelope, ...outside } = value;
@@ -141,8 +143,13 @@ function readProtected(
 ): Reading {
   const { NexoBlob, SecurityTrailer } = envelope;
   if (typeof NexoBlob === 'string' && isObject(SecurityTrailer)) {
-    const found = { header, envelope: envelopeName, blob: NexoBlob, trailer: SecurityTrailer };
-    return { kind: 'Protected', ...found };
+    const protectedParts = {
+      header,
+      envelope: envelopeName,
+      blob: NexoBlob,
+      trailer: SecurityTrailer,
+    };
+    return { kind: 'Protected', ...protectedParts };
   }
   const pointer = memberOf(at, typeof NexoBlob === 'string' ? 'SecurityTrailer' : 'NexoBlob');
   return { kind: 'Faulty', header, faults: [{ pointer, problem: 'has another form' }] };

@@ -112,8 +112,8 @@ test('rules between members hold for what is written', () => {
   assert.deepEqual(output({}), ['DisplayRequest/DisplayOutput/0/OutputContent needs OutputText']);
   assert.deepEqual(output({ OutputText: [{ Text: 'Hello' }] }), []);
   const status = { Response: { Result: 'Success' as const } };
-  const asked = requestOf('TransactionStatus', address, {});
-  assert.deepEqual(problems(answerTo(asked, status)), [
+  const request = requestOf('TransactionStatus', address, {});
+  assert.deepEqual(problems(answerTo(request, status)), [
     'TransactionStatusResponse needs RepeatedMessageResponse',
   ]);
   const enable = (body: object): string[] =>
@@ -145,8 +145,8 @@ test('every request has a failure that is well formed, faulty ones by their head
   fc.assert(
     fc.property(anyMessage, (message) => {
       if (message.header.MessageType !== 'Request') return;
-      for (const asked of [message, message.header]) {
-        const failure = failureTo(asked, 'Busy', {
+      for (const request of [message, message.header]) {
+        const failure = failureTo(request, 'Busy', {
           at,
           additional: passOnReason('x'),
           transactionId: '9',

@@ -62,6 +62,7 @@ export function deriveKeys(passphrase: string): DerivedKeys {
 
 /** Refuses a key whose facts cannot stand in a trailer. */
 export function checkKey({ identifier, version }: SharedKey): void {
-  const named = /^[\x20-\x7e]{1,128}$/.test(identifier);
-  if (!named || !Number.isInteger(version) || version < 0) throw new NexoError('key_invalid');
+  const isIdentifierValid = /^[\x20-\x7e]{1,128}$/.test(identifier);
+  if (!isIdentifierValid || !Number.isInteger(version) || version < 0)
+    throw new NexoError('key_invalid');
 }

@@ -61,9 +61,9 @@ export function decryptMessage(
 function paddingOf(padded: Uint8Array): { padding: number; sound: boolean } {
   const last = padded[padded.length - 1] ?? 0;
   let wrong = Number(last === 0) | Number(last > nonceBytes);
-  for (let back = 1; back <= nonceBytes; back += 1) {
-    const counts = Number(back <= last);
-    const byte = padded[padded.length - back] ?? 0;
+  for (let fromEnd = 1; fromEnd <= nonceBytes; fromEnd += 1) {
+    const counts = Number(fromEnd <= last);
+    const byte = padded[padded.length - fromEnd] ?? 0;
     wrong |= counts & Number(byte !== last);
   }
   const sound = wrong === 0;

@@ -98,8 +98,10 @@ test('the public library opens what we protect, and we what it protects', () => 
   const wire = JSON.parse(protection.protect(message)) as { SaleToPOIRequest: never };
   const Library = libraryOf(NexoCrypto);
   assert.equal(new Library().decrypt(wire.SaleToPOIRequest, securityKey), writeMessage(message));
-  const theirs = Library.encrypt(message.header, writeMessage(message), securityKey);
-  const opened = protection.open(protectedReading(JSON.stringify({ SaleToPOIRequest: theirs })));
+  const libraryMessage = Library.encrypt(message.header, writeMessage(message), securityKey);
+  const opened = protection.open(
+    protectedReading(JSON.stringify({ SaleToPOIRequest: libraryMessage })),
+  );
   assert.deepEqual(opened.kind === 'Message' && opened.message, message);
 });
 
@@ -122,11 +124,14 @@ test('each message has a nonce of its own, and the whole message is hidden', () 
 
 test('an older key still opens, an unknown one does not', () => {
   const newer: SharedKey = { ...key, version: 2, passphrase: 'another one altogether' };
-  const both = createProtection({ keys: [newer, key], randomBytes });
+  const twoKeyProtection = createProtection({ keys: [newer, key], randomBytes });
   const old = protectedReading(protection.protect(message));
-  assert.equal(both.open(old).kind, 'Message');
-  assert.equal(protectedReading(both.protect(message)).trailer['KeyVersion'], 2);
-  assert.equal(refusalOf(protection.open(protectedReading(both.protect(message)))), 'UnknownKey');
+  assert.equal(twoKeyProtection.open(old).kind, 'Message');
+  assert.equal(protectedReading(twoKeyProtection.protect(message)).trailer['KeyVersion'], 2);
+  assert.equal(
+    refusalOf(protection.open(protectedReading(twoKeyProtection.protect(message)))),
+    'UnknownKey',
+  );
   for (const change of [
     { KeyVersion: '1' },
     { KeyIdentifier: 'store-8' },
@@ -152,8 +157,8 @@ test('a changed byte of blob, nonce or MAC is rejected without a reason', () => 
   fc.assert(
     fc.property(changes, ([part, at, mask]) => {
       const bytes = Buffer.from(String(parts[part as keyof typeof parts]), 'base64');
-      const place = at % bytes.length;
-      bytes[place] = (bytes[place] ?? 0) ^ mask;
+      const index = at % bytes.length;
+      bytes[index] = (bytes[index] ?? 0) ^ mask;
       const changed = { ...parts, [part]: bytes.toString('base64') };
       const trailer = { ...reading.trailer, Nonce: changed.nonce, Hmac: changed.hmac };
       const opened = protection.open({ ...reading, blob: changed.blob, trailer });

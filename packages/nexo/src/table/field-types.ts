@@ -3,22 +3,22 @@ import { defined } from '../defined.ts';
 
 /** A text: a pattern, and how many characters. Numbers are read as texts where a text is due. */
 export type TextFieldType = {
-  readonly of: 'text';
+  readonly fieldKind: 'text';
   readonly pattern?: RegExp;
   readonly max?: number;
 };
 /** An amount is a decimal number of few enough digits to be exact; a count a whole one. */
 export type NumberFieldType = {
-  readonly of: 'amount' | 'count' | 'rate';
+  readonly fieldKind: 'amount' | 'count' | 'rate';
   readonly signed?: boolean;
 };
-type FlagLeaf = { readonly of: 'flag' };
-type OpaqueLeaf = { readonly of: 'opaque' };
+type FlagLeaf = { readonly fieldKind: 'flag' };
+type OpaqueLeaf = { readonly fieldKind: 'opaque' };
 /** The format of a field type. */
 export type FieldType = TextFieldType | NumberFieldType | FlagLeaf | OpaqueLeaf;
 
 const text = (pattern?: RegExp, max?: number): TextFieldType => ({
-  of: 'text',
+  fieldKind: 'text',
   ...defined({ pattern, max }),
 });
 
@@ -39,12 +39,12 @@ export const fieldTypes = {
   DateTime: text(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:?\d{2})?$/),
   Date: text(/^\d{4}-\d{2}-\d{2}/, 40),
   Bytes: text(/^[A-Za-z0-9+/_=-]*$/),
-  Amount: { of: 'amount' },
-  Balance: { of: 'amount', signed: true },
-  Rate: { of: 'rate' },
-  Count: { of: 'count' },
-  Flag: { of: 'flag' },
-  Opaque: { of: 'opaque' },
+  Amount: { fieldKind: 'amount' },
+  Balance: { fieldKind: 'amount', signed: true },
+  Rate: { fieldKind: 'rate' },
+  Count: { fieldKind: 'count' },
+  Flag: { fieldKind: 'flag' },
+  Opaque: { fieldKind: 'opaque' },
 } as const satisfies Record<string, FieldType>;
 
 /** The name of a leaf. */
@@ -52,11 +52,11 @@ export type FieldTypeName = keyof typeof fieldTypes;
 
 /** The TypeScript type of a field type. */
 export type FieldTypeValue<Name extends FieldTypeName> = (typeof fieldTypes)[Name] extends {
-  of: 'text';
+  fieldKind: 'text';
 }
   ? string
-  : (typeof fieldTypes)[Name] extends { of: 'flag' }
+  : (typeof fieldTypes)[Name] extends { fieldKind: 'flag' }
     ? boolean
-    : (typeof fieldTypes)[Name] extends { of: 'opaque' }
+    : (typeof fieldTypes)[Name] extends { fieldKind: 'opaque' }
       ? string | Readonly<Record<string, unknown>>
       : number;

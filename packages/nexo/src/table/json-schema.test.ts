@@ -37,9 +37,9 @@ function changed(value: unknown, [key, ...rest]: Path, to: unknown): unknown {
   const copy: Record<string, unknown> | unknown[] = Array.isArray(value)
     ? [...(value as unknown[])]
     : { ...(value as object) };
-  const held = copy as Record<string, unknown>;
-  if (rest.length === 0 && to === undefined) delete held[key];
-  else held[key] = changed(held[key], rest, to);
+  const parent = copy as Record<string, unknown>;
+  if (rest.length === 0 && to === undefined) delete parent[key];
+  else parent[key] = changed(parent[key], rest, to);
   return Array.isArray(copy) ? copy.filter(() => true) : copy;
 }
 
@@ -69,7 +69,7 @@ test('schema and validator judge alike, wherever a message is changed', () => {
   const kinds = messageKinds.filter(({ category }) =>
     ['Payment', 'Display', 'Event', 'TransactionStatus', 'Login', 'StoredValue'].includes(category),
   );
-  const seen = { valid: 0, invalid: 0 };
+  const counts = { valid: 0, invalid: 0 };
   fc.assert(
     fc.property(
       fc.constantFrom(...kinds).chain((kind) => fc.tuple(fc.constant(kind), anyMessageOf(kind))),
@@ -77,27 +77,31 @@ test('schema and validator judge alike, wherever a message is changed', () => {
       others,
       ([kind, message], at, other) => {
         const wire: unknown = JSON.parse(JSON.stringify(wireOf(message)));
-        const places = placesIn(wire);
-        const place = places[at % places.length] ?? [];
-        const text = JSON.stringify(changed(wire, place, other)) ?? 'null';
+        const paths = placesIn(wire);
+        const path = paths[at % paths.length] ?? [];
+        const text = JSON.stringify(changed(wire, path, other)) ?? 'null';
         const validate = validatorOf(kind);
         const valid = validate(JSON.parse(text));
-        seen[valid ? 'valid' : 'invalid'] += 1;
+        counts[valid ? 'valid' : 'invalid'] += 1;
         // Rules between members and the version of the protocol are not in the schema.
-        const ours = readWith(text, false);
-        const faults = 'faults' in ours ? ours.faults : [];
-        const own = faults.filter(({ problem }) => !/^needs|^has \w+ with|exactly/.test(problem));
-        const versioned = own.filter(({ pointer }) => !pointer.endsWith('/ProtocolVersion'));
+        const reading = readWith(text, false);
+        const faults = 'faults' in reading ? reading.faults : [];
+        const structureFaults = faults.filter(
+          ({ problem }) => !/^needs|^has \w+ with|exactly/.test(problem),
+        );
+        const versioned = structureFaults.filter(
+          ({ pointer }) => !pointer.endsWith('/ProtocolVersion'),
+        );
         assert.equal(
           versioned.length === 0,
-          valid || own.length > versioned.length,
-          `${place.join('/')} ${text}`,
+          valid || structureFaults.length > versioned.length,
+          `${path.join('/')} ${text}`,
         );
       },
     ),
     { numRuns: 300 },
   );
-  assert.ok(seen.valid > 20 && seen.invalid > 50, JSON.stringify(seen));
+  assert.ok(counts.valid > 20 && counts.invalid > 50, JSON.stringify(counts));
 });
 
 test('there is a schema for each kind of message and for no other', () => {

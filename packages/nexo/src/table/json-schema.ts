@@ -66,13 +66,13 @@ function reference(name: string): JsonSchema {
 /** The schemas of these structures and of all that they are made of. */
 function definitionsFor(names: readonly string[]): Record<string, JsonSchema> {
   const definitions: Record<string, JsonSchema> = {};
-  const wanted = [...names];
-  for (let name = wanted.pop(); name !== undefined; name = wanted.pop()) {
+  const pending = [...names];
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
     if (Object.hasOwn(definitions, name)) continue;
     definitions[name] = definitionOf(name);
     if (Object.hasOwn(structures, name)) {
       const row: Readonly<Record<string, string>> = structures[name as StructureName];
-      wanted.push(...Object.values(row).map((written) => written.replace(/[?*+]$/, '')));
+      pending.push(...Object.values(row).map((written) => written.replace(/[?*+]$/, '')));
     }
   }
   return definitions;
@@ -99,13 +99,13 @@ function definitionOf(name: string): JsonSchema {
 }
 
 function memberSchema(written: string): JsonSchema {
-  const of = reference(written.replace(/[?*+]$/, ''));
-  if (written.endsWith('*')) return { type: 'array', items: of };
-  return written.endsWith('+') ? { type: 'array', items: of, minItems: 1 } : of;
+  const itemSchema = reference(written.replace(/[?*+]$/, ''));
+  if (written.endsWith('*')) return { type: 'array', items: itemSchema };
+  return written.endsWith('+') ? { type: 'array', items: itemSchema, minItems: 1 } : itemSchema;
 }
 
 function leafSchema(leaf: FieldType): JsonSchema {
-  switch (leaf.of) {
+  switch (leaf.fieldKind) {
     case 'text':
       return {
         type: 'string',
@@ -118,7 +118,7 @@ function leafSchema(leaf: FieldType): JsonSchema {
     case 'count':
       return { type: 'integer', minimum: 0 };
     default:
-      return leaf.of === 'rate' || leaf.signed === true
+      return leaf.fieldKind === 'rate' || leaf.signed === true
         ? { type: 'number' }
         : { type: 'number', minimum: 0 };
   }

@@ -38,7 +38,7 @@ export const structures = {
  */
 export type StructureName = keyof typeof structures;
 
-type Named<Name extends string> = Name extends FieldTypeName
+type NamedType<Name extends string> = Name extends FieldTypeName
   ? FieldTypeValue<Name>
   : Name extends keyof typeof closedSets
     ? ClosedValue<Name>
@@ -53,11 +53,11 @@ type Optional<Members> = {
 }[keyof Members];
 
 type Member<Written> = Written extends `${infer Name}?`
-  ? Named<Name>
+  ? NamedType<Name>
   : Written extends `${infer Name}*` | `${infer Name}+`
-    ? readonly Named<Name>[]
+    ? readonly NamedType<Name>[]
     : Written extends string
-      ? Named<Written>
+      ? NamedType<Written>
       : never;
 
 /**

@@ -86,11 +86,12 @@ test('every member that the public library knows is in the table', () => {
   let members = 0;
   for (const [name, model] of Object.entries(models as Record<string, unknown>)) {
     if (!isModel(model) || foreign.test(name)) continue;
-    const ours = Object.entries(renamed).find(([, theirs]) => theirs === name)?.[0] ?? name;
+    const ownName =
+      Object.entries(renamed).find(([, libraryName]) => libraryName === name)?.[0] ?? name;
     for (const { name: member } of model.getAttributeTypeMap()) {
       members += 1;
       if (misnamed.has(`${name}.${member}`)) continue;
-      if (rows[ours]?.[member] === undefined) missing.push(`${name}.${member}`);
+      if (rows[ownName]?.[member] === undefined) missing.push(`${name}.${member}`);
     }
   }
   assert.ok(members > 450, `${members} members`);
@@ -111,11 +112,13 @@ test('every value that the public library knows is in its set', () => {
   const library = models as unknown as Record<string, Readonly<Record<string, string>> | undefined>;
   let compared = 0;
   for (const [name, values] of Object.entries(sets)) {
-    const theirs = library[setNames[name] ?? `${name}Type`] ?? library[name];
-    assert.ok(theirs, name);
+    const libraryValues = library[setNames[name] ?? `${name}Type`] ?? library[name];
+    assert.ok(libraryValues, name);
     // Its generator made duplicates of some values in another spelling: `PIN` and `Pin`.
-    const known = new Set(values.map(letters));
-    const missing = Object.values(theirs).filter((value) => !known.has(letters(value)));
+    const valueLetters = new Set(values.map(letters));
+    const missing = Object.values(libraryValues).filter(
+      (value) => !valueLetters.has(letters(value)),
+    );
     assert.deepEqual(missing, [], name);
     compared += 1;
   }

@@ -20,12 +20,12 @@ const tsn = 'AXIUM_DX8000-10000001';
 const half = 0.5;
 
 /** Waits for a condition, not for a fixed time. */
-async function eventually(what: string, condition: () => boolean): Promise<void> {
+async function eventually(description: string, condition: () => boolean): Promise<void> {
   for (const end = performance.now() + 30_000; performance.now() < end; ) {
     if (condition()) return;
     await new Promise((resolve) => setImmediate(resolve));
   }
-  assert.fail(`${what}: not in time`);
+  assert.fail(`${description}: not in time`);
 }
 
 let certificates: TestCertificates;
@@ -91,7 +91,7 @@ describe('a device client', () => {
     t.after(stopAll);
     const codes = ['AAAA-AAAA', makeClaimCode()];
     assert.match(String(codes[1]), new RegExp(claimCodeForm));
-    let asked = 0;
+    let requestCount = 0;
     connector.answer = () => ({
       type: 'error',
       error: {
@@ -101,7 +101,7 @@ describe('a device client', () => {
         retryAfterSeconds: 10,
       },
     });
-    const watched = watch({ claimCode: () => codes[asked++] });
+    const watched = watch({ claimCode: () => codes[requestCount++] });
     watched.client.start();
     await waiting(watched, 1);
     assert.equal(watched.errors[0]?.code, 'device_not_claimed');
@@ -136,9 +136,9 @@ describe('a device client', () => {
       ['text ✓', false],
       ['bytes', true],
     ]);
-    const back = once(peer, 'message');
+    const reply = once(peer, 'message');
     await client.send('{"a":1}');
-    assert.deepEqual((await back).map(String), ['{"a":1}', 'false']);
+    assert.deepEqual((await reply).map(String), ['{"a":1}', 'false']);
     const bytes = once(peer, 'message');
     await client.send(new Uint8Array([1, 2]));
     assert.equal((await bytes)[1], true);
@@ -152,8 +152,8 @@ describe('a device client', () => {
   test('reports the start and the end of point-of-sale activity once each', async (t) => {
     t.after(stopAll);
     const watched = await connected(watch({ posIdleMs: 5000 }));
-    const told: PosActivity[] = [];
-    watched.client.on('posActivity', (traffic) => told.push(traffic));
+    const activities: PosActivity[] = [];
+    watched.client.on('posActivity', (traffic) => activities.push(traffic));
     let heard = 0;
     watched.client.on('message', () => {
       heard += 1;
@@ -161,11 +161,11 @@ describe('a device client', () => {
     const [peer] = connector.connections;
     assert.ok(peer);
     await watched.client.send('no point of sale is connected');
-    assert.deepEqual(told, []);
+    assert.deepEqual(activities, []);
     peer.send('12345');
-    await eventually('it speaks', () => told.length === 1);
+    await eventually('it speaks', () => activities.length === 1);
     const from = clock.now();
-    assert.deepEqual(told[0], { isActive: true, at: from, messages: 1, bytes: 5 });
+    assert.deepEqual(activities[0], { isActive: true, at: from, messages: 1, bytes: 5 });
     await eventually('the quiet is waited for', () => clock.waits().includes(5000));
     clock.advance(4000);
     await watched.client.send('€');
@@ -175,15 +175,15 @@ describe('a device client', () => {
     await eventually('the third', () => heard === 2);
     clock.advance(4000);
     await eventually('a second more', () => clock.waits().includes(1000));
-    assert.equal(told.length, 1);
+    assert.equal(activities.length, 1);
     clock.advance(1000);
-    await eventually('quiet', () => told.length === 2);
-    assert.deepEqual(told[1], { isActive: false, at: from + 10_000, messages: 3, bytes: 9 });
+    await eventually('quiet', () => activities.length === 2);
+    assert.deepEqual(activities[1], { isActive: false, at: from + 10_000, messages: 3, bytes: 9 });
     peer.send('again');
-    await eventually('it speaks again', () => told.length === 3);
+    await eventually('it speaks again', () => activities.length === 3);
     peer.terminate();
-    await eventually('the break', () => told.length === 4);
-    const flowing = told.map(({ isActive }) => isActive);
+    await eventually('the break', () => activities.length === 4);
+    const flowing = activities.map(({ isActive }) => isActive);
     assert.deepEqual(flowing, [true, false, true, false]);
   });
 
@@ -210,8 +210,13 @@ describe('a device client', () => {
     await waiting(watched, 1);
     const all = lines.join('\n');
     for (const never of [card, secret, 'token-1']) assert.ok(!all.includes(never), never);
-    for (const told of ['"state":"Connected"', '"bytes":16', '"bytes":21', '"code":"restarting"']) {
-      assert.ok(all.includes(told), `${told} in\n${all}`);
+    for (const activities of [
+      '"state":"Connected"',
+      '"bytes":16',
+      '"bytes":21',
+      '"code":"restarting"',
+    ]) {
+      assert.ok(all.includes(activities), `${activities} in\n${all}`);
     }
     assert.match(all, /"level":"warn".*"correlationId":"c-9"/);
   });
@@ -287,12 +292,12 @@ describe('a device client', () => {
   test('another process with the same terminal stops this client until the next start', async (t) => {
     t.after(stopAll);
     const watched = await connected(watch());
-    let told = 0;
+    let activities = 0;
     watched.client.on('superseded', () => {
-      told += 1;
+      activities += 1;
     });
     connector.connections[0]?.close(closeCodes.superseded, 'superseded:c-2');
-    await eventually('superseded', () => told === 1);
+    await eventually('superseded', () => activities === 1);
     assert.equal(watched.client.state, 'Superseded');
     assert.deepEqual(clock.waits(), []);
     await connected(watched);
@@ -328,7 +333,7 @@ describe('a device client', () => {
     await eventually('connected', () => watched.client.state === 'Connected');
   });
 
-  for (const [what, answer] of [
+  for (const [description, answer] of [
     ['no JSON', () => 4400],
     ['a message of another kind', () => ({ type: 'claimed' })],
     [
@@ -340,7 +345,7 @@ describe('a device client', () => {
       () => ({ type: 'registered', token: 't', connectionUrl: 'http://x.example/' }),
     ],
   ] as const) {
-    test(`${what} is not a valid response to a registration`, async (t) => {
+    test(`${description} is not a valid response to a registration`, async (t) => {
       t.after(stopAll);
       connector.answer = answer;
       const watched = watch();
@@ -354,17 +359,17 @@ describe('a device client', () => {
   test('invalid times and sizes are replaced by limits', async (t) => {
     t.after(stopAll);
     const error = { code: 'rate_limited', message: 'later', retryable: true };
-    const told = (retryAfterSeconds: number) => () => ({
+    const activities = (retryAfterSeconds: number) => () => ({
       type: 'error',
       correlationId: 'c-1',
       error: { ...error, retryAfterSeconds },
     });
-    connector.answer = told(1e9);
+    connector.answer = activities(1e9);
     const watched = watch();
     watched.client.start();
     await waiting(watched, 1);
     assert.equal(watched.pauses[0], 600_000, 'the delay has an upper limit');
-    connector.answer = told(-1e9);
+    connector.answer = activities(-1e9);
     clock.advance(600_000);
     await waiting(watched, 2);
     assert.equal(watched.pauses[1], 1_000, 'its own pause');
@@ -422,13 +427,13 @@ describe('a device client', () => {
 
   test('each attempt reads the certificates and credentials again', async (t) => {
     t.after(stopAll);
-    let asked = 0;
+    let requestCount = 0;
     const watched = watch({
       tls: () => ({ ca: certificates.ca, ...certificates.device }),
       registrationData: async () => {
-        asked += 1;
-        if (asked === 1) throw new Error('no token yet');
-        return { client_id: 'b', client_secret: `s${asked}` };
+        requestCount += 1;
+        if (requestCount === 1) throw new Error('no token yet');
+        return { client_id: 'b', client_secret: `s${requestCount}` };
       },
     });
     watched.client.start();

@@ -10,7 +10,12 @@ import { type TestCertificates, testCertificates } from '../testing/certificates
 import { type LocalListener, openLocalListener } from './local-listener.ts';
 import type { LocalPosConnection } from './local-websockets.ts';
 
-type Ask = { method?: string; path?: string; body?: string; headers?: Record<string, string> };
+type LocalRequest = {
+  method?: string;
+  path?: string;
+  body?: string;
+  headers?: Record<string, string>;
+};
 
 describe('the local listener', () => {
   let certificates: TestCertificates;
@@ -31,15 +36,15 @@ describe('the local listener', () => {
   });
   after(() => listener.close());
 
-  function ask(
-    { method = 'POST', path = '/nexo', body = '{}', headers = {} }: Ask,
+  function sendRequest(
+    { method = 'POST', path = '/nexo', body = '{}', headers = {} }: LocalRequest,
     to: LocalListener = listener,
   ) {
     const options = { method, headers, ca: certificates.ca, agent: false } as const;
     return new Promise<{ status: number; body: string }>((resolve, reject) => {
       const sent = request(new URL(path, to.url), options, (answer) => {
         text(answer).then(
-          (told) => resolve({ status: answer.statusCode ?? 0, body: told }),
+          (answerText) => resolve({ status: answer.statusCode ?? 0, body: answerText }),
           reject,
         );
       });
@@ -49,17 +54,17 @@ describe('the local listener', () => {
   }
 
   test('answers at /nexo with and without a slash and answers an abort with an empty body', async () => {
-    assert.deepEqual(await ask({}), { status: 200, body: '{"heard":2}' });
-    assert.equal((await ask({ path: '/nexo/' })).status, 200);
-    assert.deepEqual(await ask({ body: 'abort' }), { status: 200, body: '' });
+    assert.deepEqual(await sendRequest({}), { status: 200, body: '{"heard":2}' });
+    assert.equal((await sendRequest({ path: '/nexo/' })).status, 200);
+    assert.deepEqual(await sendRequest({ body: 'abort' }), { status: 200, body: '' });
   });
 
   test('rejects other paths, other methods, web pages and long messages', async () => {
-    assert.equal((await ask({ path: '/' })).status, 404);
-    assert.equal((await ask({ method: 'GET' })).status, 405);
-    assert.equal((await ask({ headers: { origin: 'https://x.example' } })).status, 403);
-    assert.equal((await ask({ body: 'x'.repeat(1_048_577) })).status, 413);
-    assert.equal((await ask({ body: 'x'.repeat(1_048_576) })).status, 200);
+    assert.equal((await sendRequest({ path: '/' })).status, 404);
+    assert.equal((await sendRequest({ method: 'GET' })).status, 405);
+    assert.equal((await sendRequest({ headers: { origin: 'https://x.example' } })).status, 403);
+    assert.equal((await sendRequest({ body: 'x'.repeat(1_048_577) })).status, 413);
+    assert.equal((await sendRequest({ body: 'x'.repeat(1_048_576) })).status, 200);
   });
 
   test('closes the connection after a rejected request without reading the rest of the body', async () => {
@@ -113,7 +118,7 @@ describe('the local listener', () => {
   });
 
   test('an error of the handler is answered 500 and reported', async () => {
-    assert.equal((await ask({ body: 'fail' })).status, 500);
+    assert.equal((await sendRequest({ body: 'fail' })).status, 500);
     assert.equal(faults.length, 1);
   });
 
@@ -162,9 +167,9 @@ describe('the local listener', () => {
     test('messages go both ways and the terminal can send at any time', async () => {
       const { socket, next, closed } = await dial();
       for (const word of ['one', 'abort', 'two']) socket.send(word);
-      const told = [];
-      for (let n = 0; n < 5; n += 1) told.push(await next());
-      assert.deepEqual(told.toSorted(), [
+      const responses = [];
+      for (let n = 0; n < 5; n += 1) responses.push(await next());
+      assert.deepEqual(responses.toSorted(), [
         'event beside abort',
         'event beside one',
         'event beside two',
@@ -176,10 +181,10 @@ describe('the local listener', () => {
       await peer.send('later');
       assert.equal(await next(), 'later');
       await assert.rejects(peer.send('x'.repeat(1_048_577)), { code: 'message_too_large' });
-      assert.deepEqual(await ask({}, sockets), { status: 200, body: 'by HTTPS' });
-      const gone = once(peer.disconnected, 'abort');
+      assert.deepEqual(await sendRequest({}, sockets), { status: 200, body: 'by HTTPS' });
+      const disconnected = once(peer.disconnected, 'abort');
       socket.close();
-      await Promise.all([gone, closed()]);
+      await Promise.all([disconnected, closed()]);
       await assert.rejects(peer.send('too late'), { kind: 'NotSent', code: 'not_connected' });
     });
 
@@ -206,11 +211,16 @@ describe('the local listener', () => {
     test('closing the listener closes its WebSockets', async () => {
       const handle = async () => undefined;
       const certificate = certificates.server;
-      const own = await openLocalListener({ host: '127.0.0.1', port: 0, ...certificate, handle });
-      const socket = new WebSocket(own.socketUrl, { ca: certificates.ca });
+      const otherListener = await openLocalListener({
+        host: '127.0.0.1',
+        port: 0,
+        ...certificate,
+        handle,
+      });
+      const socket = new WebSocket(otherListener.socketUrl, { ca: certificates.ca });
       await once(socket, 'open');
       const closed = once(socket, 'close');
-      await own.close();
+      await otherListener.close();
       assert.equal((await closed)[0], 1001);
     });
   });
@@ -234,7 +244,7 @@ describe('the local listener', () => {
     const head = 'POST /nexo HTTP/1.1\r\nhost: terminal\r\n';
     const half = slow(head);
     const body = slow(`${head}content-length: 100\r\n\r\n{`);
-    const answer = await ask({}, quick);
+    const answer = await sendRequest({}, quick);
     assert.equal(answer.status, 200);
     assert.match(await half, /^HTTP\/1\.1 408 /);
     assert.match(await body, /^HTTP\/1\.1 408 /);

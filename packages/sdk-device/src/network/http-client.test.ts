@@ -27,15 +27,15 @@ afterEach(async () => {
 
 const isFault = (kind: string, code: string) => (error: unknown) =>
   error instanceof DeviceError && error.kind === kind && error.code === code;
-const ask = (name: string, more = {}) =>
+const sendRequest = (name: string, more = {}) =>
   http.request({ method: 'POST', url: `${platform.url}/${name}`, body: name, ...more });
 
 describe('calls over kept connections', () => {
   test('a queued request that was sent is Unknown if its response is lost', async () => {
     platform.answer = ({ path }) =>
       path === '/last' ? (raw) => raw.destroy() : { status: 200, body: {} };
-    const first = Array.from({ length: connectionsMax }, (_, at) => ask(`${at}`));
-    const lost = ask('last');
+    const first = Array.from({ length: connectionsMax }, (_, at) => sendRequest(`${at}`));
+    const lost = sendRequest('last');
     await assert.rejects(lost, isFault('Unknown', 'no_answer'));
     for (const { status } of await Promise.all(first)) assert.equal(status, 200);
     assert.equal(platform.requests.filter(({ path }) => path === '/last').length, 1);
@@ -47,22 +47,23 @@ describe('calls over kept connections', () => {
       open += 1;
       return path === '/last' ? (raw) => raw.destroy() : { status: 200, body: {} };
     };
-    const first = Array.from({ length: 3 * connectionsMax }, (_, at) => ask(`${at}`));
-    await assert.rejects(ask('last'), isFault('Unknown', 'no_answer'));
+    const first = Array.from({ length: 3 * connectionsMax }, (_, at) => sendRequest(`${at}`));
+    await assert.rejects(sendRequest('last'), isFault('Unknown', 'no_answer'));
     await Promise.all(first);
     assert.equal(open, 3 * connectionsMax + 1);
   });
 
   test('a request aborted while it waits for a connection was not sent', async () => {
-    const held: (() => void)[] = [];
-    platform.answer = () => (raw) => void held.push(() => raw.end());
-    const first = Array.from({ length: connectionsMax }, (_, at) => ask(`${at}`));
+    const pendingResponses: (() => void)[] = [];
+    platform.answer = () => (raw) => void pendingResponses.push(() => raw.end());
+    const first = Array.from({ length: connectionsMax }, (_, at) => sendRequest(`${at}`));
     const stop = new AbortController();
-    const waiting = ask('waiting', { signal: stop.signal });
+    const waiting = sendRequest('waiting', { signal: stop.signal });
     const ended = assert.rejects(waiting, isFault('Aborted', 'aborted'));
-    while (held.length < connectionsMax) await new Promise((resolve) => setImmediate(resolve));
+    while (pendingResponses.length < connectionsMax)
+      await new Promise((resolve) => setImmediate(resolve));
     stop.abort();
-    for (const answer of held) answer();
+    for (const answer of pendingResponses) answer();
     await Promise.all([ended, ...first]);
     assert.ok(!platform.requests.some(({ path }) => path === '/waiting'));
   });
@@ -76,7 +77,7 @@ describe('calls over kept connections', () => {
     t.after(() => server.close());
     const { port } = server.address() as { port: number };
     const url = `https://localhost:${port}/`;
-    const asked = http.request({ method: 'GET', url, timeoutMs: 300 });
-    await assert.rejects(asked, isFault('NotSent', 'unreachable'));
+    const pending = http.request({ method: 'GET', url, timeoutMs: 300 });
+    await assert.rejects(pending, isFault('NotSent', 'unreachable'));
   });
 });

@@ -16,10 +16,10 @@ describe('a reader of events', () => {
       { type: 'message', data: 'end' },
     ]);
     const reader = createEventParser();
-    const found = [...bytes(`${text}data: end\n\n`)].flatMap((byte) =>
+    const events = [...bytes(`${text}data: end\n\n`)].flatMap((byte) =>
       reader.parse(Uint8Array.of(byte)),
     );
-    assert.deepEqual(found, whole);
+    assert.deepEqual(events, whole);
   });
 
   test('an event longer than the limit is rejected, in one line and in many', () => {
@@ -33,10 +33,10 @@ describe('a reader of events', () => {
         inMany.parse(bytes(`data: ${'x'.repeat(100)}\n`));
     }, /too long/);
     const many = createEventParser();
-    let found = 0;
+    let eventCount = 0;
     for (let piece = 0; piece < 20_000; piece += 1) {
-      found += many.parse(bytes(`data: ${'x'.repeat(100)}\n\n`)).length;
+      eventCount += many.parse(bytes(`data: ${'x'.repeat(100)}\n\n`)).length;
     }
-    assert.equal(found, 20_000, 'many short ones are no long one');
+    assert.equal(eventCount, 20_000, 'many short ones are no long one');
   });
 });

@@ -74,8 +74,8 @@ describe('a queue of offline sales', () => {
     );
     for (const clear of [number, '9A01B2', '"amount":1000', '"EUR"', '1000', 'EUR']) {
       const isShort = clear.length < 5;
-      const found = texts.filter((text) => text.includes(clear)).length;
-      assert.ok(found < (isShort ? texts.length : 1), clear);
+      const matchCount = texts.filter((text) => text.includes(clear)).length;
+      assert.ok(matchCount < (isShort ? texts.length : 1), clear);
     }
     const again = openOfflineQueue(options);
     assert.deepEqual(
@@ -253,10 +253,10 @@ describe('a queue of offline sales', () => {
       if (statSync(options.file).size < before) {
         shorter += 1;
         // The state after a kill: the queue was not closed.
-        const found = openOfflineQueue(options);
-        assert.equal(found.sales[0]?.terminalSequence, made);
-        assert.deepEqual(found.sales, queue.sales);
-        found.close();
+        const reopened = openOfflineQueue(options);
+        assert.equal(reopened.sales[0]?.terminalSequence, made);
+        assert.deepEqual(reopened.sales, queue.sales);
+        reopened.close();
       }
       await queue.upload({ sell: async (request) => stored(request) });
     }
@@ -271,8 +271,8 @@ describe('a queue of offline sales', () => {
   test('a full disk stores no sale and damages none', () => {
     const { queue, options } = open();
     queue.add(sale('a'), approval);
-    for (const room of [0, 7, 50]) {
-      const full = () => withFullDisk(room, () => queue.add(sale('b'), approval));
+    for (const freeBytes of [0, 7, 50]) {
+      const full = () => withFullDisk(freeBytes, () => queue.add(sale('b'), approval));
       assert.throws(full, { code: 'ENOSPC' });
     }
     assert.deepEqual(

@@ -140,22 +140,22 @@ describe('payments of a terminal', () => {
       status: 422,
     });
     assert.equal(platform.requests.length, 1);
-    const nobody = client({ baseUrl: 'https://localhost:1' });
-    await assert.rejects(nobody.sell(sale), { kind: 'NotSent', code: 'unreachable' });
-    const stranger = client({ tls: {} });
-    await assert.rejects(stranger.sell(sale), { kind: 'NotSent' });
+    const unreachable = client({ baseUrl: 'https://localhost:1' });
+    await assert.rejects(unreachable.sell(sale), { kind: 'NotSent', code: 'unreachable' });
+    const withoutCertificate = client({ tls: {} });
+    await assert.rejects(withoutCertificate.sell(sale), { kind: 'NotSent' });
     assert.equal(platform.requests.length, 1);
     assert.throws(() => client({ baseUrl: 'http://pay.example' }), { code: 'address_invalid' });
   });
 
   test('a revoked token is replaced once; each call uses its path', async () => {
     const forgotten: string[] = [];
-    const known = {
+    const tokenSource = {
       get: async () => `k${forgotten.length}`,
       invalidate: (token: string) => void forgotten.push(token),
     };
     script(problem(401, 'token_invalid'), { status: 200, body: transaction });
-    const payments = client({ tokens: known });
+    const payments = client({ tokens: tokenSource });
     await payments.find('a/b', { waitSeconds: 5 });
     assert.deepEqual(forgotten, ['k0']);
     await payments.confirm('t');
@@ -182,7 +182,7 @@ describe('payments of a terminal', () => {
 });
 
 describe('tokens of a terminal', () => {
-  const given = (members = {}): FakeAnswer => ({
+  const tokenResponse = (members = {}): FakeAnswer => ({
     status: 200,
     body: {
       access_token: `a${platform.requests.length}`,
@@ -216,7 +216,7 @@ describe('tokens of a terminal', () => {
         };
       }
       const dies = isDead && body.includes('client_secret=s1');
-      return dies ? { status: 401, body: { error: 'invalid_client' } } : given();
+      return dies ? { status: 401, body: { error: 'invalid_client' } } : tokenResponse();
     };
     const url = platform.url;
     const source: DeviceTokens = closing(
@@ -239,19 +239,26 @@ describe('tokens of a terminal', () => {
     source.invalidate('a3');
     assert.equal(await source.get(), 'a6');
     const lookUp = '/oauth2-mtls/v1/merchants-credentials?serial_number=1';
-    const own = 'client_credentials';
-    assert.deepEqual(grants(), [lookUp, own, own, own, lookUp, own]);
+    const clientCredentials = 'client_credentials';
+    assert.deepEqual(grants(), [
+      lookUp,
+      clientCredentials,
+      clientCredentials,
+      clientCredentials,
+      lookUp,
+      clientCredentials,
+    ]);
     assert.ok(platform.requests.every(({ certificateName: shown }) => shown === 'device'));
   });
 
   test('password tokens: the password once, then refreshes, the password again after a refusal', async () => {
     const time = movable();
-    let asked = 0;
+    let requestCount = 0;
     let isOver = false;
     platform.answer = ({ body }) =>
       isOver && body.includes('refresh_token')
         ? { status: 400, body: { error: 'invalid_grant' } }
-        : given({ refresh_token: 'r', refresh_expires_in: 1800 });
+        : tokenResponse({ refresh_token: 'r', refresh_expires_in: 1800 });
     const source = closing(
       passwordTokens({
         deviceAuthUrl: platform.url,
@@ -259,7 +266,7 @@ describe('tokens of a terminal', () => {
         tls: tls(),
         clock: time,
         async signIn() {
-          asked += 1;
+          requestCount += 1;
           return { username: 'u', password: 'p', totp: '123456' };
         },
       }),
@@ -267,11 +274,11 @@ describe('tokens of a terminal', () => {
     await source.get();
     time.advance(300_000);
     await source.get();
-    assert.equal(asked, 1);
+    assert.equal(requestCount, 1);
     isOver = true;
     time.advance(300_000);
     await source.get();
-    assert.equal(asked, 2);
+    assert.equal(requestCount, 2);
     assert.deepEqual(grants(), ['password', 'refresh_token', 'refresh_token', 'password']);
     script({ status: 400, body: { error: 'invalid_grant' } });
     source.invalidate(await source.get());
@@ -279,12 +286,12 @@ describe('tokens of a terminal', () => {
   });
 
   test('an aborted caller stops waiting and does not affect the others', async () => {
-    platform.answer = () => given();
+    platform.answer = () => tokenResponse();
     let signedIn: () => void = () => {};
     const atTheScreen = new Promise<void>((resolve) => {
       signedIn = resolve;
     });
-    let asked = 0;
+    let requestCount = 0;
     const source = closing(
       passwordTokens({
         deviceAuthUrl: platform.url,
@@ -292,7 +299,7 @@ describe('tokens of a terminal', () => {
         tls: tls(),
         clock: movable(),
         async signIn() {
-          asked += 1;
+          requestCount += 1;
           await atTheScreen;
           return { username: 'u', password: 'p' };
         },
@@ -307,12 +314,12 @@ describe('tokens of a terminal', () => {
     await assert.rejects(source.get(stop.signal), isAborted);
     signedIn();
     assert.equal(await second, await source.get());
-    assert.equal(asked, 1);
+    assert.equal(requestCount, 1);
   });
 
   test('demo tokens: created with the token of a user and refreshed', async () => {
     const time = movable();
-    platform.answer = () => given({ refresh_token: 'r' });
+    platform.answer = () => tokenResponse({ refresh_token: 'r' });
     const source = closing(
       customTokens({
         authUrl: platform.url,
@@ -381,10 +388,10 @@ describe('a till', () => {
 
   test('sells offline if no token is available for now, but not if the credentials are refused', async () => {
     const signIn = async () => ({ username: 'u', password: 'p' });
-    const of = { deviceAuthUrl: platform.url, clientId: 'c', tls: tls(), signIn };
-    const one = till('1A', { tokens: closing(passwordTokens(of)) });
+    const tokenOptions = { deviceAuthUrl: platform.url, clientId: 'c', tls: tls(), signIn };
+    const one = till('1A', { tokens: closing(passwordTokens(tokenOptions)) });
     // The token expires at once, so each call requests a new one.
-    const given: FakeAnswer = { status: 200, body: { access_token: 'a', expires_in: 0 } };
+    const tokenAnswer: FakeAnswer = { status: 200, body: { access_token: 'a', expires_in: 0 } };
     const paid = { status: 200, body: transaction };
     let token: FakeAnswer = { status: 401, body: { error: 'invalid_client' } };
     platform.answer = ({ path }) => {
@@ -400,7 +407,7 @@ describe('a till', () => {
       const made = await one.till.sell({ ...sale, clientTransactionId: `m-${turn}` });
       assert.deepEqual([made.mode, one.till.offlineReason], ['Offline', 'ServerUnavailable']);
       assert.equal(await one.till.checkPlatform(), 'ServerUnavailable');
-      token = given;
+      token = tokenAnswer;
       assert.equal(await one.till.checkPlatform(), undefined);
       assert.deepEqual(one.queue.sales, []);
     }

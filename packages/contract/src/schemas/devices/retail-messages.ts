@@ -61,7 +61,7 @@ export const retailMessageStatuses = ['Waiting', 'Answered', 'Sent', 'Failed'] a
 /** One of {@link retailMessageStatuses}. */
 export type RetailMessageStatus = (typeof retailMessageStatuses)[number];
 
-const named = {
+const commonFields = {
   messageId: Uuid,
   tsn: Tsn,
   saleId: Type.String({ description: 'The SaleID of the header.' }),
@@ -87,7 +87,7 @@ const outcome = {
  */
 export const RetailMessage = Type.Object(
   {
-    ...named,
+    ...commonFields,
     status: wordOf(retailMessageStatuses),
     ...outcome,
     response: Type.Optional(
@@ -112,7 +112,7 @@ export type RetailMessage = Static<typeof RetailMessage>;
  * const { serviceId }: RetailAccepted = await response.json();
  */
 export const RetailAccepted = Type.Object(
-  { ...named, dueAt: Timestamp },
+  { ...commonFields, dueAt: Timestamp },
   { title: 'RetailAccepted' },
 );
 /** The type of {@link RetailAccepted}. */

@@ -65,7 +65,7 @@ export const ApprovalCodeInput = Type.Object(members, {
 /** The type of {@link ApprovalCodeInput}. */
 export type ApprovalCodeInput = Static<typeof ApprovalCodeInput>;
 
-const shown = {
+const approvalFields = {
   approvalCodeId: Uuid,
   ...members,
   oneTime: Type.Boolean(),
@@ -83,7 +83,7 @@ const shown = {
  * @example
  * if ((await response.json() as ApprovalCode).status === 'Active') tellTheShift();
  */
-export const ApprovalCode = Type.Object(shown, { description: 'An approval code.' });
+export const ApprovalCode = Type.Object(approvalFields, { description: 'An approval code.' });
 /** The type of {@link ApprovalCode}. */
 export type ApprovalCode = Static<typeof ApprovalCode>;
 
@@ -94,7 +94,10 @@ export type ApprovalCode = Static<typeof ApprovalCode>;
  * const { code } = (await response.json()) as NewApprovalCode;
  */
 export const NewApprovalCode = Type.Object(
-  { ...shown, code: Type.String({ description: 'Shown this once.', examples: ['48213907'] }) },
+  {
+    ...approvalFields,
+    code: Type.String({ description: 'Shown this once.', examples: ['48213907'] }),
+  },
   { description: 'An approval code with the code itself.' },
 );
 /** The type of {@link NewApprovalCode}. */

@@ -126,11 +126,11 @@ test('identifiers of clients have their alphabet and their length', () => {
 });
 
 test('an unknown member is rejected at every level', () => {
-  const places = [
+  const invalidBodies = [
     { ...sale, extra: 1 },
     { ...sale, instrument: { ...sale.instrument, extra: 1 } },
   ];
-  for (const body of places) assert.ok(!accepts('ProcessRequest', body));
+  for (const body of invalidBodies) assert.ok(!accepts('ProcessRequest', body));
   for (const name of ['CaptureRequest', 'RefundRequest', 'RefundByWebRequest'] as const) {
     assert.ok(accepts(name, {}), name);
     assert.ok(accepts(name, { amount: 5, clientOperationId: 'one' }), name);

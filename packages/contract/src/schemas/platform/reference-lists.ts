@@ -43,7 +43,7 @@ export type ErrorCodeList = Static<typeof ErrorCodeList>;
 
 const roleNames = Object.keys(roleTitles) as (keyof typeof roleTitles)[];
 const groupNames = Object.keys(groupLevels) as (keyof typeof groupLevels)[];
-const held = Type.Array(wordOf(permissions), { description: 'The permissions.' });
+const permissionsField = Type.Array(wordOf(permissions), { description: 'The permissions.' });
 
 /**
  * `GET /resources/v1/roles`: the roles of applications and the user groups, with their permissions.
@@ -58,7 +58,7 @@ export const RoleList = closed(
         {
           role: wordOf(roleNames, { description: 'The role.' }),
           title: Type.String({ description: 'The name that people know it by.' }),
-          permissions: held,
+          permissions: permissionsField,
         },
         'A role of applications.',
       ),
@@ -68,7 +68,7 @@ export const RoleList = closed(
         {
           group: wordOf(groupNames, { description: 'The group.' }),
           rights: Type.String({ description: 'The purpose of the group.' }),
-          permissions: held,
+          permissions: permissionsField,
         },
         'A group of people.',
       ),

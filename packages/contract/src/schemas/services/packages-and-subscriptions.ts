@@ -234,7 +234,7 @@ export const AnsweredActivation = closed(
   'The result of a provider response.',
 );
 
-const standing = closed(
+const levelState = closed(
   {
     level,
     entityId,
@@ -257,7 +257,7 @@ export const DeviceService = closed(
     name: shortText(100, 'The name of the service.'),
     domain: Type.String({ description: 'The domain of the service.', examples: ['Retail API'] }),
     active: Type.Boolean({ description: 'Active at the device and at every level above it.' }),
-    levels: Type.Array(standing, { description: 'From the organisation to the device.' }),
+    levels: Type.Array(levelState, { description: 'From the organisation to the device.' }),
   },
   'The state of a service at a device.',
 );

@@ -107,7 +107,7 @@ export const ServiceCalls = closed(
 );
 export type ServiceCalls = Static<typeof ServiceCalls>;
 
-const place = {
+const levelStateFields = {
   level,
   entityId,
   active: Type.Boolean({ description: 'Whether the service is active at this very level.' }),
@@ -126,7 +126,7 @@ export const ServiceStateList = closed(
     above: Type.Array(
       closed(
         {
-          ...place,
+          ...levelStateFields,
           name: Type.Optional(shortText(100, 'Its name; the organisation has none here.')),
         },
         'A level above.',
@@ -136,7 +136,7 @@ export const ServiceStateList = closed(
     items: Type.Array(
       closed(
         {
-          ...place,
+          ...levelStateFields,
           name: shortText(100, 'Its name.'),
           usable: Type.Boolean({ description: 'Active here and at every level above.' }),
         },
