@@ -166,7 +166,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       await more('Disable');
       await page.getByRole('heading', { level: 1 }).locator('..').getByText('Disabled').waitFor();
       await more('Delete');
-      await page.getByRole('dialog').getByText('Still depending on it').waitFor();
+      await page.getByRole('dialog').getByText('Other entities depend on it').waitFor();
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
       await api('DELETE', `${base}/logical-devices/${place['logicalDeviceId']}`);
       await more('Delete');
