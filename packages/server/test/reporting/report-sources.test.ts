@@ -25,7 +25,7 @@ describe('what reports are made of', () => {
   test('QR payments are found and counted beside cards: paid, declined, and what nobody wanted', async () => {
     const qr = await openQr();
     try {
-      const { on } = qr;
+      const { on: setup } = qr;
       const amount = { amount: 1050, currency: 'EUR' };
       const paid = await qr.begun();
       await qr.tell(paid, { type: 'payment.completed', sequence: 1, amount });
@@ -34,8 +34,8 @@ describe('what reports are made of', () => {
       const waiting = await qr.begun();
       await qr.call('POST', `/qrcode-payment/v1/transactions/${paid}/refund`, { amount: 400 });
       await qr.becomes(paid, ({ refundedAmount }) => refundedAmount === 400, 'refunded');
-      await reported(on);
-      const items = await allOf(on, on.acquirerToken, 'transactions', { kind: 'Qr' });
+      await reported(setup);
+      const items = await allOf(setup, setup.acquirerToken, 'transactions', { kind: 'Qr' });
       assert.deepEqual(
         items.map(({ transactionId, state }) => [transactionId, state]),
         [
@@ -50,7 +50,7 @@ describe('what reports are made of', () => {
         [qr.paymentType, 1050, 1050, 400],
       );
       assert.deepEqual(line.response, { category: 'Approved', reason: 'Approved' });
-      const { total, items: lines } = await report(on, on.acquirerToken, 'summary', {
+      const { total, items: lines } = await report(setup, setup.acquirerToken, 'summary', {
         ...span(),
         kind: 'Qr',
         groupBy: 'device',
@@ -72,11 +72,11 @@ describe('what reports are made of', () => {
         lines.map(({ deviceId }: Json) => deviceId),
         [qr.shop.deviceIds[0]],
       );
-      const detail = await report(on, on.acquirerToken, `transactions/${paid}`);
+      const detail = await report(setup, setup.acquirerToken, `transactions/${paid}`);
       assert.equal(detail.kind, 'Qr');
       assert.equal(detail.qr.refundedAmount, 400);
       const database = await testDatabase();
-      assert.deepEqual((await compareReports(database, on.organizationId)).differences, []);
+      assert.deepEqual((await compareReports(database, setup.organizationId)).differences, []);
     } finally {
       await qr.close();
     }
@@ -85,11 +85,11 @@ describe('what reports are made of', () => {
   test('money of a QR payment that went back elsewhere, or came in another currency, is not kept in reports', async () => {
     const qr = await openQr();
     try {
-      const { on } = qr;
+      const { on: setup } = qr;
       const paid = async (amount: number, currency: string) => {
         const id = await qr.begun();
-        const told = { type: 'payment.completed', sequence: 1, amount: { amount, currency } };
-        await qr.tell(id, told);
+        const eventBody = { type: 'payment.completed', sequence: 1, amount: { amount, currency } };
+        await qr.tell(id, eventBody);
         return id;
       };
       const decide = (id: string, resolution: string) => {
@@ -106,8 +106,8 @@ describe('what reports are made of', () => {
       }
       await decide(refunded, 'Refund');
       await qr.becomes(refunded, ({ refundedAmount }) => refundedAmount > 0, 'refunded');
-      await reported(on);
-      const { total } = await report(on, on.acquirerToken, 'summary', {
+      await reported(setup);
+      const { total } = await report(setup, setup.acquirerToken, 'summary', {
         ...span(),
         kind: 'Qr',
         groupBy: 'day',
@@ -123,40 +123,44 @@ describe('what reports are made of', () => {
           net: '0',
         },
       ]);
-      const items = await allOf(on, on.acquirerToken, 'transactions', { kind: 'Qr' });
+      const items = await allOf(setup, setup.acquirerToken, 'transactions', { kind: 'Qr' });
       assert.deepEqual(
         items.map(({ capturedAmount, refundedAmount }) => [capturedAmount, refundedAmount]),
         items.map(() => [0, 0]),
       );
       const database = await testDatabase();
-      assert.deepEqual((await compareReports(database, on.organizationId)).differences, []);
+      assert.deepEqual((await compareReports(database, setup.organizationId)).differences, []);
     } finally {
       await qr.close();
     }
   });
 
   test('captures by file are pending on their day, and the settlement names the file', async () => {
-    const on = await createTestOrganization({ captureTransport: 'File' });
-    const { token } = on.merchant;
-    const sale = await on.client.call('POST', `${base}/process`, {
+    const setup = await createTestOrganization({ captureTransport: 'File' });
+    const { token } = setup.merchant;
+    const sale = await setup.client.call('POST', `${base}/process`, {
       token,
       body: keyedSale({ amount: 1000, captureMode: 'Deferred' }),
     });
     const path = `${base}/${sale.body.transactionId}/capture`;
-    const capture = await on.client.call('POST', path, { token, body: { amount: 700 } });
+    const capture = await setup.client.call('POST', path, { token, body: { amount: 700 } });
     assert.equal(capture.status, 202, capture.text);
-    const made = await on.client.call('POST', '/payment/v1/clearing-files', {
-      token: on.acquirerToken,
-      body: { acquirerLink: on.linkId, openDays: true },
+    const made = await setup.client.call('POST', '/payment/v1/clearing-files', {
+      token: setup.acquirerToken,
+      body: { acquirerLink: setup.linkId, openDays: true },
     });
     assert.equal(made.status, 201, made.text);
-    await reported(on);
-    const [settlement] = await allOf(on, on.acquirerToken, 'settlements');
+    await reported(setup);
+    const [settlement] = await allOf(setup, setup.acquirerToken, 'settlements');
     assert.deepEqual(
       [settlement.captures, settlement.pending, settlement.net],
       [{ count: 0, amount: '0' }, { count: 1, amount: '700' }, '0'],
     );
-    const detail = await report(on, on.acquirerToken, `settlements/${settlement.settlementId}`);
+    const detail = await report(
+      setup,
+      setup.acquirerToken,
+      `settlements/${settlement.settlementId}`,
+    );
     const { clearingFileId, fileName } = made.body;
     assert.deepEqual(detail.files, [
       { clearingFileId, fileName, state: 'Made', lines: 1, amount: '700' },
@@ -164,41 +168,48 @@ describe('what reports are made of', () => {
   });
 
   test('an organisation above sees the reports of one below, and nobody else does', async () => {
-    const on = await createTestOrganization();
+    const setup = await createTestOrganization();
     const others = await createTestOrganization();
-    const below = await on.client.call('POST', '/provisioning/v2/organizations', {
-      token: on.acquirerToken,
+    const below = await setup.client.call('POST', '/provisioning/v2/organizations', {
+      token: setup.acquirerToken,
       body: { name: 'Below', userDomainId: `s${randomUUID().slice(0, 13)}` },
     });
     assert.equal(below.status, 201, below.text);
     const { organizationId } = below.body;
-    for (const [path, of] of [
+    for (const [path, filters] of [
       ['transactions', {}],
       ['summary', span()],
       ['settlements', {}],
     ] as const) {
-      const asked = { ...of, organizationId };
-      assert.deepEqual((await report(on, on.acquirerToken, path, asked)).items, [], path);
-      const query = new URLSearchParams(asked).toString();
-      const stranger = await on.client.call('GET', `/reporting/v1/${path}?${query}`, {
+      const parameters = { ...filters, organizationId };
+      assert.deepEqual(
+        (await report(setup, setup.acquirerToken, path, parameters)).items,
+        [],
+        path,
+      );
+      const query = new URLSearchParams(parameters).toString();
+      const otherResponse = await setup.client.call('GET', `/reporting/v1/${path}?${query}`, {
         token: others.acquirerToken,
       });
-      assert.equal(stranger.status, 404, path);
+      assert.equal(otherResponse.status, 404, path);
     }
   });
 
   test('events that were forgotten before they were read are made good from the payments', async () => {
-    const on = await createTestOrganization();
+    const setup = await createTestOrganization();
     const database = await testDatabase();
-    const { organizationId } = on;
+    const { organizationId } = setup;
     const sell = () =>
-      on.client.call('POST', `${base}/process`, { token: on.merchant.token, body: keyedSale() });
+      setup.client.call('POST', `${base}/process`, {
+        token: setup.merchant.token,
+        body: keyedSale(),
+      });
     await sell();
-    await reported(on);
+    await reported(setup);
     // The report reader is blocked, and the feed deletes the events before it reads them.
     await database.transaction(async (trx) => {
-      const held = `SELECT 1 FROM report_positions WHERE organization_id = '${organizationId}' FOR UPDATE`;
-      await trx.executeQuery(CompiledQuery.raw(held));
+      const lockStatement = `SELECT 1 FROM report_positions WHERE organization_id = '${organizationId}' FOR UPDATE`;
+      await trx.executeQuery(CompiledQuery.raw(lockStatement));
       await Promise.all([sell(), sell(), sell()]);
       await until(async () => {
         const [row] = await database.query<{ count: number }>(
@@ -213,9 +224,9 @@ describe('what reports are made of', () => {
       ]);
       await database.query('DELETE FROM feed_events WHERE organization_id = $1', [organizationId]);
     });
-    await reported(on);
-    assert.equal((await allOf(on, on.acquirerToken, 'transactions')).length, 4);
-    const { total } = await report(on, on.acquirerToken, 'summary', span());
+    await reported(setup);
+    assert.equal((await allOf(setup, setup.acquirerToken, 'transactions')).length, 4);
+    const { total } = await report(setup, setup.acquirerToken, 'summary', span());
     assert.equal(total.count, 4);
     assert.deepEqual((await compareReports(database, organizationId)).differences, []);
   });
