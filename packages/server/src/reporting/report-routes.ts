@@ -79,11 +79,15 @@ function registerSearch(app: FastifyInstance, { queries, paymentClasses }: Repor
         isAscending: query.order === 'OldestFirst',
         after: parsePagePosition(after),
       };
-      const found = await queries.run((run) =>
+      const resultPage = await queries.run((run) =>
         findPayments(run, paymentClasses, search, searchPage),
       );
-      const next = found.next === undefined ? undefined : formatPagePosition(found.next);
-      return pageResponse({ items: found.payments.map(toPaymentView), next }, query, operationId);
+      const next = resultPage.next === undefined ? undefined : formatPagePosition(resultPage.next);
+      return pageResponse(
+        { items: resultPage.payments.map(toPaymentView), next },
+        query,
+        operationId,
+      );
     },
   });
   route(app, {
@@ -143,8 +147,10 @@ function registerSettlements(app: FastifyInstance, { queries }: ReportRoutesDeps
     errors: [...errors, 'permission_denied', 'cursor_invalid'],
     async handler({ caller, query }) {
       const page = readPageRequest(query, operationId, settlementIdFormat);
-      const found = await queries.run((run) => listSettlementsInScope(run, caller, query, page));
-      return pageResponse(found, query, operationId);
+      const resultPage = await queries.run((run) =>
+        listSettlementsInScope(run, caller, query, page),
+      );
+      return pageResponse(resultPage, query, operationId);
     },
   });
   route(app, {

@@ -31,8 +31,10 @@ export function createCardUsage({ database, clock, log, retentionDays }: Deps) {
         token,
         used_at: usedAt,
       }));
-      const found = await database.hot<{ token: string }>(markCardsUsed, [JSON.stringify(batch)]);
-      const updatedTokens = new Set(found.map(({ token }) => token));
+      const updatedRows = await database.hot<{ token: string }>(markCardsUsed, [
+        JSON.stringify(batch),
+      ]);
+      const updatedTokens = new Set(updatedRows.map(({ token }) => token));
       return rows.map(({ token }) => updatedTokens.has(token));
     },
   });

@@ -39,9 +39,9 @@ describe('the keys of the organisations', () => {
       store: storeInMemory() as VaultKeyStore,
       provider: {
         ...provider,
-        unwrap: (wrapped, place) => {
+        unwrap: (wrapped, identity) => {
           unwraps += 1;
-          return provider.unwrap(wrapped, place);
+          return provider.unwrap(wrapped, identity);
         },
       },
       clock,
@@ -51,13 +51,13 @@ describe('the keys of the organisations', () => {
     });
   });
 
-  const held = () => keys.withActiveKey(organizationId, (key: DataKey) => key);
+  const readActiveKey = () => keys.withActiveKey(organizationId, (key: DataKey) => key);
 
   test('are at hand without a wait for minutes, and zeroed before the fifth is over', async () => {
-    const { bytes, keyId } = await held();
+    const { bytes, keyId } = await readActiveKey();
     assert.ok(bytes.some((byte) => byte !== 0));
     clock.advance(3 * minuteMs);
-    const again = held();
+    const again = readActiveKey();
     assert.ok(!(again instanceof Promise), 'no wait');
     assert.equal(again.keyId, keyId);
     assert.equal(unwraps, 1);
@@ -65,19 +65,19 @@ describe('the keys of the organisations', () => {
     keys.zeroOld();
     assert.ok(bytes.every((byte) => byte === 0));
     assert.equal(keys.cachedKeyCount(), 0);
-    assert.equal((await held()).keyId, keyId);
+    assert.equal((await readActiveKey()).keyId, keyId);
     assert.equal(unwraps, 2);
     keys.close();
   });
 
   test('that are in use are fetched again beside the work', async () => {
-    const first = await held();
+    const first = await readActiveKey();
     clock.advance(4 * minuteMs);
-    const second = held();
+    const second = readActiveKey();
     assert.ok(!(second instanceof Promise), 'no wait');
     await eventually('another unwrap', () => unwraps === 2 && first.bytes.every((b) => b === 0));
     clock.advance(2 * minuteMs);
-    const third = held();
+    const third = readActiveKey();
     assert.ok(!(third instanceof Promise), 'no wait');
     assert.ok(third.bytes.some((byte) => byte !== 0));
     keys.close();
@@ -85,7 +85,7 @@ describe('the keys of the organisations', () => {
   });
 
   test('a clock that is set back does not keep them longer', async () => {
-    const { bytes } = await held();
+    const { bytes } = await readActiveKey();
     clock.advance(-minuteMs);
     keys.zeroOld();
     assert.ok(bytes.every((byte) => byte === 0));
@@ -93,7 +93,7 @@ describe('the keys of the organisations', () => {
   });
 
   test('many who ask at once ask the provider once', async () => {
-    const all = await Promise.all(Array.from({ length: 50 }, () => held()));
+    const all = await Promise.all(Array.from({ length: 50 }, () => readActiveKey()));
     assert.equal(new Set(all.map(({ keyId }) => keyId)).size, 1);
     assert.equal(unwraps, 1);
     keys.close();

@@ -12,35 +12,38 @@ import {
 describe('the sealed record', () => {
   const key = randomBytes(32);
   const keyId = systemIds.uuid();
-  const place = { organizationId: systemIds.uuid(), recordName: 'card|1' };
+  const context = { organizationId: systemIds.uuid(), recordName: 'card|1' };
   const text = Buffer.from('4000000000000010|3012');
-  const sealed = encryptEnvelope(key, keyId, place, text);
+  const sealed = encryptEnvelope(key, keyId, context, text);
 
   test('names its key and opens at its place alone', () => {
     assert.equal(readKeyId(sealed), keyId);
     assert.equal(isLegacyFormat(sealed), false);
-    assert.deepEqual(decryptEnvelope(key, place, sealed), text);
+    assert.deepEqual(decryptEnvelope(key, context, sealed), text);
     const elsewhere = [
-      { ...place, organizationId: systemIds.uuid() },
-      { ...place, recordName: 'card|2' },
+      { ...context, organizationId: systemIds.uuid() },
+      { ...context, recordName: 'card|2' },
     ];
     for (const other of elsewhere) {
       assert.throws(() => decryptEnvelope(key, other, sealed), /record does not decrypt/);
     }
-    assert.throws(() => decryptEnvelope(randomBytes(32), place, sealed), /record does not decrypt/);
+    assert.throws(
+      () => decryptEnvelope(randomBytes(32), context, sealed),
+      /record does not decrypt/,
+    );
   });
 
   test('is broken by any change of any byte', () => {
     for (let at = 0; at < sealed.length; at += 1) {
       const changed = Buffer.from(sealed);
       changed[at] = (changed[at] ?? 0) ^ 1;
-      assert.throws(() => decryptEnvelope(key, place, changed), `byte ${at}`);
+      assert.throws(() => decryptEnvelope(key, context, changed), `byte ${at}`);
     }
     assert.throws(() => readKeyId(sealed.subarray(0, 30)), /not an encrypted record/);
   });
 
   test('differs each time, and holds nothing in clear', () => {
-    assert.notDeepEqual(encryptEnvelope(key, keyId, place, text), sealed);
+    assert.notDeepEqual(encryptEnvelope(key, keyId, context, text), sealed);
     assert.equal(sealed.includes(text.subarray(0, 6)), false);
   });
 });

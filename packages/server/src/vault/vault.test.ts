@@ -29,8 +29,8 @@ type CardRow = { token: string; key_id: string | null; sealed: Buffer };
 describe('the vault', () => {
   const master = randomBytes(32);
   let database: Database;
-  let room: TestVault;
-  const rooms: TestVault[] = [];
+  let testVault: TestVault;
+  const openedVaults: TestVault[] = [];
 
   async function open(options: Partial<Parameters<typeof openTestVault>[0]> = {}) {
     const opened = await openTestVault({
@@ -38,16 +38,16 @@ describe('the vault', () => {
       provider: createLocalKeyProvider(master),
       ...options,
     });
-    rooms.push(opened);
+    openedVaults.push(opened);
     return opened;
   }
 
   before(async () => {
     database = await openVaultDatabase();
-    room = await open();
+    testVault = await open();
   });
   after(async () => {
-    for (const each of rooms) await each.close();
+    for (const each of openedVaults) await each.close();
     await database.close();
   });
 
@@ -77,9 +77,9 @@ describe('the vault', () => {
 
   test('seals a card under the key of its organisation, and tells its token again', async () => {
     const organizationId = systemIds.uuid();
-    const token = await protect(room, organizationId, 1);
-    assert.equal(await protect(room, organizationId, 1), token);
-    assert.notEqual(await protect(room, organizationId, 2), token);
+    const token = await protect(testVault, organizationId, 1);
+    assert.equal(await protect(testVault, organizationId, 1), token);
+    assert.notEqual(await protect(testVault, organizationId, 2), token);
     const [key, ...others] = await keysOf(organizationId);
     assert.deepEqual(others, []);
     const rows = await cardsOf(organizationId);
@@ -88,24 +88,33 @@ describe('the vault', () => {
       [key?.key_id, key?.key_id],
     );
     assert.ok(rows.every(({ sealed }) => !sealed.includes('400000')));
-    assert.deepEqual(await room.vault.detokenizeCard(organizationId, token, access), cardOf(1));
-    const stranger = systemIds.uuid();
-    assert.equal(await room.vault.detokenizeCard(stranger, token, access), undefined);
-    assert.notEqual(
-      room.vault.fingerprintCard(stranger, cardOf(1)),
-      room.vault.fingerprintCard(organizationId, cardOf(1)),
+    assert.deepEqual(
+      await testVault.vault.detokenizeCard(organizationId, token, access),
+      cardOf(1),
     );
-    assert.equal(await room.vault.detokenizeCard(organizationId, 'no-token', access), undefined);
+    const otherOrganizationId = systemIds.uuid();
+    assert.equal(
+      await testVault.vault.detokenizeCard(otherOrganizationId, token, access),
+      undefined,
+    );
+    assert.notEqual(
+      testVault.vault.fingerprintCard(otherOrganizationId, cardOf(1)),
+      testVault.vault.fingerprintCard(organizationId, cardOf(1)),
+    );
+    assert.equal(
+      await testVault.vault.detokenizeCard(organizationId, 'no-token', access),
+      undefined,
+    );
   });
 
   test('writes down who had a number opened, what for and with what result', async () => {
     const organizationId = systemIds.uuid();
-    const token = await protect(room, organizationId, 3);
+    const token = await protect(testVault, organizationId, 3);
     const subjectId = systemIds.uuid();
-    await room.vault.detokenizeCard(organizationId, token, { ...access, subjectId });
+    await testVault.vault.detokenizeCard(organizationId, token, { ...access, subjectId });
     const unknown = systemIds.uuidV4();
-    await room.vault.detokenizeCard(organizationId, unknown, access);
-    await room.vault.drain();
+    await testVault.vault.detokenizeCard(organizationId, unknown, access);
+    await testVault.vault.drain();
     const now = Date.now();
     const lines = await listPanAccesses(database, {
       organizationId,
@@ -129,11 +138,13 @@ describe('the vault', () => {
     const organizationId = systemIds.uuid();
     const numbers = Array.from({ length: 40 }, (_, number) => number);
     const tokens = await Promise.all(
-      numbers.map((number) => protect(number % 2 === 0 ? room : other, organizationId, number)),
+      numbers.map((number) =>
+        protect(number % 2 === 0 ? testVault : other, organizationId, number),
+      ),
     );
     assert.equal((await keysOf(organizationId)).length, 1);
     for (const [number, token] of tokens.entries()) {
-      const reader = number % 2 === 0 ? other : room;
+      const reader = number % 2 === 0 ? other : testVault;
       assert.deepEqual(
         await reader.vault.detokenizeCard(organizationId, token, access),
         cardOf(number),
@@ -144,14 +155,16 @@ describe('the vault', () => {
   test('the same card from two processes at once has one token', async () => {
     const other = await open();
     const organizationId = systemIds.uuid();
-    const both = await Promise.all([room, other].map((each) => protect(each, organizationId, 7)));
-    assert.equal(both[0], both[1]);
+    const tokens = await Promise.all(
+      [testVault, other].map((each) => protect(each, organizationId, 7)),
+    );
+    assert.equal(tokens[0], tokens[1]);
     assert.equal((await cardsOf(organizationId)).length, 1);
   });
 
   test('keeps sealed what another room asks for, and opens it at its place alone', async () => {
     const organizationId = systemIds.uuid();
-    const { vault } = room;
+    const { vault } = testVault;
     const sealed = await vault.encryptData(organizationId, 'sale-1', Buffer.from('9F2608AABB'));
     assert.equal(
       (await vault.decryptData(organizationId, 'sale-1', sealed)).toString(),
@@ -165,42 +178,45 @@ describe('the vault', () => {
   });
 
   test('refuses a key that was exchanged, and a card that was moved', async () => {
-    const [mine, theirs] = [systemIds.uuid(), systemIds.uuid()];
-    const token = await protect(room, mine, 1);
-    const [second] = await Promise.all([protect(room, mine, 2), protect(room, theirs, 1)]);
-    const [own] = await keysOf(mine);
-    const [foreign] = await keysOf(theirs);
+    const [ownId, otherId] = [systemIds.uuid(), systemIds.uuid()];
+    const token = await protect(testVault, ownId, 1);
+    const [second] = await Promise.all([
+      protect(testVault, ownId, 2),
+      protect(testVault, otherId, 1),
+    ]);
+    const [ownKey] = await keysOf(ownId);
+    const [foreign] = await keysOf(otherId);
     const exchange = (column: string, value: unknown) =>
       database.query(`UPDATE vault_keys SET ${column} = $2 WHERE key_id = $1`, [
-        own?.key_id,
+        ownKey?.key_id,
         value,
       ]);
     const refused = async () => {
       const fresh = await open();
       await assert.rejects(
-        fresh.vault.detokenizeCard(mine, token, access),
+        fresh.vault.detokenizeCard(ownId, token, access),
         (error) => error instanceof ProblemError && error.code === 'card_keys_unavailable',
       );
     };
     await exchange('wrapped', foreign?.wrapped);
     await refused();
-    await exchange('wrapped', own?.wrapped);
+    await exchange('wrapped', ownKey?.wrapped);
     const [{ check_value: check } = {}] = await database.query<{ check_value: string }>(
       'SELECT check_value FROM vault_keys WHERE key_id = $1',
-      [own?.key_id],
+      [ownKey?.key_id],
     );
     await exchange('check_value', '00000000');
     await refused();
     await exchange('check_value', check);
     const fresh = await open();
-    assert.deepEqual(await fresh.vault.detokenizeCard(mine, token, access), cardOf(1));
+    assert.deepEqual(await fresh.vault.detokenizeCard(ownId, token, access), cardOf(1));
     await database.query(
       `UPDATE vault_cards SET sealed = (SELECT sealed FROM vault_cards WHERE token = $2)
       WHERE token = $1`,
       [token, second],
     );
     await assert.rejects(
-      fresh.vault.detokenizeCard(mine, token, access),
+      fresh.vault.detokenizeCard(ownId, token, access),
       /record does not decrypt/,
     );
   });
@@ -217,9 +233,9 @@ describe('the vault', () => {
     const whole = createLocalKeyProvider(master);
     const provider: KeyProvider = {
       ...whole,
-      unwrap: (wrapped, place) => {
+      unwrap: (wrapped, identity) => {
         if (!answers) throw new KeyProviderError('Unavailable', 'no answer');
-        return whole.unwrap(wrapped, place);
+        return whole.unwrap(wrapped, identity);
       },
     };
     const clock = movableClock(Date.now());
@@ -237,34 +253,37 @@ describe('the vault', () => {
     const isUnavailable = (error: unknown) =>
       error instanceof ProblemError && error.code === 'card_keys_unavailable';
     await assert.rejects(vault.detokenizeCard(organizationId, token, access), isUnavailable);
-    const stranger = systemIds.uuid();
-    const mark = vault.fingerprintCard(stranger, cardOf(1));
-    await assert.rejects(vault.tokenizeCard(stranger, cardOf(1), mark), isUnavailable);
-    assert.deepEqual(await cardsOf(stranger), []);
+    const otherOrganizationId = systemIds.uuid();
+    const fingerprint = vault.fingerprintCard(otherOrganizationId, cardOf(1));
+    await assert.rejects(
+      vault.tokenizeCard(otherOrganizationId, cardOf(1), fingerprint),
+      isUnavailable,
+    );
+    assert.deepEqual(await cardsOf(otherOrganizationId), []);
     answers = true;
     assert.deepEqual(await vault.detokenizeCard(organizationId, token, access), cardOf(1));
   });
 
   describe('rotation', () => {
     test('seals all cards anew, which stay readable all the time', async () => {
-      const own = await open();
+      const ownVault = await open();
       const organizationId = systemIds.uuid();
       const numbers = Array.from({ length: 30 }, (_, number) => number);
       const tokens = await Promise.all(
-        numbers.map((number) => protect(own, organizationId, number)),
+        numbers.map((number) => protect(ownVault, organizationId, number)),
       );
       const [old] = await keysOf(organizationId);
-      own.clock.advance(1000);
-      await replaceKey(own, organizationId);
+      ownVault.clock.advance(1000);
+      await replaceKey(ownVault, organizationId);
       assert.deepEqual(
-        await own.vault.detokenizeCard(organizationId, tokens[0] ?? '', access),
+        await ownVault.vault.detokenizeCard(organizationId, tokens[0] ?? '', access),
         cardOf(0),
       );
       // A process that does not know the rotation encrypts under the old key for minutes.
-      await protect(own, organizationId, 1000);
-      own.clock.advance(1000);
-      const later = await own.runRound(organizationId);
-      assert.ok(later && later.retryAt > own.clock.now(), 'another round proves it');
+      await protect(ownVault, organizationId, 1000);
+      ownVault.clock.advance(1000);
+      const later = await ownVault.runRound(organizationId);
+      assert.ok(later && later.retryAt > ownVault.clock.now(), 'another round proves it');
       const [, current] = await keysOf(organizationId);
       assert.equal(current?.state, 'Active');
       const rows = await cardsOf(organizationId);
@@ -272,44 +291,47 @@ describe('the vault', () => {
       assert.ok(rows.every(({ key_id }) => key_id === current?.key_id));
       const after = { keys: [], resealed: 31 };
       assert.deepEqual(
-        own.auditEntries.map(({ action, after: told }) => [action, told]),
+        ownVault.auditEntries.map(({ action, after: deletionEntry }) => [action, deletionEntry]),
         [['vault.keysChanged', after]],
       );
       for (const [number, token] of tokens.entries()) {
         assert.deepEqual(
-          await own.vault.detokenizeCard(organizationId, token, access),
+          await ownVault.vault.detokenizeCard(organizationId, token, access),
           cardOf(number),
         );
       }
 
       // Nothing is left to do: the next round changes no row.
-      own.clock.advance(700_000);
-      assert.equal(await own.runRound(organizationId), undefined);
+      ownVault.clock.advance(700_000);
+      assert.equal(await ownVault.runRound(organizationId), undefined);
       assert.deepEqual(await cardsOf(organizationId), rows);
       assert.equal((await keysOf(organizationId))[0]?.state, 'Retired');
-      own.clock.advance(31 * dayMs);
-      await own.runRound(organizationId);
+      ownVault.clock.advance(31 * dayMs);
+      await ownVault.runRound(organizationId);
       const [destroyed] = await keysOf(organizationId);
       assert.deepEqual([destroyed?.state, destroyed?.wrapped], ['Destroyed', null]);
       assert.equal(destroyed?.key_id, old?.key_id);
       assert.deepEqual(
-        await own.vault.detokenizeCard(organizationId, tokens[3] ?? '', access),
+        await ownVault.vault.detokenizeCard(organizationId, tokens[3] ?? '', access),
         cardOf(3),
       );
     });
 
     test('a retired key takes no more cards, whoever still has it at hand', async () => {
-      const own = await open();
+      const ownVault = await open();
       const organizationId = systemIds.uuid();
-      await protect(own, organizationId, 1);
+      await protect(ownVault, organizationId, 1);
       const [old] = await keysOf(organizationId);
       await database.query(`UPDATE vault_keys SET state = 'Retired' WHERE key_id = $1`, [
         old?.key_id,
       ]);
-      const token = await protect(own, organizationId, 2);
+      const token = await protect(ownVault, organizationId, 2);
       const row = (await cardsOf(organizationId)).find((each) => each.token === token);
       assert.ok(row !== undefined && row.key_id !== old?.key_id);
-      assert.deepEqual(await own.vault.detokenizeCard(organizationId, token, access), cardOf(2));
+      assert.deepEqual(
+        await ownVault.vault.detokenizeCard(organizationId, token, access),
+        cardOf(2),
+      );
     });
 
     test('goes on where a process was killed', async () => {
@@ -343,22 +365,24 @@ describe('the vault', () => {
       assert.ok(rows.every(({ key_id }) => key_id !== old?.key_id));
       // The second round does not repeat the work of the first.
       const done = new Map(half.map(({ token, sealed }) => [token, sealed]));
-      const kept = rows.filter(({ token, sealed }) => done.get(token)?.equals(sealed)).length;
-      assert.equal(kept, 500);
+      const unchangedCount = rows.filter(({ token, sealed }) =>
+        done.get(token)?.equals(sealed),
+      ).length;
+      assert.equal(unchangedCount, 500);
       assert.deepEqual(second.auditEntries.at(-1)?.after, { keys: [], resealed: count });
     });
 
     test('comes by itself when a key is old', async () => {
-      const own = await open({ keyRotationDays: 10 });
+      const ownVault = await open({ keyRotationDays: 10 });
       const organizationId = systemIds.uuid();
-      await protect(own, organizationId, 1);
-      await own.runJob('vault-upkeep', organizationId);
+      await protect(ownVault, organizationId, 1);
+      await ownVault.runJob('vault-upkeep', organizationId);
       assert.deepEqual(
         (await keysOf(organizationId)).map(({ state }) => state),
         ['Active'],
       );
-      own.clock.advance(11 * dayMs);
-      await own.runJob('vault-upkeep', organizationId);
+      ownVault.clock.advance(11 * dayMs);
+      await ownVault.runJob('vault-upkeep', organizationId);
       assert.deepEqual(
         (await keysOf(organizationId)).map(({ state }) => state),
         ['Retiring'],
@@ -378,14 +402,17 @@ describe('the vault', () => {
         return rows.map((row) => row.wrapped_by);
       };
       const sealed = () => elsewhere.query('SELECT token, sealed, key_id FROM vault_cards');
-      const own = await openOver(old);
+      const ownVault = await openOver(old);
       const organizationId = systemIds.uuid();
-      const token = await protect(own, organizationId, 1);
+      const token = await protect(ownVault, organizationId, 1);
       const before = await sealed();
       assert.deepEqual(await wrappers(), [old.wrappingKeyName, old.wrappingKeyName]);
-      const both = await openOver(chainKeyProviders([next, old]));
-      assert.deepEqual(await both.vault.detokenizeCard(organizationId, token, access), cardOf(1));
-      await both.runRound(organizationId);
+      const twoProvidersVault = await openOver(chainKeyProviders([next, old]));
+      assert.deepEqual(
+        await twoProvidersVault.vault.detokenizeCard(organizationId, token, access),
+        cardOf(1),
+      );
+      await twoProvidersVault.runRound(organizationId);
       assert.deepEqual(await sealed(), before);
       // The index key is wrapped again too, so the old provider is no longer needed.
       assert.deepEqual(await wrappers(), [next.wrappingKeyName, next.wrappingKeyName]);
@@ -393,57 +420,66 @@ describe('the vault', () => {
       assert.deepEqual(await alone.vault.detokenizeCard(organizationId, token, access), cardOf(1));
       assert.equal(await protect(alone, organizationId, 1), token);
       await assert.rejects(openOver(old), /uses the key local:/);
-      for (const each of [own, both, alone]) await each.close();
+      for (const each of [ownVault, twoProvidersVault, alone]) await each.close();
     });
   });
 
   describe('retention', () => {
     test('deletes the cards that nobody uses, proves it, and keeps the others', async () => {
-      const own = await open({ retentionDays: 90 });
+      const ownVault = await open({ retentionDays: 90 });
       const organizationId = systemIds.uuid();
-      const unused = await protect(own, organizationId, 1);
-      const used = await protect(own, organizationId, 2);
-      const sold = await protect(own, organizationId, 3);
-      const gone = (await cardsOf(organizationId)).find(({ token }) => token === unused);
-      const madeAt = own.clock.now();
-      own.clock.advance(60 * dayMs);
-      await own.vault.detokenizeCard(organizationId, used, access);
-      assert.equal(await protect(own, organizationId, 3), sold);
-      await own.vault.drain();
-      own.clock.advance(20 * dayMs);
-      await own.runRound(organizationId);
+      const unused = await protect(ownVault, organizationId, 1);
+      const used = await protect(ownVault, organizationId, 2);
+      const sold = await protect(ownVault, organizationId, 3);
+      const deletedCard = (await cardsOf(organizationId)).find(({ token }) => token === unused);
+      const madeAt = ownVault.clock.now();
+      ownVault.clock.advance(60 * dayMs);
+      await ownVault.vault.detokenizeCard(organizationId, used, access);
+      assert.equal(await protect(ownVault, organizationId, 3), sold);
+      await ownVault.vault.drain();
+      ownVault.clock.advance(20 * dayMs);
+      await ownVault.runRound(organizationId);
       assert.equal((await cardsOf(organizationId)).length, 3, 'not before its time');
-      assert.equal(own.vault.wasDeleted(organizationId, unused, madeAt), false);
-      own.clock.advance(11 * dayMs);
-      await own.runRound(organizationId);
+      assert.equal(ownVault.vault.wasDeleted(organizationId, unused, madeAt), false);
+      ownVault.clock.advance(11 * dayMs);
+      await ownVault.runRound(organizationId);
       const rows = await cardsOf(organizationId);
       assert.deepEqual(rows.map(({ token }) => token).sort(), [sold, used].sort());
-      assert.ok(gone !== undefined && rows.every(({ sealed }) => !sealed.equals(gone.sealed)));
-      const [told] = own.auditEntries;
-      assert.equal(told?.action, 'vault.cardsDeleted');
-      assert.ok(told !== undefined && 'deleted' in told.after && told.after.deleted === 1);
-      assert.equal(await own.vault.detokenizeCard(organizationId, unused, access), undefined);
-      assert.equal(await own.vault.wasDeleted(organizationId, unused, madeAt), true);
-      assert.equal(await own.vault.wasDeleted(organizationId, used, madeAt), false);
+      assert.ok(
+        deletedCard !== undefined && rows.every(({ sealed }) => !sealed.equals(deletedCard.sealed)),
+      );
+      const [deletionEntry] = ownVault.auditEntries;
+      assert.equal(deletionEntry?.action, 'vault.cardsDeleted');
+      assert.ok(
+        deletionEntry !== undefined &&
+          'deleted' in deletionEntry.after &&
+          deletionEntry.after.deleted === 1,
+      );
+      assert.equal(await ownVault.vault.detokenizeCard(organizationId, unused, access), undefined);
+      assert.equal(await ownVault.vault.wasDeleted(organizationId, unused, madeAt), true);
+      assert.equal(await ownVault.vault.wasDeleted(organizationId, used, madeAt), false);
       // The card becomes a new card, even if its old token was still cached.
-      const again = await protect(own, organizationId, 1);
+      const again = await protect(ownVault, organizationId, 1);
       assert.notEqual(again, unused);
-      assert.deepEqual(await own.vault.detokenizeCard(organizationId, again, access), cardOf(1));
+      assert.deepEqual(
+        await ownVault.vault.detokenizeCard(organizationId, again, access),
+        cardOf(1),
+      );
     });
 
     test('keeps who had a card opened for its time, and no longer', async () => {
-      const own = await open();
+      const ownVault = await open();
       const organizationId = systemIds.uuid();
-      const token = await protect(own, organizationId, 1);
-      await own.vault.detokenizeCard(organizationId, token, access);
-      await own.vault.drain();
+      const token = await protect(ownVault, organizationId, 1);
+      await ownVault.vault.detokenizeCard(organizationId, token, access);
+      await ownVault.vault.drain();
       const now = Date.now();
       const span = { organizationId, from: now - dayMs, to: now + dayMs, limit: 10 };
-      own.clock.advance(399 * dayMs);
-      await own.runRound(organizationId);
+      ownVault.clock.advance(399 * dayMs);
+      await ownVault.runRound(organizationId);
       assert.equal((await listPanAccesses(database, span)).length, 1);
-      own.clock.advance(3 * dayMs);
-      await own.runRound(organizationId);
+      ownVault.clock.advance(3 * dayMs);
+      await ownVault.runRound(organizationId);
       assert.deepEqual(await listPanAccesses(database, span), []);
     });
   });
@@ -457,7 +493,7 @@ describe('a vault of the time of one key for everything', () => {
     const organizationId = systemIds.uuid();
     const token = systemIds.uuidV4();
     const { pan, expiry } = cardOf(9);
-    const mark = createHmac('sha256', deriveKey(legacyMaster, 'vault-fingerprint'))
+    const fingerprint = createHmac('sha256', deriveKey(legacyMaster, 'vault-fingerprint'))
       .update(`${organizationId}|${pan}|${expiry}`)
       .digest();
     const dataKey = deriveKey(legacyMaster, 'vault-data');
@@ -469,21 +505,27 @@ describe('a vault of the time of one key for everything', () => {
     await database.query(
       `INSERT INTO vault_cards (organization_id, token, fingerprint, sealed, created_at)
       VALUES ($1, $2, $3, $4, now())`,
-      [organizationId, token, mark, sealed],
+      [organizationId, token, fingerprint, sealed],
     );
     const provider = createLocalKeyProvider(randomBytes(32));
     await assert.rejects(openTestVault({ database, provider }), /SWITCHYARD_VAULT_KEY_PREVIOUS/);
-    const room = await openTestVault({ database, provider, legacyMasterKey: legacyMaster });
-    const { vault } = room;
-    assert.equal(vault.fingerprintCard(organizationId, cardOf(9)), mark.toString('hex'));
+    const testVault = await openTestVault({ database, provider, legacyMasterKey: legacyMaster });
+    const { vault } = testVault;
+    assert.equal(vault.fingerprintCard(organizationId, cardOf(9)), fingerprint.toString('hex'));
     assert.deepEqual(await vault.detokenizeCard(organizationId, token, access), cardOf(9));
-    assert.equal(await vault.tokenizeCard(organizationId, cardOf(9), mark.toString('hex')), token);
-    await room.runRound(organizationId);
-    await room.close();
+    assert.equal(
+      await vault.tokenizeCard(organizationId, cardOf(9), fingerprint.toString('hex')),
+      token,
+    );
+    await testVault.runRound(organizationId);
+    await testVault.close();
     // The old key is no longer needed.
     const next = await openTestVault({ database, provider });
     assert.deepEqual(await next.vault.detokenizeCard(organizationId, token, access), cardOf(9));
-    assert.equal(next.vault.fingerprintCard(organizationId, cardOf(9)), mark.toString('hex'));
+    assert.equal(
+      next.vault.fingerprintCard(organizationId, cardOf(9)),
+      fingerprint.toString('hex'),
+    );
     await next.close();
   });
 });

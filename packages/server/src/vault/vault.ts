@@ -260,13 +260,13 @@ function createCardReader(database: Database) {
       key: ({ organizationId, token }) => organizationId + token,
       allowsSameKey: true,
       run: async (all) => {
-        const found: (EncryptedCardRow | undefined)[] = all.map(() => undefined);
+        const orderedRows: (EncryptedCardRow | undefined)[] = all.map(() => undefined);
         const rows = await database.hot<EncryptedCardRow & { i: number }>(selectCards, [
           all.map(({ organizationId }) => organizationId),
           all.map(({ token }) => token),
         ]);
-        for (const row of rows) found[Number(row.i) - 1] = row;
-        return found;
+        for (const row of rows) orderedRows[Number(row.i) - 1] = row;
+        return orderedRows;
       },
     },
   );
@@ -286,9 +286,9 @@ function createCardWriter(database: Database, now: () => string) {
         key_id: row.keyId,
         created_at: createdAt,
       }));
-      type Found = { fingerprint: string; token: string; used_at: Date };
-      const found = await database.hot<Found>(insertCards, [JSON.stringify(batch)]);
-      const rowsByFingerprint = new Map(found.map((row) => [row.fingerprint, row]));
+      type StoredRow = { fingerprint: string; token: string; used_at: Date };
+      const storedRows = await database.hot<StoredRow>(insertCards, [JSON.stringify(batch)]);
+      const rowsByFingerprint = new Map(storedRows.map((row) => [row.fingerprint, row]));
       return rows.map(({ fingerprint, token }) => {
         const row = rowsByFingerprint.get(fingerprint);
         return row === undefined

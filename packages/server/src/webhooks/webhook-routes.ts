@@ -59,9 +59,12 @@ const toEndpointCaller = (
   author: actorOf(request.caller, String(request.id)),
 });
 
-function sendWithETag<View>(reply: FastifyReply, found: { view: View; version: number }): View {
-  reply.header('etag', entityTag(found.version));
-  return found.view;
+function sendWithETag<View>(
+  reply: FastifyReply,
+  versionedView: { view: View; version: number },
+): View {
+  reply.header('etag', entityTag(versionedView.version));
+  return versionedView.view;
 }
 
 export type WebhookOperations = {

@@ -4,10 +4,10 @@ import { answering, openProvider, type Provider } from '../support/provisioning/
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { until } from '../support/wait-for-result.ts';
 
-let on: TestOrganization;
+let setup: TestOrganization;
 let provider: Provider;
 before(async () => {
-  on = await createTestOrganization();
+  setup = await createTestOrganization();
   provider = await openProvider();
 });
 after(() => provider.close());
@@ -15,16 +15,16 @@ after(() => provider.close());
 const base = '/service-catalog/v1';
 
 async function made(token: string, path: string, body?: unknown) {
-  const answer = await on.client.call('POST', `${base}${path}`, { token, body: body ?? {} });
+  const answer = await setup.client.call('POST', `${base}${path}`, { token, body: body ?? {} });
   assert.ok(answer.status < 300, answer.text);
   return answer.body;
 }
 
 test('from a declaration to a device, with roles as they are given and jobs as they run', async () => {
-  const { organizationId, acquirerToken, merchant, platform, client } = on;
+  const { organizationId, acquirerToken, merchant, platform, client } = setup;
   const application = { entityType: 'tenant', entityId: organizationId } as const;
-  const own = { ...application, name: 'provider', roles: ['ServiceProvider'] };
-  const providerToken = await on.tokenFor(own);
+  const providerApplication = { ...application, name: 'provider', roles: ['ServiceProvider'] };
+  const providerToken = await setup.tokenFor(providerApplication);
   const declaration = { name: 'QR', domain: 'Payments', spiUrl: provider.url };
   const { serviceId } = await made(providerToken, '/services', declaration);
   await made(providerToken, `/services/${serviceId}/publish`);
@@ -55,6 +55,8 @@ test('from a declaration to a device, with roles as they are given and jobs as t
     body: entity,
   });
   assert.equal(till.status, 403);
-  const seen = await client.call('GET', `${base}/services/${serviceId}`, { token: merchant.token });
-  assert.equal(seen.status, 403);
+  const merchantResponse = await client.call('GET', `${base}/services/${serviceId}`, {
+    token: merchant.token,
+  });
+  assert.equal(merchantResponse.status, 403);
 });

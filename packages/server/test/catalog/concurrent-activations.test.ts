@@ -53,12 +53,12 @@ test('an activation and the end of its subscription never both succeed', async (
 
 test('a device reads its own services, and nothing that others agreed on', async () => {
   const { serviceId } = await scene.subscribed();
-  const place = await scene.place('device-token');
+  const shop = await scene.createShop('device-token');
   const { activationId } = await scene.done('org', 'POST', '/activations', activation(serviceId));
-  const token = scene.deviceToken(place);
-  const own = `/logical-devices/${place.deviceId}/services`;
-  assert.ok((await scene.done(token, 'GET', own))['items'].length > 0);
-  const other = `/logical-devices/${await scene.device(place.storeId)}/services`;
+  const token = scene.deviceToken(shop);
+  const ownServicesPath = `/logical-devices/${shop.deviceId}/services`;
+  assert.ok((await scene.done(token, 'GET', ownServicesPath))['items'].length > 0);
+  const other = `/logical-devices/${await scene.device(shop.storeId)}/services`;
   assert.equal((await scene.call(token, 'GET', other)).status, 404);
   for (const path of ['/activations', `/activations/${activationId}`]) {
     assert.equal((await scene.call(token, 'GET', path)).status, 403);

@@ -19,10 +19,10 @@ const levelAt = (sources: Source[], pointer: string) =>
   sources.find((source) => source.pointer === pointer)?.level;
 
 test('each level sets its own values, and inherits the others from above', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const serviceId = await scene.configured();
   const [organization, merchant, store, device] = scene
-    .levelsOf(place)
+    .levelsOf(shop)
     .map(([level, id]) => scene.path(level, id, serviceId));
   const untouched = await scene.call('org', 'GET', String(device));
   assert.equal(untouched.headers['etag'], '"0"');
@@ -30,13 +30,13 @@ test('each level sets its own values, and inherits the others from above', async
   assert.deepEqual(untouched.body['values'], {});
   assert.equal(untouched.body['isSet'], false);
 
-  const given: [string | undefined, object][] = [
+  const levelInputs: [string | undefined, object][] = [
     [organization, { floorLimit: 2500, receipt: { header: 'Bank' } }],
     [merchant, { receipt: { copies: 2 }, languages: ['fr', 'en'] }],
     [store, { footer: 'À bientôt' }],
     [device, { receipt: { header: 'Till' } }],
   ];
-  for (const [path, values] of given) {
+  for (const [path, values] of levelInputs) {
     const answer = await scene.submit('org', String(path), values);
     assert.deepEqual([answer.status, answer.headers['etag']], [200, '"1"']);
     assert.deepEqual(answer.body['values'], values);
@@ -72,7 +72,7 @@ test('each level sets its own values, and inherits the others from above', async
     ],
   );
   assert.deepEqual([body['missing'], body['invalid']], [[], []]);
-  assert.deepEqual((await scene.delivered(place, serviceId)).values, values);
+  assert.deepEqual((await scene.delivered(shop, serviceId)).values, values);
 
   // A level inherits a value that it no longer sets.
   await scene.submit('org', String(merchant), { languages: [] });
@@ -85,7 +85,7 @@ test('each level sets its own values, and inherits the others from above', async
     footer: 'Thank you',
   });
   assert.equal(levelAt(later.sources, '/receipt/copies'), 'Service');
-  assert.deepEqual((await scene.delivered(place, serviceId)).values, later.values);
+  assert.deepEqual((await scene.delivered(shop, serviceId)).values, later.values);
 });
 
 const members = fc.constantFrom('a', 'b', 'c', 'constructor', 'x/y');
@@ -110,40 +110,42 @@ function merged(upper: unknown, lower: unknown): unknown {
 }
 
 test('whatever four levels set, a device gets what a small model says', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const serviceId = await scene.configured();
-  const paths = scene.levelsOf(place).map(([level, id]) => scene.path(level, id, serviceId));
+  const paths = scene.levelsOf(shop).map(([level, id]) => scene.path(level, id, serviceId));
   await fc.assert(
     fc.asyncProperty(fc.tuple(open, open, open, open), async (levels) => {
       for (const [at, values] of levels.entries()) {
         const answer = await scene.submit('org', String(paths[at]), { open: values });
         assert.equal(answer.status, 200, JSON.stringify(answer.body));
       }
-      const wanted = levels.reduce((upper, lower) => merged(upper, lower) as object, {});
+      const expectedValues = levels.reduce((upper, lower) => merged(upper, lower) as object, {});
       const { body } = await scene.call('org', 'GET', String(paths.at(-1)));
-      assert.deepEqual(body['effective'].values.open, wanted);
-      assert.deepEqual((await scene.delivered(place, serviceId)).values?.['open'], wanted);
+      assert.deepEqual(body['effective'].values.open, expectedValues);
+      assert.deepEqual((await scene.delivered(shop, serviceId)).values?.['open'], expectedValues);
     }),
     { numRuns: 12 },
   );
 });
 
 test('every change is a version, which can be read and brought back', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const serviceId = await scene.configured();
-  const path = scene.path('stores', place.storeId, serviceId);
+  const path = scene.path('stores', shop.storeId, serviceId);
   for (const footer of ['one', 'two', 'two', 'three']) {
     await scene.done('org', 'POST', path, { values: { footer } });
   }
   await scene.done('org', 'DELETE', path);
   await scene.done('org', 'DELETE', path);
   const { items, nextCursor } = await scene.done('org', 'GET', `${path}/versions?limit=3`);
-  const seen = items.map((item: { version: number; isSet: boolean; isCurrent: boolean }) => [
-    item.version,
-    item.isSet,
-    item.isCurrent,
-  ]);
-  assert.deepEqual(seen, [
+  const listedVersions = items.map(
+    (item: { version: number; isSet: boolean; isCurrent: boolean }) => [
+      item.version,
+      item.isSet,
+      item.isCurrent,
+    ],
+  );
+  assert.deepEqual(listedVersions, [
     [4, false, true],
     [3, true, false],
     [2, true, false],
@@ -166,14 +168,14 @@ test('every change is a version, which can be read and brought back', async () =
   // A second restore of the same version changes nothing.
   const again = await scene.done('org', 'POST', `${path}/versions/2/restore`);
   assert.equal(again['version'], 5);
-  const other = scene.path('logical-devices', place.deviceId, serviceId);
+  const other = scene.path('logical-devices', shop.deviceId, serviceId);
   assert.equal((await scene.call('org', 'POST', `${other}/versions/2/restore`)).status, 404);
 });
 
 test('of several who change one version one does, and the others hear of it', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const serviceId = await scene.configured();
-  const path = scene.path('merchants', place.merchantId, serviceId);
+  const path = scene.path('merchants', shop.merchantId, serviceId);
   for (const tag of ['"0"', '"1"']) {
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, at) =>
@@ -193,34 +195,34 @@ test('of several who change one version one does, and the others hear of it', as
 });
 
 test('a device gets what is active at it, and another version whenever values change', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const serviceId = await scene.configured();
-  const seen = new Set([(await scene.delivered(place, serviceId)).version]);
-  for (const [level, id] of scene.levelsOf(place)) {
+  const deliveredVersions = new Set([(await scene.delivered(shop, serviceId)).version]);
+  for (const [level, id] of scene.levelsOf(shop)) {
     const path = scene.path(level, id, serviceId);
     await scene.done('org', 'POST', path, { values: { footer: level } });
-    const now = await scene.delivered(place, serviceId);
+    const now = await scene.delivered(shop, serviceId);
     assert.equal(now.values?.['footer'], level);
-    seen.add(now.version);
+    deliveredVersions.add(now.version);
     await scene.done('org', 'POST', path, { values: { footer: level } });
-    assert.equal((await scene.delivered(place, serviceId)).version, now.version);
+    assert.equal((await scene.delivered(shop, serviceId)).version, now.version);
   }
-  assert.equal(seen.size, 5);
+  assert.equal(deliveredVersions.size, 5);
   const { configuration } = scene.catalog;
   const { organizationId } = scene;
   assert.deepEqual(await configuration.readDeviceConfiguration(organizationId, randomUUID()), []);
-  assert.deepEqual(await configuration.readDeviceConfiguration(randomUUID(), place.deviceId), []);
-  const level = { serviceId, level: 'LogicalDevice', entityId: place.deviceId };
+  assert.deepEqual(await configuration.readDeviceConfiguration(randomUUID(), shop.deviceId), []);
+  const level = { serviceId, level: 'LogicalDevice', entityId: shop.deviceId };
   await scene.done('org', 'POST', '/deactivations', level);
-  const found = await configuration.readDeviceConfiguration(organizationId, place.deviceId);
+  const configurations = await configuration.readDeviceConfiguration(organizationId, shop.deviceId);
   assert.equal(
-    found.some((each) => each.serviceId === serviceId),
+    configurations.some((each) => each.serviceId === serviceId),
     false,
   );
 });
 
 test('an organisation inherits from those above it', async () => {
-  const top = await scene.newPlace();
+  const top = await scene.newShop();
   const serviceId = await scene.configured();
   const above = scene.path('organizations', scene.organizationId, serviceId);
   await scene.done('org', 'POST', above, {
@@ -238,8 +240,8 @@ test('an organisation inherits from those above it', async () => {
   const offer = { name: 'Offer', serviceIds: [serviceId] };
   const { packageId } = await scene.done('other', 'POST', '/packages', offer);
   await scene.done('other', 'POST', '/subscriptions', { packageId });
-  const own = scene.path('organizations', scene.otherId, serviceId);
-  const { body } = await scene.call('other', 'GET', own);
+  const otherPath = scene.path('organizations', scene.otherId, serviceId);
+  const { body } = await scene.call('other', 'GET', otherPath);
   const [source] = body['effective'].sources.filter((each: Source) => each.pointer === '/footer');
   assert.deepEqual(source, {
     pointer: '/footer',
@@ -249,7 +251,7 @@ test('an organisation inherits from those above it', async () => {
   assert.deepEqual(body['effective'].secrets, [
     { pointer: '/account/apiKey', level: 'Organization', entityId: scene.organizationId },
   ]);
-  const set = await scene.submit('other', own, { footer: 'Own' });
+  const set = await scene.submit('other', otherPath, { footer: 'Own' });
   assert.equal(set.body['effective'].values.footer, 'Own');
   assert.deepEqual(
     set.body['levels'].map(({ entityId }: { entityId: string }) => entityId),

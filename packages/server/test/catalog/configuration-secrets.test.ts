@@ -14,15 +14,15 @@ after(() => scene.close());
 const secret = 'sk-live-7f3a9c';
 
 test('a secret is sealed, shown to nobody, and delivered to the device', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const serviceId = await scene.configured();
-  const path = scene.path('merchants', place.merchantId, serviceId);
-  const device = scene.path('logical-devices', place.deviceId, serviceId);
+  const path = scene.path('merchants', shop.merchantId, serviceId);
+  const device = scene.path('logical-devices', shop.deviceId, serviceId);
   const values = { account: { number: '7', apiKey: secret }, hosts: { a: { token: secret } } };
   const texts = [
     JSON.stringify(await scene.submit('org', path, values)),
     JSON.stringify(await scene.call('org', 'GET', path)),
-    JSON.stringify(await scene.call(place.token, 'GET', device)),
+    JSON.stringify(await scene.call(shop.token, 'GET', device)),
     JSON.stringify(await scene.call('org', 'GET', `${path}/versions/1`)),
     JSON.stringify(await scene.call('org', 'GET', '/audit/v1/records?limit=200')),
     JSON.stringify(await scene.database.query('SELECT * FROM service_configurations')),
@@ -40,27 +40,33 @@ test('a secret is sealed, shown to nobody, and delivered to the device', async (
       ['/hosts/a/token', 'Merchant'],
     ],
   );
-  const got = await scene.delivered(place, serviceId);
+  const got = await scene.delivered(shop, serviceId);
   assert.deepEqual(got.values?.['account'], values.account);
 });
 
 test('a secret that is left out stays, is replaced alone, and goes with null or its object', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const serviceId = await scene.configured();
-  const path = scene.path('stores', place.storeId, serviceId);
+  const path = scene.path('stores', shop.storeId, serviceId);
   const send = (values: object) => scene.done('org', 'POST', path, { values });
-  const accountOf = async () => (await scene.delivered(place, serviceId)).values?.['account'];
+  const accountOf = async () => (await scene.delivered(shop, serviceId)).values?.['account'];
   await send({ account: { number: '1', apiKey: secret } });
   // The values as the API returned them, with one change.
   const { values } = await scene.done('org', 'GET', path);
-  const kept = await send({ ...values, account: { ...values.account, number: '2' } });
-  assert.deepEqual([kept['version'], kept['secrets']], [2, ['/account/apiKey']]);
+  const updatedConfiguration = await send({
+    ...values,
+    account: { ...values.account, number: '2' },
+  });
+  assert.deepEqual(
+    [updatedConfiguration['version'], updatedConfiguration['secrets']],
+    [2, ['/account/apiKey']],
+  );
   assert.deepEqual(await accountOf(), { number: '2', apiKey: secret });
   // A new secret makes a new version, although the visible values stay the same.
-  const before = await scene.delivered(place, serviceId);
+  const before = await scene.delivered(shop, serviceId);
   const renewed = await send({ account: { number: '2', apiKey: 'another' } });
   assert.equal(renewed['version'], 3);
-  assert.notEqual((await scene.delivered(place, serviceId)).version, before.version);
+  assert.notEqual((await scene.delivered(shop, serviceId)).version, before.version);
   assert.deepEqual(await accountOf(), { number: '2', apiKey: 'another' });
   const cleared = await send({ account: { number: '2', apiKey: null } });
   assert.deepEqual([cleared['version'], cleared['secrets']], [4, []]);
@@ -68,27 +74,31 @@ test('a secret that is left out stays, is replaced alone, and goes with null or 
   const restored = await scene.done('org', 'POST', `${path}/versions/2/restore`);
   assert.deepEqual(restored['secrets'], ['/account/apiKey']);
   assert.deepEqual(await accountOf(), { number: '2', apiKey: secret });
-  const gone = await send({ footer: 'x' });
-  assert.deepEqual(gone['secrets'], []);
+  const clearedConfiguration = await send({ footer: 'x' });
+  assert.deepEqual(clearedConfiguration['secrets'], []);
   assert.equal(await accountOf(), undefined);
 });
 
 test('the audit tells who changed what, and that a secret changed', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const serviceId = await scene.configured();
-  const path = scene.path('stores', place.storeId, serviceId);
-  await scene.done(place.token, 'POST', path, { values: { footer: 'one' } });
+  const path = scene.path('stores', shop.storeId, serviceId);
+  await scene.done(shop.token, 'POST', path, { values: { footer: 'one' } });
   await scene.done('org', 'POST', path, {
     values: { footer: 'two', account: { apiKey: secret } },
   });
   await scene.done('org', 'POST', `${path}/versions/1/restore`);
   await scene.done('org', 'DELETE', path);
   const { items } = await scene.done('org', 'GET', '/audit/v1/records?limit=200');
-  type Found = { entity: { id: string; merchantId: string }; action: string; after?: object };
-  type Record = Found & { before?: object; actor: { clientId: string } };
+  type ListedRecord = {
+    entity: { id: string; merchantId: string };
+    action: string;
+    after?: object;
+  };
+  type Record = ListedRecord & { before?: object; actor: { clientId: string } };
   const records: Record[] = items.filter(
-    ({ entity, action }: Found) =>
-      entity.id === place.storeId && action.startsWith('configuration.'),
+    ({ entity, action }: ListedRecord) =>
+      entity.id === shop.storeId && action.startsWith('configuration.'),
   );
   assert.equal(records.length, 4);
   const actions = records.map(({ action }) => action).sort();
@@ -99,8 +109,8 @@ test('the audit tells who changed what, and that a secret changed', async () => 
     'configuration.updated',
   ]);
   const made = records.find(({ before }) => before === undefined);
-  assert.deepEqual(made?.actor.clientId, place.token);
-  assert.equal(made?.entity.merchantId, place.merchantId);
+  assert.deepEqual(made?.actor.clientId, shop.token);
+  assert.equal(made?.entity.merchantId, shop.merchantId);
   assert.deepEqual(made?.after, {
     serviceId,
     level: 'Store',

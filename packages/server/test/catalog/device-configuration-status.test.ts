@@ -9,18 +9,18 @@ import {
   type Terminal,
 } from '../support/provisioning/test-device-configuration.ts';
 
-let on: FleetScene;
+let scene: FleetScene;
 let serviceId: string;
 before(async () => {
-  on = await openFleet();
-  serviceId = await on.service();
+  scene = await openFleet();
+  serviceId = await scene.service();
 });
-after(() => on.close());
+after(() => scene.close());
 
 const acknowledgements = `${devicePath}/acknowledgements`;
 const deliveryOf = ({ logicalDeviceId }: Pick<Terminal, 'logicalDeviceId'>) =>
   `/configuration/v1/logical-devices/${logicalDeviceId}/delivery`;
-const told = (terminal: Terminal) => terminal.ask('GET', devicePath);
+const readConfiguration = (terminal: Terminal) => terminal.ask('GET', devicePath);
 
 test('what an organisation above sets reaches the devices below, which are behind till they ask', async () => {
   const fleet = await openFleet();
@@ -58,12 +58,12 @@ test('what an organisation above sets reaches the devices below, which are behin
 });
 
 test('the fleet shows who is behind, and each caller its own', async () => {
-  const one = await on.terminal();
-  const two = await on.terminal(one.merchantId);
-  const silent = await on.terminal(one.merchantId);
+  const one = await scene.terminal();
+  const two = await scene.terminal(one.merchantId);
+  const silent = await scene.terminal(one.merchantId);
   const list = async (query: string) => {
     const path = `/configuration/v1/delivery?merchantId=${one.merchantId}${query}`;
-    const { status, body } = await on.api(path, { token: on.token });
+    const { status, body } = await scene.api(path, { token: scene.token });
     assert.equal(status, 200, JSON.stringify(body));
     const items: { logicalDeviceId: string; status: string }[] = body.items;
     return {
@@ -72,19 +72,19 @@ test('the fleet shows who is behind, and each caller its own', async () => {
     };
   };
   for (const terminal of [one, two]) {
-    const { version } = (await told(terminal)).body;
+    const { version } = (await readConfiguration(terminal)).body;
     await terminal.ask('POST', acknowledgements, { json: { version, applied: true } });
   }
   const [a, b, c] = [one.logicalDeviceId, two.logicalDeviceId, silent.logicalDeviceId];
   assert.deepEqual((await list('')).found, { [a]: 'Applied', [b]: 'Applied', [c]: 'Pending' });
-  on.clock.advance(1);
-  await on.configure('stores', two.storeId, serviceId, { footer: 'Changed' });
+  scene.clock.advance(1);
+  await scene.configure('stores', two.storeId, serviceId, { footer: 'Changed' });
   assert.deepEqual((await list('&status=Pending')).found, { [b]: 'Pending', [c]: 'Pending' });
   assert.deepEqual((await list(`&status=Pending&serviceId=${serviceId}`)).found, {
     [b]: 'Pending',
   });
-  on.clock.advance(1);
-  const { version } = (await told(two)).body;
+  scene.clock.advance(1);
+  const { version } = (await readConfiguration(two)).body;
   await two.ask('POST', acknowledgements, { json: { version, applied: false, reason: 'no room' } });
   assert.deepEqual((await list('&status=Failed')).found, { [b]: 'Failed' });
   assert.deepEqual((await list(`&storeId=${one.storeId}`)).found, { [a]: 'Applied' });
@@ -98,7 +98,7 @@ test('the fleet shows who is behind, and each caller its own', async () => {
   } while (cursor !== '');
   assert.deepEqual(pages, [a, b, c].sort());
   assert.equal(
-    (await on.api('/configuration/v1/delivery?status=Late', { token: on.token })).status,
+    (await scene.api('/configuration/v1/delivery?status=Late', { token: scene.token })).status,
     422,
   );
   assert.equal((await one.ask('GET', '/configuration/v1/delivery')).status, 403);
@@ -106,45 +106,49 @@ test('the fleet shows who is behind, and each caller its own', async () => {
 });
 
 test('of a large fleet a page looks at some, and the pages together find all', async () => {
-  const { storeId, merchantId } = await on.terminal();
+  const { storeId, merchantId } = await scene.terminal();
   const count = 10_001;
-  await on.database.query(
+  await scene.database.query(
     `INSERT INTO logical_devices
      SELECT (jsonb_populate_record(l, jsonb_build_object(
        'logical_device_id', gen_random_uuid(), 'external_id', NULL))).*
      FROM logical_devices l, generate_series(2, $3)
      WHERE organization_id = $1 AND store_id = $2`,
-    [on.organizationId, storeId, count],
+    [scene.organizationId, storeId, count],
   );
   const sizes: number[] = [];
-  const seen = new Set<string>();
+  const deviceIds = new Set<string>();
   for (const status of ['Applied', 'Pending']) {
     let cursor = '';
     do {
       const query = `?merchantId=${merchantId}&status=${status}&limit=200${cursor}`;
-      const { body } = await on.api(`/configuration/v1/delivery${query}`, { token: on.token });
+      const { body } = await scene.api(`/configuration/v1/delivery${query}`, {
+        token: scene.token,
+      });
       if (status === 'Applied') sizes.push(body.items.length);
-      for (const { logicalDeviceId } of body.items) seen.add(logicalDeviceId);
+      for (const { logicalDeviceId } of body.items) deviceIds.add(logicalDeviceId);
       cursor = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
     } while (cursor !== '');
   }
   assert.deepEqual(sizes, [0, 0, 0]);
-  assert.equal(seen.size, count);
+  assert.equal(deviceIds.size, count);
 });
 
 test('a device of somebody else is unknown', async () => {
-  const terminal = await on.terminal();
-  const stranger = await openFleet();
+  const terminal = await scene.terminal();
+  const otherScene = await openFleet();
   try {
-    const foreign = await stranger.api(deliveryOf(terminal), { token: stranger.token });
+    const foreign = await otherScene.api(deliveryOf(terminal), { token: otherScene.token });
     assert.deepEqual([foreign.status, foreign.body.code], [404, 'device_not_found']);
-    const { body } = await stranger.api('/configuration/v1/delivery', { token: stranger.token });
+    const { body } = await otherScene.api('/configuration/v1/delivery', {
+      token: otherScene.token,
+    });
     assert.deepEqual(body.items, []);
   } finally {
-    await stranger.close();
+    await otherScene.close();
   }
   for (const id of [randomUUID(), 'x', '%00']) {
     const path = deliveryOf({ logicalDeviceId: id });
-    assert.equal((await on.api(path, { token: on.token })).status, 404, id);
+    assert.equal((await scene.api(path, { token: scene.token })).status, 404, id);
   }
 });

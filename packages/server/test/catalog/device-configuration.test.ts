@@ -10,20 +10,20 @@ import {
   type Terminal,
 } from '../support/provisioning/test-device-configuration.ts';
 
-let on: FleetScene;
+let scene: FleetScene;
 let serviceId: string;
 before(async () => {
-  on = await openFleet();
-  serviceId = await on.service();
+  scene = await openFleet();
+  serviceId = await scene.service();
 });
-after(() => on.close());
+after(() => scene.close());
 
 const acknowledgements = `${devicePath}/acknowledgements`;
 const deliveryOf = ({ logicalDeviceId }: Pick<Terminal, 'logicalDeviceId'>) =>
   `/configuration/v1/logical-devices/${logicalDeviceId}/delivery`;
 
 /** The response to the device, with the one service of this file. */
-async function told(terminal: Terminal, tag?: string) {
+async function readConfiguration(terminal: Terminal, tag?: string) {
   const answer = await terminal.ask('GET', devicePath, defined({ tag }));
   const services: { serviceId: string }[] = answer.body.services ?? [];
   const service = services.find((one) => one.serviceId === serviceId);
@@ -31,79 +31,79 @@ async function told(terminal: Terminal, tag?: string) {
   return { ...answer, tag: String(answer.headers['etag']), service: service as any };
 }
 
-const valuesOf = async (terminal: Terminal) => (await told(terminal)).service.values;
+const valuesOf = async (terminal: Terminal) => (await readConfiguration(terminal)).service.values;
 
 test('a device reads its own configuration, inherited from level to level, and signed', async () => {
-  const terminal = await on.terminal();
-  const first = await told(terminal);
+  const terminal = await scene.terminal();
+  const first = await readConfiguration(terminal);
   assert.equal(first.status, 200);
   assert.equal(first.headers['cache-control'], 'no-store');
   assert.equal(first.tag, `"${first.body.version}"`);
   assert.deepEqual(first.service.values, { footer: 'Thank you', limits: { floor: 0 } });
 
   const { merchantId, storeId, logicalDeviceId } = terminal;
-  await on.configure('merchants', merchantId, serviceId, {
+  await scene.configure('merchants', merchantId, serviceId, {
     footer: 'Merci',
     limits: { floor: 10 },
   });
-  await on.configure('stores', storeId, serviceId, { limits: { floor: 20 } });
+  await scene.configure('stores', storeId, serviceId, { limits: { floor: 20 } });
   assert.deepEqual(await valuesOf(terminal), { footer: 'Merci', limits: { floor: 20 } });
-  await on.configure('logical-devices', logicalDeviceId, serviceId, { footer: 'Here' });
-  const last = await told(terminal);
+  await scene.configure('logical-devices', logicalDeviceId, serviceId, { footer: 'Here' });
+  const last = await readConfiguration(terminal);
   assert.deepEqual(last.service.values, { footer: 'Here', limits: { floor: 20 } });
 
   const { version, name, values } = last.service;
   const content = { logicalDeviceId, serviceId, name, version, values };
-  assert.deepEqual(await on.verified(last.service), content);
+  assert.deepEqual(await scene.verified(last.service), content);
   const forged = Buffer.from(JSON.stringify({ ...content, values: {} })).toString('base64url');
-  await assert.rejects(on.verified({ ...last.service, payload: forged }));
+  await assert.rejects(scene.verified({ ...last.service, payload: forged }));
 });
 
 test('who holds the version is told so; equal values are one version', async () => {
-  const terminal = await on.terminal();
-  const { tag } = await told(terminal);
+  const terminal = await scene.terminal();
+  const { tag } = await readConfiguration(terminal);
   for (const header of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
-    const answer = await told(terminal, header);
+    const answer = await readConfiguration(terminal, header);
     assert.deepEqual([answer.status, answer.tag], [304, tag], header);
   }
-  assert.equal((await told(terminal, '"other"')).status, 200);
+  assert.equal((await readConfiguration(terminal, '"other"')).status, 200);
   // The value equals the inherited value: the level has a new version, but the device configuration
   // does not change.
-  await on.configure('stores', terminal.storeId, serviceId, { footer: 'Thank you' });
-  assert.equal((await told(terminal, tag)).status, 304);
-  await on.configure('stores', terminal.storeId, serviceId, { footer: 'Danke' });
-  const other = await told(terminal, tag);
+  await scene.configure('stores', terminal.storeId, serviceId, { footer: 'Thank you' });
+  assert.equal((await readConfiguration(terminal, tag)).status, 304);
+  await scene.configure('stores', terminal.storeId, serviceId, { footer: 'Danke' });
+  const other = await readConfiguration(terminal, tag);
   assert.equal(other.status, 200);
-  await on.configure('stores', terminal.storeId, serviceId, {});
-  assert.deepEqual((await told(terminal, other.tag)).tag, tag);
+  await scene.configure('stores', terminal.storeId, serviceId, {});
+  assert.deepEqual((await readConfiguration(terminal, other.tag)).tag, tag);
 });
 
 test('what a store sets changes the version of its own devices alone', async () => {
-  const one = await on.terminal();
-  const beside = await on.terminal(one.merchantId);
-  const tags = [(await told(one)).tag, (await told(beside)).tag];
-  await on.configure('stores', one.storeId, serviceId, { footer: 'Only here' });
-  assert.notEqual((await told(one)).tag, tags[0]);
-  assert.equal((await told(beside, tags[1])).status, 304);
+  const one = await scene.terminal();
+  const beside = await scene.terminal(one.merchantId);
+  const tags = [(await readConfiguration(one)).tag, (await readConfiguration(beside)).tag];
+  await scene.configure('stores', one.storeId, serviceId, { footer: 'Only here' });
+  assert.notEqual((await readConfiguration(one)).tag, tags[0]);
+  assert.equal((await readConfiguration(beside, tags[1])).status, 304);
 });
 
 test('a token of a user at a device reads the same; others have no device', async () => {
-  const terminal = await on.terminal();
-  const token = await on.customToken(terminal);
-  const answer = await on.api(devicePath, { token });
+  const terminal = await scene.terminal();
+  const token = await scene.customToken(terminal);
+  const answer = await scene.api(devicePath, { token });
   assert.equal(answer.status, 200);
-  assert.equal(answer.headers['etag'], (await told(terminal)).tag);
+  assert.equal(answer.headers['etag'], (await readConfiguration(terminal)).tag);
 
-  const office = await on.api(devicePath, { token: on.token });
+  const office = await scene.api(devicePath, { token: scene.token });
   assert.deepEqual([office.status, office.body.code], [404, 'device_not_found']);
-  assert.equal((await on.api(devicePath)).status, 401);
+  assert.equal((await scene.api(devicePath)).status, 401);
 });
 
 test('a device that is disabled anywhere above is told nothing; enabled again, the same', async () => {
-  const terminal = await on.terminal();
-  const { tag } = await told(terminal);
-  const scope = { organizationId: on.organizationId };
-  const { stores, merchants, logicalDevices } = on.provisioning;
+  const terminal = await scene.terminal();
+  const { tag } = await readConfiguration(terminal);
+  const scope = { organizationId: scene.organizationId };
+  const { stores, merchants, logicalDevices } = scene.provisioning;
   const change = async (status: 'Enabled' | 'Disabled') => ({ status });
   for (const [resource, id] of [
     [stores, terminal.storeId],
@@ -116,38 +116,42 @@ test('a device that is disabled anywhere above is told nothing; enabled again, t
     const json = { version: tag.slice(1, -1), applied: true };
     assert.equal((await terminal.ask('POST', acknowledgements, { json })).status, 404);
     await resource.change(scope, id, undefined, () => change('Enabled'));
-    assert.equal((await told(terminal, tag)).status, 304);
+    assert.equal((await readConfiguration(terminal, tag)).status, 304);
   }
 });
 
 test('a certificate that was revoked ends the reading', async () => {
-  const terminal = await on.terminal();
+  const terminal = await scene.terminal();
   const { physicalDeviceId, certificate } = terminal;
-  const scope = { organizationId: on.organizationId };
-  const { certificates } = on.identity.devices;
+  const scope = { organizationId: scene.organizationId };
+  const { certificates } = scene.identity.devices;
   await certificates.revoke(scope, physicalDeviceId, certificate.thumbprint, 'Superseded');
   assert.equal((await terminal.ask('GET', devicePath)).status, 401);
 });
 
 test('a device says what it made of a version, and its administrator sees it', async () => {
-  const terminal = await on.terminal();
-  const never = await on.api(deliveryOf(terminal), { token: on.token });
+  const terminal = await scene.terminal();
+  const never = await scene.api(deliveryOf(terminal), { token: scene.token });
   assert.deepEqual([never.status, never.body.status], [200, 'Pending']);
   assert.equal(never.body.askedAt, undefined);
 
-  const { version } = (await told(terminal)).body;
+  const { version } = (await readConfiguration(terminal)).body;
   assert.equal(never.body.version, version);
-  const said = (json: object) => terminal.ask('POST', acknowledgements, { json });
-  const failed = await said({ version, applied: false, reason: 'kernel 3 refused the keys' });
+  const acknowledge = (json: object) => terminal.ask('POST', acknowledgements, { json });
+  const failed = await acknowledge({
+    version,
+    applied: false,
+    reason: 'kernel 3 refused the keys',
+  });
   assert.deepEqual([failed.status, failed.body.applied], [200, false]);
-  const after = (await on.api(deliveryOf(terminal), { token: on.token })).body;
+  const after = (await scene.api(deliveryOf(terminal), { token: scene.token })).body;
   assert.deepEqual([after.status, after.toldVersion], ['Failed', version]);
   assert.equal(after.failure.reason, 'kernel 3 refused the keys');
 
   for (let time = 0; time < 2; time += 1) {
-    assert.equal((await said({ version, applied: true })).status, 200);
+    assert.equal((await acknowledge({ version, applied: true })).status, 200);
   }
-  const applied = (await on.api(deliveryOf(terminal), { token: on.token })).body;
+  const applied = (await scene.api(deliveryOf(terminal), { token: scene.token })).body;
   assert.deepEqual([applied.status, applied.appliedVersion], ['Applied', version]);
   assert.equal(applied.failure, undefined);
   const service = applied.services.find(
@@ -155,19 +159,19 @@ test('a device says what it made of a version, and its administrator sees it', a
   );
   assert.equal(service.status, 'Applied');
 
-  await on.configure('stores', terminal.storeId, serviceId, { footer: 'New' });
-  const behind = (await on.api(deliveryOf(terminal), { token: on.token })).body;
+  await scene.configure('stores', terminal.storeId, serviceId, { footer: 'New' });
+  const behind = (await scene.api(deliveryOf(terminal), { token: scene.token })).body;
   assert.deepEqual([behind.status, behind.appliedVersion], ['Pending', version]);
   assert.notEqual(behind.version, version);
   // The device may still acknowledge the last version that it received.
-  assert.equal((await said({ version, applied: false })).status, 200);
+  assert.equal((await acknowledge({ version, applied: false })).status, 200);
 });
 
 test('acknowledgements that make no sense are refused and leave no trace', async () => {
-  const terminal = await on.terminal();
-  const other = await on.terminal();
-  const { version } = (await told(terminal)).body;
-  const foreign = (await told(other)).body.version;
+  const terminal = await scene.terminal();
+  const other = await scene.terminal();
+  const { version } = (await readConfiguration(terminal)).body;
+  const foreign = (await readConfiguration(other)).body.version;
   const cases: [unknown, number, string][] = [
     [{ version: 'x', applied: true }, 422, '/version'],
     [{ version: 'A'.repeat(22), applied: true }, 422, '/version'],
@@ -186,21 +190,21 @@ test('acknowledgements that make no sense are refused and leave no trace', async
     assert.equal(answer.status, status, JSON.stringify([json, answer.body]));
     if (pointer !== '') assert.equal(answer.body.errors[0].pointer, pointer);
   }
-  const { body } = await on.api(deliveryOf(terminal), { token: on.token });
+  const { body } = await scene.api(deliveryOf(terminal), { token: scene.token });
   assert.deepEqual(
     [body.status, body.appliedVersion, body.failure],
     ['Pending', undefined, undefined],
   );
-  const office = { token: on.token, json: { version, applied: true } };
-  assert.equal((await on.api(acknowledgements, office)).status, 404);
+  const office = { token: scene.token, json: { version, applied: true } };
+  assert.equal((await scene.api(acknowledgements, office)).status, 404);
 });
 
 test('a card number in a reason goes no further', async () => {
-  const terminal = await on.terminal();
-  const { version } = (await told(terminal)).body;
+  const terminal = await scene.terminal();
+  const { version } = (await readConfiguration(terminal)).body;
   const json = { version, applied: false, reason: 'stopped at card 4111 1111 1111 1111' };
   const answer = await terminal.ask('POST', acknowledgements, { json });
-  const { body } = await on.api(deliveryOf(terminal), { token: on.token });
+  const { body } = await scene.api(deliveryOf(terminal), { token: scene.token });
   for (const text of [answer.body.reason, body.failure.reason]) {
     assert.match(text, /^stopped at card /);
     assert.doesNotMatch(text, /1111/);
@@ -208,12 +212,12 @@ test('a card number in a reason goes no further', async () => {
 });
 
 test('documents of an older master key can still be checked', async () => {
-  const service = (await told(await on.terminal())).service;
+  const service = (await readConfiguration(await scene.terminal())).service;
   const later = await openFleet();
   try {
     assert.equal((await later.verified(service))['serviceId'], serviceId);
     const { body } = await later.api('/configuration/v1/keys');
-    const { body: before } = await on.api('/configuration/v1/keys');
+    const { body: before } = await scene.api('/configuration/v1/keys');
     assert.notEqual(body.keys[0].kid, before.keys[0].kid);
   } finally {
     await later.close();
@@ -223,27 +227,33 @@ test('documents of an older master key can still be checked', async () => {
 test('a release that what is stored does not fit holds the service, and the rest goes on', async () => {
   const fleet = await openFleet();
   try {
-    const held = await fleet.service();
+    const secondServiceId = await fleet.service();
     const other = await fleet.service({ ...receipts, name: 'Other' });
     const terminal = await fleet.terminal();
-    await fleet.configure('merchants', terminal.merchantId, held, { limits: { floor: 5 } });
+    await fleet.configure('merchants', terminal.merchantId, secondServiceId, {
+      limits: { floor: 5 },
+    });
     const before = await terminal.ask('GET', devicePath);
     const { parameterSchema, ...rest } = receipts;
     const { footer } = parameterSchema.properties;
     const narrower = { ...parameterSchema, properties: { footer } };
-    await fleet.release(held, { ...rest, parameterSchema: narrower, defaults: { footer: 'x' } });
+    await fleet.release(secondServiceId, {
+      ...rest,
+      parameterSchema: narrower,
+      defaults: { footer: 'x' },
+    });
     const { body, headers } = await terminal.ask('GET', devicePath);
     assert.notEqual(headers['etag'], before.headers['etag']);
     // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
     const byId = new Map<string, any>(body.services.map((one: any) => [one.serviceId, one]));
-    const { status, values, payload } = byId.get(held);
+    const { status, values, payload } = byId.get(secondServiceId);
     assert.deepEqual([status, values, payload], ['Held', undefined, undefined]);
     assert.equal(byId.get(other).status, 'Ready');
     await fleet.verified(byId.get(other));
-    const seen = (await fleet.api(deliveryOf(terminal), { token: fleet.token })).body;
-    const standing = seen.services.map((one: { status: string }) => one.status).sort();
-    assert.deepEqual(standing, ['Held', 'Pending']);
-    await fleet.configure('merchants', terminal.merchantId, held, {});
+    const delivery = (await fleet.api(deliveryOf(terminal), { token: fleet.token })).body;
+    const statuses = delivery.services.map((one: { status: string }) => one.status).sort();
+    assert.deepEqual(statuses, ['Held', 'Pending']);
+    await fleet.configure('merchants', terminal.merchantId, secondServiceId, {});
     const again = await terminal.ask('GET', devicePath);
     const states = again.body.services.map((one: { status: string }) => one.status);
     assert.deepEqual(states, ['Ready', 'Ready']);
@@ -253,21 +263,22 @@ test('a release that what is stored does not fit holds the service, and the rest
 });
 
 test('asking again writes nothing, but for a note of the time now and then', async () => {
-  const terminal = await on.terminal();
+  const terminal = await scene.terminal();
   const note = async () => {
-    const rows = await on.database.query<{ xmin: string; asked_at: Date; told_at: Date }>(
+    const rows = await scene.database.query<{ xmin: string; asked_at: Date; told_at: Date }>(
       `SELECT xmin::text, asked_at, told_at FROM device_configurations
        WHERE organization_id = $1 AND logical_device_id = $2`,
-      [on.organizationId, terminal.logicalDeviceId],
+      [scene.organizationId, terminal.logicalDeviceId],
     );
     return rows[0];
   };
-  const { tag } = await told(terminal);
+  const { tag } = await readConfiguration(terminal);
   const first = await note();
-  for (let time = 0; time < 20; time += 1) assert.equal((await told(terminal, tag)).status, 304);
+  for (let time = 0; time < 20; time += 1)
+    assert.equal((await readConfiguration(terminal, tag)).status, 304);
   assert.deepEqual(await note(), first);
-  on.clock.advance(11 * 60_000);
-  await told(terminal, tag);
+  scene.clock.advance(11 * 60_000);
+  await readConfiguration(terminal, tag);
   const later = await note();
   assert.equal(Number(later?.asked_at) - Number(first?.asked_at), 11 * 60_000);
   assert.deepEqual(later?.told_at, first?.told_at);

@@ -14,7 +14,13 @@ import {
 } from '../support/provisioning/test-catalog.ts';
 import { eventually } from '../support/wait-for-condition.ts';
 
-type Seen = { name?: string; entityId: string; active: boolean; usable: boolean; status?: string };
+type ListedUse = {
+  name?: string;
+  entityId: string;
+  active: boolean;
+  usable: boolean;
+  status?: string;
+};
 
 describe('the provider of a service', () => {
   let scene: CatalogueScene;
@@ -33,11 +39,11 @@ describe('the provider of a service', () => {
 
   test('sees who uses it, level by level, and nobody else does', async () => {
     const { serviceId } = await scene.subscribed();
-    const place = await scene.place(`place-${randomUUID()}`);
+    const shop = await scene.createShop(`place-${randomUUID()}`);
     const path = `/services/${serviceId}/activations`;
     assert.deepEqual((await scene.done('provider', 'GET', path))['items'], []);
     const { activationId } = await activate(serviceId, 'Organization', scene.organizationId);
-    await activate(serviceId, 'Merchant', place.merchantId);
+    await activate(serviceId, 'Merchant', shop.merchantId);
     const { items } = await scene.done('provider', 'GET', path);
     assert.equal(items.length, 1);
     assert.equal(items[0].activationId, activationId);
@@ -47,17 +53,17 @@ describe('the provider of a service', () => {
     const merchants = await scene.done('provider', 'GET', `${path}?level=Merchant`);
     assert.deepEqual(
       merchants['items'].map(({ entityId, merchantId }: Json) => [entityId, merchantId]),
-      [[place.merchantId, place.merchantId]],
+      [[shop.merchantId, shop.merchantId]],
     );
     const refused = await scene.done('provider', 'GET', `${path}?status=Refused`);
     assert.deepEqual(refused['items'], []);
-    for (const stranger of ['org', 'other']) {
-      for (const what of ['activations', 'calls']) {
-        const answer = await scene.call(stranger, 'GET', `/services/${serviceId}/${what}`);
-        assert.equal(answer.body['code'], 'service_not_found', `${stranger} ${what}`);
+    for (const otherToken of ['org', 'other']) {
+      for (const resource of ['activations', 'calls']) {
+        const answer = await scene.call(otherToken, 'GET', `/services/${serviceId}/${resource}`);
+        assert.equal(answer.body['code'], 'service_not_found', `${otherToken} ${resource}`);
       }
     }
-    const merchant = await scene.call(place.token, 'GET', path);
+    const merchant = await scene.call(shop.token, 'GET', path);
     assert.equal(merchant.body['code'], 'permission_denied');
     assert.equal((await scene.call('provider', 'GET', '/services/x/calls')).status, 404);
   });
@@ -66,19 +72,19 @@ describe('the provider of a service', () => {
     const { serviceId } = await scene.subscribed();
     const made: string[] = [];
     for (let count = 0; count < 5; count += 1) {
-      const { merchantId } = await scene.place(`place-${randomUUID()}`);
+      const { merchantId } = await scene.createShop(`place-${randomUUID()}`);
       await activate(serviceId, 'Merchant', merchantId);
       made.unshift(merchantId);
     }
-    const seen: string[] = [];
+    const listedIds: string[] = [];
     let cursor = '';
     do {
       const path = `/services/${serviceId}/activations?level=Merchant&limit=2${cursor}`;
       const { items, nextCursor } = await scene.done('provider', 'GET', path);
-      seen.push(...items.map(({ entityId }: Json) => entityId));
+      listedIds.push(...items.map(({ entityId }: Json) => entityId));
       cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;
     } while (cursor !== '');
-    assert.deepEqual(seen, made, 'the newest first');
+    assert.deepEqual(listedIds, made, 'the newest first');
   });
 
   test('answers by a person what its server left open, once', async () => {
@@ -172,7 +178,7 @@ describe('where a service is in use', () => {
   });
   after(() => scene.close());
 
-  const seen = async (serviceId: string, query = '', token = 'org') => {
+  const listUses = async (serviceId: string, query = '', token = 'org') => {
     const { above, items } = await scene.done(
       token,
       'GET',
@@ -180,65 +186,68 @@ describe('where a service is in use', () => {
     );
     return {
       above: above.map(({ level, active }: Json) => [level, active]),
-      items: new Map<string, Seen>(items.map((item: Seen) => [item.entityId, item])),
+      items: new Map<string, ListedUse>(items.map((item: ListedUse) => [item.entityId, item])),
     };
   };
 
   test('is told from the organisation down to the devices, as the devices themselves have it', async () => {
     const { serviceId } = await scene.subscribed();
-    const place = await scene.place(`place-${randomUUID()}`);
-    const before = await seen(serviceId);
+    const shop = await scene.createShop(`place-${randomUUID()}`);
+    const before = await listUses(serviceId);
     assert.deepEqual(before.above, [['Organization', false]]);
     assert.deepEqual(
-      [before.items.get(place.merchantId)?.active, before.items.get(place.merchantId)?.usable],
+      [before.items.get(shop.merchantId)?.active, before.items.get(shop.merchantId)?.usable],
       [false, false],
     );
     const target = { serviceId, level: 'Organization', entityId: scene.organizationId };
     await scene.done('org', 'POST', '/activations', target);
-    const late = await scene.device(place.storeId);
-    const off = { serviceId, level: 'LogicalDevice', entityId: place.deviceId };
-    const devices = `?storeId=${place.storeId}`;
-    const merchant = (await seen(serviceId)).items.get(place.merchantId);
+    const late = await scene.device(shop.storeId);
+    const deviceTarget = { serviceId, level: 'LogicalDevice', entityId: shop.deviceId };
+    const devices = `?storeId=${shop.storeId}`;
+    const merchant = (await listUses(serviceId)).items.get(shop.merchantId);
     assert.deepEqual(
       [merchant?.active, merchant?.usable, merchant?.name],
-      [true, true, place.token],
+      [true, true, shop.token],
     );
-    assert.equal((await seen(serviceId, devices)).items.get(late)?.usable, false, 'made later');
-    assert.equal((await seen(serviceId, devices)).items.get(place.deviceId)?.usable, true);
-    await scene.done('org', 'POST', '/deactivations', off);
-    const after = await seen(serviceId, devices);
+    assert.equal((await listUses(serviceId, devices)).items.get(late)?.usable, false, 'made later');
+    assert.equal((await listUses(serviceId, devices)).items.get(shop.deviceId)?.usable, true);
+    await scene.done('org', 'POST', '/deactivations', deviceTarget);
+    const after = await listUses(serviceId, devices);
     assert.deepEqual(after.above, [
       ['Organization', true],
       ['Merchant', true],
       ['Store', true],
     ]);
-    const device = after.items.get(place.deviceId);
+    const device = after.items.get(shop.deviceId);
     assert.deepEqual([device?.active, device?.usable, device?.status], [false, false, 'Inactive']);
-    await scene.done('org', 'POST', '/activations', off);
+    await scene.done('org', 'POST', '/activations', deviceTarget);
     await scene.done('org', 'POST', '/deactivations', {
       ...target,
       level: 'Merchant',
-      entityId: place.merchantId,
+      entityId: shop.merchantId,
     });
-    const blocked = (await seen(serviceId, devices)).items.get(place.deviceId);
+    const blocked = (await listUses(serviceId, devices)).items.get(shop.deviceId);
     assert.deepEqual([blocked?.active, blocked?.usable], [true, false], 'on, but off above');
-    for (const id of [place.deviceId, late]) {
+    for (const id of [shop.deviceId, late]) {
       const isUsable = await scene.catalog.isActive(scene.organizationId, id, serviceId);
-      assert.equal((await seen(serviceId, devices)).items.get(id)?.usable, isUsable);
+      assert.equal((await listUses(serviceId, devices)).items.get(id)?.usable, isUsable);
     }
   });
 
   test('a merchant sees its own, a stranger nothing', async () => {
     const { serviceId } = await scene.subscribed();
-    const [place, other] = [await scene.place(randomUUID()), await scene.place(randomUUID())];
-    const own = await seen(serviceId, '', place.token);
-    assert.deepEqual([...own.items.keys()], [place.merchantId]);
-    const stores = await seen(serviceId, `?merchantId=${place.merchantId}`, place.token);
-    assert.deepEqual([...stores.items.keys()], [place.storeId]);
+    const [shop, other] = [
+      await scene.createShop(randomUUID()),
+      await scene.createShop(randomUUID()),
+    ];
+    const ownUses = await listUses(serviceId, '', shop.token);
+    assert.deepEqual([...ownUses.items.keys()], [shop.merchantId]);
+    const stores = await listUses(serviceId, `?merchantId=${shop.merchantId}`, shop.token);
+    assert.deepEqual([...stores.items.keys()], [shop.storeId]);
     for (const [token, query, code] of [
-      [place.token, `?merchantId=${other.merchantId}`, 'merchant_not_found'],
-      [place.token, `?storeId=${other.storeId}`, 'store_not_found'],
-      ['other', `?merchantId=${place.merchantId}`, 'merchant_not_found'],
+      [shop.token, `?merchantId=${other.merchantId}`, 'merchant_not_found'],
+      [shop.token, `?storeId=${other.storeId}`, 'store_not_found'],
+      ['other', `?merchantId=${shop.merchantId}`, 'merchant_not_found'],
       ['org', '?cursor=x', 'cursor_invalid'],
     ] as const) {
       const answer = await scene.call(token, 'GET', `/services/${serviceId}/places${query}`);
@@ -251,7 +260,7 @@ describe('where a service is in use', () => {
     const hidden = await scene.call('org', 'GET', `/services/${draft}/places`);
     assert.equal(hidden.body['code'], 'service_not_found');
     const device = await scene.call(
-      scene.deviceToken(place),
+      scene.deviceToken(shop),
       'GET',
       `/services/${serviceId}/places`,
     );
@@ -260,18 +269,18 @@ describe('where a service is in use', () => {
 
   test('page after page, each place once', async () => {
     const { serviceId } = await scene.subscribed();
-    const place = await scene.place(randomUUID());
-    const made = [place.deviceId];
-    for (let count = 0; count < 4; count += 1) made.push(await scene.device(place.storeId));
-    const found: string[] = [];
+    const shop = await scene.createShop(randomUUID());
+    const made = [shop.deviceId];
+    for (let count = 0; count < 4; count += 1) made.push(await scene.device(shop.storeId));
+    const listedIds: string[] = [];
     let cursor = '';
     do {
-      const path = `/services/${serviceId}/places?storeId=${place.storeId}&limit=2${cursor}`;
+      const path = `/services/${serviceId}/places?storeId=${shop.storeId}&limit=2${cursor}`;
       const { items, nextCursor } = await scene.done('org', 'GET', path);
-      found.push(...items.map(({ entityId }: Json) => entityId));
+      listedIds.push(...items.map(({ entityId }: Json) => entityId));
       cursor = nextCursor === null ? '' : `&cursor=${nextCursor}`;
     } while (cursor !== '');
-    assert.deepEqual(found, made);
+    assert.deepEqual(listedIds, made);
   });
 });
 
@@ -296,7 +305,7 @@ describe('the provider of QR payments', () => {
     );
     assert.equal(payment.serviceId, qr.serviceId);
     assert.equal(payment.paymentType, qr.paymentType);
-    assert.equal('merchantId' in payment, false, 'who was paid stands in what it was asked');
+    assert.equal('merchantId' in payment, false, 'the payment does not name the merchant');
     const { body: none } = await qr.organization.client.call('GET', path, {
       token: qr.organization.acquirerToken,
     });

@@ -21,9 +21,9 @@ const firstOf = ({ body }: Answer) => {
 };
 
 test('values that do not fit the schema are refused at their pointer', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const serviceId = await scene.configured();
-  const path = scene.path('stores', place.storeId, serviceId);
+  const path = scene.path('stores', shop.storeId, serviceId);
   const cases: [object, string, string][] = [
     [{ fotter: 'x' }, 'field_unknown', '/values/fotter'],
     [{ receipt: { copes: 1 } }, 'field_unknown', '/values/receipt/copes'],
@@ -60,9 +60,9 @@ test('values that do not fit the schema are refused at their pointer', async () 
 });
 
 test('what is not strict JSON, too deep or not an object comes to nothing', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const serviceId = await scene.configured();
-  const path = scene.path('stores', place.storeId, serviceId);
+  const path = scene.path('stores', shop.storeId, serviceId);
   const proto = JSON.parse('{"values":{"open":{"__proto__":{"polluted":true}}}}');
   assert.deepEqual(codeOf(await scene.call('org', 'POST', path, proto)), [400, 'malformed_json']);
   let deep: object = { leaf: 1 };
@@ -78,9 +78,9 @@ test('what is not strict JSON, too deep or not an object comes to nothing', asyn
 });
 
 test('a member that belongs further up is set there alone', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const serviceId = await scene.configured();
-  for (const [level, id] of scene.levelsOf(place)) {
+  for (const [level, id] of scene.levelsOf(shop)) {
     const path = scene.path(level, id, serviceId);
     const answer = await scene.submit('org', path, { floorLimit: 100 });
     const isAbove = level === 'organizations' || level === 'merchants';
@@ -91,32 +91,32 @@ test('a member that belongs further up is set there alone', async () => {
 });
 
 test('what nobody set is told above, and refused at the device', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const { parameterSchema } = declaration;
   const serviceId = await scene.configured({ parameterSchema });
-  const store = scene.path('stores', place.storeId, serviceId);
+  const store = scene.path('stores', shop.storeId, serviceId);
   const set = await scene.submit('org', store, { receipt: { copies: 1 } });
   assert.deepEqual([set.status, set.body['missing']], [200, ['/footer']]);
-  const device = scene.path('logical-devices', place.deviceId, serviceId);
+  const device = scene.path('logical-devices', shop.deviceId, serviceId);
   const refused = await scene.submit('org', device, { receipt: { copies: 2 } });
   assert.deepEqual(firstOf(refused), ['field_required', '/values/footer']);
-  const before = await scene.delivered(place, serviceId);
+  const before = await scene.delivered(shop, serviceId);
   assert.equal(before.values, undefined);
   assert.deepEqual(
     before.faults.map(({ pointer }) => pointer),
     ['/footer'],
   );
   await scene.done('org', 'POST', device, { values: { footer: 'Bye' } });
-  const after = await scene.delivered(place, serviceId);
+  const after = await scene.delivered(shop, serviceId);
   assert.deepEqual(after.values, { footer: 'Bye', receipt: { copies: 1 } });
 });
 
 test('a release that stored values do not fit is not delivered in silence', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const serviceId = await scene.configured();
-  const merchant = scene.path('merchants', place.merchantId, serviceId);
+  const merchant = scene.path('merchants', shop.merchantId, serviceId);
   await scene.done('org', 'POST', merchant, { values: { floorLimit: 4000, footer: 'Old' } });
-  const before = await scene.delivered(place, serviceId);
+  const before = await scene.delivered(shop, serviceId);
   assert.equal(before.values?.['floorLimit'], 4000);
   const service = await scene.done('provider', 'GET', `/services/${serviceId}`);
   const { properties } = declaration.parameterSchema;
@@ -130,19 +130,19 @@ test('a release that stored values do not fit is not delivered in silence', asyn
     defaults: { receipt: { copies: 1 } },
   };
   await scene.done('provider', 'PUT', `/services/${serviceId}`, changed);
-  assert.equal((await scene.delivered(place, serviceId)).version, before.version);
+  assert.equal((await scene.delivered(shop, serviceId)).version, before.version);
   await scene.done('provider', 'POST', `/services/${serviceId}/publish`);
-  const store = scene.path('stores', place.storeId, serviceId);
+  const store = scene.path('stores', shop.storeId, serviceId);
   const { body } = await scene.call('org', 'GET', store);
-  const found = body['invalid'].map((each: { pointer: string; level: string }) => [
+  const invalidValues = body['invalid'].map((each: { pointer: string; level: string }) => [
     each.pointer,
     each.level,
   ]);
-  assert.deepEqual(found, [
+  assert.deepEqual(invalidValues, [
     ['/footer', 'Merchant'],
     ['/floorLimit', 'Merchant'],
   ]);
-  const after = await scene.delivered(place, serviceId);
+  const after = await scene.delivered(shop, serviceId);
   assert.equal(after.values, undefined);
   assert.notEqual(after.version, before.version);
   assert.equal(after.faults.length, 2);
@@ -154,7 +154,7 @@ test('a release that stored values do not fit is not delivered in silence', asyn
   assert.equal(old.body['version'], 1);
   assert.equal((await scene.submit('org', merchant, { floorLimit: 4000 })).status, 422);
   await scene.done('org', 'POST', merchant, { values: { floorLimit: 900 } });
-  assert.deepEqual((await scene.delivered(place, serviceId)).values, {
+  assert.deepEqual((await scene.delivered(shop, serviceId)).values, {
     floorLimit: 900,
     receipt: { copies: 2 },
   });
@@ -163,7 +163,7 @@ test('a release that stored values do not fit is not delivered in silence', asyn
 });
 
 test('many misfits above hide none of the level that is written', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const names = Array.from({ length: 30 }, (_, at) => `m${at}`);
   const numbers = (maximum: number) => ({
     type: 'object',
@@ -179,96 +179,103 @@ test('many misfits above hide none of the level that is written', async () => {
     parameterSchema: numbers(5),
   });
   await scene.done('provider', 'POST', `/services/${serviceId}/publish`);
-  const store = scene.path('stores', place.storeId, serviceId);
+  const store = scene.path('stores', shop.storeId, serviceId);
   assert.equal((await scene.call('org', 'GET', store)).body['invalid'].length, 20);
   assert.equal((await scene.submit('org', store, { m29: 6 })).status, 422);
   assert.equal((await scene.submit('org', store, { m29: 5 })).status, 200);
 });
 
 test('each caller reaches its own entities and no others', async () => {
-  const place = await scene.newPlace();
-  const foreign = await scene.newPlace();
+  const shop = await scene.newShop();
+  const foreign = await scene.newShop();
   const serviceId = await scene.configured();
-  const device = scene.deviceToken(place);
+  const device = scene.deviceToken(shop);
   const unknown: Record<string, string> = {
     organizations: 'organization_not_found',
     merchants: 'merchant_not_found',
     stores: 'store_not_found',
     'logical-devices': 'device_not_found',
   };
-  for (const [level, id] of scene.levelsOf(place)) {
-    const own = scene.path(level, id, serviceId);
+  for (const [level, id] of scene.levelsOf(shop)) {
+    const configurationPath = scene.path(level, id, serviceId);
     const isOrganization = level === 'organizations';
-    const wanted: [string, number][] = [
+    const expectedStatuses: [string, number][] = [
       ['org', 200],
-      [place.token, isOrganization ? 403 : 200],
+      [shop.token, isOrganization ? 403 : 200],
       [foreign.token, isOrganization ? 403 : 404],
       ['other', 404],
       ['nobody', 403],
       [device, 403],
     ];
-    for (const [token, status] of wanted) {
-      const read = await scene.call(token, 'GET', own);
+    for (const [token, status] of expectedStatuses) {
+      const read = await scene.call(token, 'GET', configurationPath);
       assert.equal(read.status, status, `${token} reads ${level}`);
       if (status === 404) assert.equal(read.body['code'], unknown[level]);
-      const written = await scene.submit(token, own, { footer: 'x' });
+      const written = await scene.submit(token, configurationPath, { footer: 'x' });
       assert.equal(written.status, status, `${token} writes ${level}`);
       const list = `/configuration/v1/${level}/${id}/services`;
       assert.equal((await scene.call(token, 'GET', list)).status, status, `${token} ${list}`);
-      const versions = await scene.call(token, 'GET', `${own}/versions`);
+      const versions = await scene.call(token, 'GET', `${configurationPath}/versions`);
       assert.equal(versions.status, status, `${token} versions of ${level}`);
-      const gone = await scene.call(token, 'DELETE', own);
-      assert.equal(gone.status, status === 200 ? 204 : status, `${token} removes ${level}`);
+      const deleteResponse = await scene.call(token, 'DELETE', configurationPath);
+      assert.equal(
+        deleteResponse.status,
+        status === 200 ? 204 : status,
+        `${token} removes ${level}`,
+      );
     }
-    for (const nobody of [randomUUID(), 'not-an-identifier', foreign.storeId.slice(1)]) {
-      const answer = await scene.call('org', 'GET', scene.path(level, nobody, serviceId));
+    for (const unknownId of [randomUUID(), 'not-an-identifier', foreign.storeId.slice(1)]) {
+      const answer = await scene.call('org', 'GET', scene.path(level, unknownId, serviceId));
       assert.deepEqual(codeOf(answer), [404, unknown[level]]);
     }
   }
   // The identifier belongs to another level.
-  const wrong = scene.path('merchants', place.storeId, serviceId);
+  const wrong = scene.path('merchants', shop.storeId, serviceId);
   assert.deepEqual(codeOf(await scene.call('org', 'GET', wrong)), [404, 'merchant_not_found']);
-  const nowhere = `/configuration/v1/tills/${place.deviceId}/services/${serviceId}`;
+  const nowhere = `/configuration/v1/tills/${shop.deviceId}/services/${serviceId}`;
   assert.deepEqual(codeOf(await scene.call('org', 'GET', nowhere)), [422, 'field_invalid']);
 });
 
 test('only a published service of a subscription can be configured', async () => {
-  const place = await scene.newPlace();
+  const shop = await scene.newShop();
   const draft = await scene.done('provider', 'POST', '/services', {
     name: 'Draft',
     domain: 'Receipts',
     ...declaration,
   });
-  const at = (serviceId: string) => scene.path('stores', place.storeId, serviceId);
+  const at = (serviceId: string) => scene.path('stores', shop.storeId, serviceId);
   const unseen = await scene.call('org', 'GET', at(draft['serviceId']));
   assert.deepEqual(codeOf(unseen), [404, 'service_not_found']);
-  const none = await scene.call('org', 'GET', at(randomUUID()));
-  assert.deepEqual(codeOf(none), [404, 'service_not_found']);
+  const unknownService = await scene.call('org', 'GET', at(randomUUID()));
+  assert.deepEqual(codeOf(unknownService), [404, 'service_not_found']);
   const provider = scene.path('organizations', scene.providerId, draft['serviceId']);
-  const own = await scene.call('provider', 'GET', provider);
-  assert.deepEqual(codeOf(own), [409, 'service_state']);
+  const providerResponse = await scene.call('provider', 'GET', provider);
+  assert.deepEqual(codeOf(providerResponse), [409, 'service_state']);
   const { serviceId } = await scene.service(declaration);
   const unsubscribed = await scene.submit('org', at(serviceId), {});
   assert.deepEqual(codeOf(unsubscribed), [422, 'service_not_subscribed']);
 
-  const bare = await scene.configured({});
-  const known = await scene.configured();
-  const list = `/configuration/v1/stores/${place.storeId}/services`;
-  await scene.done('org', 'POST', at(known), { values: { footer: 'x' } });
+  const emptyServiceId = await scene.configured({});
+  const usedServiceId = await scene.configured();
+  const list = `/configuration/v1/stores/${shop.storeId}/services`;
+  await scene.done('org', 'POST', at(usedServiceId), { values: { footer: 'x' } });
   let cursor = '';
-  const seen: Record<string, { version: number; isSet: boolean }> = {};
+  const itemsByService: Record<string, { version: number; isSet: boolean }> = {};
   do {
     const page = await scene.done('org', 'GET', `${list}?limit=2${cursor}`);
-    for (const item of page['items']) seen[item.serviceId] = item;
+    for (const item of page['items']) itemsByService[item.serviceId] = item;
     cursor = page['nextCursor'] === null ? '' : `&cursor=${page['nextCursor']}`;
   } while (cursor !== '');
-  assert.deepEqual([seen[known]?.version, seen[known]?.isSet], [1, true]);
-  assert.equal(seen[bare], undefined);
-  const nothing = await scene.submit('org', at(bare), { footer: 'x' });
+  assert.deepEqual(
+    [itemsByService[usedServiceId]?.version, itemsByService[usedServiceId]?.isSet],
+    [1, true],
+  );
+  assert.equal(itemsByService[emptyServiceId], undefined);
+  const nothing = await scene.submit('org', at(emptyServiceId), { footer: 'x' });
   assert.deepEqual(firstOf(nothing), ['field_unknown', '/values/footer']);
   // A retired service continues where it is in use.
-  await scene.done('provider', 'POST', `/services/${known}/retire`);
-  assert.equal((await scene.submit('org', at(known), { footer: 'y' })).status, 200);
+  await scene.done('provider', 'POST', `/services/${usedServiceId}/retire`);
+  assert.equal((await scene.submit('org', at(usedServiceId), { footer: 'y' })).status, 200);
 });
 
 test('defaults fit their schema, and hold no secrets', async () => {

@@ -7,9 +7,9 @@ import {
   type CatalogueScene,
   openCatalogue,
   openProvider,
-  type Place,
   type Provider,
   type ProviderScript,
+  type Shop,
 } from '../support/provisioning/test-catalog.ts';
 
 let scene: CatalogueScene;
@@ -28,7 +28,7 @@ type Level = 'Organization' | 'Merchant' | 'Store' | 'LogicalDevice';
 const assertRefused = (answer: { status: number; body: Record<string, unknown> }, code: string) =>
   assert.equal(answer.body['code'], code, JSON.stringify(answer.body));
 
-const newPlace = () => scene.place(`place-${randomUUID()}`);
+const newShop = () => scene.createShop(`place-${randomUUID()}`);
 
 const activation = (serviceId: string, level: Level, entityId: string, more: object = {}) => ({
   serviceId,
@@ -45,42 +45,42 @@ const activateAll = (serviceId: string, more: object = {}) =>
 const deactivate = (serviceId: string, level: Level, entityId: string) =>
   scene.done('org', 'POST', '/deactivations', { serviceId, level, entityId });
 
-const isActive = (serviceId: string, { deviceId }: Pick<Place, 'deviceId'>) =>
+const isActive = (serviceId: string, { deviceId }: Pick<Shop, 'deviceId'>) =>
   scene.catalog.isActive(scene.organizationId, deviceId, serviceId);
 const open = { includesExisting: false };
 
 test('a service is active at a device only if it is at every level above', async () => {
   const { serviceId } = await scene.subscribed();
-  const place = await newPlace();
+  const shop = await newShop();
   const steps: [Level, string][] = [
     ['Organization', scene.organizationId],
-    ['Merchant', place.merchantId],
-    ['Store', place.storeId],
-    ['LogicalDevice', place.deviceId],
+    ['Merchant', shop.merchantId],
+    ['Store', shop.storeId],
+    ['LogicalDevice', shop.deviceId],
   ];
   for (const [level, entityId] of steps) {
-    assert.equal(await isActive(serviceId, place), false, level);
+    assert.equal(await isActive(serviceId, shop), false, level);
     assert.equal((await activate(serviceId, level, entityId, open))['status'], 'Active');
   }
-  assert.equal(await isActive(serviceId, place), true);
+  assert.equal(await isActive(serviceId, shop), true);
   for (const [level, entityId] of steps) {
     await deactivate(serviceId, level, entityId);
-    assert.equal(await isActive(serviceId, place), false, level);
+    assert.equal(await isActive(serviceId, shop), false, level);
     await activate(serviceId, level, entityId, open);
-    assert.equal(await isActive(serviceId, place), true, level);
+    assert.equal(await isActive(serviceId, shop), true, level);
   }
 });
 
 test('an activation takes along the devices that exist, and later ones need their own', async () => {
   const { serviceId } = await scene.subscribed();
-  const place = await newPlace();
+  const shop = await newShop();
   await activateAll(serviceId);
-  assert.equal(await isActive(serviceId, place), true);
-  const late = { deviceId: await scene.device(place.storeId) };
+  assert.equal(await isActive(serviceId, shop), true);
+  const late = { deviceId: await scene.device(shop.storeId) };
   assert.equal(await isActive(serviceId, late), false);
   await activate(serviceId, 'LogicalDevice', late.deviceId);
   assert.equal(await isActive(serviceId, late), true);
-  const second = await newPlace();
+  const second = await newShop();
   assert.equal(await isActive(serviceId, second), false);
   await activate(serviceId, 'Merchant', second.merchantId);
   assert.equal(await isActive(serviceId, second), true);
@@ -88,21 +88,24 @@ test('an activation takes along the devices that exist, and later ones need thei
 
 test('one device of many is switched off, and on again with the level above', async () => {
   const { serviceId } = await scene.subscribed();
-  const place = await newPlace();
-  const other = { deviceId: await scene.device(place.storeId) };
+  const shop = await newShop();
+  const other = { deviceId: await scene.device(shop.storeId) };
   await activateAll(serviceId);
-  const off = await deactivate(serviceId, 'LogicalDevice', place.deviceId);
-  assert.equal(off['status'], 'Inactive');
+  const deactivation = await deactivate(serviceId, 'LogicalDevice', shop.deviceId);
+  assert.equal(deactivation['status'], 'Inactive');
   assert.deepEqual(
-    [await isActive(serviceId, place), await isActive(serviceId, other)],
+    [await isActive(serviceId, shop), await isActive(serviceId, other)],
     [false, true],
   );
-  const path = `/logical-devices/${place.deviceId}/services`;
+  const path = `/logical-devices/${shop.deviceId}/services`;
   const { items } = await scene.done('org', 'GET', path);
-  const found = items.find((item: { serviceId: string }) => item.serviceId === serviceId);
-  assert.equal(found.active, false);
+  const serviceItem = items.find((item: { serviceId: string }) => item.serviceId === serviceId);
+  assert.equal(serviceItem.active, false);
   assert.deepEqual(
-    found.levels.map(({ level, active }: { level: string; active: boolean }) => [level, active]),
+    serviceItem.levels.map(({ level, active }: { level: string; active: boolean }) => [
+      level,
+      active,
+    ]),
     [
       ['Organization', true],
       ['Merchant', true],
@@ -112,19 +115,22 @@ test('one device of many is switched off, and on again with the level above', as
   );
   await deactivate(serviceId, 'Organization', scene.organizationId);
   await activateAll(serviceId);
-  assert.equal(await isActive(serviceId, place), true);
+  assert.equal(await isActive(serviceId, shop), true);
 });
 
 test('active services of a device tell their payment types; removed devices have none', async () => {
   const { serviceId } = await scene.subscribed({ paymentTypes: ['demopay'] });
-  const place = await newPlace();
+  const shop = await newShop();
   await activateAll(serviceId);
   const { organizationId, catalog } = scene;
-  const found = await catalog.listActiveServices(organizationId, place.deviceId);
-  const own = found.find((service) => service.serviceId === serviceId);
-  assert.deepEqual([own?.paymentTypes, own?.providerId], [['demopay'], scene.providerId]);
+  const activeServices = await catalog.listActiveServices(organizationId, shop.deviceId);
+  const activeService = activeServices.find((service) => service.serviceId === serviceId);
+  assert.deepEqual(
+    [activeService?.paymentTypes, activeService?.providerId],
+    [['demopay'], scene.providerId],
+  );
   const foreign = randomUUID();
-  assert.deepEqual(await catalog.listActiveServices(foreign, place.deviceId), []);
+  assert.deepEqual(await catalog.listActiveServices(foreign, shop.deviceId), []);
   assert.deepEqual(await catalog.listActiveServices(organizationId, randomUUID()), []);
 });
 
@@ -150,28 +156,43 @@ test('without a subscription nothing is activated, and what is active keeps it',
 
 test('wrong levels and foreign identifiers are refused, and a merchant stays at home', async () => {
   const { serviceId } = await scene.subscribed();
-  const [place, other] = [await newPlace(), await newPlace()];
-  const ask = (token: string, level: Level, entityId: string) =>
+  const [shop, other] = [await newShop(), await newShop()];
+  const requestActivation = (token: string, level: Level, entityId: string) =>
     scene.call(token, 'POST', '/activations', activation(serviceId, level, entityId));
-  assertRefused(await ask('org', 'Merchant', place.storeId), 'merchant_not_found');
-  assertRefused(await ask('org', 'Store', place.merchantId), 'store_not_found');
-  assertRefused(await ask('org', 'LogicalDevice', place.storeId), 'device_not_found');
-  assertRefused(await ask('org', 'Organization', scene.providerId), 'organization_not_found');
-  assertRefused(await ask('org', 'Merchant', randomUUID()), 'merchant_not_found');
-  assertRefused(await ask('other', 'Merchant', place.merchantId), 'merchant_not_found');
-  assertRefused(await ask(place.token, 'Merchant', other.merchantId), 'merchant_not_found');
-  assertRefused(await ask(place.token, 'LogicalDevice', other.deviceId), 'device_not_found');
-  assertRefused(await ask(place.token, 'Organization', scene.organizationId), 'permission_denied');
-  const own = await ask(place.token, 'Store', place.storeId);
-  assert.equal(own.status, 201);
-  const path = `/activations/${own.body['activationId']}`;
+  assertRefused(await requestActivation('org', 'Merchant', shop.storeId), 'merchant_not_found');
+  assertRefused(await requestActivation('org', 'Store', shop.merchantId), 'store_not_found');
+  assertRefused(await requestActivation('org', 'LogicalDevice', shop.storeId), 'device_not_found');
+  assertRefused(
+    await requestActivation('org', 'Organization', scene.providerId),
+    'organization_not_found',
+  );
+  assertRefused(await requestActivation('org', 'Merchant', randomUUID()), 'merchant_not_found');
+  assertRefused(
+    await requestActivation('other', 'Merchant', shop.merchantId),
+    'merchant_not_found',
+  );
+  assertRefused(
+    await requestActivation(shop.token, 'Merchant', other.merchantId),
+    'merchant_not_found',
+  );
+  assertRefused(
+    await requestActivation(shop.token, 'LogicalDevice', other.deviceId),
+    'device_not_found',
+  );
+  assertRefused(
+    await requestActivation(shop.token, 'Organization', scene.organizationId),
+    'permission_denied',
+  );
+  const ownResponse = await requestActivation(shop.token, 'Store', shop.storeId);
+  assert.equal(ownResponse.status, 201);
+  const path = `/activations/${ownResponse.body['activationId']}`;
   assertRefused(await scene.call(other.token, 'GET', path), 'resource_not_found');
   assertRefused(await scene.call('other', 'GET', path), 'resource_not_found');
-  const seen = await scene.done(other.token, 'GET', `/activations?serviceId=${serviceId}`);
-  assert.deepEqual(seen['items'], []);
-  const devices = `/logical-devices/${place.deviceId}/services`;
+  const otherList = await scene.done(other.token, 'GET', `/activations?serviceId=${serviceId}`);
+  assert.deepEqual(otherList['items'], []);
+  const devices = `/logical-devices/${shop.deviceId}/services`;
   assertRefused(await scene.call(other.token, 'GET', devices), 'device_not_found');
-  const twice = await ask('org', 'Store', place.storeId);
+  const twice = await requestActivation('org', 'Store', shop.storeId);
   assertRefused(twice, 'activation_state');
 });
 
@@ -187,7 +208,7 @@ const parameters = { account: 'NG-1' };
  * A service with a secret parameter whose provider confirms activations, and a script for this
  * provider.
  */
-async function asked(script: ProviderScript) {
+async function activateWithScript(script: ProviderScript) {
   // Completes the jobs of earlier tests first.
   provider.script = answering(200, { status: 'Accepted' });
   while ((await scene.work()).length > 0);
@@ -207,14 +228,14 @@ const read = async (made: Record<string, unknown>) =>
 
 test('the provider is asked with the parameters, signed, and its answer is kept', async () => {
   const accepted = answering(200, { status: 'Accepted', parameters: { shop: 7 }, extra: true });
-  const { serviceId, secret, made } = await asked(accepted);
-  const place = await newPlace();
+  const { serviceId, secret, made } = await activateWithScript(accepted);
+  const shop = await newShop();
   assert.equal(made['status'], 'Requested');
-  assert.equal(await isActive(serviceId, place), false);
+  assert.equal(await isActive(serviceId, shop), false);
   assert.deepEqual(await scene.work(), []);
   const after = await read(made);
   assert.deepEqual([after['status'], after['providerParameters']], ['Active', { shop: 7 }]);
-  assert.equal(await isActive(serviceId, place), true);
+  assert.equal(await isActive(serviceId, shop), true);
   const [call] = provider.calls;
   assert.ok(call !== undefined);
   const { type, data } = JSON.parse(call.body);
@@ -259,13 +280,13 @@ test('a secret among the parameters reaches the provider and nobody else', async
   assert.deepEqual(JSON.parse(provider.calls[0]?.body ?? '').data.parameters, sent);
   const after = await read(made);
   assert.deepEqual([after['parameters'], after['secrets']], [{ shop: '7' }, ['/apiKey']]);
-  const kept = await scene.database.query(
+  const storedActivations = await scene.database.query(
     'SELECT * FROM service_activations WHERE organization_id = $1',
     [scene.organizationId],
   );
   const records = await scene.done('org', 'GET', '/audit/v1/records?limit=200');
-  for (const told of [made, after, kept, records]) {
-    assert.doesNotMatch(JSON.stringify(told), new RegExp(secret));
+  for (const output of [made, after, storedActivations, records]) {
+    assert.doesNotMatch(JSON.stringify(output), new RegExp(secret));
   }
   // The provider gets the same bytes when the activation ends.
   await deactivate(String(serviceId), 'Organization', scene.organizationId);
@@ -274,20 +295,20 @@ test('a secret among the parameters reaches the provider and nobody else', async
 });
 
 test('parameters that do not fit never reach the provider', async () => {
-  const { serviceId } = await asked(answering(200, { status: 'Accepted' }));
-  const place = await newPlace();
+  const { serviceId } = await activateWithScript(answering(200, { status: 'Accepted' }));
+  const shop = await newShop();
   for (const [values, code] of [
     [{}, 'field_required'],
     [{ account: 'x'.repeat(21) }, 'field_invalid'],
     [{ account: 'x', more: 1 }, 'field_unknown'],
   ] as const) {
-    const body = activation(serviceId, 'Merchant', place.merchantId, { parameters: values });
+    const body = activation(serviceId, 'Merchant', shop.merchantId, { parameters: values });
     assertRefused(await scene.call('org', 'POST', '/activations', body), code);
   }
 });
 
 test('a refusal is told with its reason, and may be asked again', async () => {
-  const { made, serviceId } = await asked(
+  const { made, serviceId } = await activateWithScript(
     answering(200, { status: 'Refused', reason: 'No contract\u0000 with you' }),
   );
   await scene.work();
@@ -311,7 +332,7 @@ const answer = (made: Record<string, unknown>, body: object, token = 'provider')
 const lastHandshake = () => JSON.parse(provider.calls.at(-1)?.body ?? '{}').data.handshakeId;
 
 test('a provider may answer later, once; the same again changes nothing', async () => {
-  const { made, serviceId } = await asked(answering(202));
+  const { made, serviceId } = await activateWithScript(answering(202));
   await scene.work();
   assert.equal((await read(made))['status'], 'Pending');
   const handshakeId = lastHandshake();
@@ -336,7 +357,7 @@ test('a provider may answer later, once; the same again changes nothing', async 
 
 test('an answer at the other door, while the call still runs, is the one that counts', async () => {
   const statuses: number[] = [];
-  const { made } = await asked(async (call, reply) => {
+  const { made } = await activateWithScript(async (call, reply) => {
     const { handshakeId } = JSON.parse(call.body).data;
     statuses.push((await answer(made, { handshakeId, status: 'Refused', reason: 'No' })).status);
     answering(200, { status: 'Accepted' })(call, reply);
@@ -367,8 +388,8 @@ for (const [what, script] of Object.entries<ProviderScript>({
   'hangs up': (_call, reply) => reply.socket?.destroy(),
 })) {
   test(`a provider that ${what} is asked again, then counts as refusing`, async () => {
-    const { made, serviceId } = await asked(script);
-    const place = await newPlace();
+    const { made, serviceId } = await activateWithScript(script);
+    const shop = await newShop();
     for (let tries = 1; tries <= 2; tries += 1) {
       assert.equal((await scene.work()).length, 1);
       assert.equal((await read(made))['status'], 'Requested');
@@ -379,7 +400,7 @@ for (const [what, script] of Object.entries<ProviderScript>({
       [refused['status'], refused['reason']],
       ['Refused', 'The provider did not answer.'],
     );
-    assert.equal(await isActive(serviceId, place), false);
+    assert.equal(await isActive(serviceId, shop), false);
     const ids = new Set(provider.calls.map((call) => call.headers['webhook-id']));
     const bodies = new Set(provider.calls.map((call) => call.body));
     assert.deepEqual([ids.size, bodies.size], [1, 1]);
@@ -391,31 +412,31 @@ for (const [what, script] of Object.entries<ProviderScript>({
 }
 
 test('providers that hang hold few places, and the others are asked meanwhile', async () => {
-  let held = 0;
+  let openCalls = 0;
   let most = 0;
-  const { serviceId } = await asked((_call, reply) => {
-    held += 1;
-    most = Math.max(most, held);
+  const { serviceId } = await activateWithScript((_call, reply) => {
+    openCalls += 1;
+    most = Math.max(most, openCalls);
     reply.on('close', () => {
-      held -= 1;
+      openCalls -= 1;
     });
   });
   for (let count = 0; count < 4; count += 1) {
-    const { merchantId } = await newPlace();
+    const { merchantId } = await newShop();
     await activate(serviceId, 'Merchant', merchantId, { parameters });
   }
   const laters = await scene.work();
   assert.deepEqual([laters.length, most], [5, 2]);
   assert.ok(laters.some((later) => later.countAttempt === false));
   provider.script = answering(200, { status: 'Accepted' });
-  for (let turn = 0; turn < 5 && (await scene.work()).length > 0; turn += 1);
+  for (let round = 0; round < 5 && (await scene.work()).length > 0; round += 1);
   const { items } = await scene.done('org', 'GET', `/activations?serviceId=${serviceId}`);
   const statuses = items.map((item: { status: string }) => item.status);
   assert.deepEqual(statuses, Array(5).fill('Active'));
 });
 
 test('the provider is told of an end, and its old answers die with it', async () => {
-  const { made, serviceId } = await asked(answering(202));
+  const { made, serviceId } = await activateWithScript(answering(202));
   await scene.work();
   const handshakeId = lastHandshake();
   await deactivate(serviceId, 'Organization', scene.organizationId);
@@ -427,13 +448,15 @@ test('the provider is told of an end, and its old answers die with it', async ()
 });
 
 test('the audit tells each step with names of parameters, not their values', async () => {
-  const { made } = await asked(answering(200, { status: 'Accepted', parameters: { key: 'k-9' } }));
+  const { made } = await activateWithScript(
+    answering(200, { status: 'Accepted', parameters: { key: 'k-9' } }),
+  );
   await scene.work();
   const { items } = await scene.done('org', 'GET', '/audit/v1/records?limit=200');
-  const own = items.filter(
+  const activeService = items.filter(
     (item: { entity: { id: string } }) => item.entity.id === made['activationId'],
   );
-  const steps = own.map((item: { action: string; actor: { kind: string } }) => [
+  const steps = activeService.map((item: { action: string; actor: { kind: string } }) => [
     item.action,
     item.actor.kind,
   ]);
@@ -441,5 +464,5 @@ test('the audit tells each step with names of parameters, not their values', asy
     ['activation.accepted', 'Platform'],
     ['activation.requested', 'Application'],
   ]);
-  assert.ok(!JSON.stringify(own).includes('k-9'));
+  assert.ok(!JSON.stringify(activeService).includes('k-9'));
 });

@@ -46,8 +46,8 @@ test('a draft is its provider’s alone; published, every organisation sees it, 
   assert.equal(same, serviceId);
   const { spiUrl: _spiUrl, ...shown } = declaration;
   for (const token of ['org', 'other']) {
-    const seen = await scene.done(token, 'GET', `/services/${serviceId}`);
-    const { createdAt, updatedAt, ...facts } = seen;
+    const readService = await scene.done(token, 'GET', `/services/${serviceId}`);
+    const { createdAt, updatedAt, ...facts } = readService;
     assert.ok(createdAt <= updatedAt);
     const expected = { serviceId, organizationId: scene.providerId, status: 'Published' };
     assert.deepEqual(facts, { ...shown, ...expected, providerName: 'Acquirer', release: 1 });
@@ -60,17 +60,23 @@ test('a draft is its provider’s alone; published, every organisation sees it, 
 test('others see a change once it is published, and releases are kept', async () => {
   const { serviceId } = await scene.service({ methods: ['one'] });
   const path = `/services/${serviceId}`;
-  const standing = await scene.call('provider', 'GET', path);
-  const change = { ...standing.body, methods: ['two'], name: 'QR 2' };
+  const currentService = await scene.call('provider', 'GET', path);
+  const change = { ...currentService.body, methods: ['two'], name: 'QR 2' };
   const replaced = await scene.call(
     'provider',
     'PUT',
     path,
     change,
-    String(standing.headers['etag']),
+    String(currentService.headers['etag']),
   );
   assert.deepEqual([replaced.status, replaced.body['unpublishedChanges']], [200, true]);
-  const stale = await scene.call('provider', 'PUT', path, change, String(standing.headers['etag']));
+  const stale = await scene.call(
+    'provider',
+    'PUT',
+    path,
+    change,
+    String(currentService.headers['etag']),
+  );
   assertRefused(stale, 'precondition_failed');
   assert.deepEqual((await scene.done('org', 'GET', path))['methods'], ['one']);
   const published = await scene.done('provider', 'POST', `${path}/publish`);
@@ -108,16 +114,16 @@ test('a schema is kept and recorded as deep as a body may be', async () => {
 test('nobody but the provider changes a service, whatever others may do', async () => {
   const { serviceId } = await scene.service();
   const path = `/services/${serviceId}`;
-  const own = await scene.done('provider', 'GET', path);
+  const ownView = await scene.done('provider', 'GET', path);
   for (const token of ['org', 'other']) {
-    assertRefused(await scene.call(token, 'PUT', path, own), 'service_not_found');
+    assertRefused(await scene.call(token, 'PUT', path, ownView), 'service_not_found');
     for (const step of ['publish', 'retire', 'secret']) {
       assertRefused(await scene.call(token, 'POST', `${path}/${step}`), 'service_not_found');
     }
     assertRefused(await scene.call(token, 'DELETE', path), 'service_not_found');
   }
   assertRefused(await scene.call('nobody', 'POST', '/services', declaration), 'permission_denied');
-  const { token } = await scene.place(`declaring-${randomUUID()}`);
+  const { token } = await scene.createShop(`declaring-${randomUUID()}`);
   assertRefused(await scene.call(token, 'POST', '/services', declaration), 'permission_denied');
   for (const unknown of [randomUUID(), 'x']) {
     assertRefused(await scene.call('org', 'GET', `/services/${unknown}`), 'service_not_found');
@@ -214,20 +220,23 @@ test('an organisation subscribes once, and nothing below it does', async () => {
   const { serviceId } = await scene.service();
   const offer = { name: 'Offer', serviceIds: [serviceId] };
   const { packageId } = await scene.done('org', 'POST', '/packages', offer);
-  const place = await scene.place(`subscribing-${randomUUID()}`);
-  const lower = await scene.call(place.token, 'POST', '/subscriptions', { packageId });
+  const shop = await scene.createShop(`subscribing-${randomUUID()}`);
+  const lower = await scene.call(shop.token, 'POST', '/subscriptions', { packageId });
   assertRefused(lower, 'permission_denied');
-  const named = { packageId, merchantId: place.merchantId };
-  assertRefused(await scene.call('org', 'POST', '/subscriptions', named), 'field_unknown');
+  const subscriptionInput = { packageId, merchantId: shop.merchantId };
+  assertRefused(
+    await scene.call('org', 'POST', '/subscriptions', subscriptionInput),
+    'field_unknown',
+  );
   assertRefused(
     await scene.call('other', 'POST', '/subscriptions', { packageId }),
     'resource_not_found',
   );
-  const asked = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 5 }, () => scene.call('org', 'POST', '/subscriptions', { packageId })),
   );
-  assert.deepEqual(asked.map(({ status }) => status).sort(), [201, 409, 409, 409, 409]);
-  const { subscriptionId } = asked.find(({ status }) => status === 201)?.body ?? {};
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [201, 409, 409, 409, 409]);
+  const { subscriptionId } = responses.find(({ status }) => status === 201)?.body ?? {};
   const path = `/subscriptions/${subscriptionId}`;
   assert.equal((await scene.done('org', 'GET', path))['packageId'], packageId);
   assertRefused(await scene.call('other', 'GET', path), 'resource_not_found');
@@ -239,8 +248,10 @@ test('every change stands in the audit of its organisation, without secrets', as
   const { serviceId, signingSecret } = await scene.service();
   await scene.done('provider', 'POST', `/services/${serviceId}/secret`);
   const { items } = await scene.done('provider', 'GET', '/audit/v1/records?limit=200');
-  const own = items.filter((item: { entity: { id: string } }) => item.entity.id === serviceId);
-  const actions = own.map((item: { action: string }) => item.action).sort();
+  const serviceRecords = items.filter(
+    (item: { entity: { id: string } }) => item.entity.id === serviceId,
+  );
+  const actions = serviceRecords.map((item: { action: string }) => item.action).sort();
   assert.deepEqual(actions, ['service.declared', 'service.published', 'service.secret_renewed']);
   assert.ok(!JSON.stringify(items).includes(signingSecret));
   assert.ok(!JSON.stringify(items).includes('whsec_'));

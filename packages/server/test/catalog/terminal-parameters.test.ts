@@ -14,7 +14,7 @@ import {
   openFleet,
 } from '../support/provisioning/test-device-configuration.ts';
 
-let on: FleetScene;
+let scene: FleetScene;
 let serviceId: string;
 const declaration = {
   name: 'EMV terminal parameters',
@@ -23,70 +23,74 @@ const declaration = {
   defaults: { ...terminalParameterDefaults, caKeys: testCaKeyValues() },
 };
 before(async () => {
-  on = await openFleet();
-  serviceId = await on.service(declaration);
+  scene = await openFleet();
+  serviceId = await scene.service(declaration);
 });
-after(() => on.close());
+after(() => scene.close());
 
 // biome-ignore lint/suspicious/noExplicitAny: tests reach into values of many shapes
 type Values = any;
 
-async function toldTo(terminal: Awaited<ReturnType<FleetScene['terminal']>>): Promise<Values> {
+async function readDeliveredService(
+  terminal: Awaited<ReturnType<FleetScene['terminal']>>,
+): Promise<Values> {
   const { body } = await terminal.ask('GET', devicePath);
   return body.services.find((one: { serviceId: string }) => one.serviceId === serviceId);
 }
 
 test('without a country nothing is delivered; then applications, keys and the category are', async () => {
-  const terminal = await on.terminal();
-  assert.equal((await toldTo(terminal)).status, 'Held');
-  const organization = ['organizations', on.organizationId] as const;
-  const set = await on.configure(...organization, serviceId, { terminal: { countryCode: '528' } });
+  const terminal = await scene.terminal();
+  assert.equal((await readDeliveredService(terminal)).status, 'Held');
+  const organization = ['organizations', scene.organizationId] as const;
+  const set = await scene.configure(...organization, serviceId, {
+    terminal: { countryCode: '528' },
+  });
   assert.equal(set.status < 300, true, JSON.stringify(set.body));
-  const service = await toldTo(terminal);
+  const service = await readDeliveredService(terminal);
   assert.equal(service.status, 'Ready');
-  const { terminal: own, caKeys, applications } = service.values;
+  const { terminal: terminalValues, caKeys, applications } = service.values;
   // The merchants of the scene have this category code.
-  assert.match(own.merchantCategoryCode, /^[0-9]{4}$/);
-  assert.equal(own.countryCode, '528');
+  assert.match(terminalValues.merchantCategoryCode, /^[0-9]{4}$/);
+  assert.equal(terminalValues.countryCode, '528');
   assert.equal(Object.keys(caKeys).length, 20);
   assert.equal(applications['A0000000031010'].tacOnline, 'DC4004F800');
-  assert.deepEqual((await on.verified(service))['values'], service.values);
+  assert.deepEqual((await scene.verified(service))['values'], service.values);
 });
 
 test('a limit of one store is inherited by its devices, and the rest comes from above', async () => {
-  const terminal = await on.terminal();
-  const beside = await on.terminal(terminal.merchantId);
+  const terminal = await scene.terminal();
+  const beside = await scene.terminal(terminal.merchantId);
   const { merchantId, storeId } = terminal;
   const visa = (cvmRequiredLimitMinor: number) => ({
     applications: { A0000000031010: { contactless: { cvmRequiredLimitMinor } } },
   });
-  await on.configure('merchants', merchantId, serviceId, {
+  await scene.configure('merchants', merchantId, serviceId, {
     ...visa(4000),
     terminal: { countryCode: '250', merchantCategoryCode: '4111' },
   });
-  await on.configure('stores', storeId, serviceId, visa(2500));
+  await scene.configure('stores', storeId, serviceId, visa(2500));
   const limitOf = ({ values }: Values) => [
     values.applications.A0000000031010.contactless.cvmRequiredLimitMinor,
     values.applications.A0000000041010.contactless.cvmRequiredLimitMinor,
     values.terminal.countryCode,
     values.terminal.merchantCategoryCode,
   ];
-  assert.deepEqual(limitOf(await toldTo(terminal)), [2500, 5000, '250', '4111']);
-  assert.deepEqual(limitOf(await toldTo(beside)), [4000, 5000, '250', '4111']);
+  assert.deepEqual(limitOf(await readDeliveredService(terminal)), [2500, 5000, '250', '4111']);
+  assert.deepEqual(limitOf(await readDeliveredService(beside)), [4000, 5000, '250', '4111']);
 
   const path = `/configuration/v1/stores/${storeId}/services/${serviceId}`;
-  const { body } = await on.api(path, { token: on.token });
+  const { body } = await scene.api(path, { token: scene.token });
   const pointer = '/applications/A0000000031010/contactless/cvmRequiredLimitMinor';
   const source = body.effective.sources.find((one: { pointer: string }) => one.pointer === pointer);
   assert.deepEqual([source.level, source.entityId], ['Store', storeId]);
 });
 
 test('values that terminals cannot work with are refused, with their place', async () => {
-  const { merchantId, storeId } = await on.terminal();
-  const organization: [Level, string] = ['organizations', on.organizationId];
+  const { merchantId, storeId } = await scene.terminal();
+  const organization: [Level, string] = ['organizations', scene.organizationId];
   const merchant: [Level, string] = ['merchants', merchantId];
   const [name, key] = Object.entries(testCaKeyValues())[0] ?? ['', {}];
-  const visa = (own: object) => ({ applications: { A0000000031010: own } });
+  const visa = (application: object) => ({ applications: { A0000000031010: application } });
   const cases: [[Level, string], object, string][] = [
     [merchant, { currency: 'XXZ' }, '/currency'],
     [merchant, { currency: 'eur' }, '/currency'],
@@ -102,15 +106,15 @@ test('values that terminals cannot work with are refused, with their place', asy
     [organization, { caKeys: { A00000000301: key } }, '/caKeys'],
   ];
   for (const [[level, entityId], values, pointer] of cases) {
-    const answer = await on.configure(level, entityId, serviceId, values);
+    const answer = await scene.configure(level, entityId, serviceId, values);
     assert.equal(answer.status, 422, JSON.stringify([values, answer.body]));
-    const shown = answer.body.errors[0].pointer;
-    assert.ok(shown.includes(pointer), `${shown} for ${pointer}`);
+    const answeredPointer = answer.body.errors[0].pointer;
+    assert.ok(answeredPointer.includes(pointer), `${answeredPointer} for ${pointer}`);
   }
 });
 
 test('the cardholder keeps the choice among the brands of a card', async () => {
-  const { merchantId } = await on.terminal();
+  const { merchantId } = await scene.terminal();
   const rule = (isCardholderChoice: boolean) => ({
     terminal: { countryCode: '250' },
     coBrandRules: [
@@ -124,22 +128,24 @@ test('the cardholder keeps the choice among the brands of a card', async () => {
     ],
   });
   const path = ['merchants', merchantId, serviceId] as const;
-  const refused = await on.configure(...path, rule(false));
+  const refused = await scene.configure(...path, rule(false));
   assert.equal(refused.status, 422);
   assert.match(refused.body.errors[0].pointer, /isCardholderChoice$/);
-  assert.ok((await on.configure(...path, rule(true))).status < 300);
+  assert.ok((await scene.configure(...path, rule(true))).status < 300);
 });
 
 test('a key that was withdrawn is switched off for the whole organisation', async () => {
-  const terminal = await on.terminal();
-  const organization = ['organizations', on.organizationId, serviceId] as const;
-  const own = { terminal: { countryCode: '528' } };
-  const off = { caKeys: { 'A000000003-99': { isEnabled: false } } };
-  assert.ok((await on.configure(...organization, { ...own, ...off })).status < 300);
-  const { values } = await toldTo(terminal);
+  const terminal = await scene.terminal();
+  const organization = ['organizations', scene.organizationId, serviceId] as const;
+  const terminalValues = { terminal: { countryCode: '528' } };
+  const disabledKey = { caKeys: { 'A000000003-99': { isEnabled: false } } };
+  assert.ok(
+    (await scene.configure(...organization, { ...terminalValues, ...disabledKey })).status < 300,
+  );
+  const { values } = await readDeliveredService(terminal);
   assert.equal(values.caKeys['A000000003-99'].isEnabled, false);
   assert.equal(values.caKeys['A000000003-92'].isEnabled, true);
-  await on.configure(...organization, own);
+  await scene.configure(...organization, terminalValues);
 });
 
 test('production takes no test key, neither as a default nor at a level', () => {

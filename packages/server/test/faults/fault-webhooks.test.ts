@@ -433,7 +433,7 @@ describe('many receivers with faults', () => {
     // Longer than a busy machine delays a working receiver.
     const times = { timeoutMs: 2_000, leaseMs: 15_000 };
     const first = await openWebhooks({ times });
-    const second = closeAfterTest(await startTestWebhooks({ on: first.url, times }));
+    const second = closeAfterTest(await startTestWebhooks({ databaseUrl: first.url, times }));
     second.start();
     const kinds = Object.values(faults);
     const good = await Promise.all([open(), open(), open()]);

@@ -17,37 +17,44 @@ import {
 const waitLimitMs = 90_000;
 
 describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
-  let on: PortalTestServer;
+  let portal: PortalTestServer;
   let realm: PortalRealm;
   let chromium: Browser | undefined;
 
   before(async () => {
-    on = await openPortalTestServer({ isBuilt: true });
-    realm = await on.newRealm();
-    chromium = await openChromium({ certificate: on.certificate });
+    portal = await openPortalTestServer({ isBuilt: true });
+    realm = await portal.newRealm();
+    chromium = await openChromium({ certificate: portal.certificate });
   });
   after(async () => {
     await chromium?.close();
-    await on.close();
+    await portal.close();
   });
 
   /** Runs steps in a separate browser context, and asserts that the browser reported no problem. */
   async function walk(steps: (page: Page, context: BrowserContext) => Promise<void>) {
     assert.ok(chromium !== undefined);
-    const context = await chromium.newContext({ baseURL: on.settings.baseUrl, locale: 'en-GB' });
+    const context = await chromium.newContext({
+      baseURL: portal.settings.baseUrl,
+      locale: 'en-GB',
+    });
     context.setDefaultTimeout(waitLimitMs);
     const complaints: string[] = [];
-    const asked = new Set<string>();
+    const requestedOrigins = new Set<string>();
     context.on('console', (message) => {
       if (/Content Security Policy/i.test(message.text())) complaints.push(message.text());
     });
     context.on('weberror', (fault) => complaints.push(String(fault.error())));
-    context.on('request', (request) => asked.add(new URL(request.url()).origin));
+    context.on('request', (request) => requestedOrigins.add(new URL(request.url()).origin));
     try {
       await steps(await context.newPage(), context);
       assert.deepEqual(complaints, []);
-      asked.delete('null');
-      assert.deepEqual([...asked], [on.settings.baseUrl], 'nobody else is asked');
+      requestedOrigins.delete('null');
+      assert.deepEqual(
+        [...requestedOrigins],
+        [portal.settings.baseUrl],
+        'the browser sends requests only to the platform',
+      );
     } finally {
       await context.close();
     }
@@ -79,10 +86,10 @@ describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
         [true, true, 'Strict', '/'],
       );
       assert.equal(await page.evaluate('document.cookie.includes("session")'), false);
-      const kept = await page.evaluate(() =>
+      const storedTexts = await page.evaluate(() =>
         JSON.stringify({ ...localStorage, ...sessionStorage }),
       );
-      assert.equal(kept.includes('eyJ'), false, 'no token is kept in the browser');
+      assert.equal(storedTexts.includes('eyJ'), false, 'no token is kept in the browser');
       await page.reload();
       await accountOf(page).waitFor();
       await accountOf(page).click();
@@ -153,7 +160,7 @@ describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
       const form = page.getByRole('dialog', { name: 'Invite a user' });
       await form.getByLabel('User name').fill(invited);
       await form.getByLabel('Email address').fill('grace@shop.example');
-      on.clock.advance(16 * 60_000);
+      portal.clock.advance(16 * 60_000);
       await form.getByRole('button', { name: 'Send the invitation' }).click();
       const ended = page.getByRole('dialog', { name: 'Your session has ended' });
       const [beside] = await Promise.all([
@@ -179,7 +186,7 @@ describe('the portal in a real browser', { skip: chromiumSkipReason }, () => {
       await page.waitForURL('**/auth/sign-in/**');
       await signIn(page, person);
       await accountOf(page).waitFor();
-      on.clock.advance(16 * 60_000);
+      portal.clock.advance(16 * 60_000);
       await page.reload();
       await page.waitForSelector('#password');
     });

@@ -67,8 +67,8 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
     await made(links, { physicalDeviceIds: [physicalDeviceId] }, 'PUT');
     const { key, csr } = await makeRequest();
     const device = `${base}/physical-devices/${physicalDeviceId}`;
-    const asked = { certificateRequest: csr };
-    const { certificateChain: cert } = await made(`${device}/certificates`, asked);
+    const certificateInput = { certificateRequest: csr };
+    const { certificateChain: cert } = await made(`${device}/certificates`, certificateInput);
     const { deviceAuthUrl, caFile } = stage.facts;
     const terminal = createClient(deviceAuthUrl, await readFile(caFile, 'utf8'), { cert, key });
     const sent = await terminal.call('POST', '/oauth2-mtls/v1/claims', { body: { claimCode } });
@@ -91,9 +91,9 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
   }
 
   test('the operator decides once, and both decisions take effect', async () => {
-    const kept = await openConflict(tsnAt(0));
-    const given = await openConflict(tsnAt(1));
-    await stage.look(admin, path, async (page) => {
+    const rejectedClaim = await openConflict(tsnAt(0));
+    const releasedClaim = await openConflict(tsnAt(1));
+    await stage.visitScreen(admin, path, async (page) => {
       for (const [tsn, label, state] of [
         [tsnAt(0), / keeps the terminal$/, 'Holder keeps the terminal'],
         [tsnAt(1), /^Second acquirer gets the terminal$/, 'Claimant gets the terminal'],
@@ -112,10 +112,10 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
       }
     });
     assert.deepEqual(
-      [await claimStatusOf(kept), await claimStatusOf(given)],
+      [await claimStatusOf(rejectedClaim), await claimStatusOf(releasedClaim)],
       ['Unclaimed', 'Claimed'],
     );
-    await stage.look(admin, `${path}?status=Open`, async (page) => {
+    await stage.visitScreen(admin, `${path}?status=Open`, async (page) => {
       await page.getByText('No conflicts').waitFor();
     });
   });
@@ -128,7 +128,7 @@ describe('the page of terminal conflicts', { skip: chromiumSkipReason }, () => {
     });
     const [conflict] = answer.body.items as ClaimConflict[];
     assert.equal(conflict?.tsn, tsnAt(2), answer.text);
-    await stage.look(admin, path, async (page) => {
+    await stage.visitScreen(admin, path, async (page) => {
       await page.getByRole('button', { name: `Decide on ${tsnAt(2)}` }).click();
       const dialogue = page.getByRole('dialog');
       const settle = `${base}/claim-conflicts/${conflict?.conflictId}/settle`;

@@ -21,11 +21,11 @@ export type Visitor = {
   /** Sends a request as a script of the page does. */
   ask(path: string, visit?: VisitOptions): Promise<BrowserResponse>;
   /** Goes to the form for name and password. */
-  toSignIn(wanted?: Readonly<Record<string, string>>): Promise<BrowserResponse>;
+  toSignIn(parameters?: Readonly<Record<string, string>>): Promise<BrowserResponse>;
   /** Signs in and returns the response of the callback. */
   callback(person: TestUser, page?: BrowserResponse): Promise<BrowserResponse>;
   /** Completes the sign-in and returns the redirect target of the callback. */
-  signIn(person: TestUser, wanted?: Readonly<Record<string, string>>): Promise<URL>;
+  signIn(person: TestUser, parameters?: Readonly<Record<string, string>>): Promise<URL>;
   session(): Cookie | undefined;
 };
 
@@ -37,11 +37,11 @@ export async function follow(
   first: BrowserResponse,
   until: (address: URL) => boolean = () => false,
 ): Promise<BrowserResponse> {
-  let seen = first;
+  let response = first;
   for (let hop = 0; hop < redirectsMax; hop += 1) {
-    const { location } = seen;
-    if (location === undefined || until(location)) return seen;
-    seen = await browser.visit(location);
+    const { location } = response;
+    if (location === undefined || until(location)) return response;
+    response = await browser.visit(location);
   }
   throw new Error(`more than ${redirectsMax} redirects`);
 }
@@ -57,16 +57,22 @@ export function openVisitor(
   const browser = createBrowser(origin, transport);
   const isOwn = origin === settings.baseUrl;
 
-  async function callback(person: TestUser, given?: BrowserResponse): Promise<BrowserResponse> {
-    const page = given ?? (await visitor.toSignIn());
+  async function callback(
+    person: TestUser,
+    signInPage?: BrowserResponse,
+  ): Promise<BrowserResponse> {
+    const page = signInPage ?? (await visitor.toSignIn());
     const { password, otpSecret, user } = person;
     const code = otpSecret === undefined ? '' : otpCodeAt(otpSecret, clock.now());
     const sent = await submitForm(browser, page, { username: user.username, password, code });
     assert.equal(sent.status, 303, sent.text);
     const isCallback = ({ pathname }: URL) => pathname === '/portal/callback';
-    const back = await follow(browser, sent, isCallback);
-    assert.ok(back.location !== undefined && isCallback(back.location), back.text);
-    return browser.visit(back.location);
+    const callbackResponse = await follow(browser, sent, isCallback);
+    assert.ok(
+      callbackResponse.location !== undefined && isCallback(callbackResponse.location),
+      callbackResponse.text,
+    );
+    return browser.visit(callbackResponse.location);
   }
 
   const visitor: Visitor = {
@@ -78,18 +84,18 @@ export function openVisitor(
         ...visit,
         headers: { accept: 'application/json', ...asPage, ...visit.headers },
       }),
-    async toSignIn(wanted = {}) {
+    async toSignIn(parameters = {}) {
       const domain = isOwn ? { domain: userDomainId } : {};
-      const query = new URLSearchParams({ ...domain, ...wanted });
+      const query = new URLSearchParams({ ...domain, ...parameters });
       const page = await follow(browser, await browser.visit(`/portal/sign-in?${query}`));
       assert.equal(page.status, 200, page.text);
       return page;
     },
-    async signIn(person, wanted) {
-      const seen = await callback(person, await visitor.toSignIn(wanted));
-      assert.equal(seen.status, 303, seen.text);
-      assert.ok(seen.location !== undefined);
-      return seen.location;
+    async signIn(person, parameters) {
+      const response = await callback(person, await visitor.toSignIn(parameters));
+      assert.equal(response.status, 303, response.text);
+      assert.ok(response.location !== undefined);
+      return response.location;
     },
     session: () => browser.cookiesFor('/').find(({ name }) => name === sessionCookie),
   };

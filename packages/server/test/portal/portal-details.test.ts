@@ -33,7 +33,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
 
   test('after a lost response, the second attempt registers no second application', async () => {
     const name = `Lost ${randomUUID().slice(0, 8)}`;
-    await stage.look(admin, '/portal/applications/new', async (page) => {
+    await stage.visitScreen(admin, '/portal/applications/new', async (page) => {
       let lost = 0;
       await page.route('**/user-domains/*/applications', async (route) => {
         if (route.request().method() !== 'POST' || lost > 0) return route.continue();
@@ -76,7 +76,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
     await eventually('the export is written', async () => {
       return (await call('GET', path)).body.state === 'Completed';
     });
-    await stage.look(admin, '/portal/exports', async (page) => {
+    await stage.visitScreen(admin, '/portal/exports', async (page) => {
       const begun = page.waitForEvent('download');
       await page.getByRole('link', { name: 'Download' }).first().click();
       const download = await begun;
@@ -88,7 +88,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
   });
 
   test('a finished export is reported as ready, because the download may fail', async () => {
-    await stage.look(admin, '/portal/payments', async (page) => {
+    await stage.visitScreen(admin, '/portal/payments', async (page) => {
       const begun = page.waitForEvent('download');
       await button(page, 'Export').click();
       await page.getByRole('menuitem', { name: 'CSV' }).click();
@@ -106,7 +106,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
       const query = `?requestId=${headers['x-request-id']}`;
       return (await call('GET', `/logs/v1/requests${query}`)).body.items.length === 1;
     });
-    await stage.look(admin, '/portal/logs', async (page) => {
+    await stage.visitScreen(admin, '/portal/logs', async (page) => {
       await page.getByText('/provisioning/v2/stores').first().waitFor();
       assert.equal(await page.getByText('switchyard-portal').count(), 0);
       await page.getByRole('combobox', { name: 'Source' }).click();
@@ -116,7 +116,7 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
     });
     const ofPage = (await call('GET', '/logs/v1/requests?source=Portal')).body.items[0];
     for (const query of [`requestId=${ofPage.requestId}`, 'clientId=switchyard-portal']) {
-      await stage.look(admin, `/portal/logs?${query}`, async (page) => {
+      await stage.visitScreen(admin, `/portal/logs?${query}`, async (page) => {
         await page.getByText('switchyard-portal').first().waitFor();
       });
     }
@@ -174,8 +174,8 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
 
   test('a user of a merchant pages through a long catalogue', async () => {
     const manager = await stage.signedIn('manager', ownAnswers);
-    await stage.look(manager, '/portal/', async (page) => {
-      const asked = new Set<string>();
+    await stage.visitScreen(manager, '/portal/', async (page) => {
+      const requestedUrls = new Set<string>();
       await page.route('**/service-catalog/v1/services?*', async (route) => {
         const headers = { ...route.request().headers(), 'sec-fetch-site': 'same-origin' };
         const answer = await route.fetch({ headers });
@@ -188,18 +188,18 @@ describe('details of the portal', { skip: chromiumSkipReason }, () => {
         await route.fulfill({ response: answer, json: { items, nextCursor: null } });
       });
       await page.route('**/service-catalog/v1/services/*/places?*', async (route) => {
-        asked.add(route.request().url());
+        requestedUrls.add(route.request().url());
         await route.fulfill({ json: { items: [], nextCursor: null, above: [] } });
       });
       const cards = page.locator('.sy-service-card');
       await page.evaluate(`history.pushState({}, '', '/portal/services')`);
       await page.getByRole('link', { name: 'Service 39' }).waitFor();
-      await eventually('all of the page are asked for', () => asked.size >= 40);
-      assert.deepEqual([await cards.count(), asked.size], [40, 40]);
+      await eventually('the whole page is requested', () => requestedUrls.size >= 40);
+      assert.deepEqual([await cards.count(), requestedUrls.size], [40, 40]);
       await button(page, 'Show more services').click();
       await page.waitForURL('**/portal/services?pages=2');
       await page.getByRole('link', { name: 'Service 44' }).waitFor();
-      await eventually('the rest is asked for', async () => asked.size === 45);
+      await eventually('the rest is requested', async () => requestedUrls.size === 45);
       assert.equal(await cards.count(), 45);
       assert.equal(await button(page, 'Show more services').count(), 0);
       await page.getByRole('searchbox').fill('Service 44');

@@ -41,8 +41,11 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     await stage?.close();
   });
 
-  const look = (path: string, steps: (page: Page) => Promise<void>, whose = context) =>
-    stage.look(whose, path, steps);
+  const visitScreen = (
+    path: string,
+    steps: (page: Page) => Promise<void>,
+    browserContext = context,
+  ) => stage.visitScreen(browserContext, path, steps);
 
   const dialog = (page: Page) => page.getByRole('dialog');
   const button = (page: Page, name: string | RegExp) =>
@@ -54,7 +57,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
   }
 
   /** The value in the dialog that shows a secret once. */
-  async function shownOnce(page: Page, label: string): Promise<string> {
+  async function readOneTimeValue(page: Page, label: string): Promise<string> {
     const line = dialog(page).locator('dl > div').filter({ hasText: label }).locator('.sy-mono');
     return (await line.first().textContent()) ?? '';
   }
@@ -142,19 +145,19 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
 
   test('a registered application shows its secret once, rotates it, and gets tokens', async () => {
     const name = `${hostileName.slice(0, 44)} ${randomUUID().slice(0, 8)}`;
-    await look('/portal/applications/new', async (page) => {
+    await visitScreen('/portal/applications/new', async (page) => {
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
       await page.locator('.mantine-MultiSelect-input').click();
       await page.getByRole('option', { name: 'Merchant (read only)' }).click();
       await button(page, 'Register').dblclick();
-      const clientId = await shownOnce(page, 'Client ID');
-      const secret = await shownOnce(page, 'Client secret');
-      const signsIn = (given: string) =>
+      const clientId = await readOneTimeValue(page, 'Client ID');
+      const secret = await readOneTimeValue(page, 'Client secret');
+      const signsIn = (clientSecret: string) =>
         client.call('POST', `/oauth2/v1/${facts.userDomainId}/token`, {
           raw: new URLSearchParams({
             grant_type: 'client_credentials',
             client_id: clientId,
-            client_secret: given,
+            client_secret: clientSecret,
           }).toString(),
           headers: { 'content-type': 'application/x-www-form-urlencoded' },
         });
@@ -175,7 +178,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       await choose(page, 'Rotate secret');
       await dialog(page).getByRole('button', { name: 'Rotate secret' }).click();
       await button(page, 'I have stored it').waitFor();
-      const renewed = await shownOnce(page, 'Client secret');
+      const renewed = await readOneTimeValue(page, 'Client secret');
       assert.notEqual(renewed, secret);
       await button(page, 'I have stored it').click();
       assert.equal((await signsIn(secret)).status, 401, 'the old one is dead');
@@ -188,8 +191,8 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       await dialog(page).getByRole('button', { name: 'Delete' }).click();
       await page.waitForURL('**/portal/applications');
       const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
-      const gone = await client.call('GET', `${path}/${clientId}`, { token: admin });
-      assert.equal(gone.status, 404);
+      const deletedResponse = await client.call('GET', `${path}/${clientId}`, { token: admin });
+      assert.equal(deletedResponse.status, 404);
     });
   });
 
@@ -210,14 +213,14 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       await button(page, 'Approve').click();
       await page.getByText('Enabled', { exact: true }).waitFor();
     };
-    await look(path, steps, manager);
+    await visitScreen(path, steps, manager);
     const { clientId, clientSecret } = body;
     await client.token(facts.userDomainId, clientId, clientSecret);
     await manager.close();
   });
 
   test('an invalid application value shows the platform’s error at its field', async () => {
-    await look('/portal/applications/new', async (page) => {
+    await visitScreen('/portal/applications/new', async (page) => {
       await page.getByRole('radio', { name: 'Web site' }).click();
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Shop');
       const address = page.getByRole('textbox', { name: 'Redirect URIs' });
@@ -234,7 +237,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     const path = `/application-management/v1/user-domains/${facts.userDomainId}/applications`;
     const made = await client.call('POST', path, { token: admin, body: { name: 'Shared' } });
     const { clientId } = made.body;
-    await look(`/portal/applications/${clientId}/edit`, async (page) => {
+    await visitScreen(`/portal/applications/${clientId}/edit`, async (page) => {
       const description = page.getByRole('textbox', { name: 'Description' });
       await description.fill('Mine');
       await client.call('PUT', `${path}/${clientId}`, {
@@ -243,7 +246,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       });
       await button(page, 'Save').click();
       await page.getByText('Another user has changed this application.').waitFor();
-      assert.equal(await description.inputValue(), 'Mine', 'what was typed is still there');
+      assert.equal(await description.inputValue(), 'Mine', 'the typed text is still there');
       await button(page, 'Reload the latest version').click();
       await eventually('theirs', async () => (await description.inputValue()) === 'Theirs');
       await description.fill('Both');
@@ -255,14 +258,14 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
 
   test('an endpoint is created and tested, and a delivery is sent again', async () => {
     hooks.answer(accept);
-    await look('/portal/webhooks', async (page) => {
+    await visitScreen('/portal/webhooks', async (page) => {
       await button(page, 'Add an endpoint').first().click();
       await dialog(page).getByRole('textbox', { name: 'URL' }).fill('http://10.0.0.1/hooks');
       await dialog(page).getByRole('button', { name: 'Add', exact: true }).click();
       await dialog(page).getByRole('alert').waitFor();
       await dialog(page).getByRole('textbox', { name: 'URL' }).fill(hooks.url);
       await dialog(page).getByRole('button', { name: 'Add', exact: true }).dblclick();
-      const secret = await shownOnce(page, 'Signing secret');
+      const secret = await readOneTimeValue(page, 'Signing secret');
       assert.match(secret, /^whsec_/);
       await button(page, 'I have stored it').click();
       await page.waitForURL(/\/webhooks\/[\da-f-]{36}$/);
@@ -292,7 +295,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     const { endpointId } = await endpoint({ eventTypes: ['transaction.*'] });
     hooks.answer(answerWith(410, { 'content-type': 'text/plain' }, 'moved away'));
     await sell(2_100);
-    await look(`/portal/webhooks/${endpointId}`, async (page) => {
+    await visitScreen(`/portal/webhooks/${endpointId}`, async (page) => {
       await eventually('it is given up', async () => {
         await page.reload();
         await page.getByText('Last deliveries').waitFor();
@@ -307,7 +310,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
       await dialog(page).getByRole('checkbox', { name: 'Send the missed events' }).check();
       await dialog(page).getByRole('button', { name: 'Enable' }).click();
       await page.getByText('Working', { exact: true }).waitFor();
-      await eventually('what was missed comes', () =>
+      await eventually('the missed event arrives', () =>
         hooks.received.slice(already).some(({ body }) => body.includes('transaction.captured')),
       );
     });
@@ -316,12 +319,12 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
 
   test('events are filtered by type in the page address and link to the payment', async () => {
     const { transactionId } = await sell(3_300);
-    await eventually('it is told', async () => {
+    await eventually('the event arrives', async () => {
       const path = '/events/v1?before=0&types=transaction.captured&limit=1';
       const { body } = await client.call('GET', path, { token: admin });
       return body.items[0]?.data.transactionId === transactionId;
     });
-    await look('/portal/events?types=transaction.captured', async (page) => {
+    await visitScreen('/portal/events?types=transaction.captured', async (page) => {
       await page.locator('.sy-table-link').first().click();
       await page.waitForURL(/\/events\/\d+$/);
       await page.getByText(transactionId).first().waitFor();
@@ -331,10 +334,10 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
   });
 
   test('the console sends requests with the session, without a token, and shows the response', async () => {
-    const asked: string[] = [];
-    await look('/portal/console', async (page) => {
+    const authorizedUrls: string[] = [];
+    await visitScreen('/portal/console', async (page) => {
       page.on('request', (request) => {
-        if ('authorization' in request.headers()) asked.push(request.url());
+        if ('authorization' in request.headers()) authorizedUrls.push(request.url());
       });
       await page.getByRole('searchbox').fill('list webhook endpoint');
       await page.waitForURL((url) => url.searchParams.get('text') === 'list webhook endpoint');
@@ -354,13 +357,13 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
         .waitFor();
       await page.getByRole('alert').getByRole('link').click();
       await page.waitForURL('**/console/errors?text=*');
-      assert.deepEqual(asked, []);
+      assert.deepEqual(authorizedUrls, []);
     });
   });
 
   test('the console asks before a change, and repeated clicks send it once', async () => {
     const name = `Pressed ${randomUUID().slice(0, 8)}`;
-    await look('/portal/console/operations/createApplication', async (page) => {
+    await visitScreen('/portal/console/operations/createApplication', async (page) => {
       const domain = page.getByRole('textbox', { name: 'userDomainId' });
       assert.equal(await domain.inputValue(), facts.userDomainId, 'the session knows it');
       await page.getByRole('textbox', { name: 'Body' }).fill(JSON.stringify({ name }));
@@ -378,7 +381,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
   });
 
   test('the console does not send a typed token header', async () => {
-    await look('/portal/console/operations/listCountries', async (page) => {
+    await visitScreen('/portal/console/operations/listCountries', async (page) => {
       await page.getByRole('textbox', { name: 'More headers' }).fill('Authorization: Bearer x');
       await page.getByText(/cannot send tokens and cookies/).waitFor();
       assert.equal(await button(page, 'Send').isDisabled(), true);
@@ -386,7 +389,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
   });
 
   test('the test amounts give the described results', async () => {
-    await look('/portal/test-cards', async (page) => {
+    await visitScreen('/portal/test-cards', async (page) => {
       const declined = page.getByRole('region', { name: 'Declined' });
       const codes = await declined.locator('tbody code').allTextContents();
       assert.ok(codes.length >= 10);
@@ -408,7 +411,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     const { serviceId } = body.items.find(({ name }: { name: string }) => name.includes('EMV'));
     const query = new URLSearchParams({ level: 'stores', entityId: store, serviceId, tab: 'own' });
     const before = (await client.call('GET', `${services}/${serviceId}`, { token: admin })).body;
-    await look(`/portal/configuration?${query}`, async (page) => {
+    await visitScreen(`/portal/configuration?${query}`, async (page) => {
       const manner = page.getByRole('radiogroup', { name: 'Edit as' });
       await manner.getByText('JSON', { exact: true }).click();
       const field = page.getByRole('textbox', { name: 'JSON' });
@@ -437,7 +440,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
 
   test('a user without permission sees a message at the address and no link to it', async () => {
     const operator = await stage.signedIn('operator');
-    await look(
+    await visitScreen(
       '/portal/applications',
       async (page) => {
         await page.getByRole('heading', { name: 'No permission for this page' }).waitFor();

@@ -8,15 +8,15 @@ import { createTestUser } from '../support/test-users.ts';
 import { openVisitor } from './portal-client.ts';
 import { openPortalTestServer, type PortalTestServer } from './portal-test-platform.ts';
 
-let on: PortalTestServer;
+let portal: PortalTestServer;
 before(async () => {
-  on = await openPortalTestServer();
+  portal = await openPortalTestServer();
 });
-after(() => on.close());
+after(() => portal.close());
 
 test('a link in a portal page opens only the content of an export', async () => {
-  const realm = await on.newRealm();
-  const { browser, signIn } = openVisitor(on, realm.userDomainId);
+  const realm = await portal.newRealm();
+  const { browser, signIn } = openVisitor(portal, realm.userDomainId);
   await signIn(await createTestUser(realm));
   const exports = '/reporting/v1/exports';
   const content = `${exports}/${randomUUID()}/content`;

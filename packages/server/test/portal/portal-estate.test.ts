@@ -39,9 +39,12 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
   });
   after(() => stage?.close());
 
-  const look = (path: string, steps: (page: Page) => Promise<void>, whose = context) =>
-    stage.look(whose, path, steps);
-  const usable = (path: string, whose = context) => stage.usable(whose, path);
+  const visitScreen = (
+    path: string,
+    steps: (page: Page) => Promise<void>,
+    browserContext = context,
+  ) => stage.visitScreen(browserContext, path, steps);
+  const usable = (path: string, browserContext = context) => stage.usable(browserContext, path);
 
   const api = async (method: string, path: string, body?: unknown) => {
     const options = body === undefined ? { token } : { token, body };
@@ -106,7 +109,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
 
   test('a new merchant shows field errors, is created once, and is found', async () => {
     const name = `Brasserie ${randomUUID().slice(0, 8)}`;
-    await look('/portal/merchants', async (page) => {
+    await visitScreen('/portal/merchants', async (page) => {
       await page.getByRole('link', { name: 'New merchant' }).click();
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
       await choose(page, 'Country', 'Fra', 'France (FR)');
@@ -124,8 +127,8 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       await page.getByRole('heading', { level: 1, name }).waitFor();
       await page.waitForURL(/\/merchants\/[0-9a-f-]{36}$/);
       const query = `name=${encodeURIComponent(name)}`;
-      const found = await api('GET', `${base}/merchants?${query}`);
-      assert.equal(found.body.items.length, 1, 'however often it is pressed');
+      const listResponse = await api('GET', `${base}/merchants?${query}`);
+      assert.equal(listResponse.body.items.length, 1, 'however often it is pressed');
       await page.getByRole('link', { name: 'Merchants' }).first().click();
       await page.getByRole('searchbox').fill(name);
       await page.waitForURL((url) => url.searchParams.get('name') === name);
@@ -137,7 +140,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
 
   test('a concurrent change by another user is not overwritten', async () => {
     const { merchantId } = await made('/merchants', merchantOf('Two at once'));
-    await look(`/portal/merchants/${merchantId}/edit`, async (page) => {
+    await visitScreen(`/portal/merchants/${merchantId}/edit`, async (page) => {
       const field = page.getByRole('textbox', { name: 'Name', exact: true });
       await field.fill('Mine');
       const path = `${base}/merchants/${merchantId}`;
@@ -156,8 +159,8 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
   test('a store is disabled and deleted, and its logical devices prevent the deletion', async () => {
     const { merchantId } = await made('/merchants', merchantOf('Short-lived'));
     const { storeId } = await made('/stores', { merchantId, name: 'Corner' });
-    const place = await made('/logical-devices', { storeId, name: 'Counter 1' });
-    await look(`/portal/stores/${storeId}`, async (page) => {
+    const logicalDevice = await made('/logical-devices', { storeId, name: 'Counter 1' });
+    await visitScreen(`/portal/stores/${storeId}`, async (page) => {
       const more = async (item: string) => {
         await page.getByRole('button', { name: 'More' }).click();
         await page.getByRole('menuitem', { name: item }).click();
@@ -168,7 +171,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       await more('Delete');
       await page.getByRole('dialog').getByText('Other entities depend on it').waitFor();
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
-      await api('DELETE', `${base}/logical-devices/${place['logicalDeviceId']}`);
+      await api('DELETE', `${base}/logical-devices/${logicalDevice['logicalDeviceId']}`);
       await more('Delete');
       await page.waitForURL('**/portal/stores');
       assert.equal((await api('GET', `${base}/stores/${storeId}`)).status, 404);
@@ -176,14 +179,20 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
   });
 
   test('a device is registered, moved to a logical device, and then to another merchant', async () => {
-    const mine = await made('/merchants', merchantOf(`Mine ${randomUUID().slice(0, 6)}`));
-    const here = await made('/stores', { merchantId: mine['merchantId'], name: 'Moving from' });
-    const from = await made('/logical-devices', { storeId: here['storeId'], name: 'Bar' });
+    const ownMerchant = await made('/merchants', merchantOf(`Mine ${randomUUID().slice(0, 6)}`));
+    const sourceStore = await made('/stores', {
+      merchantId: ownMerchant['merchantId'],
+      name: 'Moving from',
+    });
+    const from = await made('/logical-devices', { storeId: sourceStore['storeId'], name: 'Bar' });
     const yours = await made('/merchants', merchantOf(`Yours ${randomUUID().slice(0, 6)}`));
-    const there = await made('/stores', { merchantId: yours['merchantId'], name: 'Moving to' });
-    const to = await made('/logical-devices', { storeId: there['storeId'], name: 'Terrace' });
+    const targetStore = await made('/stores', {
+      merchantId: yours['merchantId'],
+      name: 'Moving to',
+    });
+    const to = await made('/logical-devices', { storeId: targetStore['storeId'], name: 'Terrace' });
     const { serialNumber } = hardware();
-    await look('/portal/devices/new', async (page) => {
+    await visitScreen('/portal/devices/new', async (page) => {
       for (const [label, text] of [
         ['Serial number', serialNumber],
         ['Manufacturer', 'AXIUM'],
@@ -194,7 +203,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       }
       await page.getByRole('button', { name: 'Create' }).click();
       await page.getByText('In stock: not assigned to a store.').waitFor();
-      for (const [store, place] of [
+      for (const [store, deviceName] of [
         ['Moving from', 'Bar'],
         ['Moving to', 'Terrace'],
       ] as const) {
@@ -203,9 +212,9 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
         await field(dialogue, 'Store').fill(store);
         await page.getByRole('option', { name: store }).click();
         await field(dialogue, 'Logical device').click();
-        await page.getByRole('option', { name: place }).click();
+        await page.getByRole('option', { name: deviceName }).click();
         await dialogue.getByRole('button', { name: 'Move', exact: true }).dblclick();
-        await page.getByRole('link', { name: place }).waitFor();
+        await page.getByRole('link', { name: deviceName }).waitFor();
       }
       const idsAt = async (id = '') =>
         (await api('GET', `${base}/logical-devices/${id}`)).body.physicalDeviceIds.length;
@@ -238,7 +247,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
 
   test('the device list shows connections and disconnections live', async () => {
     const { tsn = '' } = facts.devices[0] ?? {};
-    await look(`/portal/devices?q=${tsn}`, async (page) => {
+    await visitScreen(`/portal/devices?q=${tsn}`, async (page) => {
       await page.getByText('1 row', { exact: true }).waitFor();
       const row = page.locator('.sy-table tbody tr').first();
       await row.getByText(/Never connected|Offline/).waitFor();
@@ -254,7 +263,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
   test('a point of sale shows its credentials once, and a rotated secret ends the old one', async () => {
     const { storeId } = facts.merchants[0]?.stores[0] ?? {};
     const name = `Till ${randomUUID().slice(0, 8)}`;
-    await look(`/portal/points-of-sale/new?storeId=${storeId}`, async (page) => {
+    await visitScreen(`/portal/points-of-sale/new?storeId=${storeId}`, async (page) => {
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
       await page.getByRole('button', { name: 'Create' }).click();
       const dialogue = page.getByRole('dialog');
@@ -276,20 +285,20 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
   });
 
   test('an import file is checked, shows errors by line, is corrected and imported, and its results are downloaded', async () => {
-    const mark = randomUUID().slice(0, 8);
+    const suffix = randomUUID().slice(0, 8);
     const table = (country: string) =>
       [
         'type;externalId;merchantExternalId;storeExternalId;name;country;mcc;timeZone',
-        `merchant;M-${mark};;;Imported ${mark};${country};5814;Europe/Paris`,
-        `store;S-${mark};M-${mark};;"Rue de l’Été; left";;;`,
-        `pointOfSale;P-${mark};;S-${mark};Till 1;;;`,
+        `merchant;M-${suffix};;;Imported ${suffix};${country};5814;Europe/Paris`,
+        `store;S-${suffix};M-${suffix};;"Rue de l’Été; left";;;`,
+        `pointOfSale;P-${suffix};;S-${suffix};Till 1;;;`,
       ].join('\r\n');
     const file = (country: string) => ({
-      name: `Estate ${mark}.csv`,
+      name: `Estate ${suffix}.csv`,
       mimeType: 'text/csv',
       buffer: Buffer.from(table(country)),
     });
-    await look('/portal/imports/new', async (page) => {
+    await visitScreen('/portal/imports/new', async (page) => {
       const input = page.locator('input[type="file"]');
       await input.setInputFiles(file('Frankreich'));
       await page.getByText('They are sent as commas').waitFor();
@@ -298,7 +307,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       const answers = page.getByRole('table', { name: 'Results by line' });
       await answers.getByText('/country').waitFor();
       assert.equal(
-        (await api('GET', `${base}/merchants?externalId=M-${mark}`)).body.items.length,
+        (await api('GET', `${base}/merchants?externalId=M-${suffix}`)).body.items.length,
         0,
       );
       await assertAccessible(page, 'an import that was tried');
@@ -312,12 +321,12 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       assert.match(saved, /created,pointOfSale,.*pos-/);
       assert.equal(saved.trimEnd().split('\r\n').length, 4);
       await page.getByRole('link', { name: 'Open the import' }).click();
-      await page.waitForURL(`**/portal/imports/Estate-${mark}-*`);
+      await page.waitForURL(`**/portal/imports/Estate-${suffix}-*`);
       await page.getByText('3 rows', { exact: true }).waitFor();
       await page.getByRole('link', { name: 'Imports' }).first().click();
-      await page.getByText(`Estate-${mark}`).first().waitFor();
+      await page.getByText(`Estate-${suffix}`).first().waitFor();
     });
-    const stores = await api('GET', `${base}/stores?externalId=S-${mark}`);
+    const stores = await api('GET', `${base}/stores?externalId=S-${suffix}`);
     assert.equal(stores.body.items[0].name, 'Rue de l’Été; left');
   });
 
@@ -325,7 +334,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     const name = `South ${randomUUID().slice(0, 8)}`;
     const [port] = await freePorts(1);
     const { merchantId } = await made('/merchants', merchantOf('With a contract'));
-    await look('/portal/acquirers/new', async (page) => {
+    await visitScreen('/portal/acquirers/new', async (page) => {
       await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
       await field(page, 'Host').fill('127.0.0.1');
       await field(page, 'Port').fill('none');
@@ -338,7 +347,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       await page.getByRole('heading', { level: 1, name }).waitFor();
       await page.getByText('Not reachable').first().waitFor();
     });
-    await look(`/portal/merchants/${merchantId}/contracts/new`, async (page) => {
+    await visitScreen(`/portal/merchants/${merchantId}/contracts/new`, async (page) => {
       await choose(page, 'Acquirer link', name);
       await field(page, 'Acquirer’s merchant ID').fill('100000000000077');
       await field(page, 'First terminal ID').fill('ESTA0001');
@@ -353,7 +362,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
 
   test('a device fleet operator sees the devices without changes, a manager only the own merchant', async () => {
     const operator = await stage.signedIn('fleet');
-    await look(
+    await visitScreen(
       '/portal/devices',
       async (page) => {
         await page.getByRole('link', { name: /^Online/ }).waitFor();
@@ -365,7 +374,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     );
     await operator.close();
     const manager = await stage.signedIn('manager');
-    await look(
+    await visitScreen(
       '/portal/merchants',
       async (page) => {
         await page.getByText('1 row', { exact: true }).waitFor();
@@ -387,7 +396,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
       `/portal/stores/${storeId}`,
       `/portal/merchants/${merchantId}?tab=stores`,
     ]) {
-      await look(path, async (page) => {
+      await visitScreen(path, async (page) => {
         await page.getByText('<img src=x').first().waitFor();
         assert.notEqual(await page.title(), 'owned');
         await assertFits(page, path);

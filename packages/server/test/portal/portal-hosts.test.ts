@@ -13,22 +13,22 @@ import {
 } from './portal-test-platform.ts';
 
 describe('the hosts of the portal', () => {
-  let on: PortalTestServer;
+  let portal: PortalTestServer;
   let acme: PortalRealm;
   let globex: PortalRealm;
   let port: string;
   before(async () => {
-    on = await openPortalTestServer({ portalDomain: 'portal.test' });
-    await writeBuilt(on.portalFolder, { 'index.html': '<!doctype html><title>built</title>' });
-    acme = await on.newRealm();
-    globex = await on.newRealm({ persona: 'ServiceProvider' });
-    port = new URL(on.settings.baseUrl).port;
+    portal = await openPortalTestServer({ portalDomain: 'portal.test' });
+    await writeBuilt(portal.portalFolder, { 'index.html': '<!doctype html><title>built</title>' });
+    acme = await portal.newRealm();
+    globex = await portal.newRealm({ persona: 'ServiceProvider' });
+    port = new URL(portal.settings.baseUrl).port;
   });
-  after(() => on.close());
+  after(() => portal.close());
 
   const originOf = (client: string) => `https://${client}.portal.test:${port}`;
   const at = ({ userDomainId }: PortalRealm) =>
-    openVisitor(on, userDomainId, originOf(userDomainId));
+    openVisitor(portal, userDomainId, originOf(userDomainId));
   const page = { accept: 'text/html', 'sec-fetch-mode': 'navigate' };
 
   test('the host of a client determines the user domain, and the sign-in returns to that host', async () => {
@@ -37,29 +37,29 @@ describe('the hosts of the portal', () => {
     const front = await browser.visit('/portal', { headers: page });
     assert.equal(front.status, 200, front.text);
     const form = await toSignIn({ to: '/portal/payments' });
-    assert.equal(form.url.host, new URL(on.settings.authUrl).host);
+    assert.equal(form.url.host, new URL(portal.settings.authUrl).host);
     assert.ok(form.url.pathname.startsWith(`/auth/realms/${acme.userDomainId}/sign-in/`));
-    const back = await callback(person, form);
-    assert.equal(back.url.origin, originOf(acme.userDomainId));
-    assert.equal(back.location?.href, `${originOf(acme.userDomainId)}/portal/payments`);
+    const callbackResponse = await callback(person, form);
+    assert.equal(callbackResponse.url.origin, originOf(acme.userDomainId));
+    assert.equal(callbackResponse.location?.href, `${originOf(acme.userDomainId)}/portal/payments`);
     assert.equal(session()?.host, `${acme.userDomainId}.portal.test:${port}`);
-    const told = (await ask('/portal/session')).json();
-    assert.equal(told['organizationId'], acme.organizationId);
-    assert.deepEqual(told['entries'], ['portal', 'provider-portal']);
+    const sessionFacts = (await ask('/portal/session')).json();
+    assert.equal(sessionFacts['organizationId'], acme.organizationId);
+    assert.deepEqual(sessionFacts['entries'], ['portal', 'provider-portal']);
   });
 
   test('the cookie of one client is not valid at another client or at the platform address', async () => {
-    const mine = at(acme);
-    await mine.signIn(await createTestUser(acme));
-    const cookie = mine.session();
+    const acmeVisitor = at(acme);
+    await acmeVisitor.signIn(await createTestUser(acme));
+    const cookie = acmeVisitor.session();
     assert.ok(cookie !== undefined);
-    for (const other of [at(globex), openVisitor(on, acme.userDomainId)]) {
+    for (const other of [at(globex), openVisitor(portal, acme.userDomainId)]) {
       const { host } = new URL(other.origin);
       other.browser.setCookie({ ...cookie, host });
       assert.ok(other.session() !== undefined);
       assert.equal((await other.ask('/portal/session')).status, 401, host);
     }
-    assert.equal((await mine.ask('/portal/session')).status, 200);
+    assert.equal((await acmeVisitor.ask('/portal/session')).status, 200);
   });
 
   test('users of a service provider have only the provider portal', async () => {
@@ -70,16 +70,18 @@ describe('the hosts of the portal', () => {
   });
 
   test('the host of an unknown client shows a message in the language of the browser', async () => {
-    const { browser } = openVisitor(on, 'nobody', originOf('nobody'));
+    const { browser } = openVisitor(portal, 'nobody', originOf('nobody'));
     for (const path of [
       '/portal',
       '/provider-portal/services',
       '/portal/sign-in',
       '/portal/callback',
     ]) {
-      const seen = await browser.visit(path, { headers: { ...page, 'accept-language': 'fr-CH' } });
-      assert.equal(seen.status, 404, path);
-      assert.match(seen.text, /<html lang="fr">[\s\S]*Aucun client de la plateforme/);
+      const response = await browser.visit(path, {
+        headers: { ...page, 'accept-language': 'fr-CH' },
+      });
+      assert.equal(response.status, 404, path);
+      assert.match(response.text, /<html lang="fr">[\s\S]*Aucun client de la plateforme/);
       assert.equal(browser.cookies.length, 0);
     }
   });
@@ -95,19 +97,19 @@ describe('the hosts of the portal', () => {
       ...hosts.map((name) => `${name}:${port}`),
       `${acme.userDomainId}.portal.test:1`,
     ]) {
-      const seen = await on.transport({
+      const response = await portal.transport({
         method: 'GET',
-        url: new URL(`${on.settings.baseUrl}/portal/sign-in?domain=${acme.userDomainId}`),
+        url: new URL(`${portal.settings.baseUrl}/portal/sign-in?domain=${acme.userDomainId}`),
         headers: { ...page, host },
       });
-      assert.equal(seen.status, 404, host);
-      assert.ok(seen.text.includes(`href="${on.settings.baseUrl}/portal"`), seen.text);
+      assert.equal(response.status, 404, host);
+      assert.ok(response.text.includes(`href="${portal.settings.baseUrl}/portal"`), response.text);
     }
   });
 
   test('the platform address asks for the user domain and keeps the requested page', async () => {
     const person = await createTestUser(acme);
-    const { browser, callback, ask } = openVisitor(on, acme.userDomainId);
+    const { browser, callback, ask } = openVisitor(portal, acme.userDomainId);
     const first = await follow(
       browser,
       await browser.visit('/portal/sign-in?to=/portal/users%3Fq=a'),
@@ -122,22 +124,22 @@ describe('the hosts of the portal', () => {
     const identifier = `${person.user.username}@${acme.userDomainId}`;
     const sent = await submitForm(browser, french, { identifier });
     assert.equal(sent.status, 303, sent.text);
-    assert.equal(sent.location?.origin, on.settings.baseUrl);
+    assert.equal(sent.location?.origin, portal.settings.baseUrl);
     const second = await follow(browser, sent);
     assert.equal(second.status, 200);
     assert.ok(second.text.includes(`value="${person.user.username}"`), 'the name is there already');
-    const back = await callback(person, second);
-    assert.equal(back.location?.href, `${on.settings.baseUrl}/portal/users?q=a`);
+    const callbackResponse = await callback(person, second);
+    assert.equal(callbackResponse.location?.href, `${portal.settings.baseUrl}/portal/users?q=a`);
     assert.equal((await ask('/portal/session')).status, 200);
     assert.equal(readForms(second).length > 0, true);
   });
 
   test('an unknown user domain leads back to the domain form', async () => {
-    const { browser } = openVisitor(on, 'nobody');
+    const { browser } = openVisitor(portal, 'nobody');
     for (const domain of ['nobody-at-all', '../x', 'A B', '%00']) {
       const query = new URLSearchParams({ domain });
-      const seen = await follow(browser, await browser.visit(`/portal/sign-in?${query}`));
-      assert.match(seen.url.pathname, /^\/auth\/sign-in\//, domain);
+      const response = await follow(browser, await browser.visit(`/portal/sign-in?${query}`));
+      assert.match(response.url.pathname, /^\/auth\/sign-in\//, domain);
     }
   });
 });

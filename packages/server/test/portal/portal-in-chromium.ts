@@ -56,9 +56,9 @@ export type Stage = {
   /** A browser in which a user of the demo is signed in. */
   signedIn(username: string, options?: SignIn): Promise<BrowserContext>;
   /** Opens a screen in its own tab, and asserts that the browser reported no problem. */
-  look(whose: BrowserContext, path: string, steps: Steps): Promise<void>;
+  visitScreen(browserContext: BrowserContext, path: string, steps: Steps): Promise<void>;
   /** Runs the steps and asserts that the screen is accessible: wide and narrow, light and dark. */
-  usable(whose: BrowserContext, path: string, steps?: Steps): Promise<void>;
+  usable(browserContext: BrowserContext, path: string, steps?: Steps): Promise<void>;
   close(): Promise<void>;
 };
 
@@ -84,8 +84,12 @@ export async function assertFits(page: Page, name: string): Promise<void> {
 export const loaded = (page: Page) =>
   page.waitForSelector('#content [aria-busy="true"]', { state: 'detached' });
 
-async function look(whose: BrowserContext, path: string, steps: Steps): Promise<void> {
-  const page = await whose.newPage();
+async function visitScreen(
+  browserContext: BrowserContext,
+  path: string,
+  steps: Steps,
+): Promise<void> {
+  const page = await browserContext.newPage();
   const complaints = complaintsOf(page);
   try {
     await page.goto(path);
@@ -97,8 +101,8 @@ async function look(whose: BrowserContext, path: string, steps: Steps): Promise<
   }
 }
 
-const usable: Stage['usable'] = (whose, path, steps) =>
-  look(whose, path, async (page) => {
+const usable: Stage['usable'] = (browserContext, path, steps) =>
+  visitScreen(browserContext, path, async (page) => {
     await page.waitForSelector('[aria-busy="true"]', { state: 'detached' });
     await steps?.(page);
     await assertFits(page, path);
@@ -164,7 +168,7 @@ export async function openStage(name: string): Promise<Stage> {
       facts,
       base: facts.baseUrl,
       chromium: browser,
-      look,
+      visitScreen,
       usable,
       close,
 

@@ -14,19 +14,19 @@ const index = `<!doctype html><meta property="csp-nonce" nonce="__CSP_NONCE__">
 <script type="module" nonce="__CSP_NONCE__" src="/portal/assets/index-Ab12.js"></script>`;
 
 describe('the pages of the portal', () => {
-  let on: PortalTestServer;
+  let portal: PortalTestServer;
   let visitor: Visitor;
   before(async () => {
-    on = await openPortalTestServer();
-    visitor = openVisitor(on, 'nobody');
+    portal = await openPortalTestServer();
+    visitor = openVisitor(portal, 'nobody');
   });
-  after(() => on.close());
+  after(() => portal.close());
 
   const navigate = { accept: 'text/html,*/*;q=0.8', 'sec-fetch-mode': 'navigate' };
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     visitor.browser.visit(path, { method, headers: { ...navigate, ...headers } });
   const built = async () => {
-    await writeBuilt(on.portalFolder, {
+    await writeBuilt(portal.portalFolder, {
       'index.html': index,
       'mark.svg': '<svg xmlns="http://www.w3.org/2000/svg"/>',
       'assets/index-Ab12.js': script,
@@ -34,23 +34,24 @@ describe('the pages of the portal', () => {
       'assets/index-Ab12.js.gz': gzipSync(script),
       'assets/small-Cd34.css': 'a{}',
     });
-    on.clock.advance(2_000);
+    portal.clock.advance(2_000);
   };
-  const policyOf = (seen: BrowserResponse) => String(seen.headers['content-security-policy']);
+  const policyOf = (response: BrowserResponse) =>
+    String(response.headers['content-security-policy']);
 
   test('before the build, each portal address shows a message, and nothing else fails', async () => {
-    await rm(join(on.portalFolder, 'index.html'), { force: true });
-    on.clock.advance(2_000);
+    await rm(join(portal.portalFolder, 'index.html'), { force: true });
+    portal.clock.advance(2_000);
     for (const [language, words] of [
       ['en', /The portal is not built/],
       ['fr', /Le portail n’est pas construit/],
       ['de', /Das Portal ist nicht gebaut/],
       ['xx, *;q=0.1', /The portal is not built/],
     ] as const) {
-      const seen = await get('/portal/payments', { 'accept-language': language });
-      assert.equal(seen.status, 503);
-      assert.match(seen.text, words);
-      assert.match(policyOf(seen), /script-src 'self'.*frame-ancestors 'none'/);
+      const response = await get('/portal/payments', { 'accept-language': language });
+      assert.equal(response.status, 503);
+      assert.match(response.text, words);
+      assert.match(policyOf(response), /script-src 'self'.*frame-ancestors 'none'/);
     }
     assert.equal((await visitor.ask('/portal/session')).status, 401);
   });
@@ -60,20 +61,20 @@ describe('the pages of the portal', () => {
     const pages = ['/portal', '/portal/', '/portal/payments/1?x=2', '/provider-portal/services'];
     const nonces = new Set<string>();
     for (const path of pages) {
-      const seen = await get(path);
-      assert.equal(seen.status, 200, path);
-      const [, nonce = ''] = /style-src 'self' 'nonce-([\w-]{22,})'/.exec(policyOf(seen)) ?? [];
+      const response = await get(path);
+      assert.equal(response.status, 200, path);
+      const [, nonce = ''] = /style-src 'self' 'nonce-([\w-]{22,})'/.exec(policyOf(response)) ?? [];
       nonces.add(nonce);
-      assert.equal(seen.text, index.replaceAll('__CSP_NONCE__', nonce));
+      assert.equal(response.text, index.replaceAll('__CSP_NONCE__', nonce));
     }
     assert.equal(nonces.size, pages.length);
   });
 
   test('the page headers forbid foreign content, framing and caching', async () => {
     await built();
-    const seen = await get('/portal');
+    const response = await get('/portal');
     const policy = new Map(
-      policyOf(seen)
+      policyOf(response)
         .split('; ')
         .map((part) => [part.split(' ')[0] ?? '', part.split(' ').slice(1).join(' ')]),
     );
@@ -82,8 +83,8 @@ describe('the pages of the portal', () => {
     assert.equal(policy.get('connect-src'), "'self'");
     assert.equal(policy.get('form-action'), "'self'");
     for (const name of ['base-uri', 'frame-ancestors']) assert.equal(policy.get(name), "'none'");
-    assert.doesNotMatch(policyOf(seen), /unsafe|http:|https:|\*/);
-    const { headers } = seen;
+    assert.doesNotMatch(policyOf(response), /unsafe|http:|https:|\*/);
+    const { headers } = response;
     assert.equal(headers['x-content-type-options'], 'nosniff');
     assert.equal(headers['x-frame-options'], 'DENY');
     assert.equal(headers['referrer-policy'], 'no-referrer');
@@ -107,11 +108,11 @@ describe('the pages of the portal', () => {
       ['gzip', 'gzip'],
       ['br;q=0, gzip', 'gzip'],
     ] as const) {
-      const seen = await get(path, { accept: '*/*', 'accept-encoding': accepted });
-      assert.equal(seen.headers['content-encoding'], encoding, accepted);
-      assert.equal(Number(seen.headers['content-length']), sizes[encoding]);
-      assert.match(String(seen.headers['vary']), /accept-encoding/);
-      const tag = String(seen.headers['etag']);
+      const response = await get(path, { accept: '*/*', 'accept-encoding': accepted });
+      assert.equal(response.headers['content-encoding'], encoding, accepted);
+      assert.equal(Number(response.headers['content-length']), sizes[encoding]);
+      assert.match(String(response.headers['vary']), /accept-encoding/);
+      const tag = String(response.headers['etag']);
       const again = { accept: '*/*', 'accept-encoding': accepted, 'if-none-match': tag };
       assert.equal((await get(path, again)).status, 304);
     }
@@ -119,11 +120,11 @@ describe('the pages of the portal', () => {
     assert.deepEqual([head.status, head.text], [200, '']);
     assert.equal(Number(head.headers['content-length']), sizes.br);
     assert.equal((await get('/portal', {}, 'HEAD')).status, 200);
-    const mark = await get('/portal/mark.svg', {
+    const logo = await get('/portal/mark.svg', {
       accept: 'image/*,*/*',
       'sec-fetch-mode': 'no-cors',
     });
-    assert.deepEqual([mark.status, mark.headers['content-type']], [200, 'image/svg+xml']);
+    assert.deepEqual([logo.status, logo.headers['content-type']], [200, 'image/svg+xml']);
   });
 
   test('a missing file answers 404, and no other file of the machine is served', async () => {
@@ -143,8 +144,8 @@ describe('the pages of the portal', () => {
       'a%5Cb.js',
     ];
     for (const name of names) {
-      const seen = await get(`/portal/assets/${name}`, script404);
-      assert.equal(seen.status, 404, name);
+      const response = await get(`/portal/assets/${name}`, script404);
+      assert.equal(response.status, 404, name);
     }
     for (const path of [
       '/portal/none.js',
@@ -165,8 +166,13 @@ describe('the pages of the portal', () => {
   test('the sign-in never redirects to another site', async () => {
     const { portalPathOf: ownAddress } = await import('../../src/portal/sign-in/sign-in-state.ts');
     const origin = 'https://acme.portal.test:8443';
-    const kept = ['/portal', '/portal/payments?a=b#c', '/provider-portal', '/provider-portal/x/y'];
-    for (const wanted of kept) assert.equal(ownAddress(wanted, origin), wanted);
+    const allowedAddresses = [
+      '/portal',
+      '/portal/payments?a=b#c',
+      '/provider-portal',
+      '/provider-portal/x/y',
+    ];
+    for (const address of allowedAddresses) assert.equal(ownAddress(address, origin), address);
     const dropped = [
       undefined,
       '',
@@ -188,7 +194,7 @@ describe('the pages of the portal', () => {
       '/%2e%2e/portal/..',
       'http://[/portal',
     ];
-    for (const wanted of dropped) assert.equal(ownAddress(wanted, origin), '/portal', wanted);
+    for (const address of dropped) assert.equal(ownAddress(address, origin), '/portal', address);
     assert.equal(ownAddress(`${origin}/portal/x`, origin), '/portal/x');
   });
 });

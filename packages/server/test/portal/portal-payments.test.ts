@@ -27,8 +27,8 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
   });
   after(() => stage?.close());
 
-  const look = (path: string, steps: (page: Page) => Promise<void>) =>
-    stage.look(context, path, steps);
+  const visitScreen = (path: string, steps: (page: Page) => Promise<void>) =>
+    stage.visitScreen(context, path, steps);
 
   async function sell(amount: number, members: Record<string, unknown> = {}): Promise<string> {
     const { status, body } = await client.call('POST', '/payment/v1/transactions/process', {
@@ -97,7 +97,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
 
   test('menus, dialogs and the command palette are accessible', async () => {
     const id = await sell(2_000);
-    await look(`/portal/payments/${id}`, async (page) => {
+    await visitScreen(`/portal/payments/${id}`, async (page) => {
       await page.locator('.sy-user').click();
       await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
       await assertAccessible(page, 'the menu of the user');
@@ -115,7 +115,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
 
   test('a refund that is clicked twice is made once', async () => {
     const id = await sell(5_000);
-    await look(`/portal/payments/${id}`, async (page) => {
+    await visitScreen(`/portal/payments/${id}`, async (page) => {
       await page.getByRole('button', { name: 'Refund', exact: true }).click();
       await page.getByRole('textbox', { name: 'Amount' }).fill('12.34');
       await page.getByRole('button', { name: /^Refund EUR/ }).dblclick();
@@ -128,7 +128,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
 
   test('an amount above the remaining amount is rejected before sending, and a platform error is shown', async () => {
     const id = await sell(2_000);
-    await look(`/portal/payments/${id}`, async (page) => {
+    await visitScreen(`/portal/payments/${id}`, async (page) => {
       await page.getByRole('button', { name: 'Refund', exact: true }).click();
       await page.getByRole('textbox', { name: 'Amount' }).fill('20.01');
       await page.getByText(/higher than the remaining/).waitFor();
@@ -149,7 +149,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
 
   test('an unavailable action shows the reason', async () => {
     const id = await sell(9_051);
-    await look(`/portal/payments/${id}`, async (page) => {
+    await visitScreen(`/portal/payments/${id}`, async (page) => {
       await page.getByText('The payment was declined.').first().waitFor();
       const refund = page.getByRole('button', { name: 'Refund', exact: true });
       assert.equal(await refund.isDisabled(), true);
@@ -163,7 +163,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
       const path = `/reporting/v1/transactions?text=${clientTransactionId}`;
       return (await client.call('GET', path, { token })).body.items.length === 1;
     });
-    await look('/portal/payments', async (page) => {
+    await visitScreen('/portal/payments', async (page) => {
       await page.getByRole('searchbox').fill(clientTransactionId);
       await page.waitForURL((url) => url.searchParams.get('text') === clientTransactionId);
       await page.getByText('1 row', { exact: true }).waitFor();
@@ -178,7 +178,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
   });
 
   test('Ctrl+K works in an input and opens a screen', async () => {
-    await look('/portal/payments', async (page) => {
+    await visitScreen('/portal/payments', async (page) => {
       await page.getByRole('searchbox').focus();
       await page.keyboard.press('Control+K');
       await page.getByPlaceholder(/^Screen/).fill('Analyt');
@@ -189,7 +189,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
   });
 
   test('a lost connection shows a banner until it is back', async () => {
-    await look('/portal/payments', async (page) => {
+    await visitScreen('/portal/payments', async (page) => {
       await context.setOffline(true);
       await page.getByRole('button', { name: 'Refresh' }).click();
       await page.getByText(/The platform does not respond\./).waitFor();
@@ -199,7 +199,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
   });
 
   test('the virtual terminal takes a card payment and links to it', async () => {
-    await look('/portal/virtual-terminal', async (page) => {
+    await visitScreen('/portal/virtual-terminal', async (page) => {
       await page.getByRole('button', { name: 'Take the payment' }).dblclick();
       const terminal = page.getByRole('region', { name: 'Terminal', exact: true });
       await terminal.getByText('Approved', { exact: true }).waitFor();
@@ -220,7 +220,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
       body: { ...body, name: hostileName },
     });
     assert.equal(renamed.status, 200, renamed.text);
-    await look('/portal/payments', async (page) => {
+    await visitScreen('/portal/payments', async (page) => {
       await page.getByText('<img src=x').first().waitFor();
       assert.notEqual(await page.title(), 'owned');
       await assertFits(page, 'payments');

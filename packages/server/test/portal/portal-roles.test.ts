@@ -103,7 +103,7 @@ const providerRails: Partial<Record<Role, readonly string[]>> = {
   org_admin: providerRail,
   org_dev: providerRail.filter((address) => address !== '/users' && address !== '/audit'),
 };
-const shownTo = (role: Role) =>
+const screensOf = (role: Role) =>
   rail.filter(([, roles]) => roles.includes(role)).map(([address]) => address);
 
 /** The screens that no other test checks with axe. */
@@ -155,8 +155,9 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
     const { merchantId } = facts.applications['merchant'] ?? {};
     const base = '/provisioning/v2';
     const { storeId } = await first(`${base}/stores?merchantId=${merchantId}`);
-    const place = (await first(`${base}/logical-devices?storeId=${storeId}`)).logicalDeviceId;
-    const device = (await first(`${base}/physical-devices?logicalDeviceId=${place}`))
+    const logicalDeviceId = (await first(`${base}/logical-devices?storeId=${storeId}`))
+      .logicalDeviceId;
+    const device = (await first(`${base}/physical-devices?logicalDeviceId=${logicalDeviceId}`))
       .physicalDeviceId;
     const till = (await first(`${base}/points-of-sale`)).pointOfSaleId;
     const link = (await first(`${base}/acquirer-links`)).acquirerLinkId;
@@ -188,8 +189,8 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
       [`/stores/${storeId}`, lookers],
       [`/stores/${storeId}/edit`, managers, 'axe'],
       [`/places/new?storeId=${storeId}`, managers, 'axe'],
-      [`/places/${place}`, lookers, 'axe'],
-      [`/places/${place}/edit`, managers, 'axe'],
+      [`/places/${logicalDeviceId}`, lookers, 'axe'],
+      [`/places/${logicalDeviceId}/edit`, managers, 'axe'],
       ['/devices/new', managers, 'axe'],
       [`/devices/${device}`, lookers],
       [`/devices/${device}/edit`, managers, 'axe'],
@@ -231,7 +232,7 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
   async function walk(
     context: BrowserContext,
     entry: string,
-    steps: (on: Walk) => Promise<void>,
+    steps: (screen: Walk) => Promise<void>,
   ): Promise<void> {
     const page = await context.newPage();
     const complaints = complaintsOf(page);
@@ -282,8 +283,8 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
         title: () => page.locator('#content h1').first().textContent(),
         rail: async () => {
           const links = page.locator('.sy-rail nav a');
-          const found = await links.evaluateAll((each) => each.map((a) => a.getAttribute('href')));
-          return found.map((href) => (href ?? '').slice(entry.length + 1));
+          const hrefs = await links.evaluateAll((each) => each.map((a) => a.getAttribute('href')));
+          return hrefs.map((href) => (href ?? '').slice(entry.length + 1));
         },
         faults,
       });
@@ -297,9 +298,9 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
 
   /** Asserts that the screen opened, and that no request was refused. */
   async function assertOpen({ page, title, faults }: Walk, address: string): Promise<void> {
-    const shown = await title();
-    assert.notEqual(shown, noPermission, address);
-    assert.notEqual(shown, 'Page not found', address);
+    const pageTitle = await title();
+    assert.notEqual(pageTitle, noPermission, address);
+    assert.notEqual(pageTitle, 'Page not found', address);
     assert.deepEqual(faults, [], address);
     const alerts = await page.locator('#content [role="alert"]').allTextContents();
     assert.deepEqual(alerts, [], address);
@@ -313,7 +314,7 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
   async function assertShut({ title, type, faults }: Walk, address: string): Promise<void> {
     await type(address);
     assert.equal(await title(), noPermission, address);
-    assert.deepEqual(faults, [], 'what is shut asks for nothing');
+    assert.deepEqual(faults, [], 'a closed screen sends no requests');
   }
 
   /** Opens the address as a link in a mail, which loads the whole portal. */
@@ -328,25 +329,25 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
   async function walkAs(role: Role): Promise<void> {
     const context = await stage.signedIn(users[role], { isTourOver: true });
     const isAdmin = role === 'org_admin';
-    await walk(context, 'portal', async (on) => {
-      const shown = shownTo(role);
-      assert.deepEqual(await on.rail(), shown);
-      await assertOpen(on, '/');
-      for (const address of shown.slice(1)) {
-        await on.follow(address);
-        await assertOpen(on, address);
-        if (isAdmin && forAxe.has(address)) await assertUsable(on, address);
+    await walk(context, 'portal', async (screen) => {
+      const expectedScreens = screensOf(role);
+      assert.deepEqual(await screen.rail(), expectedScreens);
+      await assertOpen(screen, '/');
+      for (const address of expectedScreens.slice(1)) {
+        await screen.follow(address);
+        await assertOpen(screen, address);
+        if (isAdmin && forAxe.has(address)) await assertUsable(screen, address);
       }
       for (const [address, roles, isForAxe] of inner) {
         if (!roles.includes(role)) continue;
-        await on.type(address);
-        await assertOpen(on, address);
-        if (isAdmin && isForAxe === 'axe') await assertUsable(on, address);
+        await screen.type(address);
+        await assertOpen(screen, address);
+        if (isAdmin && isForAxe === 'axe') await assertUsable(screen, address);
       }
       for (const [address, roles] of [...rail, ...inner]) {
-        if (!roles.includes(role)) await assertShut(on, address);
+        if (!roles.includes(role)) await assertShut(screen, address);
       }
-      await assertShutFromOutside(on, role);
+      await assertShutFromOutside(screen, role);
     });
     const asProvider = providerRails[role];
     if (asProvider !== undefined) await walkAsProvider(context, asProvider);
@@ -363,19 +364,22 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
   test('the operator of a merchant', () => walkAs('org_operator'));
 
   /** Opens the screens of the service provider portal. */
-  async function walkAsProvider(context: BrowserContext, shown: readonly string[]): Promise<void> {
-    await walk(context, 'provider-portal', async (on) => {
-      assert.deepEqual(await on.rail(), shown);
-      await assertOpen(on, '/');
-      for (const address of shown.slice(1)) {
-        await on.follow(address);
-        await assertOpen(on, address);
+  async function walkAsProvider(
+    context: BrowserContext,
+    expectedScreens: readonly string[],
+  ): Promise<void> {
+    await walk(context, 'provider-portal', async (screen) => {
+      assert.deepEqual(await screen.rail(), expectedScreens);
+      await assertOpen(screen, '/');
+      for (const address of expectedScreens.slice(1)) {
+        await screen.follow(address);
+        await assertOpen(screen, address);
       }
-      for (const address of providerRail.filter((each) => !shown.includes(each))) {
-        await assertShut(on, address);
+      for (const address of providerRail.filter((each) => !expectedScreens.includes(each))) {
+        await assertShut(screen, address);
       }
-      await on.type('/payments');
-      assert.equal(await on.title(), 'Page not found', 'it is of the other portal');
+      await screen.type('/payments');
+      assert.equal(await screen.title(), 'Page not found', 'it is of the other portal');
     });
   }
 
@@ -391,8 +395,8 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
     const { entityId } = facts.users.find(({ username }) => username === 'other-manager') ?? {};
     const people = `/user-management/v2/user-domains/${facts.userDomainId}/users`;
     const context = await stage.signedIn('other-manager', { isTourOver: true });
-    await walk(context, 'portal', async (on) => {
-      await on.follow('/users');
+    await walk(context, 'portal', async (screen) => {
+      await screen.follow('/users');
       const { body } = await client.call('GET', `${people}?entityId=${entityId}`, { token });
       const [user] = body.items;
       const changed = await client.call('PUT', `${people}/${user.userId}`, {
@@ -400,11 +404,11 @@ describe('the portal in each role', { skip: chromiumSkipReason }, () => {
         body: { ...user, groups: [`${entityId}_org_supervisor`] },
       });
       assert.equal(changed.status, 200, changed.text);
-      await on.page.getByRole('button', { name: 'Refresh' }).click();
-      await on.page.getByRole('heading', { name: noPermission }).waitFor();
-      assert.deepEqual(await on.rail(), shownTo('org_supervisor'));
+      await screen.page.getByRole('button', { name: 'Refresh' }).click();
+      await screen.page.getByRole('heading', { name: noPermission }).waitFor();
+      assert.deepEqual(await screen.rail(), screensOf('org_supervisor'));
       assert.ok(
-        on.faults.length > 0 && on.faults.every((each) => / 403 of .*\/users\b/.test(each)),
+        screen.faults.length > 0 && screen.faults.every((each) => / 403 of .*\/users\b/.test(each)),
       );
     });
     await context.close();

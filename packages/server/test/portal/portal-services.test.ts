@@ -25,45 +25,45 @@ const catalogue = '/service-catalog/v1';
 
 describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   let stage: Stage;
-  let look: Stage['look'];
+  let visitScreen: Stage['visitScreen'];
   let provider: BrowserContext;
   let acquirer: BrowserContext;
   let facts: StageFacts;
 
   before(async () => {
     stage = await openStage('portal-services');
-    ({ facts, look } = stage);
+    ({ facts, visitScreen } = stage);
     acquirer = await stage.signedIn('admin', { isTourOver: true });
     provider = await stage.signedIn('provider', { isTourOver: true });
   });
   after(() => stage?.close());
 
   /** Sends a request as a script of the page does. */
-  const ask = (page: Page, path: string) =>
+  const fetchJson = (page: Page, path: string) =>
     page.evaluate(
       `fetch('${path}', { headers: { 'x-switchyard-portal': '1' } }).then((answer) => answer.json())`,
       // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
     ) as Promise<any>;
 
-  const own = (name: string): string =>
+  const ownId = (name: string): string =>
     facts.serviceProvider.services.find((each) => each.name === name)?.serviceId ?? '';
 
   test('a user of a provider is redirected to the provider portal', async () => {
-    await look(provider, '/portal/', async (page) => {
+    await visitScreen(provider, '/portal/', async (page) => {
       await page.waitForURL('**/provider-portal/');
       await page.getByText(facts.serviceProvider.name).first().waitFor();
       const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link');
       const names = await links.allTextContents();
       assert.ok(names.includes('Own services') && !names.includes('Analytics'), names.join());
     });
-    await look(provider, '/portal/services', async (page) => {
+    await visitScreen(provider, '/portal/services', async (page) => {
       await page.getByText('Go to the portal for service providers').waitFor();
     });
   });
 
   test('a step of the home screen links to its screen only if the user may open it', async () => {
     const linkOf = (page: Page, name: string) => page.getByRole('main').getByRole('link', { name });
-    await look(acquirer, '/portal/', async (page) => {
+    await visitScreen(acquirer, '/portal/', async (page) => {
       const merchant = linkOf(page, 'A merchant');
       await merchant.waitFor();
       assert.equal(await merchant.getAttribute('href'), '/portal/merchants');
@@ -79,11 +79,11 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
         '/own-services',
         '/own-services/new',
         '/own-payments',
-        `/own-services/${own('Lumen QR')}`,
-        `/own-services/${own('Lumen QR')}?tab=uses`,
-        `/own-services/${own('Lumen QR')}?tab=health`,
-        `/own-services/${own('Lumen QR')}?tab=keys`,
-        `/own-services/${own('Lumen Points')}/edit`,
+        `/own-services/${ownId('Lumen QR')}`,
+        `/own-services/${ownId('Lumen QR')}?tab=uses`,
+        `/own-services/${ownId('Lumen QR')}?tab=health`,
+        `/own-services/${ownId('Lumen QR')}?tab=keys`,
+        `/own-services/${ownId('Lumen Points')}/edit`,
         '/own-services/none-of-ours',
       ],
       acquirer: [
@@ -92,8 +92,8 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
         '/service-packages',
         '/sign-ups',
         '/claim-conflicts',
-        `/services/${own('Lumen QR')}`,
-        `/services/${own('Lumen Points')}`,
+        `/services/${ownId('Lumen QR')}`,
+        `/services/${ownId('Lumen Points')}`,
         '/services/none-of-ours',
       ],
     };
@@ -102,7 +102,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   });
 
   test('repeated clicks declare a service once, and its secret is shown once', async () => {
-    await look(provider, '/provider-portal/own-services/new', async (page) => {
+    await visitScreen(provider, '/provider-portal/own-services/new', async (page) => {
       await page.getByLabel('Name').fill('Receipts by mail');
       await page.getByLabel('Category').fill('Receipts');
       await page.getByLabel('URL of your server').fill('https://10.0.0.1/spi');
@@ -123,7 +123,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       assert.equal(await page.getByText(/whsec_/).count(), 0);
       const { organizationId } = facts.serviceProvider;
       const path = `${catalogue}/services?providerId=${organizationId}&status=Draft`;
-      const { items } = await ask(page, path);
+      const { items } = await fetchJson(page, path);
       const made = items.filter(({ name }: { name: string }) => name === 'Receipts by mail');
       assert.equal(made.length, 1);
     });
@@ -131,7 +131,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
 
   test('a draft is published, changed and retired; others see the published version', async () => {
     let address = '';
-    await look(provider, '/provider-portal/own-services', async (page) => {
+    await visitScreen(provider, '/provider-portal/own-services', async (page) => {
       await page.getByRole('link', { name: 'Lumen Later' }).click();
       await page.getByRole('button', { name: 'Publish' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).dblclick();
@@ -143,10 +143,10 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       await page.getByText('Unpublished changes').waitFor();
     });
     const serviceId = address.split('/').at(-1);
-    await look(acquirer, `/portal/services/${serviceId}`, async (page) => {
+    await visitScreen(acquirer, `/portal/services/${serviceId}`, async (page) => {
       await page.getByText('Still being written').waitFor();
     });
-    await look(provider, address, async (page) => {
+    await visitScreen(provider, address, async (page) => {
       await page.getByRole('button', { name: 'Publish' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
       await page.getByText('Release 2', { exact: true }).waitFor();
@@ -156,14 +156,14 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       await page.getByText('Retired', { exact: true }).first().waitFor();
       assert.equal(await page.getByRole('link', { name: 'Edit' }).count(), 0);
     });
-    await look(acquirer, '/portal/services?standing=Retired', async (page) => {
+    await visitScreen(acquirer, '/portal/services?standing=Retired', async (page) => {
       await page.getByRole('link', { name: 'Lumen Later' }).waitFor();
     });
   });
 
   test('an acquirer subscribes, activates with parameters, and deactivates for one merchant', async () => {
-    const path = `/portal/services/${own('Lumen Points')}`;
-    await look(acquirer, '/portal/services', async (page) => {
+    const path = `/portal/services/${ownId('Lumen Points')}`;
+    await visitScreen(acquirer, '/portal/services', async (page) => {
       await page.getByRole('searchbox').fill('points');
       await page.waitForURL((url) => url.searchParams.get('text') === 'points');
       await page.getByRole('link', { name: 'Lumen Points' }).click();
@@ -180,14 +180,14 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       await page.getByText('Active', { exact: true }).first().waitFor();
       await page.getByText('Secret, never displayed').waitFor();
       assert.equal(await page.getByText('never-shown-again').count(), 0);
-      const off = page.getByRole('button', { name: 'Deactivate for Harbour & Pine' });
-      await off.click();
+      const deactivateButton = page.getByRole('button', { name: 'Deactivate for Harbour & Pine' });
+      await deactivateButton.click();
       await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).dblclick();
       await page
         .getByRole('button', { name: 'Activate for Harbour & Pine', exact: true })
         .waitFor();
     });
-    await look(acquirer, path, async (page) => {
+    await visitScreen(acquirer, path, async (page) => {
       await page.getByRole('link', { name: 'Harbour & Pine' }).click();
       await page.waitForURL((url) => url.searchParams.has('merchantId'));
       await page.getByText('Active, but a higher level is inactive').first().waitFor();
@@ -200,7 +200,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   });
 
   test('a subscription in use cannot be ended, and the platform error is shown', async () => {
-    await look(acquirer, '/portal/service-packages', async (page) => {
+    await visitScreen(acquirer, '/portal/service-packages', async (page) => {
       const lumen = page.getByRole('region', { name: 'Lumen', exact: true });
       await lumen.getByRole('button', { name: 'Actions' }).click();
       await page.getByRole('menuitem', { name: 'End subscription' }).click();
@@ -220,25 +220,32 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   });
 
   test('the provider sees the customers and the health of its server', async () => {
-    await look(provider, `/provider-portal/own-services/${own('Lumen QR')}`, async (page) => {
-      await page.getByRole('tab', { name: 'In use by' }).click();
-      await page.getByText('Northgate Acquiring').waitFor();
-      await page.waitForURL((url) => url.searchParams.get('tab') === 'uses');
-    });
+    await visitScreen(
+      provider,
+      `/provider-portal/own-services/${ownId('Lumen QR')}`,
+      async (page) => {
+        await page.getByRole('tab', { name: 'In use by' }).click();
+        await page.getByText('Northgate Acquiring').waitFor();
+        await page.waitForURL((url) => url.searchParams.get('tab') === 'uses');
+      },
+    );
     // The reference provider gets this activation request and accepts it.
-    await look(acquirer, `/portal/services/${own('Lumen QR')}`, async (page) => {
+    await visitScreen(acquirer, `/portal/services/${ownId('Lumen QR')}`, async (page) => {
       await page.getByRole('button', { name: 'Deactivate for Café Lumière' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click();
       await page.getByRole('button', { name: 'Activate for Café Lumière', exact: true }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Activate', exact: true }).click();
       await page.getByRole('dialog').waitFor({ state: 'detached' });
     });
-    await look(
+    await visitScreen(
       provider,
-      `/provider-portal/own-services/${own('Lumen QR')}?tab=health`,
+      `/provider-portal/own-services/${ownId('Lumen QR')}?tab=health`,
       async (page) => {
         await eventually('its calls are counted', async () => {
-          const { calls } = await ask(page, `${catalogue}/services/${own('Lumen QR')}/calls`);
+          const { calls } = await fetchJson(
+            page,
+            `${catalogue}/services/${ownId('Lumen QR')}/calls`,
+          );
           return calls.some(({ call }: { call: string }) => call === 'activation');
         });
         await page.reload();
@@ -250,7 +257,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
 
   test('the provider sees a QR payment that its own server reported', async () => {
     const cashier = await stage.signedIn('demo', { isTourOver: true });
-    await look(cashier, '/portal/', async (page) => {
+    await visitScreen(cashier, '/portal/', async (page) => {
       const request = {
         paymentType: facts.serviceProvider.paymentType,
         paymentScenario: 'consumerscan',
@@ -269,9 +276,9 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       assert.equal(status, 200);
     });
     await cashier.close();
-    await look(provider, '/provider-portal/own-payments', async (page) => {
-      await eventually('its server has told of it', async () => {
-        const { items } = await ask(page, '/qrcode-payment/v1/provider-transactions');
+    await visitScreen(provider, '/provider-portal/own-payments', async (page) => {
+      await eventually('the server has reported it', async () => {
+        const { items } = await fetchJson(page, '/qrcode-payment/v1/provider-transactions');
         return items[0]?.status === 'Completed';
       });
       await page.reload();
@@ -282,9 +289,9 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   });
 
   test('a signing secret is rotated once and shown once', async () => {
-    await look(
+    await visitScreen(
       provider,
-      `/provider-portal/own-services/${own('Lumen Points')}?tab=keys`,
+      `/provider-portal/own-services/${ownId('Lumen Points')}?tab=keys`,
       async (page) => {
         await page.getByRole('button', { name: 'Rotate secret' }).click();
         await page.getByRole('dialog').getByRole('button', { name: 'Rotate secret' }).dblclick();
@@ -300,7 +307,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   });
 
   test('a hostile name runs no script, and the layout holds', async () => {
-    await look(provider, '/provider-portal/own-services/new', async (page) => {
+    await visitScreen(provider, '/provider-portal/own-services/new', async (page) => {
       await page.getByLabel('Name').fill(hostileName);
       await page.getByLabel('Category').fill('Hostile');
       await page.getByRole('button', { name: 'Save the draft' }).click();
@@ -309,7 +316,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
       await page.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
       await page.getByText('Release 1', { exact: true }).waitFor();
     });
-    await look(acquirer, '/portal/services?domain=Hostile', async (page) => {
+    await visitScreen(acquirer, '/portal/services?domain=Hostile', async (page) => {
       await page.getByText('<img src=x').first().waitFor();
       await assertFits(page, 'services');
       await page.getByRole('link', { name: /<img src=x/ }).click();
@@ -319,7 +326,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   });
 
   test('the tour works by keyboard, ends, and starts again from the menu', async () => {
-    await look(acquirer, '/portal/', async (page) => {
+    await visitScreen(acquirer, '/portal/', async (page) => {
       await page.evaluate(`localStorage.removeItem('switchyard-tour')`);
       await page.reload();
       await page.getByRole('button', { name: 'Start the tour' }).press('Enter');
@@ -351,9 +358,12 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
   });
 
   test('a sign-up leads to the portal: form, approval, email, password, one-time code', async () => {
-    const stranger = await stage.chromium.newContext({ baseURL: facts.baseUrl, locale: 'de-DE' });
-    stranger.setDefaultTimeout(waitLimitMs);
-    const page = await stranger.newPage();
+    const signedOutContext = await stage.chromium.newContext({
+      baseURL: facts.baseUrl,
+      locale: 'de-DE',
+    });
+    signedOutContext.setDefaultTimeout(waitLimitMs);
+    const page = await signedOutContext.newPage();
     await page.goto('/sign-up');
     await page.getByRole('heading', { name: 'Organisation registrieren' }).waitFor();
     await assertAccessible(page, 'the sign-up');
@@ -365,7 +375,7 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     await page.fill('#email', 'berta@brightwave.example');
     await page.click('main button.primary');
     await page.getByRole('heading', { name: 'Prüfen Sie Ihre E-Mails' }).waitFor();
-    await look(acquirer, '/portal/sign-ups', async (tab) => {
+    await visitScreen(acquirer, '/portal/sign-ups', async (tab) => {
       await tab.getByRole('button', { name: 'Approve Brightwave Wallets' }).click();
       await tab.getByRole('dialog').getByRole('button', { name: 'Approve' }).dblclick();
       await tab.getByText('Approved. The email is being sent.').waitFor();
@@ -387,8 +397,12 @@ describe('the services of the portals', { skip: chromiumSkipReason }, () => {
     await page.click('main button.primary');
     await page.getByRole('link', { name: 'Zum Portal' }).click();
     await page.waitForSelector('#username');
-    assert.match(page.url(), /\/auth\/realms\/brightwave-wallets\//, 'nobody asks for the domain');
-    await stranger.close();
+    assert.match(
+      page.url(),
+      /\/auth\/realms\/brightwave-wallets\//,
+      'the portal does not ask for the domain',
+    );
+    await signedOutContext.close();
   });
 
   /** The link in the newest mail to an address. */

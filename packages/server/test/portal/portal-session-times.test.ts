@@ -16,20 +16,20 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 describe('the lifetime of a portal session', () => {
-  let on: PortalTestServer;
+  let portal: PortalTestServer;
   let beside: PortalTestServer;
   let realm: PortalRealm;
   before(async () => {
-    on = await openPortalTestServer();
-    beside = await openPortalTestServer({ beside: on });
-    realm = await on.newRealm();
+    portal = await openPortalTestServer();
+    beside = await openPortalTestServer({ beside: portal });
+    realm = await portal.newRealm();
   });
   after(async () => {
     await beside.close();
-    await on.close();
+    await portal.close();
   });
 
-  const advance = (ms: number) => on.clock.advance(ms);
+  const advance = (ms: number) => portal.clock.advance(ms);
   const path = () => `/user-management/v2/user-domains/${realm.userDomainId}/users`;
   const generations = async (userId: string) => {
     const rows = await (await testDatabase()).query<{ generation: number }>(
@@ -40,13 +40,13 @@ describe('the lifetime of a portal session', () => {
   };
   async function signedIn(): Promise<Visitor & { readonly userId: string }> {
     const person = await createTestUser(realm);
-    const visitor = openVisitor(on, realm.userDomainId);
+    const visitor = openVisitor(portal, realm.userDomainId);
     await visitor.signIn(person);
     return { ...visitor, userId: person.user.userId };
   }
   /** The same browser, with another process that answers. */
   function atOther({ session }: Visitor): Visitor {
-    const other = openVisitor({ ...beside, settings: on.settings }, realm.userDomainId);
+    const other = openVisitor({ ...beside, settings: portal.settings }, realm.userDomainId);
     const cookie = session();
     assert.ok(cookie !== undefined);
     other.browser.setCookie(cookie);
@@ -61,10 +61,10 @@ describe('the lifetime of a portal session', () => {
       assert.equal((await ask(path())).status, 200);
     }
     assert.deepEqual(await generations(userId), [5]);
-    const told = (await ask('/portal/session')).json();
-    const left = Date.parse(String(told['expiresAt'])) - on.clock.now();
-    assert.equal(left, 15 * minuteMs);
-    assert.equal(told['idleSeconds'], 900);
+    const sessionFacts = (await ask('/portal/session')).json();
+    const remainingMs = Date.parse(String(sessionFacts['expiresAt'])) - portal.clock.now();
+    assert.equal(remainingMs, 15 * minuteMs);
+    assert.equal(sessionFacts['idleSeconds'], 900);
   });
 
   test('15 minutes without activity end the session, also at the realm and despite background requests', async () => {
@@ -76,12 +76,12 @@ describe('the lifetime of a portal session', () => {
     }
     advance(minuteMs);
     const late = await ask(path(), byItself);
-    assert.equal(late.status, 401, 'the page kept asking, and nobody was there');
+    assert.equal(late.status, 401, 'requests of an idle page do not extend the session');
     assert.equal(late.json()['code'], 'token_expired');
     assert.match(String(late.headers['www-authenticate']), /Bearer/);
     assert.equal((await ask('/portal/session')).status, 401);
     assert.ok(browser.cookiesFor('/').some(({ name }) => name === sessionCookie));
-    assert.ok(readForms(await toSignIn()).length > 0, 'the password is asked for');
+    assert.ok(readForms(await toSignIn()).length > 0, 'the realm asks for the password');
   });
 
   test('activity just before the end extends the session, also with an expired access token', async () => {
@@ -96,76 +96,80 @@ describe('the lifetime of a portal session', () => {
 
   test('the session ends after eight hours despite activity', async () => {
     const { ask } = await signedIn();
-    const began = on.clock.now();
-    while (on.clock.now() - began < 8 * hourMs - 14 * minuteMs) {
+    const began = portal.clock.now();
+    while (portal.clock.now() - began < 8 * hourMs - 14 * minuteMs) {
       assert.equal((await ask(path())).status, 200);
       advance(14 * minuteMs);
     }
-    const told = (await ask('/portal/session')).json();
-    assert.equal(told['expiresAt'], told['endsAt'], 'it tells so before');
-    const endsAt = Date.parse(String(told['endsAt']));
+    const sessionFacts = (await ask('/portal/session')).json();
+    assert.equal(
+      sessionFacts['expiresAt'],
+      sessionFacts['endsAt'],
+      'the session announces its end',
+    );
+    const endsAt = Date.parse(String(sessionFacts['endsAt']));
     assert.ok(Math.abs(endsAt - began - 8 * hourMs) <= 1000, 'in whole seconds');
-    advance(endsAt - on.clock.now() - 1);
+    advance(endsAt - portal.clock.now() - 1);
     assert.equal((await ask(path())).status, 200);
     advance(1);
     assert.equal((await ask(path())).status, 401);
   });
 
   test('of twenty parallel requests in two processes, one renews and all succeed', async () => {
-    const here = await signedIn();
-    const there = atOther(here);
+    const firstVisitor = await signedIn();
+    const secondVisitor = atOther(firstVisitor);
     // Both processes have cached the session, and both find its token expired.
-    assert.equal((await there.ask(path())).status, 200);
+    assert.equal((await secondVisitor.ask(path())).status, 200);
     for (let round = 1; round <= 3; round += 1) {
       advance(6 * minuteMs);
-      const asked = Array.from({ length: 20 }, (_, index) =>
-        (index % 2 === 0 ? here : there).ask(path()),
+      const requests = Array.from({ length: 20 }, (_, index) =>
+        (index % 2 === 0 ? firstVisitor : secondVisitor).ask(path()),
       );
-      const statuses = (await Promise.all(asked)).map(({ status }) => status);
+      const statuses = (await Promise.all(requests)).map(({ status }) => status);
       assert.deepEqual(new Set(statuses), new Set([200]));
-      assert.deepEqual(await generations(here.userId), [1 + round]);
+      assert.deepEqual(await generations(firstVisitor.userId), [1 + round]);
     }
   });
 
   test('a sign-out takes effect in every process within seconds', async () => {
-    const here = await signedIn();
-    const there = atOther(here);
-    assert.equal((await there.ask(path())).status, 200);
-    assert.equal((await here.ask('/portal/sign-out', { method: 'POST' })).status, 200);
+    const firstVisitor = await signedIn();
+    const secondVisitor = atOther(firstVisitor);
+    assert.equal((await secondVisitor.ask(path())).status, 200);
+    assert.equal((await firstVisitor.ask('/portal/sign-out', { method: 'POST' })).status, 200);
     advance(6_000);
-    assert.equal((await there.ask('/portal/session')).status, 401);
+    assert.equal((await secondVisitor.ask('/portal/session')).status, 401);
   });
 
   test('activity in one process extends the session in all processes', async () => {
-    const here = await signedIn();
-    const there = atOther(here);
-    for (let turn = 0; turn < 4; turn += 1) {
+    const firstVisitor = await signedIn();
+    const secondVisitor = atOther(firstVisitor);
+    for (let round = 0; round < 4; round += 1) {
       advance(10 * minuteMs);
-      assert.equal((await here.ask(path())).status, 200);
+      assert.equal((await firstVisitor.ask(path())).status, 200);
     }
-    assert.equal((await there.ask(path())).status, 200);
+    assert.equal((await secondVisitor.ask(path())).status, 200);
   });
 
   test('a permission removed by another process is gone within a minute', async () => {
-    const here = await signedIn();
-    const there = atOther(here);
-    assert.equal((await there.ask(path())).status, 200);
-    const { accounts } = on.application.identity;
+    const firstVisitor = await signedIn();
+    const secondVisitor = atOther(firstVisitor);
+    assert.equal((await secondVisitor.ask(path())).status, 200);
+    const { accounts } = portal.application.identity;
     const groups = [`${realm.organizationId}_org_dfo`];
-    await accounts.updateProfile(realm.organizationId, here.userId, (user) => ({
+    await accounts.updateProfile(realm.organizationId, firstVisitor.userId, (user) => ({
       ...user,
       groups,
     }));
     advance(minuteMs);
-    assert.equal((await there.ask(path())).status, 403);
-    await accounts.setStatus(realm.organizationId, here.userId, 'Disabled');
+    assert.equal((await secondVisitor.ask(path())).status, 403);
+    await accounts.setStatus(realm.organizationId, firstVisitor.userId, 'Disabled');
     advance(minuteMs);
-    assert.equal((await there.ask(path())).status, 401);
+    assert.equal((await secondVisitor.ask(path())).status, 401);
   });
 
   test('a new session above the limit ends the oldest session of the user', async () => {
     const person = await createTestUser(realm);
-    const first = openVisitor(on, realm.userDomainId);
+    const first = openVisitor(portal, realm.userDomainId);
     await first.signIn(person);
     const database = await testDatabase();
     await database.query(
@@ -178,7 +182,7 @@ describe('the lifetime of a portal session', () => {
       [realm.organizationId, person.user.userId],
     );
     advance(30_000);
-    await openVisitor(on, realm.userDomainId).signIn(person);
+    await openVisitor(portal, realm.userDomainId).signIn(person);
     assert.equal((await generations(person.user.userId)).length, 20);
     assert.equal((await first.ask('/portal/session')).status, 401);
   });

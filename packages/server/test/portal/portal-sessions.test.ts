@@ -18,10 +18,10 @@ import {
 describe('sessions at an IP address that sends invalid tokens', () => {
   test('known valid sessions continue until they end', async (t) => {
     const unauthenticated = { windowSeconds: 3600, limit: 3 };
-    const on = await openPortalTestServer({ rateLimits: { unauthenticated } });
-    t.after(() => on.close());
-    const realm = await on.newRealm();
-    const [worker, newcomer] = [1, 2].map(() => openVisitor(on, realm.userDomainId));
+    const portal = await openPortalTestServer({ rateLimits: { unauthenticated } });
+    t.after(() => portal.close());
+    const realm = await portal.newRealm();
+    const [worker, newcomer] = [1, 2].map(() => openVisitor(portal, realm.userDomainId));
     assert.ok(worker !== undefined && newcomer !== undefined);
     const person = await createTestUser(realm);
     await worker.signIn(person);
@@ -33,7 +33,7 @@ describe('sessions at an IP address that sends invalid tokens', () => {
     assert.equal(await statusOf(forged), 429);
     assert.equal(await statusOf({}), 200, 'it began here');
     for (const minutes of [1, 14, 14]) {
-      on.clock.advance(minutes * 60_000);
+      portal.clock.advance(minutes * 60_000);
       assert.equal(await statusOf({}), 200, `${minutes} minutes later`);
     }
     await newcomer.signIn(person);
@@ -42,22 +42,26 @@ describe('sessions at an IP address that sends invalid tokens', () => {
     assert.equal((await newcomer.ask(path)).status, 200);
     assert.equal((await newcomer.ask('/portal/sign-out', { method: 'POST' })).status, 200);
     newcomer.browser.setCookie(cookie);
-    assert.equal((await newcomer.ask(path)).status, 429, 'it is nobody’s any more');
+    assert.equal(
+      (await newcomer.ask(path)).status,
+      429,
+      'the signed-out session counts as unauthenticated',
+    );
     worker.browser.setCookie({ ...cookie, value: 'a'.repeat(64) });
     assert.equal(await statusOf({}), 429);
   });
 });
 
 describe('a session of the portal', () => {
-  let on: PortalTestServer;
+  let portal: PortalTestServer;
   let realm: PortalRealm;
   before(async () => {
-    on = await openPortalTestServer();
-    realm = await on.newRealm();
+    portal = await openPortalTestServer();
+    realm = await portal.newRealm();
   });
-  after(() => on.close());
+  after(() => portal.close());
 
-  const visitor = () => openVisitor(on, realm.userDomainId);
+  const visitor = () => openVisitor(portal, realm.userDomainId);
   const audited = async () => {
     const rows = await (await testDatabase()).query<{ action: string; id: string }>(
       `SELECT action, entity_id AS id FROM audit_records
@@ -78,10 +82,10 @@ describe('a session of the portal', () => {
     assert.equal(cookie?.attributes.get('samesite'), 'Strict');
     assert.ok(cookie?.attributes.has('httponly'));
     assert.equal(cookie?.attributes.has('max-age'), false, 'it ends with the browser');
-    const seen = await ask('/portal/session');
-    assert.equal(seen.status, 200, seen.text);
-    assert.equal(seen.headers['cache-control'], 'no-store');
-    const { user, ...facts } = seen.json();
+    const response = await ask('/portal/session');
+    assert.equal(response.status, 200, response.text);
+    assert.equal(response.headers['cache-control'], 'no-store');
+    const { user, ...facts } = response.json();
     assert.deepEqual(
       [Object(user).sub, Object(user).name, Object(user).locale],
       [person.user.userId, 'Ada Byron', 'fr-FR'],
@@ -92,7 +96,7 @@ describe('a session of the portal', () => {
     );
     assert.deepEqual(facts['entries'], ['portal', 'provider-portal']);
     assert.deepEqual(facts['groups'], person.user.groups);
-    assert.equal(seen.text.includes('eyJ'), false, 'no token');
+    assert.equal(response.text.includes('eyJ'), false, 'no token');
     const users = await ask(`/user-management/v2/user-domains/${realm.userDomainId}/users`);
     assert.equal(users.status, 200, users.text);
     const [begun = '', ...more] = (await audited()).slice(-1);
@@ -103,7 +107,7 @@ describe('a session of the portal', () => {
   test('only requests of portal pages can use the session', async () => {
     const { browser, signIn } = visitor();
     await signIn(await createTestUser(realm));
-    const origin = on.settings.baseUrl;
+    const origin = portal.settings.baseUrl;
     const path = `/user-management/v2/user-domains/${realm.userDomainId}/users`;
     const status = async (headers: Record<string, string>, visit: VisitOptions = {}) =>
       (await browser.visit(path, { ...visit, headers: { accept: '*/*', ...headers } })).status;
@@ -115,9 +119,9 @@ describe('a session of the portal', () => {
       {},
       { 'sec-fetch-site': 'same-origin' },
       { 'x-switchyard-portal': '1' },
-      ...['0', 'true', '1, 1', 'constructor', ''].map((said) => ({
+      ...['0', 'true', '1, 1', 'constructor', ''].map((headerValue) => ({
         ...asPage,
-        'x-switchyard-portal': said,
+        'x-switchyard-portal': headerValue,
       })),
       ...['cross-site', 'same-site', 'none'].map((site) => ({ ...asPage, 'sec-fetch-site': site })),
       ...['https://evil.example', 'null', `${origin}.evil.example`, origin.replace('s:', ':')].map(
@@ -134,12 +138,12 @@ describe('a session of the portal', () => {
     const forms = { 'content-type': 'application/x-www-form-urlencoded' };
     const body = 'username=mallory';
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
-      const seen = await browser.visit(path, {
+      const response = await browser.visit(path, {
         method,
         body,
         headers: { accept: '*/*', ...forms },
       });
-      assert.ok([401, 404, 405, 415].includes(seen.status), `${method} ${seen.status}`);
+      assert.ok([401, 404, 405, 415].includes(response.status), `${method} ${response.status}`);
     }
     const plain = await browser.visit(path, {
       method: 'POST',
@@ -151,7 +155,7 @@ describe('a session of the portal', () => {
       },
     });
     assert.equal(plain.status, 401, 'a script of another site that sends no header of ours');
-    const asked = await browser.visit(path, {
+    const preflight = await browser.visit(path, {
       method: 'OPTIONS',
       headers: {
         origin: 'https://evil.example',
@@ -159,8 +163,8 @@ describe('a session of the portal', () => {
         'access-control-request-headers': 'x-switchyard-portal',
       },
     });
-    const allowed = Object.keys(asked.headers).filter((name) => /^access-control/i.test(name));
-    assert.deepEqual(allowed, [], 'who asks to send it is told nothing');
+    const allowed = Object.keys(preflight.headers).filter((name) => /^access-control/i.test(name));
+    assert.deepEqual(allowed, [], 'the preflight allows no headers');
   });
 
   test('a foreign or changed cookie gives no access', async () => {
@@ -205,14 +209,21 @@ describe('a session of the portal', () => {
     const out = await here.ask('/portal/sign-out', { method: 'POST' });
     assert.equal(out.status, 200, out.text);
     const { location } = out.json();
-    assert.equal(location, `${on.settings.authUrl}/auth/realms/${realm.userDomainId}/signed-out`);
+    assert.equal(
+      location,
+      `${portal.settings.authUrl}/auth/realms/${realm.userDomainId}/signed-out`,
+    );
     assert.equal((await here.browser.visit(String(location))).status, 200);
     assert.equal(here.session(), undefined, 'the cookie is gone');
     here.browser.setCookie(cookie);
-    assert.equal((await here.ask('/portal/session')).status, 401, 'who kept it is out as well');
+    assert.equal(
+      (await here.ask('/portal/session')).status,
+      401,
+      'a copy of the old cookie is refused as well',
+    );
     assert.equal((await here.ask('/portal/sign-out', { method: 'POST' })).status, 401);
     const next = await here.toSignIn();
-    assert.equal(readForms(next).length > 0, true, 'the password is asked for again');
+    assert.equal(readForms(next).length > 0, true, 'the realm asks for the password again');
     assert.equal((await elsewhere.ask('/portal/session')).status, 200, 'another browser stays in');
     assert.match((await audited()).at(-1) ?? '', /^portalSession\.signedOut /);
   });
@@ -223,8 +234,16 @@ describe('a session of the portal', () => {
     await signIn(person);
     const first = session();
     const sent = await browser.visit(`/portal/sign-in?domain=${realm.userDomainId}`);
-    const back = await follow(browser, sent, ({ pathname }) => pathname === '/portal/callback');
-    assert.equal((await browser.visit(back.location ?? '/')).status, 303, 'still in at the realm');
+    const callbackResponse = await follow(
+      browser,
+      sent,
+      ({ pathname }) => pathname === '/portal/callback',
+    );
+    assert.equal(
+      (await browser.visit(callbackResponse.location ?? '/')).status,
+      303,
+      'still in at the realm',
+    );
     const second = session();
     assert.notEqual(second?.value, first?.value);
     assert.equal((await ask('/portal/session')).status, 200);
@@ -234,12 +253,12 @@ describe('a session of the portal', () => {
   });
 
   test('the session ends with a deactivation, a new password, or an end at the realm', async () => {
-    const { accounts } = on.application.identity;
+    const { accounts } = portal.application.identity;
     const { organizationId } = realm;
     const ways = [
       (userId: string) => accounts.setStatus(organizationId, userId, 'Disabled'),
       (userId: string) => accounts.setPassword(organizationId, userId, 'eight tills in one row'),
-      (userId: string) => on.application.identity.sessions.endAll(organizationId, userId),
+      (userId: string) => portal.application.identity.sessions.endAll(organizationId, userId),
     ];
     for (const end of ways) {
       const person = await createTestUser(realm);
@@ -259,23 +278,23 @@ describe('a session of the portal', () => {
     const path = `/user-management/v2/user-domains/${realm.userDomainId}/users`;
     assert.equal((await ask(path)).status, 200);
     const groups = [`${realm.organizationId}_org_dfo`];
-    const { accounts } = on.application.identity;
-    await accounts.updateProfile(realm.organizationId, person.user.userId, (standing) => ({
-      ...standing,
+    const { accounts } = portal.application.identity;
+    await accounts.updateProfile(realm.organizationId, person.user.userId, (profile) => ({
+      ...profile,
       groups,
     }));
     assert.equal((await ask(path)).status, 403);
-    const seen = (await ask('/portal/session')).json();
-    assert.deepEqual(seen['permissions'], ['prov.read', 'dev.read', 'dev.write']);
-    assert.deepEqual(seen['entries'], ['portal']);
+    const response = (await ask('/portal/session')).json();
+    assert.deepEqual(response['permissions'], ['prov.read', 'dev.read', 'dev.write']);
+    assert.deepEqual(response['entries'], ['portal']);
   });
 
   test('in the demo a user of a merchant can act only as a device of that merchant', async () => {
-    const { provisioning } = on.application;
+    const { provisioning } = portal.application;
     const scope = { organizationId: realm.organizationId };
     const shop = async (name: string) => {
-      const place = { name, country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
-      const { merchantId } = (await provisioning.merchants.create(scope, place)).view;
+      const merchantInput = { name, country: 'FR', mcc: '5411', timeZone: 'Europe/Paris' };
+      const { merchantId } = (await provisioning.merchants.create(scope, merchantInput)).view;
       const store = await provisioning.stores.create(scope, { merchantId, name });
       const { storeId } = store.view;
       const device = await provisioning.logicalDevices.create(scope, { storeId, name: 'Till' });
@@ -285,8 +304,8 @@ describe('a session of the portal', () => {
     const { ask, signIn } = visitor();
     await signIn(await createTestUser(realm, { merchantId: own.merchantId }));
     const rightsAt = async (device: string) => {
-      const seen = await ask('/portal/session', { headers: { 'x-switchyard-device': device } });
-      return [seen.status, seen.json()['permissions'] ?? seen.json()['code']];
+      const response = await ask('/portal/session', { headers: { 'x-switchyard-device': device } });
+      return [response.status, response.json()['permissions'] ?? response.json()['code']];
     };
     const [status, rights] = await rightsAt(own.deviceId);
     assert.equal(status, 200);
@@ -295,8 +314,8 @@ describe('a session of the portal', () => {
     assert.deepEqual(await rightsAt(randomUUID()), [404, 'device_not_found']);
     const office = visitor();
     await office.signIn(await createTestUser(realm));
-    const asked = { headers: { 'x-switchyard-device': own.deviceId } };
-    assert.equal((await office.ask('/portal/session', asked)).status, 403);
+    const deviceHeaders = { headers: { 'x-switchyard-device': own.deviceId } };
+    assert.equal((await office.ask('/portal/session', deviceHeaders)).status, 403);
   });
 
   test('an authorization code does not work in another browser, twice, or without its request', async () => {
@@ -336,11 +355,14 @@ describe('a session of the portal', () => {
     const { browser, toSignIn, session } = visitor();
     const page = await toSignIn({ to: '/portal/payments' });
     const cancelled = await submitForm(browser, page, {}, { to: '/cancel' });
-    const back = await follow(browser, cancelled);
-    assert.equal(back.status, 403, back.text);
-    assert.match(back.text, /You are not signed in/);
-    assert.match(back.text, /href="\/portal\/sign-in\?to=%2Fportal%2Fpayments"/);
-    assert.match(String(back.headers['content-security-policy']), /frame-ancestors 'none'/);
+    const callbackResponse = await follow(browser, cancelled);
+    assert.equal(callbackResponse.status, 403, callbackResponse.text);
+    assert.match(callbackResponse.text, /You are not signed in/);
+    assert.match(callbackResponse.text, /href="\/portal\/sign-in\?to=%2Fportal%2Fpayments"/);
+    assert.match(
+      String(callbackResponse.headers['content-security-policy']),
+      /frame-ancestors 'none'/,
+    );
     assert.equal(session(), undefined);
   });
 
@@ -348,19 +370,19 @@ describe('a session of the portal', () => {
     const path = `/oauth2/v1/${realm.userDomainId}/token`;
     const { browser } = visitor();
     for (const secret of ['', 'guess']) {
-      const seen = await browser.visit(path, {
+      const response = await browser.visit(path, {
         form: {
           grant_type: 'authorization_code',
           client_id: 'switchyard-portal',
           client_secret: secret,
           code: 'x',
-          redirect_uri: `${on.settings.baseUrl}/portal/callback`,
+          redirect_uri: `${portal.settings.baseUrl}/portal/callback`,
         },
       });
-      assert.equal(seen.status, 401, seen.text);
-      assert.equal(seen.json()['error'], 'invalid_client');
+      assert.equal(response.status, 401, response.text);
+      assert.equal(response.json()['error'], 'invalid_client');
     }
-    const made = on.application.identity.createApplication({
+    const made = portal.application.identity.createApplication({
       ...realm,
       name: 'Mine',
       clientId: 'switchyard-portal',

@@ -21,7 +21,7 @@ const connectionsPath = '/portal/terminal-connections';
 const declaration = { name: 'Cloud Connector', description: 'It.', domain: 'Retail API' };
 let serials = 81_000_000;
 
-type Place = { readonly merchantId: string; readonly storeId: string; readonly deviceId: string };
+type Shop = { readonly merchantId: string; readonly storeId: string; readonly deviceId: string };
 type Ticket = {
   readonly connectionUrl: string;
   readonly protocols: string[];
@@ -37,23 +37,23 @@ class HandshakeRefused extends Error {
 }
 
 /** Creates merchants with a terminal each, where the connector is active. */
-async function shops(on: PortalTestServer, realm: PortalRealm) {
-  const { provisioning, catalog } = on.application;
+async function shops(portal: PortalTestServer, realm: PortalRealm) {
+  const { provisioning, catalog } = portal.application;
   const { organizationId } = realm;
-  const by = scopeAuthoredByPlatform(organizationId);
-  const { serviceId } = (await catalog.services.create(by, declaration as never)).view;
-  await catalog.services.publish(by, serviceId);
-  const offer = await catalog.packagesAndSubscriptions.createPackage(by, {
+  const authoredScope = scopeAuthoredByPlatform(organizationId);
+  const { serviceId } = (await catalog.services.create(authoredScope, declaration as never)).view;
+  await catalog.services.publish(authoredScope, serviceId);
+  const offer = await catalog.packagesAndSubscriptions.createPackage(authoredScope, {
     name: 'Offer',
     serviceIds: [serviceId],
   });
-  await catalog.packagesAndSubscriptions.subscribe(by, offer.view.packageId);
+  await catalog.packagesAndSubscriptions.subscribe(authoredScope, offer.view.packageId);
   const scope = { organizationId };
   const activate = (level: string, entityId: string) =>
-    catalog.activations.activate(by, { serviceId, level, entityId } as never);
+    catalog.activations.activate(authoredScope, { serviceId, level, entityId } as never);
   await activate('Organization', organizationId);
 
-  async function store(merchantId: string): Promise<Place> {
+  async function store(merchantId: string): Promise<Shop> {
     serials += 1;
     const made = await provisioning.stores.create(scope, { merchantId, name: `S${serials}` });
     const { storeId } = made.view;
@@ -72,7 +72,7 @@ async function shops(on: PortalTestServer, realm: PortalRealm) {
   return {
     store,
     /** The connector is active at the shop by default. */
-    async shop(isActive = true): Promise<Place> {
+    async shop(isActive = true): Promise<Shop> {
       const made = await provisioning.merchants.create(scope, {
         name: 'Shop',
         country: 'FR',
@@ -87,24 +87,24 @@ async function shops(on: PortalTestServer, realm: PortalRealm) {
 }
 
 describe('a page of the demo as a terminal', () => {
-  let on: PortalTestServer;
+  let portal: PortalTestServer;
   let realm: PortalRealm;
   let made: Awaited<ReturnType<typeof shops>>;
   const sockets = new Set<WebSocket>();
 
   before(async () => {
-    on = await openPortalTestServer({ roles: 'connector' });
-    await on.application.start();
-    realm = await on.newRealm();
-    made = await shops(on, realm);
+    portal = await openPortalTestServer({ roles: 'connector' });
+    await portal.application.start();
+    realm = await portal.newRealm();
+    made = await shops(portal, realm);
   });
   after(async () => {
     for (const socket of sockets) socket.terminate();
-    await on.close();
+    await portal.close();
   });
 
   async function signedIn(facts: TestUserOptions): Promise<Visitor> {
-    const visitor = openVisitor(on, realm.userDomainId);
+    const visitor = openVisitor(portal, realm.userDomainId);
     await visitor.signIn(await createTestUser(realm, facts));
     return visitor;
   }
@@ -112,7 +112,7 @@ describe('a page of the demo as a terminal', () => {
   const at = (deviceId: string) => ({ 'x-switchyard-device': deviceId });
   const ticketFor = ({ ask }: Visitor, deviceId: string): Promise<BrowserResponse> =>
     ask(connectionsPath, { method: 'POST', headers: at(deviceId) });
-  const codeOf = (seen: BrowserResponse) => [seen.status, seen.json()['code']];
+  const codeOf = (response: BrowserResponse) => [response.status, response.json()['code']];
 
   /** Opens a WebSocket as a browser does: with its cookies and the origin of the page. */
   async function open(
@@ -126,7 +126,7 @@ describe('a page of the demo as a terminal', () => {
       rejectUnauthorized: false,
       headers: {
         cookie: `__Host-switchyard-session=${value}`,
-        origin: on.settings.baseUrl,
+        origin: portal.settings.baseUrl,
         ...headers,
       },
     });
@@ -147,9 +147,9 @@ describe('a page of the demo as a terminal', () => {
     visitor: Visitor,
     deviceId: string,
   ): Promise<{ line: Line; ticket: Ticket }> {
-    const seen = await ticketFor(visitor, deviceId);
-    assert.equal(seen.status, 201, seen.text);
-    const ticket = seen.json() as unknown as Ticket;
+    const response = await ticketFor(visitor, deviceId);
+    assert.equal(response.status, 201, response.text);
+    const ticket = response.json() as unknown as Ticket;
     return { line: await open(visitor, ticket), ticket };
   }
 
@@ -164,34 +164,34 @@ describe('a page of the demo as a terminal', () => {
     });
 
   test('a page lists its logical devices and takes a payment of its own point of sale', async () => {
-    const place = await made.shop();
-    const visitor = await signedIn({ merchantId: place.merchantId, group: 'org_operator' });
+    const shop = await made.shop();
+    const visitor = await signedIn({ merchantId: shop.merchantId, group: 'org_operator' });
     const listed = await visitor.ask('/portal/terminals');
     assert.equal(listed.status, 200, listed.text);
     assert.deepEqual(listed.json()['items'], [
-      { deviceId: place.deviceId, storeId: place.storeId, name: 'Till' },
+      { deviceId: shop.deviceId, storeId: shop.storeId, name: 'Till' },
     ]);
-    const { line, ticket } = await connect(visitor, place.deviceId);
+    const { line, ticket } = await connect(visitor, shop.deviceId);
     assert.equal(
-      ticket.connectionUrl.startsWith(on.settings.baseUrl.replace('https', 'wss')),
+      ticket.connectionUrl.startsWith(portal.settings.baseUrl.replace('https', 'wss')),
       true,
     );
     assert.equal(line.socket.protocol, 'switchyard-terminal', 'the ticket is not said back');
-    const asked = sync(visitor, place.deviceId, ticket.tsn, paymentOf());
+    const pendingResponse = sync(visitor, shop.deviceId, ticket.tsn, paymentOf());
     const heard = await heardBy(line);
     assert.equal(heard.header.MessageCategory, 'Payment');
     line.send(paidOf(heard));
-    const answered = await asked;
+    const answered = await pendingResponse;
     assert.equal(answered.status, 200, answered.text);
     assert.match(answered.text, /"Result":"Success"/);
   });
 
   test('a connection requires the session of the ticket and a portal page', async () => {
-    const place = await made.shop();
-    const visitor = await signedIn({ merchantId: place.merchantId });
-    const other = await signedIn({ merchantId: place.merchantId });
-    const seen = await ticketFor(visitor, place.deviceId);
-    const ticket = seen.json() as unknown as Ticket;
+    const shop = await made.shop();
+    const visitor = await signedIn({ merchantId: shop.merchantId });
+    const other = await signedIn({ merchantId: shop.merchantId });
+    const response = await ticketFor(visitor, shop.deviceId);
+    const ticket = response.json() as unknown as Ticket;
     const [protocol = '', sealed = ''] = ticket.protocols;
     const changed = `${sealed.slice(0, 40)}${sealed[40] === 'A' ? 'B' : 'A'}${sealed.slice(41)}`;
     const { connectionUrl } = ticket;
@@ -227,9 +227,9 @@ describe('a page of the demo as a terminal', () => {
       ['a ticket in front', visitor, connectionUrl, [sealed, protocol], {}],
       ['more behind it', visitor, connectionUrl, [protocol, sealed, 'x'], {}],
     ];
-    for (const [what, by, url, protocols, headers] of hostile) {
+    for (const [what, authoredScope, url, protocols, headers] of hostile) {
       await assert.rejects(
-        open(by, { connectionUrl: url, protocols }, headers),
+        open(authoredScope, { connectionUrl: url, protocols }, headers),
         refused(403),
         what,
       );
@@ -240,9 +240,9 @@ describe('a page of the demo as a terminal', () => {
   });
 
   test('a handshake without an origin is rejected', async () => {
-    const place = await made.shop();
-    const visitor = await signedIn({ merchantId: place.merchantId });
-    const ticket = (await ticketFor(visitor, place.deviceId)).json() as unknown as Ticket;
+    const shop = await made.shop();
+    const visitor = await signedIn({ merchantId: shop.merchantId });
+    const ticket = (await ticketFor(visitor, shop.deviceId)).json() as unknown as Ticket;
     const { value = '' } = visitor.session() ?? {};
     const socket = new WebSocket(ticket.connectionUrl, ticket.protocols, {
       rejectUnauthorized: false,
@@ -258,77 +258,77 @@ describe('a page of the demo as a terminal', () => {
   });
 
   test('a ticket is valid for two minutes', async () => {
-    const place = await made.shop();
-    const visitor = await signedIn({ merchantId: place.merchantId });
-    const ticket = (await ticketFor(visitor, place.deviceId)).json() as unknown as Ticket;
-    on.clock.advance(121_000);
+    const shop = await made.shop();
+    const visitor = await signedIn({ merchantId: shop.merchantId });
+    const ticket = (await ticketFor(visitor, shop.deviceId)).json() as unknown as Ticket;
+    portal.clock.advance(121_000);
     await assert.rejects(open(visitor, ticket), refused(403));
   });
 
   test('a terminal requires a user of the merchant with pay.sale, and errors name the reason', async () => {
-    const [place, foreign] = [await made.shop(), await made.shop()];
+    const [shop, foreign] = [await made.shop(), await made.shop()];
     const idle = await made.shop(false);
-    const manager = await signedIn({ merchantId: place.merchantId });
+    const manager = await signedIn({ merchantId: shop.merchantId });
     assert.deepEqual(codeOf(await ticketFor(manager, foreign.deviceId)), [404, 'device_not_found']);
     assert.deepEqual(codeOf(await ticketFor(manager, randomUUID())), [404, 'device_not_found']);
-    const asked = await manager.ask(connectionsPath, { method: 'POST' });
-    assert.deepEqual(codeOf(asked), [403, 'permission_denied']);
+    const response = await manager.ask(connectionsPath, { method: 'POST' });
+    assert.deepEqual(codeOf(response), [403, 'permission_denied']);
     const owner = await signedIn({ merchantId: idle.merchantId });
     const notActive = (await ticketFor(owner, idle.deviceId)).json();
     assert.deepEqual([notActive['code'], notActive['level']], ['not_enabled', 'Merchant']);
-    const supervisor = await signedIn({ merchantId: place.merchantId, group: 'org_supervisor' });
-    assert.equal((await ticketFor(supervisor, place.deviceId)).status, 403);
+    const supervisor = await signedIn({ merchantId: shop.merchantId, group: 'org_supervisor' });
+    assert.equal((await ticketFor(supervisor, shop.deviceId)).status, 403);
     assert.equal((await supervisor.ask('/portal/terminals')).status, 403);
     const office = await signedIn({});
-    assert.equal((await ticketFor(office, place.deviceId)).status, 403);
-    const stranger = openVisitor(on, realm.userDomainId);
-    assert.equal((await ticketFor(stranger, place.deviceId)).status, 401);
+    assert.equal((await ticketFor(office, shop.deviceId)).status, 403);
+    const signedOutVisitor = openVisitor(portal, realm.userDomainId);
+    assert.equal((await ticketFor(signedOutVisitor, shop.deviceId)).status, 401);
     const script = await manager.browser.visit(connectionsPath, {
       method: 'POST',
-      headers: { ...at(place.deviceId), accept: 'application/json' },
+      headers: { ...at(shop.deviceId), accept: 'application/json' },
     });
     assert.equal(script.status, 401, 'a page that does not say that it is the portal');
   });
 
   test('a logical device without hardware is not a terminal', async () => {
-    const place = await made.shop();
-    const visitor = await signedIn({ merchantId: place.merchantId });
-    const ticket = (await ticketFor(visitor, place.deviceId)).json() as unknown as Ticket;
-    const { provisioning } = on.application;
+    const shop = await made.shop();
+    const visitor = await signedIn({ merchantId: shop.merchantId });
+    const ticket = (await ticketFor(visitor, shop.deviceId)).json() as unknown as Ticket;
+    const { provisioning } = portal.application;
     const scope = { organizationId: realm.organizationId };
-    await provisioning.logicalDevices.linkPhysicalDevices(scope, place.deviceId, []);
+    await provisioning.logicalDevices.linkPhysicalDevices(scope, shop.deviceId, []);
     await assert.rejects(open(visitor, ticket), (error) => error instanceof HandshakeRefused);
-    const again = await ticketFor(visitor, place.deviceId);
+    const again = await ticketFor(visitor, shop.deviceId);
     assert.deepEqual(codeOf(again)[1], 'device_not_active');
   });
 
   test('a new connection of a terminal replaces the old one', async () => {
-    const place = await made.shop();
+    const shop = await made.shop();
     const [one, two] = [
-      await signedIn({ merchantId: place.merchantId }),
-      await signedIn({ merchantId: place.merchantId }),
+      await signedIn({ merchantId: shop.merchantId }),
+      await signedIn({ merchantId: shop.merchantId }),
     ];
-    const first = await connect(one, place.deviceId);
-    const second = await connect(two, place.deviceId);
+    const first = await connect(one, shop.deviceId);
+    const second = await connect(two, shop.deviceId);
     assert.equal((await first.line.closed()).code, 4001);
-    const asked = sync(one, place.deviceId, second.ticket.tsn, paymentOf());
+    const pendingResponse = sync(one, shop.deviceId, second.ticket.tsn, paymentOf());
     second.line.send(paidOf(await heardBy(second.line)));
-    assert.equal((await asked).status, 200);
+    assert.equal((await pendingResponse).status, 200);
   });
 
   test('the point of sale learns at once that the terminal is gone, with unknown outcome', async () => {
-    const place = await made.shop();
-    const visitor = await signedIn({ merchantId: place.merchantId });
-    const { line, ticket } = await connect(visitor, place.deviceId);
-    const asked = sync(visitor, place.deviceId, ticket.tsn, paymentOf());
+    const shop = await made.shop();
+    const visitor = await signedIn({ merchantId: shop.merchantId });
+    const { line, ticket } = await connect(visitor, shop.deviceId);
+    const pendingResponse = sync(visitor, shop.deviceId, ticket.tsn, paymentOf());
     await heardBy(line);
     line.close(1000);
-    const lost = await asked;
+    const lost = await pendingResponse;
     assert.deepEqual(
       [lost.json()['code'], lost.json()['outcome']],
       ['device_disconnected', 'Unknown'],
     );
-    const offline = await sync(visitor, place.deviceId, ticket.tsn, paymentOf());
+    const offline = await sync(visitor, shop.deviceId, ticket.tsn, paymentOf());
     assert.deepEqual(
       [offline.json()['code'], offline.json()['outcome']],
       ['device_offline', 'NotProcessed'],
@@ -336,59 +336,59 @@ describe('a page of the demo as a terminal', () => {
   });
 
   test('two users at two points of sale without names share no terminal', async () => {
-    const place = await made.shop();
+    const shop = await made.shop();
     const [one, two] = [
-      await signedIn({ merchantId: place.merchantId }),
-      await signedIn({ merchantId: place.merchantId }),
+      await signedIn({ merchantId: shop.merchantId }),
+      await signedIn({ merchantId: shop.merchantId }),
     ];
-    const { line, ticket } = await connect(one, place.deviceId);
+    const { line, ticket } = await connect(one, shop.deviceId);
     const send = ({ ask }: Visitor, message: Json) =>
       ask(`/retail/v1/devices/${ticket.tsn}/sync`, {
         method: 'POST',
-        headers: { 'x-switchyard-till': place.deviceId, 'content-type': 'application/json' },
+        headers: { 'x-switchyard-till': shop.deviceId, 'content-type': 'application/json' },
         body: JSON.stringify(message),
       });
-    const asked = send(one, paymentOf());
+    const pendingResponse = send(one, paymentOf());
     const heard = await heardBy(line);
     assert.deepEqual(codeOf(await send(two, paymentOf())), [409, 'device_claimed']);
     line.send(paidOf(heard));
-    assert.equal((await asked).status, 200);
+    assert.equal((await pendingResponse).status, 200);
   });
 
   test('the end of a session closes its terminal', async () => {
-    const place = await made.shop();
-    const visitor = await signedIn({ merchantId: place.merchantId });
-    const { line } = await connect(visitor, place.deviceId);
+    const shop = await made.shop();
+    const visitor = await signedIn({ merchantId: shop.merchantId });
+    const { line } = await connect(visitor, shop.deviceId);
     const out = await visitor.ask('/portal/sign-out', { method: 'POST' });
     assert.equal(out.status, 200, out.text);
     assert.equal((await line.closed()).code, 4401);
   });
 
   test('the point of sale can only use the terminals of its store', async () => {
-    const [place, foreign] = [await made.shop(), await made.shop()];
-    const beside = await made.store(place.merchantId);
-    const visitor = await signedIn({ merchantId: place.merchantId });
-    const theirs = await signedIn({ merchantId: foreign.merchantId });
+    const [shop, foreign] = [await made.shop(), await made.shop()];
+    const beside = await made.store(shop.merchantId);
+    const visitor = await signedIn({ merchantId: shop.merchantId });
+    const otherVisitor = await signedIn({ merchantId: foreign.merchantId });
     const [own, next, strange] = [
-      await connect(visitor, place.deviceId),
+      await connect(visitor, shop.deviceId),
       await connect(visitor, beside.deviceId),
-      await connect(theirs, foreign.deviceId),
+      await connect(otherVisitor, foreign.deviceId),
     ];
-    const told = async (deviceId: string, tsn: string) =>
+    const errorCodeOf = async (deviceId: string, tsn: string) =>
       (await sync(visitor, deviceId, tsn, requestOf('Diagnosis', {}))).json()['code'];
-    assert.equal(await told(place.deviceId, next.ticket.tsn), 'wrong_store');
-    assert.equal(await told(place.deviceId, strange.ticket.tsn), 'device_unknown');
-    assert.equal(await told(foreign.deviceId, strange.ticket.tsn), 'device_not_found');
-    assert.equal(await told(randomUUID(), own.ticket.tsn), 'device_not_found');
-    const asTill = { 'x-switchyard-till': place.deviceId };
-    const seen = await visitor.ask('/portal/session', { headers: asTill });
-    assert.deepEqual(seen.json()['permissions'], ['cc.pos']);
+    assert.equal(await errorCodeOf(shop.deviceId, next.ticket.tsn), 'wrong_store');
+    assert.equal(await errorCodeOf(shop.deviceId, strange.ticket.tsn), 'device_unknown');
+    assert.equal(await errorCodeOf(foreign.deviceId, strange.ticket.tsn), 'device_not_found');
+    assert.equal(await errorCodeOf(randomUUID(), own.ticket.tsn), 'device_not_found');
+    const asTill = { 'x-switchyard-till': shop.deviceId };
+    const response = await visitor.ask('/portal/session', { headers: asTill });
+    assert.deepEqual(response.json()['permissions'], ['cc.pos']);
     const users = await visitor.ask(
       `/user-management/v2/user-domains/${realm.userDomainId}/users`,
       { headers: asTill },
     );
     assert.equal(users.status, 403);
-    const supervisor = await signedIn({ merchantId: place.merchantId, group: 'org_supervisor' });
+    const supervisor = await signedIn({ merchantId: shop.merchantId, group: 'org_supervisor' });
     const path = `/retail/v1/devices/${own.ticket.tsn}/status`;
     assert.equal((await supervisor.ask(path, { headers: asTill })).status, 403);
     assert.equal((await visitor.ask(path)).status, 403, 'a person is no till');
@@ -398,26 +398,26 @@ describe('a page of the demo as a terminal', () => {
 
 test('a page with a known session connects despite invalid tokens from its IP address', async (t) => {
   const rateLimits = { unauthenticated: { windowSeconds: 3600, limit: 2 } };
-  const on = await openPortalTestServer({ roles: 'connector', rateLimits });
-  t.after(() => on.close());
-  await on.application.start();
-  const realm = await on.newRealm();
-  const place = await (await shops(on, realm)).shop();
-  const visitor = openVisitor(on, realm.userDomainId);
-  await visitor.signIn(await createTestUser(realm, { merchantId: place.merchantId }));
+  const portal = await openPortalTestServer({ roles: 'connector', rateLimits });
+  t.after(() => portal.close());
+  await portal.application.start();
+  const realm = await portal.newRealm();
+  const shop = await (await shops(portal, realm)).shop();
+  const visitor = openVisitor(portal, realm.userDomainId);
+  await visitor.signIn(await createTestUser(realm, { merchantId: shop.merchantId }));
   const headers = { authorization: 'Bearer forged' };
   for (const status of [401, 401, 429]) {
     assert.equal((await visitor.ask('/retail/v1/devices/any/status', { headers })).status, status);
   }
-  const at = { 'x-switchyard-device': place.deviceId };
-  const seen = await visitor.ask(connectionsPath, { method: 'POST', headers: at });
-  assert.equal(seen.status, 201, seen.text);
-  const ticket = seen.json() as unknown as Ticket;
+  const at = { 'x-switchyard-device': shop.deviceId };
+  const response = await visitor.ask(connectionsPath, { method: 'POST', headers: at });
+  assert.equal(response.status, 201, response.text);
+  const ticket = response.json() as unknown as Ticket;
   const statusWith = async (session: string) => {
     const cookie = `__Host-switchyard-session=${session}`;
     const socket = new WebSocket(ticket.connectionUrl, ticket.protocols, {
       rejectUnauthorized: false,
-      headers: { cookie, origin: on.settings.baseUrl },
+      headers: { cookie, origin: portal.settings.baseUrl },
     });
     socket.on('error', () => {});
     const status = await new Promise<number>((resolve) => {
@@ -427,28 +427,34 @@ test('a page with a known session connects despite invalid tokens from its IP ad
     socket.terminate();
     return status;
   };
-  assert.equal(await statusWith('a'.repeat(64)), 429, 'it may be nobody’s');
+  assert.equal(await statusWith('a'.repeat(64)), 429, 'the request counts as unauthenticated');
   assert.equal(await statusWith(visitor.session()?.value ?? ''), 101);
 });
 
 describe('outside of the demo', () => {
-  let on: PortalTestServer;
+  let portal: PortalTestServer;
   let realm: PortalRealm;
   before(async () => {
-    on = await openPortalTestServer({ roles: 'connector', environment: 'test' });
-    realm = await on.newRealm();
+    portal = await openPortalTestServer({ roles: 'connector', environment: 'test' });
+    realm = await portal.newRealm();
   });
-  after(() => on.close());
+  after(() => portal.close());
 
   test('no page can be a terminal or a point of sale', async () => {
-    const place = await (await shops(on, realm)).shop();
-    const visitor = openVisitor(on, realm.userDomainId);
-    await visitor.signIn(await createTestUser(realm, { merchantId: place.merchantId }));
-    const headers = { 'x-switchyard-device': place.deviceId, 'x-switchyard-till': place.deviceId };
-    const asked = await visitor.ask(connectionsPath, { method: 'POST', headers });
-    const none = await visitor.ask('/portal/none-of-ours', { method: 'POST', headers });
-    assert.deepEqual([asked.status, asked.json()['code']], [405, 'method_not_allowed']);
-    assert.deepEqual([none.status, none.json()['code']], [405, 'method_not_allowed']);
+    const shop = await (await shops(portal, realm)).shop();
+    const visitor = openVisitor(portal, realm.userDomainId);
+    await visitor.signIn(await createTestUser(realm, { merchantId: shop.merchantId }));
+    const headers = { 'x-switchyard-device': shop.deviceId, 'x-switchyard-till': shop.deviceId };
+    const pendingResponse = await visitor.ask(connectionsPath, { method: 'POST', headers });
+    const unknownResponse = await visitor.ask('/portal/none-of-ours', { method: 'POST', headers });
+    assert.deepEqual(
+      [pendingResponse.status, pendingResponse.json()['code']],
+      [405, 'method_not_allowed'],
+    );
+    assert.deepEqual(
+      [unknownResponse.status, unknownResponse.json()['code']],
+      [405, 'method_not_allowed'],
+    );
     assert.equal((await visitor.ask('/portal/terminals', { headers })).status, 404);
     const session = await visitor.ask('/portal/session', { headers });
     const { permissions } = session.json() as { permissions: string[] };
@@ -457,13 +463,13 @@ describe('outside of the demo', () => {
     const status = await visitor.ask('/retail/v1/devices/any/status', { headers });
     assert.equal(status.status, 403);
     const { value = '' } = visitor.session() ?? {};
-    const url = `${on.settings.baseUrl.replace('https', 'wss')}${connectionsPath}/x`;
+    const url = `${portal.settings.baseUrl.replace('https', 'wss')}${connectionsPath}/x`;
     const socket = new WebSocket(url, ['switchyard-terminal', 'x'], {
       rejectUnauthorized: false,
       headers: {
         ...asPage,
         cookie: `__Host-switchyard-session=${value}`,
-        origin: on.settings.baseUrl,
+        origin: portal.settings.baseUrl,
       },
     });
     socket.on('error', () => {});

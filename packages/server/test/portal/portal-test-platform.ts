@@ -81,8 +81,8 @@ function transportTo(port: number): { transport: Transport; agent: Agent } {
       const length =
         body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
       const where = { host: url.hostname, port, path: url.pathname + url.search };
-      const given = { host: url.host, ...headers, ...length };
-      const sent = send({ ...where, method, agent, headers: given }, (response) => {
+      const requestHeaders = { host: url.host, ...headers, ...length };
+      const sent = send({ ...where, method, agent, headers: requestHeaders }, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('error', reject);

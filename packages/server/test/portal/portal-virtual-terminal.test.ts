@@ -31,7 +31,7 @@ describe('a point of sale and a terminal in one page', { skip: chromiumSkipReaso
   after(() => stage?.close());
 
   /** Opens the screen in its own tab, and asserts that the browser reported no problem. */
-  async function walk(steps: (on: Walk) => Promise<void>): Promise<void> {
+  async function walk(steps: (screen: Walk) => Promise<void>): Promise<void> {
     const page = await context.newPage();
     const complaints = complaintsOf(page);
     let sales = 0;
@@ -76,7 +76,7 @@ describe('a point of sale and a terminal in one page', { skip: chromiumSkipReaso
 
   test('a chip and PIN payment shows receipt and messages and is reversed', async () => {
     await walk(async ({ page, sales }) => {
-      const place = await terminal(page).boundingBox();
+      const boundingBox = await terminal(page).boundingBox();
       await pay(page);
       await choose(page, /Visa.*PIN 1234/);
       await button(page, 'Insert').click();
@@ -88,11 +88,15 @@ describe('a point of sale and a terminal in one page', { skip: chromiumSkipReaso
       await button(page, 'OK').click();
       await paid(page);
       await page.getByRole('region', { name: 'Customer receipt' }).waitFor();
-      assert.deepEqual(await terminal(page).boundingBox(), place, 'nothing moves for the receipt');
+      assert.deepEqual(
+        await terminal(page).boundingBox(),
+        boundingBox,
+        'nothing moves for the receipt',
+      );
       assert.match((await sentMessage(page).textContent()) ?? '', /"PaymentRequest"/);
-      const told = (await response(page).textContent()) ?? '';
-      assert.match(told, /"Result": "Success"/);
-      assert.match(told, /"OfflinePIN"/);
+      const responseText = (await response(page).textContent()) ?? '';
+      assert.match(responseText, /"Result": "Success"/);
+      assert.match(responseText, /"OfflinePIN"/);
       const transaction = await paymentIn(page);
       assert.deepEqual(
         [transaction.state, transaction.amount, transaction.entryMode],
@@ -181,25 +185,25 @@ describe('a point of sale and a terminal in one page', { skip: chromiumSkipReaso
 
   test('every state is accessible, wide and narrow, light and dark', async () => {
     await walk(async ({ page }) => {
-      async function look(name: string): Promise<void> {
+      async function checkScreen(name: string): Promise<void> {
         await assertFits(page, name);
         await assertAccessible(page, name);
         await page.setViewportSize(wide);
       }
-      await look('waiting for the till');
+      await checkScreen('waiting for the till');
       await pay(page);
-      await look('waiting for a card');
+      await checkScreen('waiting for a card');
       await choose(page, /Visa.*signature/);
       await button(page, 'Insert').click();
       await shows(page, 'Please sign');
-      await look('waiting for a signature');
+      await checkScreen('waiting for a signature');
       await button(page, 'Confirm signature').click();
       await paid(page);
-      await look('paid');
+      await checkScreen('paid');
       await button(page, 'Diagnosis').click();
       await page.getByRole('button', { name: /^Diagnosis Success/ }).waitFor();
       await button(page, 'Disconnect').click();
-      await look('without its cable');
+      await checkScreen('without its cable');
     });
   });
 });

@@ -95,8 +95,8 @@ describe('a bulk import of a table', () => {
       assert.equal(problem['code'], code, body);
       assert.match(String(problem['detail']), detail);
       assert.ok(status === 422 || status === 400);
-      const told = JSON.stringify(problem).replaceAll(String(problem['requestId']), '');
-      assert.doesNotMatch(told, /4111/);
+      const problemText = JSON.stringify(problem).replaceAll(String(problem['requestId']), '');
+      assert.doesNotMatch(problemText, /4111/);
     }
   });
 
@@ -175,9 +175,9 @@ describe('a bulk import of a table', () => {
       jsonLines([merchantLine('e-3', { name: 'café' }), merchantLine('e-4')]),
       'latin1',
     );
-    const said = await scene.send(lines);
+    const imported = await scene.send(lines);
     assert.deepEqual(
-      said.results.map(({ status, error }) => error?.code ?? status),
+      imported.results.map(({ status, error }) => error?.code ?? status),
       ['malformed_json', 'created'],
     );
     const wide = Buffer.from(`\uFEFF${merchantColumns}\n${merchantRow('e-5')}`, 'utf16le');

@@ -128,11 +128,11 @@ test(`an import survives ${kills} kills (seed ${seed})`, { timeout: 300_000 }, a
   let reached = 0;
   for (let round = 0; round < kills; round += 1) {
     const broken = sendAgain().catch((error: unknown) => error as Error);
-    const wanted = reached + 1 + Math.floor(next() * 400);
+    const targetLine = reached + 1 + Math.floor(next() * 400);
     reached = await until(
       async () => {
         const { lines: now } = await progress();
-        return now >= wanted ? now : undefined;
+        return now >= targetLine ? now : undefined;
       },
       'lines to be in',
       goOnLimitMs,
@@ -140,8 +140,8 @@ test(`an import survives ${kills} kills (seed ${seed})`, { timeout: 300_000 }, a
     await server.kill();
     assert.ok((await broken) instanceof Error, 'the import was through before the kill');
     await server.start();
-    const { state, lines: kept } = await progress();
-    assert.ok(kept >= reached);
+    const { state, lines: storedLines } = await progress();
+    assert.ok(storedLines >= reached);
     assert.notEqual(state, 'Completed');
   }
   const done = await sendAgain();
@@ -152,17 +152,17 @@ test(`an import survives ${kills} kills (seed ${seed})`, { timeout: 300_000 }, a
   );
   assert.equal(done.summary?.state, 'Completed');
   const store = done.results[1]?.id;
-  const places = await all(`/provisioning/v2/logical-devices?storeId=${store}`);
-  const names = places.map(({ externalId }) => String(externalId));
-  assert.equal(places.length, pairs);
+  const logicalDevices = await all(`/provisioning/v2/logical-devices?storeId=${store}`);
+  const names = logicalDevices.map(({ externalId }) => String(externalId));
+  assert.equal(logicalDevices.length, pairs);
   assert.equal(new Set(names).size, pairs);
-  for (const { physicalDeviceIds } of places) {
+  for (const { physicalDeviceIds } of logicalDevices) {
     assert.equal((physicalDeviceIds as string[]).length, 1);
   }
   const made = await all('/audit/v1/records?action=logicalDevice.linked');
   assert.equal(
     made.filter(({ entity }) =>
-      places.some((one) => one['logicalDeviceId'] === (entity as { id: string }).id),
+      logicalDevices.some((one) => one['logicalDeviceId'] === (entity as { id: string }).id),
     ).length,
     pairs,
   );

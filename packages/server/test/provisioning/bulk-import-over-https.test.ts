@@ -16,29 +16,29 @@ import {
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 
 describe('a bulk import in the house', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
   async function send(lines: readonly Line[], key: string, query = ''): Promise<Imported> {
     const headers = { 'content-type': 'application/jsonl', 'idempotency-key': key };
-    const call = { token: on.acquirerToken, raw: jsonLines(lines), headers };
-    const answer = await on.client.call('POST', `/provisioning/v2/bulk${query}`, call);
+    const call = { token: setup.acquirerToken, raw: jsonLines(lines), headers };
+    const answer = await setup.client.call('POST', `/provisioning/v2/bulk${query}`, call);
     return importedOf(answer.status, answer.headers, answer.text);
   }
 
   const tokenOf = ({ clientId = '', clientSecret = '' }: BulkResult) =>
-    on.client.token(on.realm, clientId, clientSecret);
+    setup.client.token(setup.realm, clientId, clientSecret);
 
   const till = (externalId: string, data: Record<string, unknown> = {}): Line => ({
     type: 'pointOfSale',
-    data: { storeId: on.merchant.storeId, externalId, name: externalId, ...data },
+    data: { storeId: setup.merchant.storeId, externalId, name: externalId, ...data },
   });
   const withoutSecret = ({ clientSecret: _secret, ...result }: BulkResult) => result;
 
   test('points of sale get credentials, which are shown once and sell in their store', async () => {
-    const lines = [till('a-1'), till('a-2', { storeId: on.otherMerchant.storeId })];
+    const lines = [till('a-1'), till('a-2', { storeId: setup.otherMerchant.storeId })];
     const made = await send(lines, 'a');
     assert.deepEqual(
       made.results.map(({ status }) => status),
@@ -47,9 +47,9 @@ describe('a bulk import in the house', () => {
     );
     const [first, second] = made.results as [BulkResult, BulkResult];
     const token = await tokenOf(first);
-    const [deviceId] = on.merchant.deviceIds;
-    const { storeId } = on.merchant;
-    const sold = await on.client.call('POST', '/payment/v1/transactions/process', {
+    const [deviceId] = setup.merchant.deviceIds;
+    const { storeId } = setup.merchant;
+    const sold = await setup.client.call('POST', '/payment/v1/transactions/process', {
       token,
       body: keyedSale({ storeId, deviceId }),
     });
@@ -59,12 +59,12 @@ describe('a bulk import in the house', () => {
 
     const again = await send(lines, 'a');
     assert.deepEqual(again.results, made.results.map(withoutSecret));
-    const kept = await on.client.call('GET', '/provisioning/v2/bulk/a/results', {
-      token: on.acquirerToken,
+    const storedResults = await setup.client.call('GET', '/provisioning/v2/bulk/a/results', {
+      token: setup.acquirerToken,
     });
-    assert.deepEqual(kept.body.items, made.results.map(withoutSecret));
-    const rows = await on.platform.provisioning.search(
-      { organizationId: on.organizationId },
+    assert.deepEqual(storedResults.body.items, made.results.map(withoutSecret));
+    const rows = await setup.platform.provisioning.search(
+      { organizationId: setup.organizationId },
       { externalId: 'a-1' },
       { limit: 10 },
     );
@@ -88,24 +88,26 @@ describe('a bulk import in the house', () => {
   });
 
   test('an organisation above imports into one below it', async () => {
-    const below = await on.client.call('POST', '/provisioning/v2/organizations', {
-      token: on.acquirerToken,
+    const below = await setup.client.call('POST', '/provisioning/v2/organizations', {
+      token: setup.acquirerToken,
       body: { name: 'Below' },
     });
     assert.equal(below.status, 201, below.text);
     const at = `?organizationId=${below.body.organizationId}`;
     const imported = await send([merchantLine('b-M'), storeLine('b-M', 'b-S')], 'b', at);
     assert.equal(imported.summary?.created, 2, imported.text);
-    const state = await on.client.call('GET', `/provisioning/v2/bulk/b${at}`, {
-      token: on.acquirerToken,
+    const state = await setup.client.call('GET', `/provisioning/v2/bulk/b${at}`, {
+      token: setup.acquirerToken,
     });
     assert.equal(state.body.state, 'Completed');
-    const own = await on.client.call('GET', '/provisioning/v2/bulk/b', { token: on.acquirerToken });
-    assert.deepEqual([own.status, own.body.code], [404, 'batch_not_found']);
-    const merchants = await on.client.call(
+    const missingBatch = await setup.client.call('GET', '/provisioning/v2/bulk/b', {
+      token: setup.acquirerToken,
+    });
+    assert.deepEqual([missingBatch.status, missingBatch.body.code], [404, 'batch_not_found']);
+    const merchants = await setup.client.call(
       'GET',
       `/provisioning/v2/merchants${at}&externalId=b-M`,
-      { token: on.acquirerToken },
+      { token: setup.acquirerToken },
     );
     assert.equal(merchants.body.items.length, 1);
   });

@@ -11,7 +11,7 @@ const rounds = 4;
 const linesPerRound = 60;
 
 type Members = Record<string, unknown>;
-type Told = { status: string; code?: unknown; pointer?: unknown };
+type LineOutcome = { status: string; code?: unknown; pointer?: unknown };
 
 const paths: Record<string, string> = {
   merchant: '/merchants',
@@ -34,7 +34,7 @@ after(() => scene.close());
 function createLines(next: () => number, round: number) {
   const pick = <Of>(all: readonly Of[]) => all[Math.floor(next() * all.length)] as Of;
   const number = (count: number) => Math.floor(next() * count);
-  const named = {
+  const randomNames = {
     merchant: () => `M${round}-${number(3)}`,
     store: () => `S${round}-${number(3)}-${number(2)}`,
     logicalDevice: () => `D${round}-${number(3)}-${number(2)}-${number(2)}`,
@@ -62,14 +62,14 @@ function createLines(next: () => number, round: number) {
       serialNumber: `X${round}.${seed}.${number(7)}`,
       model: 'DX8000',
       family: 'axium',
-      ...(next() < 0.6 ? { logicalDeviceExternalId: named.logicalDevice() } : {}),
-      ...(next() < 0.1 ? { merchantExternalId: named.merchant() } : {}),
+      ...(next() < 0.6 ? { logicalDeviceExternalId: randomNames.logicalDevice() } : {}),
+      ...(next() < 0.1 ? { merchantExternalId: randomNames.merchant() } : {}),
     }),
   };
   return (): Line & { type: string; operation: string; data: Members } => {
     const type = pick(['merchant', 'store', 'logicalDevice', 'physicalDevice'] as const);
     const operation = next() < 0.15 ? 'delete' : next() < 0.15 ? 'replace' : 'upsert';
-    const name = named[type]();
+    const name = randomNames[type]();
     return {
       type,
       operation,
@@ -88,43 +88,46 @@ function createClient(token: string) {
     return ((await call('GET', path)).body['items'] as Members[])[0];
   };
 
-  const refused = ({ body }: Answer): Told => ({
+  const refused = ({ body }: Answer): LineOutcome => ({
     status: 'failed',
     code: body['code'],
     pointer: (body['errors'] as { pointer: string }[] | undefined)?.[0]?.pointer,
   });
-  const unknown = (code: string): Told => ({ status: 'failed', code, pointer: undefined });
+  const unknown = (code: string): LineOutcome => ({ status: 'failed', code, pointer: undefined });
 
   /**
    * Replaces the parents' names by their identifiers; schema errors come before missing parents.
    */
-  async function bodyOf(type: string, data: Members): Promise<Members | Told> {
+  async function bodyOf(type: string, data: Members): Promise<Members | LineOutcome> {
     const { merchantExternalId, storeExternalId, logicalDeviceExternalId, ...body } = data;
     const parents = { merchant: merchantExternalId, store: storeExternalId };
-    const missing: Told[] = [];
+    const missing: LineOutcome[] = [];
     for (const [parent, externalId] of Object.entries(parents)) {
       if (externalId === undefined) continue;
-      const found = await find(parent, externalId);
-      if (found === undefined) missing.push(unknown(`${parent}_not_found`));
-      body[idOf(parent)] = found?.[idOf(parent)] ?? '00000000-0000-7000-8000-000000000000';
+      const entity = await find(parent, externalId);
+      if (entity === undefined) missing.push(unknown(`${parent}_not_found`));
+      body[idOf(parent)] = entity?.[idOf(parent)] ?? '00000000-0000-7000-8000-000000000000';
     }
     if (missing.length === 0) return body;
     const checked = await call('POST', paths[type] ?? '', body);
     assert.notEqual(checked.status, 201);
     const isOfSchema = checked.status === 422 && !String(checked.body['detail']).includes('ISO');
-    return isOfSchema ? refused(checked) : (missing[0] as Told);
+    return isOfSchema ? refused(checked) : (missing[0] as LineOutcome);
   }
 
   /** Whether the place can take the device, which the import checks first. */
-  function placeFault(device: Members | undefined, place: Members): Told | undefined {
+  function logicalDeviceFault(
+    device: Members | undefined,
+    logicalDevice: Members,
+  ): LineOutcome | undefined {
     const linked = device?.['logicalDeviceId'];
-    const ids = place['physicalDeviceIds'] as string[];
-    const isElsewhere = linked !== undefined && linked !== place['logicalDeviceId'];
+    const ids = logicalDevice['physicalDeviceIds'] as string[];
+    const isElsewhere = linked !== undefined && linked !== logicalDevice['logicalDeviceId'];
     if (!isElsewhere && (linked !== undefined || ids.length < 2)) return undefined;
     return { status: 'failed', code: 'field_invalid', pointer: '/logicalDeviceExternalId' };
   }
 
-  return async ({ type = '', operation = '', data = {} }: Line): Promise<Told> => {
+  return async ({ type = '', operation = '', data = {} }: Line): Promise<LineOutcome> => {
     const kind = String(type);
     const path = paths[kind] ?? '';
     const before = await find(kind, data['externalId']);
@@ -136,10 +139,11 @@ function createClient(token: string) {
       return removed.status === 204 ? { status: 'deleted' } : refused(removed);
     }
     const body = await bodyOf(kind, data);
-    if ('status' in body && 'code' in body) return body as Told;
+    if ('status' in body && 'code' in body) return body as LineOutcome;
     const isNew = before === undefined;
-    const { logicalDeviceExternalId: placeName } = data;
-    const place = placeName === undefined ? undefined : await find('logicalDevice', placeName);
+    const { logicalDeviceExternalId: logicalDeviceName } = data;
+    const logicalDevice =
+      logicalDeviceName === undefined ? undefined : await find('logicalDevice', logicalDeviceName);
     const full = { ...(body as Members) };
     // An unknown member makes the server validate the body without any effect.
     const checked = await call('POST', path, { ...full, 'no-member': 1 });
@@ -149,20 +153,21 @@ function createClient(token: string) {
     const [fault] = faults as { pointer: string; code: string }[];
     if (fault !== undefined) return { status: 'failed', code: fault.code, pointer: fault.pointer };
     if (isNew && operation === 'replace') return lost;
-    if (placeName !== undefined) {
+    if (logicalDeviceName !== undefined) {
       // The merchant of a line limits the search for its place.
-      const isWithin = (full['merchantId'] ?? place?.['merchantId']) === place?.['merchantId'];
-      if (place === undefined || !isWithin) return unknown('device_not_found');
-      const wrong = placeFault(before, place);
+      const isWithin =
+        (full['merchantId'] ?? logicalDevice?.['merchantId']) === logicalDevice?.['merchantId'];
+      if (logicalDevice === undefined || !isWithin) return unknown('device_not_found');
+      const wrong = logicalDeviceFault(before, logicalDevice);
       if (wrong !== undefined) return wrong;
-      full['merchantId'] = place['merchantId'];
+      full['merchantId'] = logicalDevice['merchantId'];
     }
     const written = await call(isNew ? 'POST' : 'PUT', isNew ? path : `${path}/${id}`, full);
     if (written.status >= 300) return refused(written);
-    if (place !== undefined) {
-      const ids = place['physicalDeviceIds'] as string[];
+    if (logicalDevice !== undefined) {
+      const ids = logicalDevice['physicalDeviceIds'] as string[];
       const physicalDeviceIds = [...new Set([...ids, String(written.body['physicalDeviceId'])])];
-      const link = `${paths['logicalDevice']}/${place['logicalDeviceId']}/physical-devices`;
+      const link = `${paths['logicalDevice']}/${logicalDevice['logicalDeviceId']}/physical-devices`;
       const linked = await call('PUT', link, { physicalDeviceIds });
       assert.equal(linked.status, 200, JSON.stringify(linked.body));
     }
@@ -176,7 +181,7 @@ function createClient(token: string) {
 
 /** All objects of a caller, with names in place of identifiers. */
 async function estateOf(token: string) {
-  const found: Members[] = [];
+  const items: Members[] = [];
   const names = new Map<string, string>();
   for (const [type, path] of Object.entries(paths)) {
     for (let cursor: unknown; cursor !== null; ) {
@@ -184,12 +189,12 @@ async function estateOf(token: string) {
       const { body } = await scene.call(token, 'GET', `${path}?limit=200${query}`);
       for (const item of body['items'] as Members[]) {
         names.set(String(item[idOf(type)]), `${type} ${item['externalId']}`);
-        found.push(item);
+        items.push(item);
       }
       cursor = body['nextCursor'];
     }
   }
-  const text = found.map((item) => {
+  const text = items.map((item) => {
     const { organizationId: _o, createdAt: _c, updatedAt: _u, ...members } = item;
     return JSON.stringify(members, (_name, value) =>
       typeof value === 'string' ? (names.get(value) ?? value.replace(/AXIUM[AB]/, 'AXIUM')) : value,
@@ -212,21 +217,21 @@ test(`an import equals the single routes (seed ${seed})`, { timeout: 300_000 }, 
     const makeLine = createLines(next, round);
     const lines = Array.from({ length: linesPerRound }, makeLine);
     // A terminal can belong to only one organisation of the platform, so the makes differ.
-    const of = (make: string) =>
+    const withMake = (make: string) =>
       lines.map((line) =>
         line.type === 'physicalDevice' && line.operation !== 'delete'
           ? { ...line, data: { ...line.data, make } }
           : line,
       );
-    const { results, status, text } = await scene.lines(of('AXIUMA'));
+    const { results, status, text } = await scene.lines(withMake('AXIUMA'));
     assert.equal(status, 200, text);
-    for (const [index, line] of of('AXIUMB').entries()) {
-      const { status: told, error } = results[index] ?? {};
+    for (const [index, line] of withMake('AXIUMB').entries()) {
+      const { status: importedStatus, error } = results[index] ?? {};
       const expected = await single(line);
       assert.deepEqual(
-        [told, error?.code, error?.errors?.[0]?.pointer],
+        [importedStatus, error?.code, error?.errors?.[0]?.pointer],
         [expected.status, expected.code, expected.pointer],
-        `round ${round}, line ${index + 1}: ${JSON.stringify(line)} was told ${JSON.stringify(error)}`,
+        `round ${round}, line ${index + 1}: ${JSON.stringify(line)} got ${JSON.stringify(error)}`,
       );
     }
     assert.deepEqual(await estateOf('org'), await estateOf('other'));

@@ -20,13 +20,13 @@ const chunk = 500;
 /** Shorter than the lease of fifteen seconds on an import key. */
 const soonerThanLeaseMs = 12_000;
 
-const places = (name: string, count: number) =>
+const deviceLines = (name: string, count: number) =>
   Array.from({ length: count }, (_, index) => placeLine(`${name}-S`, `${name}-D${index}`));
 
 const estate = (name: string, count: number) => [
   merchantLine(`${name}-M`),
   storeLine(`${name}-M`, `${name}-S`),
-  ...places(name, count),
+  ...deviceLines(name, count),
 ];
 
 describe('a bulk import that is sent again', () => {
@@ -77,7 +77,7 @@ describe('a bulk import that is sent again', () => {
       body.replace('Store b-S', 'Store b-T'),
       body.slice(0, -2),
       jsonLines(lines.slice(0, -1)),
-      body + jsonLines(places('more', 1)),
+      body + jsonLines(deviceLines('more', 1)),
       body.replaceAll('"data":', '"data": '),
       '',
     ];
@@ -183,15 +183,15 @@ describe('a bulk import that is sent again', () => {
     const lines = [...estate('f', 700), merchantLine('f', { country: 'XX' })];
     await scene.lines(lines, { key: 'f' });
     const read = async (filters: string) => {
-      const seen: number[] = [];
+      const lineNumbers: number[] = [];
       for (let cursor: unknown; cursor !== null; ) {
         const query = cursor === undefined ? '' : `&cursor=${cursor}`;
         const { body } = await scene.call('org', 'GET', `/bulk/f/results?${filters}${query}`);
         const items = body['items'] as { line: number; status: string }[];
-        seen.push(...items.map(({ line }) => line));
+        lineNumbers.push(...items.map(({ line }) => line));
         cursor = body['nextCursor'];
       }
-      return seen;
+      return lineNumbers;
     };
     const all = lines.map((_line, index) => index + 1);
     assert.deepEqual(await read('limit=150'), all);

@@ -55,11 +55,11 @@ describe('a bulk import', () => {
       failed: 0,
     });
     assert.equal(made.headers['location'], '/provisioning/v2/bulk/a-1');
-    const [merchant, store, place, device] = made.results.map(({ id }) => id);
+    const [merchant, store, logicalDeviceId, device] = made.results.map(({ id }) => id);
     const read = await scene.call('org', 'GET', `/physical-devices/${device}`);
     assert.equal(read.body['merchantId'], merchant);
-    assert.equal(read.body['logicalDeviceId'], place);
-    const filled = await scene.call('org', 'GET', `/logical-devices/${place}`);
+    assert.equal(read.body['logicalDeviceId'], logicalDeviceId);
+    const filled = await scene.call('org', 'GET', `/logical-devices/${logicalDeviceId}`);
     assert.deepEqual(filled.body['physicalDeviceIds'], [device]);
     assert.equal(filled.body['storeId'], store);
 
@@ -175,9 +175,9 @@ describe('a bulk import', () => {
       assert.equal(error?.code, code, `${line}: ${JSON.stringify(error)}`);
       if (pointer !== undefined) assert.equal(error?.errors?.[0]?.pointer, pointer, line);
     }
-    const held = imported.results.find(({ error }) => error?.code === 'has_dependants');
+    const refusedLine = imported.results.find(({ error }) => error?.code === 'has_dependants');
     assert.deepEqual(
-      held?.error?.dependants?.map(({ type }) => type),
+      refusedLine?.error?.dependants?.map(({ type }) => type),
       ['Store'],
     );
     assert.equal(imported.summary?.failed, rows.length - 1);
@@ -226,8 +226,8 @@ describe('a bulk import', () => {
       ],
       imported.text,
     );
-    const left = await scene.call('org', 'GET', '/physical-devices?externalId=c-1');
-    const [device] = left.body['items'] as { serialNumber: string }[];
+    const remainingList = await scene.call('org', 'GET', '/physical-devices?externalId=c-1');
+    const [device] = remainingList.body['items'] as { serialNumber: string }[];
     assert.equal(device?.serialNumber, two.serialNumber);
   });
 
@@ -237,15 +237,15 @@ describe('a bulk import', () => {
       storeLine(merchant, 'd-001'),
     ]);
     assert.deepEqual(statuses(await scene.lines(numbered)), Array(4).fill('created'));
-    const named = (merchant: object) => ({
+    const deviceLineOf = (merchant: object) => ({
       type: 'logicalDevice',
       data: { ...merchant, storeExternalId: 'd-001', externalId: 'd-D', name: 'Till' },
     });
     const { results } = await scene.lines([
-      named({}),
-      named({ merchantExternalId: 'd-1' }),
-      named({ merchantExternalId: 'd-2' }),
-      named({ merchantExternalId: 'd-2' }),
+      deviceLineOf({}),
+      deviceLineOf({ merchantExternalId: 'd-1' }),
+      deviceLineOf({ merchantExternalId: 'd-2' }),
+      deviceLineOf({ merchantExternalId: 'd-2' }),
       { type: 'logicalDevice', operation: 'delete', data: { externalId: 'd-D' } },
     ]);
     assert.deepEqual(
@@ -290,8 +290,8 @@ describe('a bulk import', () => {
       ],
       text,
     );
-    const place = await scene.call('org', 'GET', '/logical-devices?externalId=e-D');
-    const [filled] = place.body['items'] as { physicalDeviceIds: string[] }[];
+    const listed = await scene.call('org', 'GET', '/logical-devices?externalId=e-D');
+    const [filled] = listed.body['items'] as { physicalDeviceIds: string[] }[];
     assert.deepEqual(filled?.physicalDeviceIds, [results[0]?.id, results[2]?.id]);
     const removed = await scene.lines([
       { type: 'physicalDevice', operation: 'delete', data: { serialNumber: a.serialNumber } },
@@ -303,14 +303,14 @@ describe('a bulk import', () => {
   test('a merchant imports its own entities, and cannot create or delete a merchant', async () => {
     const { token, merchantId } = await scene.shop('f-shop');
     const { merchantId: otherId } = await scene.shop('f-other');
-    const own = (data: object) => ({
+    const merchantLineOf = (data: object) => ({
       type: 'store',
       data: { externalId: 'f-S', name: 'Own', ...data },
     });
     const { results, text } = await scene.lines(
       [
-        own({}),
-        own({ merchantId: otherId }),
+        merchantLineOf({}),
+        merchantLineOf({ merchantId: otherId }),
         { type: 'merchant', operation: 'delete', data: { merchantId } },
         { type: 'merchant', operation: 'delete', data: { merchantId: otherId } },
         merchantLine('f-M'),
@@ -404,8 +404,8 @@ describe('a bulk import', () => {
         failed: 3,
       },
     );
-    const found = await scene.call('org', 'GET', '/merchants?externalId=g-M');
-    assert.deepEqual(found.body['items'], []);
+    const listResponse = await scene.call('org', 'GET', '/merchants?externalId=g-M');
+    assert.deepEqual(listResponse.body['items'], []);
     assert.equal((await scene.call('org', 'GET', '/bulk/g-1')).status, 404);
     const made = await scene.lines(lines, { key: 'g-1' });
     assert.deepEqual(
@@ -424,20 +424,21 @@ describe('a bulk import', () => {
       storeLine('h-M', 'h-S'),
       storeLine('h-M', 'h-S', { status: 'Disabled' }),
     ]);
-    const told = await scene.app.inject({
+    const auditResponse = await scene.app.inject({
       url: '/audit/v1/records?order=NewestFirst&limit=6',
       headers: { authorization: 'Bearer org' },
     });
-    const records = told.json<{ items: { action: string; entity: { id: string } }[] }>().items;
-    const [merchant, store, place, hardware] = results.map(({ id }) => id);
+    const records = auditResponse.json<{ items: { action: string; entity: { id: string } }[] }>()
+      .items;
+    const [merchant, store, logicalDeviceId, hardware] = results.map(({ id }) => id);
     assert.deepEqual(
       records.reverse().map(({ action, entity }) => [action, entity.id]),
       [
         ['merchant.created', merchant],
         ['store.created', store],
-        ['logicalDevice.created', place],
+        ['logicalDevice.created', logicalDeviceId],
         ['physicalDevice.created', hardware],
-        ['logicalDevice.linked', place],
+        ['logicalDevice.linked', logicalDeviceId],
         ['store.updated', store],
       ],
     );
@@ -445,17 +446,17 @@ describe('a bulk import', () => {
 
   test('a claimed terminal keeps its claim, and one that is deleted gives it up', async () => {
     const body = deviceBody();
-    const own = await scene.made('org', '/physical-devices', body);
-    const { physicalDeviceId = '' } = own;
+    const merchantLineOf = await scene.made('org', '/physical-devices', body);
+    const { physicalDeviceId = '' } = merchantLineOf;
     const { terminalClaims } = scene.provisioning;
     await terminalClaims.claimByOperator(scene.organizationId, physicalDeviceId);
     const statusOf = async (token: string) => {
-      const found = await scene.call(
+      const listResponse = await scene.call(
         token,
         'GET',
         `/physical-devices?serialNumber=${body.serialNumber}`,
       );
-      return (found.body['items'] as { claimStatus: string }[]).map(
+      return (listResponse.body['items'] as { claimStatus: string }[]).map(
         ({ claimStatus }) => claimStatus,
       );
     };
@@ -487,17 +488,17 @@ describe('a bulk import', () => {
       const { status, error } = byImport.get(serialNumber) ?? {};
       const single = singles[index];
       assert.ok(single);
-      const told = [error?.code ?? status, single.body['code'] ?? single.status];
+      const outcome = [error?.code ?? status, single.body['code'] ?? single.status];
       const outcomes = [`created,already_exists`, `already_exists,201`];
-      assert.ok(outcomes.includes(told.join()), `${serialNumber}: ${told}`);
+      assert.ok(outcomes.includes(outcome.join()), `${serialNumber}: ${outcome}`);
     }
     for (const { serialNumber } of bodies) {
-      const found = await scene.call(
+      const listResponse = await scene.call(
         'org',
         'GET',
         `/physical-devices?serialNumber=${serialNumber}`,
       );
-      assert.equal((found.body['items'] as unknown[]).length, 1);
+      assert.equal((listResponse.body['items'] as unknown[]).length, 1);
     }
   });
 });

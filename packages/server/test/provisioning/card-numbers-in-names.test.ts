@@ -8,13 +8,13 @@ const card = '4111 1111 1111 1111';
 const compact = card.replaceAll(' ', '');
 
 describe('a card number', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
   test('is refused in the names of users, applications, services, packages, webhooks and organisations', async () => {
-    const { realm, organizationId, acquirerToken: token } = on;
+    const { realm, organizationId, acquirerToken: token } = setup;
     const user = {
       username: 'ann',
       entityId: organizationId,
@@ -50,7 +50,7 @@ describe('a card number', () => {
       ['/provisioning/v2/organizations', organization, 'name', card],
       ['/onboarding/v1/sign-ups', signUp, 'organizationName', card],
     ] as const) {
-      const answer = await on.client.call('POST', path, {
+      const answer = await setup.client.call('POST', path, {
         token,
         body: { ...body, [member]: text },
       });

@@ -62,16 +62,16 @@ activations:
 `;
 
 describe('an estate from one file', { timeout: 300_000 }, () => {
-  let on: ProductionPlatform;
+  let platform: ProductionPlatform;
   let line: CommandLine;
   let userDomainId: string;
   before(async () => {
-    on = await startProductionPlatform();
+    platform = await startProductionPlatform();
     line = openCommandLine();
   });
   after(async () => {
     line.remove();
-    await on.close();
+    await platform.close();
   });
 
   /** Runs the command and asserts success. */
@@ -88,15 +88,15 @@ describe('an estate from one file', { timeout: 300_000 }, () => {
 
   const address = (userDomain: string) => [
     '--url',
-    on.baseUrl,
+    platform.baseUrl,
     '--ca-file',
-    on.caFile,
+    platform.caFile,
     '--user-domain',
     userDomain,
   ];
 
   test('the operator approves, and the first administrator signs in', async () => {
-    const { operator, mail } = on;
+    const { operator, mail } = platform;
     const asOperator = ['--client-id', operator.clientId, '--as', 'operator'];
     await done(['login', ...address(operator.userDomainId), ...asOperator], {
       env: { SWITCHYARD_CLI_CLIENT_SECRET: operator.clientSecret },
@@ -118,12 +118,12 @@ describe('an estate from one file', { timeout: 300_000 }, () => {
     await post(`${activation}/otp`, { code: code() }, 'operator');
     const asPerson = ['--username', email, '--as', 'bea'];
     const stdin = `${password}\n${code(stepMs)}\n`;
-    const who = await done(['login', ...address(userDomainId), ...asPerson], { stdin });
-    assert.equal(who.name, email);
+    const loginResult = await done(['login', ...address(userDomainId), ...asPerson], { stdin });
+    assert.equal(loginResult.name, email);
   });
 
   test('the file is applied, and changes nothing the second time', async () => {
-    const file = line.file('estate.yaml', estateOf(on.host.port));
+    const file = line.file('estate.yaml', estateOf(platform.host.port));
     const apply = ['estate', 'import', file, '--secrets-out', 'secrets.jsonl', '--profile', 'bea'];
     const first = await done(apply);
     assert.deepEqual(first.failures, []);
@@ -155,7 +155,7 @@ describe('an estate from one file', { timeout: 300_000 }, () => {
     const approvals = '/provisioning/v2/acquirer-link-approvals';
     const { items } = await done(['api', 'GET', approvals, '--profile', 'operator']);
     const [{ acquirerLinkId, host, port }] = items;
-    assert.deepEqual([host, port], ['127.0.0.1', on.host.port]);
+    assert.deepEqual([host, port], ['127.0.0.1', platform.host.port]);
     await post(`${approvals}/${acquirerLinkId}/approve`, { host, port }, 'operator');
     assert.deepEqual(await differences(), [0, 0, 0]);
     const exported = readFileSync(join(line.folder, 'exported.yaml'), 'utf8');

@@ -20,18 +20,18 @@ const email = 'ann@banque.example';
 const stepMs = 30_000;
 
 describe('an estate from nothing', { timeout: 300_000 }, () => {
-  let on: ProductionPlatform;
+  let platform: ProductionPlatform;
   let token: string;
   before(async () => {
-    on = await startProductionPlatform();
+    platform = await startProductionPlatform();
   });
-  after(() => on.close());
+  after(() => platform.close());
 
   const call = (
     method: string,
     path: string,
     options: RequestOptions = {},
-  ): Promise<HttpResponse> => on.client.call(method, path, { token, ...options });
+  ): Promise<HttpResponse> => platform.client.call(method, path, { token, ...options });
 
   /** Sends a request and asserts success. */
   async function done(method: string, path: string, body?: unknown): Promise<HttpResponse['body']> {
@@ -49,7 +49,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
       password,
       totp,
     };
-    const { status, body, text } = await on.client.call('POST', `/oauth2/v1/${realm}/token`, {
+    const { status, body, text } = await platform.client.call('POST', `/oauth2/v1/${realm}/token`, {
       raw: new URLSearchParams(form).toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     });
@@ -58,7 +58,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
   }
 
   test('an organisation signs up, is approved by the operator, and its administrator comes in', async () => {
-    const { client, operator, mail } = on;
+    const { client, operator, mail } = platform;
     const signUps = '/onboarding/v1/sign-ups';
     const person = { email, givenName: 'Ann', familyName: 'Carter', country: 'FR' };
     const form = { organizationName: 'Banque du Nord', persona: 'Acquirer', ...person };
@@ -82,14 +82,14 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     assert.equal(recoveryCodes.length, 10);
     // The current code is already used; the server also accepts the code of the next time step.
     token = await signIn(userDomainId, username, code(stepMs));
-    const own = await done('GET', '/provisioning/v2/organizations');
+    const organizations = await done('GET', '/provisioning/v2/organizations');
     assert.deepEqual(
-      own.items.map((item: Record<string, string>) => item['name']),
+      organizations.items.map((item: Record<string, string>) => item['name']),
       ['Banque du Nord'],
     );
   });
 
-  let place: Record<'merchantId' | 'storeId' | 'logicalDeviceId' | 'physicalDeviceId', string>;
+  let entities: Record<'merchantId' | 'storeId' | 'logicalDeviceId' | 'physicalDeviceId', string>;
   test('it brings in its estate: merchant, store, devices, the way to its acquirer', async () => {
     const base = '/provisioning/v2';
     const { merchantId } = await made(`${base}/merchants`, {
@@ -110,7 +110,7 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     const { acquirerLinkId } = await made(`${base}/acquirer-links`, {
       name: 'host',
       host: '127.0.0.1',
-      port: on.host.port,
+      port: platform.host.port,
       tls: false,
       institutionId: '123456',
     });
@@ -123,19 +123,19 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
       defaultCaptureMode: 'Immediate',
       clearCardData: 'Allowed',
     });
-    place = { merchantId, storeId, logicalDeviceId, physicalDeviceId };
+    entities = { merchantId, storeId, logicalDeviceId, physicalDeviceId };
   });
 
   test('the operator approves its acquirer link', async () => {
-    const { client, operator } = on;
-    const own = token;
+    const { client, operator } = platform;
+    const previousToken = token;
     token = await client.token(operator.userDomainId, operator.clientId, operator.clientSecret);
     const approvals = '/provisioning/v2/acquirer-link-approvals';
     const { items } = await done('GET', approvals);
     const [{ acquirerLinkId, host, port }] = items;
-    assert.deepEqual([host, port], ['127.0.0.1', on.host.port]);
+    assert.deepEqual([host, port], ['127.0.0.1', platform.host.port]);
     await made(`${approvals}/${acquirerLinkId}/approve`, { host, port });
-    token = own;
+    token = previousToken;
   });
 
   test('it declares a service, subscribes to it, switches it on and configures it', async () => {
@@ -159,8 +159,8 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     assert.equal((await made(`${base}/activations`, activation)).status, 'Active');
     const at = (level: string, id: string) =>
       `/configuration/v1/${level}/${id}/services/${serviceId}`;
-    await made(at('merchants', place.merchantId), { values: { footer: 'À bientôt' } });
-    const effective = await done('GET', at('logical-devices', place.logicalDeviceId));
+    await made(at('merchants', entities.merchantId), { values: { footer: 'À bientôt' } });
+    const effective = await done('GET', at('logical-devices', entities.logicalDeviceId));
     assert.deepEqual(effective.effective.values, { footer: 'À bientôt', copies: 1 });
   });
 
@@ -210,13 +210,13 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     const refused: [string, number][] = hosts.map((host) => [host, 443]);
     for (const { path, idMember, pointer, bodyWith } of kinds) {
       const first = await made(path, bodyWith('8.8.8.8', 8443));
-      const own = `${path}/${first[idMember]}`;
+      const itemPath = `${path}/${first[idMember]}`;
       // Acquirers may use any port; web servers of providers may not.
       const ports: [string, number][] = pointer === '/host' ? [] : [['8.8.8.8', 22]];
       for (const [host, port] of [...refused, ...ports]) {
         for (const [method, at] of [
           ['POST', path],
-          ['PUT', own],
+          ['PUT', itemPath],
         ] as const) {
           const { status, body } = await call(method, at, { body: bodyWith(host, port) });
           const fault = [status, body.code, body.errors?.[0]?.pointer];
@@ -227,26 +227,26 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
           );
         }
       }
-      await done('DELETE', own);
+      await done('DELETE', itemPath);
     }
   });
 
   test('its terminal proves itself, reads its configuration and says that it is in use', async () => {
     const { key, csr } = await makeRequest();
-    const certificates = `/provisioning/v2/physical-devices/${place.physicalDeviceId}/certificates`;
+    const certificates = `/provisioning/v2/physical-devices/${entities.physicalDeviceId}/certificates`;
     const { certificateChain: cert } = await made(certificates, { certificateRequest: csr });
-    const { security, api } = on.asDevice({ cert, key });
+    const { security, api } = platform.asDevice({ cert, key });
     try {
       const lookup = () => security.call('GET', '/oauth2-mtls/v1/merchants-credentials');
       assert.equal((await lookup()).body.code, 'device_not_claimed');
       const claimCode = 'K7QM-2F9X';
       const sent = await security.call('POST', '/oauth2-mtls/v1/claims', { body: { claimCode } });
       assert.deepEqual(sent.body, { claimStatus: 'Unclaimed' }, sent.text);
-      const device = `/provisioning/v2/physical-devices/${place.physicalDeviceId}`;
+      const device = `/provisioning/v2/physical-devices/${entities.physicalDeviceId}`;
       const claimed = await done('POST', `${device}/claim`, { claimCode });
       assert.equal(claimed.claimStatus, 'Claimed');
-      const known = await lookup();
-      const [{ clientId, clientSecret }] = known.body;
+      const credentialsResponse = await lookup();
+      const [{ clientId, clientSecret }] = credentialsResponse.body;
       const granted = await security.call('POST', '/oauth2-mtls/v1/token', {
         raw: new URLSearchParams({
           grant_type: 'client_credentials',
@@ -256,47 +256,57 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
       });
       assert.equal(granted.status, 200, granted.text);
-      const own = { token: granted.body.access_token };
+      const deviceToken = { token: granted.body.access_token };
       const base = '/configuration/v1/device';
-      const { body, headers, text } = await api.call('GET', base, own);
+      const { body, headers, text } = await api.call('GET', base, deviceToken);
       assert.equal(body?.services?.[0]?.values?.footer, 'À bientôt', text);
-      const held = { 'if-none-match': String(headers['etag']) };
-      assert.equal((await api.call('GET', base, { ...own, headers: held })).status, 304);
+      const conditionalHeaders = { 'if-none-match': String(headers['etag']) };
+      assert.equal(
+        (await api.call('GET', base, { ...deviceToken, headers: conditionalHeaders })).status,
+        304,
+      );
       const word = { version: body.version, applied: true };
-      const told = await api.call('POST', `${base}/acknowledgements`, { ...own, body: word });
-      assert.ok(told.status < 300, told.text);
+      const acknowledgement = await api.call('POST', `${base}/acknowledgements`, {
+        ...deviceToken,
+        body: word,
+      });
+      assert.ok(acknowledgement.status < 300, acknowledgement.text);
     } finally {
       security.close();
       api.close();
     }
-    const path = `/configuration/v1/logical-devices/${place.logicalDeviceId}/delivery`;
+    const path = `/configuration/v1/logical-devices/${entities.logicalDeviceId}/delivery`;
     assert.equal((await done('GET', path)).status, 'Applied');
   });
 
   test('a till gets credentials, takes a sale with them, and reads it back', async () => {
-    const { client } = on;
-    const { storeId } = place;
+    const { client } = platform;
+    const { storeId } = entities;
     const till = await made('/provisioning/v2/points-of-sale', { name: 'Till 1', storeId });
     const { items } = await done('GET', '/provisioning/v2/organizations');
     const realm = items[0].userDomainId;
-    const own = await client.token(realm, till.clientId, till.clientSecret);
+    const tillToken = await client.token(realm, till.clientId, till.clientSecret);
     const transactions = '/payment/v1/transactions';
     await until(
       async () => {
         const path = `${transactions}/technical/isAvailable`;
         return (
-          (await client.call('GET', path, { token: own })).body.available === true || undefined
+          (await client.call('GET', path, { token: tillToken })).body.available === true ||
+          undefined
         );
       },
       'the link to sign on',
       60_000,
     );
-    const body = keyedSale({ clientTransactionId: randomUUID(), deviceId: place.logicalDeviceId });
-    const sale = await client.call('POST', `${transactions}/process`, { token: own, body });
+    const body = keyedSale({
+      clientTransactionId: randomUUID(),
+      deviceId: entities.logicalDeviceId,
+    });
+    const sale = await client.call('POST', `${transactions}/process`, { token: tillToken, body });
     assert.equal(sale.status, 200, sale.text);
     assert.deepEqual([sale.body.state, sale.body.approved], ['Captured', true]);
     const path = `${transactions}/${sale.body.transactionId}`;
-    const read = await client.call('GET', path, { token: own });
+    const read = await client.call('GET', path, { token: tillToken });
     assert.deepEqual([read.body.state, read.body.capturedAmount], ['Captured', 1234]);
   });
 
@@ -306,12 +316,12 @@ describe('an estate from nothing', { timeout: 300_000 }, () => {
     for (const action of ['merchant.created', 'service.published', 'pointOfSale.created']) {
       assert.ok(actions.has(action), `${action} in ${[...actions]}`);
     }
-    assert.equal((await on.runOperatorCommand(['destroy'])).status, 2);
-    const again = await on.runOperatorCommand(['create']);
+    assert.equal((await platform.runOperatorCommand(['destroy'])).status, 2);
+    const again = await platform.runOperatorCommand(['create']);
     assert.equal(again.status, 1);
     assert.match(again.stderr, /has an operator/);
-    const { client, operator } = on;
-    const renewed = await on.runOperatorCommand(['rotate-secret', '--json']);
+    const { client, operator } = platform;
+    const renewed = await platform.runOperatorCommand(['rotate-secret', '--json']);
     assert.equal(renewed.status, 0, renewed.stderr);
     const { clientSecret } = JSON.parse(renewed.stdout) as { clientSecret: string };
     assert.notEqual(clientSecret, operator.clientSecret);

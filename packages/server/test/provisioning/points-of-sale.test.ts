@@ -21,16 +21,17 @@ const sales = '/payment/v1/transactions/process';
 type Made = { pointOfSaleId: string; clientId: string; clientSecret: string };
 
 describe('points of sale', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
   const call = (
     method: string,
     path: string,
     options: RequestOptions = {},
-  ): Promise<HttpResponse> => on.client.call(method, path, { token: on.acquirerToken, ...options });
+  ): Promise<HttpResponse> =>
+    setup.client.call(method, path, { token: setup.acquirerToken, ...options });
 
   function assertRefused(
     answer: HttpResponse,
@@ -42,22 +43,22 @@ describe('points of sale', () => {
     if (pointer !== undefined) assert.equal(answer.body.errors[0].pointer, pointer);
   }
 
-  async function made(members: Record<string, unknown> = {}, token = on.acquirerToken) {
-    const body = { storeId: on.merchant.storeId, name: 'Till', ...members };
+  async function made(members: Record<string, unknown> = {}, token = setup.acquirerToken) {
+    const body = { storeId: setup.merchant.storeId, name: 'Till', ...members };
     const answer = await call('POST', base, { body, token });
     assert.equal(answer.status, 201, answer.text);
     return { ...(answer.body as Made), answer };
   }
 
   const tokenOf = ({ clientId, clientSecret }: Pick<Made, 'clientId' | 'clientSecret'>) =>
-    on.client.token(on.realm, clientId, clientSecret);
+    setup.client.token(setup.realm, clientId, clientSecret);
 
   const sell = (token: string, members: Record<string, unknown>) =>
-    on.client.call('POST', sales, { token, body: keyedSale(members) });
+    setup.client.call('POST', sales, { token, body: keyedSale(members) });
 
   /** A token of a caller that provisions for one merchant, as a merchant manager does. */
   const managerOf = ({ merchantId }: TestMerchant, more: { storeId?: string } = {}) =>
-    on.tokenFor({
+    setup.tokenFor({
       name: 'manager',
       entityType: 'merchant',
       entityId: merchantId,
@@ -67,8 +68,8 @@ describe('points of sale', () => {
     });
 
   async function otherStoreOf({ merchantId }: TestMerchant) {
-    const scope = { organizationId: on.organizationId };
-    const { stores, logicalDevices } = on.platform.provisioning;
+    const scope = { organizationId: setup.organizationId };
+    const { stores, logicalDevices } = setup.platform.provisioning;
     const { view } = await stores.create(scope, { merchantId, name: 'Other' });
     const till = { storeId: view.storeId, name: 'Till' };
     const { view: device } = await logicalDevices.create(scope, till);
@@ -76,18 +77,18 @@ describe('points of sale', () => {
   }
 
   test('tell their credentials once, and are read, listed, replaced and deleted', async () => {
-    const { merchant } = on;
+    const { merchant } = setup;
     const { pointOfSaleId, clientId, clientSecret, answer } = await made({ externalId: 'till-1' });
     assert.equal(answer.headers['etag'], '"1"');
     assert.equal(answer.headers['cache-control'], 'no-store');
     assert.equal(answer.headers['location'], `${base}/${pointOfSaleId}`);
     assert.ok(clientSecret.length >= 32);
     const read = await call('GET', `${base}/${pointOfSaleId}`);
-    const { clientSecret: _secret, ...told } = answer.body;
-    assert.deepEqual(read.body, told);
+    const { clientSecret: _secret, ...created } = answer.body;
+    assert.deepEqual(read.body, created);
     assert.equal(read.body.merchantId, merchant.merchantId);
 
-    await made({ name: 'Another', storeId: on.otherMerchant.storeId });
+    await made({ name: 'Another', storeId: setup.otherMerchant.storeId });
     for (const query of [
       `storeId=${merchant.storeId}&name=TIL`,
       `merchantId=${merchant.merchantId}&externalId=till-1`,
@@ -112,14 +113,14 @@ describe('points of sale', () => {
     const stale = await call('PUT', path, { body: again, ...ifMatch(1) });
     assertRefused(stale, 412, 'precondition_failed');
     for (const [member, value] of [
-      ['storeId', on.otherMerchant.storeId],
-      ['merchantId', on.otherMerchant.merchantId],
+      ['storeId', setup.otherMerchant.storeId],
+      ['merchantId', setup.otherMerchant.merchantId],
       ['clientId', `pos-${systemIds.uuid()}`],
     ]) {
       const body = { ...again, [String(member)]: value };
       assertRefused(await call('PUT', path, { body }), 422, 'field_read_only', `/${member}`);
     }
-    const secret = { ...again, clientSecret: 'a secret that somebody has chosen' };
+    const secret = { ...again, clientSecret: 'a secret chosen by the client' };
     assertRefused(await call('PUT', path, { body: secret }), 422, 'field_unknown', '/clientSecret');
     assertRefused(await call('DELETE', path, ifMatch(1)), 412, 'precondition_failed');
     assert.equal((await call('DELETE', path, ifMatch(2))).status, 204);
@@ -131,15 +132,15 @@ describe('points of sale', () => {
   });
 
   test('sell at the devices of their own store, and at no others', async () => {
-    const { merchant, otherMerchant } = on;
+    const { merchant, otherMerchant } = setup;
     const elsewhere = await otherStoreOf(merchant);
     const token = await tokenOf(await made());
     const [deviceId] = merchant.deviceIds;
     const sold = await sell(token, { deviceId });
     assert.deepEqual([sold.status, sold.body.approved], [200, true], sold.text);
     assert.equal(sold.body.storeId ?? merchant.storeId, merchant.storeId);
-    const bare = await sell(token, {});
-    assert.equal(bare.body.approved, true, 'the store is the token’s');
+    const saleWithoutDevice = await sell(token, {});
+    assert.equal(saleWithoutDevice.body.approved, true, 'the store is the token’s');
 
     const beside = await sell(token, { deviceId: elsewhere.deviceId });
     assertRefused(beside, 422, 'entity_mismatch', '/deviceId');
@@ -148,15 +149,15 @@ describe('points of sale', () => {
     for (const { storeId } of [elsewhere, otherMerchant]) {
       assertRefused(await sell(token, { storeId }), 403, 'entity_out_of_scope');
     }
-    const theirs = await sell(merchant.token, { deviceId: elsewhere.deviceId });
-    assert.equal(theirs.body.approved, true, theirs.text);
-    const path = `/payment/v1/transactions/${theirs.body.transactionId}`;
-    const seen = await on.client.call('GET', path, { token });
-    assertRefused(seen, 404, 'transaction_not_found');
-    const refund = await on.client.call('POST', `${path}/refund`, { token, body: {} });
+    const otherSale = await sell(merchant.token, { deviceId: elsewhere.deviceId });
+    assert.equal(otherSale.body.approved, true, otherSale.text);
+    const path = `/payment/v1/transactions/${otherSale.body.transactionId}`;
+    const refusedResponse = await setup.client.call('GET', path, { token });
+    assertRefused(refusedResponse, 404, 'transaction_not_found');
+    const refund = await setup.client.call('POST', `${path}/refund`, { token, body: {} });
     assertRefused(refund, 404, 'transaction_not_found');
-    const own = await call('GET', base, { token });
-    assertRefused(own, 403, 'permission_denied');
+    const refusedList = await call('GET', base, { token });
+    assertRefused(refusedList, 403, 'permission_denied');
   });
 
   test('disabled, and deleted, they are out: their tokens too', async () => {
@@ -174,8 +175,8 @@ describe('points of sale', () => {
     assertRefused(await sell(again, {}), 401, 'token_invalid');
     await assert.rejects(tokenOf(till), /invalid_client/);
 
-    const off = await made({ status: 'Disabled' });
-    await assert.rejects(tokenOf(off), /invalid_client/, 'made disabled');
+    const disabledPointOfSale = await made({ status: 'Disabled' });
+    await assert.rejects(tokenOf(disabledPointOfSale), /invalid_client/, 'made disabled');
   });
 
   test('get a new secret: the old one is dead at once, and issued tokens live on', async () => {
@@ -195,18 +196,18 @@ describe('points of sale', () => {
   });
 
   test('are made by a merchant for its own stores, and by a store for itself', async () => {
-    const { merchant, otherMerchant } = on;
+    const { merchant, otherMerchant } = setup;
     const manager = await managerOf(merchant);
-    const own = await made({ name: 'Made by the merchant' }, manager);
-    const theirs = await made({ storeId: otherMerchant.storeId, name: 'Theirs' });
+    const ownPointOfSale = await made({ name: 'Made by the merchant' }, manager);
+    const otherPointOfSale = await made({ storeId: otherMerchant.storeId, name: 'Theirs' });
     const body = { storeId: otherMerchant.storeId, name: 'Intruder' };
     assertRefused(await call('POST', base, { body, token: manager }), 404, 'store_not_found');
-    const there = `${base}/${theirs.pointOfSaleId}`;
+    const otherPath = `${base}/${otherPointOfSale.pointOfSaleId}`;
     for (const [method, path, sent] of [
-      ['GET', there, undefined],
-      ['PUT', there, { name: 'Mine now' }],
-      ['DELETE', there, undefined],
-      ['POST', `${there}/secret`, {}],
+      ['GET', otherPath, undefined],
+      ['PUT', otherPath, { name: 'Mine now' }],
+      ['DELETE', otherPath, undefined],
+      ['POST', `${otherPath}/secret`, {}],
     ] as const) {
       const answer = await call(method, path, {
         token: manager,
@@ -215,16 +216,18 @@ describe('points of sale', () => {
       assertRefused(answer, 404, 'resource_not_found');
     }
     const { body: listed } = await call('GET', base, { token: manager });
-    assert.ok(listed.items.some((one: Made) => one.clientId === own.clientId));
-    assert.ok(!listed.items.some((one: Made) => one.clientId === theirs.clientId));
+    assert.ok(listed.items.some((one: Made) => one.clientId === ownPointOfSale.clientId));
+    assert.ok(!listed.items.some((one: Made) => one.clientId === otherPointOfSale.clientId));
 
     const elsewhere = await otherStoreOf(merchant);
     const ofStore = await managerOf(merchant, { storeId: elsewhere.storeId });
     const beside = { storeId: merchant.storeId, name: 'Beside' };
     const refused = await call('POST', base, { body: beside, token: ofStore });
     assertRefused(refused, 404, 'store_not_found');
-    const seen = await call('GET', `${base}/${own.pointOfSaleId}`, { token: ofStore });
-    assertRefused(seen, 404, 'resource_not_found');
+    const refusedResponse = await call('GET', `${base}/${ownPointOfSale.pointOfSaleId}`, {
+      token: ofStore,
+    });
+    assertRefused(refusedResponse, 404, 'resource_not_found');
     await made({ storeId: elsewhere.storeId }, ofStore);
     const { body: few } = await call('GET', base, { token: ofStore });
     assert.equal(few.items.length, 1);
@@ -235,7 +238,7 @@ describe('points of sale', () => {
   });
 
   test('keep store and merchant from being deleted, by name', async () => {
-    const shop = await on.createMerchant();
+    const shop = await setup.createMerchant();
     const { storeId } = await otherStoreOf(shop);
     const { pointOfSaleId } = await made({ storeId, name: 'Still there' });
     for (const path of [`/stores/${storeId}`, `/merchants/${shop.merchantId}`]) {
@@ -252,30 +255,35 @@ describe('points of sale', () => {
   });
 
   test('one that is made while its store is deleted is never left alone', async () => {
-    const { organizationId, merchant, platform } = on;
+    const { organizationId, merchant, platform } = setup;
     const { merchantId } = merchant;
     for (let round = 0; round < 5; round += 1) {
-      const wanted = { merchantId, name: `Race ${round}` };
-      const { view } = await platform.provisioning.stores.create({ organizationId }, wanted);
+      const storeInput = { merchantId, name: `Race ${round}` };
+      const { view } = await platform.provisioning.stores.create({ organizationId }, storeInput);
       const { storeId } = view;
       const [created, deleted] = await Promise.all([
         call('POST', base, { body: { storeId, name: 'Late' } }),
         call('DELETE', `/provisioning/v2/stores/${storeId}`),
       ]);
-      const both = [created.status, deleted.status].join(' ');
-      assert.ok(['201 409', '404 204'].includes(both), both);
+      const statuses = [created.status, deleted.status].join(' ');
+      assert.ok(['201 409', '404 204'].includes(statuses), statuses);
     }
   });
 
   test('are applications that application management shows, and does not change', async () => {
     const till = await made();
-    const applications = `/application-management/v1/user-domains/${on.realm}/applications`;
+    const applications = `/application-management/v1/user-domains/${setup.realm}/applications`;
     const path = `${applications}/${till.clientId}`;
-    const shown = await call('GET', path);
-    assert.equal(shown.status, 200, shown.text);
-    assert.deepEqual(shown.body.roles, ['PointOfSaleTerminal']);
-    assert.equal(shown.body.storeId, on.merchant.storeId);
-    const { createdAt: _at, updatedAt: _last, secretChangedAt: _changed, ...body } = shown.body;
+    const readResponse = await call('GET', path);
+    assert.equal(readResponse.status, 200, readResponse.text);
+    assert.deepEqual(readResponse.body.roles, ['PointOfSaleTerminal']);
+    assert.equal(readResponse.body.storeId, setup.merchant.storeId);
+    const {
+      createdAt: _at,
+      updatedAt: _last,
+      secretChangedAt: _changed,
+      ...body
+    } = readResponse.body;
     for (const [method, at, sent] of [
       ['PUT', path, { ...body, roles: ['Merchant'] }],
       ['DELETE', path, undefined],
@@ -301,7 +309,7 @@ describe('points of sale', () => {
 
   test('a fault leaves neither a till without its application nor the other way round', async () => {
     const database = await testDatabase();
-    const { organizationId, merchant, platform } = on;
+    const { organizationId, merchant, platform } = setup;
     const scope = { organizationId };
     const parts = { database, clock: systemClock, ids: systemIds };
     const planted = new Error('planted');
@@ -337,19 +345,19 @@ describe('points of sale', () => {
            ON a.client_id = 'pos-' || p.point_of_sale_id`,
         [organizationId, storeId],
       );
-    const standing = await rows();
-    assert.equal(standing.length, 1);
-    const off = { name: 'Off', status: 'Disabled' };
+    const rowsBefore = await rows();
+    assert.equal(rowsBefore.length, 1);
+    const disabledInput = { name: 'Off', status: 'Disabled' };
     for (const [where, { pointsOfSale }] of Object.entries(faulty)) {
       const id = till.pointOfSaleId;
       for (const attempt of [
         () => pointsOfSale.create(scope, { storeId, name: 'Never' }),
-        () => pointsOfSale.replace(scope, id, off),
+        () => pointsOfSale.replace(scope, id, disabledInput),
         () => pointsOfSale.rotateSecret(scope, id),
         () => pointsOfSale.remove(scope, id),
       ]) {
         await assert.rejects(attempt, planted);
-        assert.deepEqual(await rows(), standing, where);
+        assert.deepEqual(await rows(), rowsBefore, where);
       }
     }
     assert.equal((await sell(token, {})).body.approved, true);

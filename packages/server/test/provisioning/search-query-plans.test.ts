@@ -28,13 +28,13 @@ const organizations = 60;
 const organizationId = '00000000-0000-7000-8000-000000000007';
 const page = { limit: 50 };
 
-type Asked = { text: string; values: readonly unknown[]; isPrepared?: true };
+type RecordedQuery = { text: string; values: readonly unknown[]; isPrepared?: true };
 
 describe('the plans of search and lists', () => {
   let scratch: Database;
   let schemaUrl: string;
   let provisioning: Provisioning;
-  const asked: Asked[] = [];
+  const recordedQueries: RecordedQuery[] = [];
   const names = new Set<string>();
 
   before(async () => {
@@ -45,11 +45,11 @@ describe('the plans of search and lists', () => {
     const noting: Database = {
       ...scratch,
       query(text, values = []) {
-        asked.push({ text, values });
+        recordedQueries.push({ text, values });
         return scratch.query(text, values);
       },
       prepared(statement, values) {
-        asked.push({ text: statement.text, values, isPrepared: true });
+        recordedQueries.push({ text: statement.text, values, isPrepared: true });
         names.add(statement.name);
         return scratch.prepared(statement, values);
       },
@@ -93,27 +93,27 @@ describe('the plans of search and lists', () => {
     provisioning.search({ organizationId }, criteria, page);
 
   /** The generic plan of a prepared statement, and the plan for these values. */
-  async function plansOf({ text, values, isPrepared }: Asked): Promise<string[]> {
-    const own = await scratch.query(`EXPLAIN ${text}`, values);
-    const plans = [own.map((row) => String(row['QUERY PLAN']))];
+  async function plansOf({ text, values, isPrepared }: RecordedQuery): Promise<string[]> {
+    const planRows = await scratch.query(`EXPLAIN ${text}`, values);
+    const plans = [planRows.map((row) => String(row['QUERY PLAN']))];
     if (isPrepared) plans.push(await scratch.explain(text));
     return plans.map((lines) => lines.join('\n'));
   }
 
   async function assertIndexed(): Promise<number> {
     let accesses = 0;
-    for (const [name, ask] of Object.entries(questions)) {
-      asked.length = 0;
-      const { items } = await ask();
+    for (const [name, runSearch] of Object.entries(questions)) {
+      recordedQueries.length = 0;
+      const { items } = await runSearch();
       assert.ok(items.length > 0, name);
-      for (const one of asked) {
+      for (const one of recordedQueries) {
         for (const plan of await plansOf(one)) {
-          const told = `${name}:\n${plan}`;
-          assert.doesNotMatch(told, /Seq Scan on (?!organizations)/, told);
+          const planText = `${name}:\n${plan}`;
+          assert.doesNotMatch(planText, /Seq Scan on (?!organizations)/, planText);
           const conditions = plan.split('\n').filter((line) => /Index Cond:/.test(line));
-          assert.ok(conditions.length > 0, told);
+          assert.ok(conditions.length > 0, planText);
           for (const condition of conditions) {
-            assert.match(condition, /organization_id|ancestor_ids/, told);
+            assert.match(condition, /organization_id|ancestor_ids/, planText);
           }
           accesses += conditions.length;
         }
@@ -133,9 +133,9 @@ describe('the plans of search and lists', () => {
   });
 
   test('a beginning of a name is a range of the index, not a filter', async () => {
-    asked.length = 0;
+    recordedQueries.length = 0;
     await search({ q: 'name 67' });
-    const [one] = asked;
+    const [one] = recordedQueries;
     assert.ok(one?.isPrepared);
     for (const plan of await plansOf(one)) {
       assert.match(plan, /physical_devices_name/);

@@ -21,12 +21,12 @@ const mastercard = {
 };
 
 describe('the search over payments', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let token: string;
   const made: Record<string, Json> = {};
 
-  async function sell(name: string, members: Json = {}, shop = on.merchant): Promise<Json> {
-    const answer = await on.client.call('POST', `${base}/process`, {
+  async function sell(name: string, members: Json = {}, shop = setup.merchant): Promise<Json> {
+    const answer = await setup.client.call('POST', `${base}/process`, {
       token: shop.token,
       body: keyedSale(members),
     });
@@ -37,11 +37,12 @@ describe('the search over payments', () => {
 
   const act = async (name: string, verb: string, body: Json) => {
     const path = `${base}/${made[name].transactionId}/${verb}`;
-    const answer = await on.client.call('POST', path, { token: on.merchant.token, body });
+    const answer = await setup.client.call('POST', path, { token: setup.merchant.token, body });
     assert.ok(answer.status < 300, answer.text);
   };
 
-  const search = (of: Json = {}, by = token) => allOf(on, by, 'transactions', of);
+  const search = (filters: Json = {}, callerToken = token) =>
+    allOf(setup, callerToken, 'transactions', filters);
   const names = (items: Json[]) => {
     const byId = new Map(Object.entries(made).map(([name, each]) => [each.transactionId, name]));
     return items.map(({ transactionId }) => byId.get(transactionId));
@@ -49,9 +50,9 @@ describe('the search over payments', () => {
   const orderId = randomUUID();
 
   before(async () => {
-    on = await createTestOrganization();
-    token = on.acquirerToken;
-    const [deviceId] = on.merchant.deviceIds;
+    setup = await createTestOrganization();
+    token = setup.acquirerToken;
+    const [deviceId] = setup.merchant.deviceIds;
     await sell('plain');
     await sell('till', { deviceId, amount: 5000, order: { orderId } });
     await sell('deferred', { captureMode: 'Deferred', amount: 20_000 });
@@ -60,8 +61,8 @@ describe('the search over payments', () => {
     await sell('master', { instrument: mastercard, amount: 700 });
     await sell('refunded', { amount: 3000 });
     await act('refunded', 'refund', { amount: 1000 });
-    await sell('other', { amount: 1234 }, on.otherMerchant);
-    await reported(on);
+    await sell('other', { amount: 1234 }, setup.otherMerchant);
+    await reported(setup);
   });
 
   test('tells each payment in one line, the newest first', async () => {
@@ -76,7 +77,7 @@ describe('the search over payments', () => {
       transactionId: sale.transactionId,
       kind: 'Card',
       clientTransactionId: sale.clientTransactionId,
-      merchantId: on.merchant.merchantId,
+      merchantId: setup.merchant.merchantId,
       state: 'PartiallyRefunded',
       amount: 3000,
       currency: 'EUR',
@@ -102,27 +103,30 @@ describe('the search over payments', () => {
 
   const all = ['other', 'refunded', 'master', 'yen', 'declined', 'deferred', 'till', 'plain'];
   const cases: [string, () => Json, string[]][] = [
-    ['a merchant', () => ({ merchantId: on.otherMerchant.merchantId }), ['other']],
+    ['a merchant', () => ({ merchantId: setup.otherMerchant.merchantId }), ['other']],
     [
       'a merchant in capitals',
-      () => ({ merchantId: on.otherMerchant.merchantId.toUpperCase() }),
+      () => ({ merchantId: setup.otherMerchant.merchantId.toUpperCase() }),
       ['other'],
     ],
-    ['a device', () => ({ deviceId: on.merchant.deviceIds[0] }), ['till']],
-    ['a store', () => ({ storeId: on.merchant.storeId }), ['till']],
+    ['a device', () => ({ deviceId: setup.merchant.deviceIds[0] }), ['till']],
+    ['a store', () => ({ storeId: setup.merchant.storeId }), ['till']],
     [
       'a store of another merchant',
-      () => ({ storeId: on.merchant.storeId, merchantId: on.otherMerchant.merchantId }),
+      () => ({ storeId: setup.merchant.storeId, merchantId: setup.otherMerchant.merchantId }),
       [],
     ],
     [
       'a store and its merchant in capitals',
-      () => ({ storeId: on.merchant.storeId, merchantId: on.merchant.merchantId.toUpperCase() }),
+      () => ({
+        storeId: setup.merchant.storeId,
+        merchantId: setup.merchant.merchantId.toUpperCase(),
+      }),
       ['till'],
     ],
     [
       'a store without payments and its merchant',
-      () => ({ storeId: on.otherMerchant.storeId, merchantId: on.otherMerchant.merchantId }),
+      () => ({ storeId: setup.otherMerchant.storeId, merchantId: setup.otherMerchant.merchantId }),
       [],
     ],
     ['a state', () => ({ state: 'Authorized' }), ['deferred']],
@@ -138,19 +142,19 @@ describe('the search over payments', () => {
     ['an amount and more', () => ({ amountMin: 9051 }), ['declined', 'deferred']],
     [
       'an amount and a merchant',
-      () => ({ amountMax: 1234, merchantId: on.otherMerchant.merchantId }),
+      () => ({ amountMax: 1234, merchantId: setup.otherMerchant.merchantId }),
       ['other'],
     ],
     [
       'one amount and a merchant',
-      () => ({ amountMin: 1234, amountMax: 1234, merchantId: on.otherMerchant.merchantId }),
+      () => ({ amountMin: 1234, amountMax: 1234, merchantId: setup.otherMerchant.merchantId }),
       ['other'],
     ],
     ['an amount and a state', () => ({ amountMin: 5000, state: 'Captured' }), ['till']],
     ['an amount and words that all match', () => ({ amountMax: 800, currency: 'EUR' }), ['master']],
     [
       'a state and a merchant',
-      () => ({ state: 'Captured', merchantId: on.otherMerchant.merchantId }),
+      () => ({ state: 'Captured', merchantId: setup.otherMerchant.merchantId }),
       ['other'],
     ],
     ['a state and a scheme', () => ({ state: 'Declined', scheme: 'Mastercard' }), []],
@@ -161,7 +165,7 @@ describe('the search over payments', () => {
     ],
     [
       'a time and a device',
-      () => ({ from: made['deferred'].createdAt, deviceId: on.merchant.deviceIds[0] }),
+      () => ({ from: made['deferred'].createdAt, deviceId: setup.merchant.deviceIds[0] }),
       [],
     ],
     [
@@ -186,7 +190,7 @@ describe('the search over payments', () => {
     ['four digits', () => ({ text: '4444' }), ['master']],
     [
       'four digits and a merchant',
-      () => ({ text: '1111', merchantId: on.otherMerchant.merchantId }),
+      () => ({ text: '1111', merchantId: setup.otherMerchant.merchantId }),
       ['other'],
     ],
     [
@@ -196,9 +200,9 @@ describe('the search over payments', () => {
     ],
     ['a text that is nowhere', () => ({ text: 'no-such-thing' }), []],
   ];
-  for (const [name, of, expected] of cases) {
+  for (const [name, buildFilter, expected] of cases) {
     test(`finds by ${name}`, async () => {
-      assert.deepEqual(names(await search(of())), expected);
+      assert.deepEqual(names(await search(buildFilter())), expected);
     });
   }
 
@@ -206,7 +210,7 @@ describe('the search over payments', () => {
     const ways: Json[] = [
       {},
       { order: 'OldestFirst' },
-      { merchantId: on.merchant.merchantId },
+      { merchantId: setup.merchant.merchantId },
       { kind: 'Card' },
       { amountMin: 1 },
       { state: 'Captured,PartiallyRefunded,Declined' },
@@ -214,38 +218,40 @@ describe('the search over payments', () => {
     ];
     for (const way of ways) {
       const whole = await search(way);
-      const first = await report(on, token, 'transactions', { ...way, limit: 2 });
+      const first = await report(setup, token, 'transactions', { ...way, limit: 2 });
       await sell(`between ${JSON.stringify(way)}`);
-      await reported(on);
+      await reported(setup);
       const rest: Json[] = [];
       let cursor = first.nextCursor;
       while (cursor !== null) {
-        const page = await report(on, token, 'transactions', { ...way, limit: 2, cursor });
+        const page = await report(setup, token, 'transactions', { ...way, limit: 2, cursor });
         assert.ok(page.items.length <= 2);
         rest.push(...page.items);
         cursor = page.nextCursor;
       }
-      const seen = [...first.items, ...rest].map(({ transactionId }: Json) => transactionId);
-      const known = whole.map(({ transactionId }) => transactionId);
+      const pagedIds = [...first.items, ...rest].map(({ transactionId }: Json) => transactionId);
+      const firstIds = whole.map(({ transactionId }) => transactionId);
       // New payments come before the first page, or at the end of an ascending list.
-      assert.deepEqual(seen.slice(0, known.length), known, JSON.stringify(way));
+      assert.deepEqual(pagedIds.slice(0, firstIds.length), firstIds, JSON.stringify(way));
     }
   });
 
   test('a merchant sees its own payments alone, whatever it asks for', async () => {
-    const own = await search({}, on.otherMerchant.token);
-    assert.deepEqual(names(own), ['other']);
+    const ownPayments = await search({}, setup.otherMerchant.token);
+    assert.deepEqual(names(ownPayments), ['other']);
     const text = made['plain'].transactionId;
-    assert.deepEqual(await search({ text }, on.otherMerchant.token), []);
-    const path = `/reporting/v1/transactions?merchantId=${on.merchant.merchantId}`;
-    const refused = await on.client.call('GET', path, { token: on.otherMerchant.token });
+    assert.deepEqual(await search({ text }, setup.otherMerchant.token), []);
+    const path = `/reporting/v1/transactions?merchantId=${setup.merchant.merchantId}`;
+    const refused = await setup.client.call('GET', path, { token: setup.otherMerchant.token });
     assert.equal(refused.status, 403);
     assert.equal(refused.body.code, 'entity_out_of_scope');
-    const till = await signAccessToken(on, {
+    const till = await signAccessToken(setup, {
       permissions: ['rep.read'],
-      um_scope: { entityType: 'merchant', entityId: on.merchant.merchantId },
+      um_scope: { entityType: 'merchant', entityId: setup.merchant.merchantId },
     });
-    assert.ok((await search({}, till)).every((each) => each.merchantId === on.merchant.merchantId));
+    assert.ok(
+      (await search({}, till)).every((each) => each.merchantId === setup.merchant.merchantId),
+    );
   });
 
   test('another organisation sees nothing of it, by no filter', async () => {
@@ -258,24 +264,24 @@ describe('the search over payments', () => {
     await reported(others);
     const [theirs] = await allOf(others, others.acquirerToken, 'transactions');
     assert.ok(theirs !== undefined);
-    for (const of of [
-      { merchantId: on.merchant.merchantId },
-      { deviceId: on.merchant.deviceIds[0] },
+    for (const filters of [
+      { merchantId: setup.merchant.merchantId },
+      { deviceId: setup.merchant.deviceIds[0] },
       { text: made['plain'].transactionId },
       { text: made['plain'].clientTransactionId },
       { text: made['plain'].card.token },
     ]) {
-      assert.deepEqual(await allOf(others, others.acquirerToken, 'transactions', of), []);
+      assert.deepEqual(await allOf(others, others.acquirerToken, 'transactions', filters), []);
     }
     const path = `/reporting/v1/transactions/${made['plain'].transactionId}`;
-    const stranger = await on.client.call('GET', path, { token: others.acquirerToken });
-    assert.equal(stranger.status, 404);
-    assert.equal(stranger.body.code, 'transaction_not_found');
+    const otherResponse = await setup.client.call('GET', path, { token: others.acquirerToken });
+    assert.equal(otherResponse.status, 404);
+    assert.equal(otherResponse.body.code, 'transaction_not_found');
   });
 
   test('one payment is told with its operations and events', async () => {
     const { transactionId } = made['refunded'];
-    const detail = await report(on, token, `transactions/${transactionId}`);
+    const detail = await report(setup, token, `transactions/${transactionId}`);
     assert.equal(detail.kind, 'Card');
     assert.equal(detail.card.state, 'PartiallyRefunded');
     assert.deepEqual(
@@ -289,7 +295,7 @@ describe('the search over payments', () => {
     );
     assert.equal(detail.card.operations[0].kind, 'Refund');
     const path = `/reporting/v1/transactions/${transactionId}`;
-    const other = await on.client.call('GET', path, { token: on.otherMerchant.token });
+    const other = await setup.client.call('GET', path, { token: setup.otherMerchant.token });
     assert.equal(other.status, 404);
   });
 
@@ -315,7 +321,7 @@ describe('the search over payments', () => {
   for (const [name, text, status, code] of hostile) {
     test(`refuses ${name}`, async () => {
       const path = `/reporting/v1/transactions?${text.replaceAll(' ', '%20')}`;
-      const answer = await on.client.call('GET', path, { token });
+      const answer = await setup.client.call('GET', path, { token });
       assert.equal(answer.status, status, answer.text);
       const codes = [
         answer.body.code,
@@ -326,12 +332,12 @@ describe('the search over payments', () => {
   }
 
   test('a cursor is good for its filters alone, and for nobody who makes one', async () => {
-    const page = await report(on, token, 'transactions', { limit: 1 });
+    const page = await report(setup, token, 'transactions', { limit: 1 });
     const path = `/reporting/v1/transactions?limit=1&state=Captured&cursor=${page.nextCursor}`;
-    const other = await on.client.call('GET', path, { token });
+    const other = await setup.client.call('GET', path, { token });
     assert.equal(other.body.code, 'cursor_invalid');
     const forged = Buffer.from(JSON.stringify(["x'|y", 'm'])).toString('base64url');
-    const made = await on.client.call('GET', `/reporting/v1/transactions?cursor=${forged}`, {
+    const made = await setup.client.call('GET', `/reporting/v1/transactions?cursor=${forged}`, {
       token,
     });
     assert.equal(made.body.code, 'cursor_invalid');
@@ -363,8 +369,10 @@ describe('the search over payments', () => {
     ] as const;
     for (const [[name, list, query], key, status] of made) {
       const { nextCursor } = pageResponse({ items: [], next: key }, query, list);
-      const asked = new URLSearchParams({ ...query, cursor: nextCursor ?? '' });
-      const answer = await on.client.call('GET', `/reporting/v1/${name}?${asked}`, { token });
+      const parameters = new URLSearchParams({ ...query, cursor: nextCursor ?? '' });
+      const answer = await setup.client.call('GET', `/reporting/v1/${name}?${parameters}`, {
+        token,
+      });
       assert.equal(answer.status, status, `${key}: ${answer.text}`);
       if (status === 422) assert.equal(answer.body.code, 'cursor_invalid');
     }
@@ -372,15 +380,17 @@ describe('the search over payments', () => {
 
   test('settlements before the calendar begins are none', async () => {
     for (const query of ['from=0000-01-01', 'to=0000-01-01', 'from=0001-01-01&to=1969-12-31']) {
-      const answer = await on.client.call('GET', `/reporting/v1/settlements?${query}`, { token });
+      const answer = await setup.client.call('GET', `/reporting/v1/settlements?${query}`, {
+        token,
+      });
       assert.equal(answer.status, 200, answer.text);
     }
   });
 
   test('whose token has no right to reports is refused', async () => {
-    const without = await signAccessToken(on, { permissions: ['pay.read'] });
+    const without = await signAccessToken(setup, { permissions: ['pay.read'] });
     for (const path of ['transactions', 'summary?from=2026-01-01&to=2026-01-01', 'settlements']) {
-      const answer = await on.client.call('GET', `/reporting/v1/${path}`, { token: without });
+      const answer = await setup.client.call('GET', `/reporting/v1/${path}`, { token: without });
       assert.equal(answer.status, 403, path);
     }
   });
@@ -392,7 +402,7 @@ describe('the search over payments', () => {
     const database = await testDatabase();
     const [row] = await database.query<{ count: number }>(
       'SELECT count(*)::int AS count FROM report_payments WHERE organization_id = $1',
-      [on.organizationId],
+      [setup.organizationId],
     );
     assert.ok((row?.count ?? 0) >= 8);
   });

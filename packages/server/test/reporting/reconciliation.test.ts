@@ -27,19 +27,23 @@ const lineOf = ({ type, merchant, reference, amount, currency, date }: Movement,
   [type, merchant, reference, amount, currency, date, fee].join(',');
 
 describe('reconciliations', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let movements: Movement[];
   let day: string;
 
-  const call = (method: string, path: string, body?: unknown, token = on.acquirerToken) =>
-    on.client.call(method, base + path, { token, ...defined({ body }) });
+  const call = (method: string, path: string, body?: unknown, token = setup.acquirerToken) =>
+    setup.client.call(method, base + path, { token, ...defined({ body }) });
 
-  const send = (text: string, query = '', token = on.acquirerToken) =>
-    on.client.call('POST', `${base}?acquirerLinkId=${on.linkId}&from=${day}&to=${day}${query}`, {
-      token,
-      raw: text,
-      headers: { 'content-type': 'text/csv' },
-    });
+  const send = (text: string, query = '', token = setup.acquirerToken) =>
+    setup.client.call(
+      'POST',
+      `${base}?acquirerLinkId=${setup.linkId}&from=${day}&to=${day}${query}`,
+      {
+        token,
+        raw: text,
+        headers: { 'content-type': 'text/csv' },
+      },
+    );
 
   async function completed(sent: HttpResponse): Promise<HttpResponse['body']> {
     assert.equal(sent.status, 202, sent.text);
@@ -53,37 +57,37 @@ describe('reconciliations', () => {
     (await call('GET', `/${id}/items${query}`)).body.items;
 
   async function sell(amount: number): Promise<string> {
-    const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
-      token: on.merchant.token,
-      body: keyedSale({ amount, storeId: on.merchant.storeId }),
+    const sale = await setup.client.call('POST', '/payment/v1/transactions/process', {
+      token: setup.merchant.token,
+      body: keyedSale({ amount, storeId: setup.merchant.storeId }),
     });
     assert.equal(sale.body.state, 'Captured', sale.text);
     return sale.body.transactionId;
   }
 
   /** The movements that the platform stores, in the form of a correct acquirer file. */
-  async function kept(count: number): Promise<Movement[]> {
+  async function createMovements(count: number): Promise<Movement[]> {
     const database = await testDatabase();
     return until(async () => {
       const rows = await database.query<Movement>(
         `SELECT kind AS type, acquirer_merchant_number AS merchant, retrieval_reference AS reference,
            amount, currency, settlement_date::text AS date
          FROM report_movements WHERE organization_id = $1 ORDER BY moved_at, payment_id, number`,
-        [on.organizationId],
+        [setup.organizationId],
       );
       return rows.length >= count ? rows : undefined;
     }, 'the movements in the reports');
   }
 
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
     const [, second = ''] = [await sell(1000), await sell(2000), await sell(3000)];
-    const refund = await on.client.call('POST', `/payment/v1/transactions/${second}/refund`, {
-      token: on.merchant.token,
+    const refund = await setup.client.call('POST', `/payment/v1/transactions/${second}/refund`, {
+      token: setup.merchant.token,
       body: { amount: 500 },
     });
     assert.ok([200, 202].includes(refund.status), refund.text);
-    movements = await kept(4);
+    movements = await createMovements(4);
     day = movements[0]?.date ?? '';
   });
 
@@ -110,8 +114,8 @@ describe('reconciliations', () => {
   test('what differs or is missing is told, decided once, and kept with who did', async () => {
     const [one, two, three, refund] = movements;
     assert.ok(one && two && three && refund);
-    const stranger = { ...one, reference: '999999999999', amount: 42 };
-    const lines = [one, { ...two, amount: 2001 }, refund, stranger];
+    const unknownMovement = { ...one, reference: '999999999999', amount: 42 };
+    const lines = [one, { ...two, amount: 2001 }, refund, unknownMovement];
     const done = await completed(
       await send([head, ...lines.map((each) => lineOf(each))].join('\r\n')),
     );
@@ -137,9 +141,12 @@ describe('reconciliations', () => {
 
     const decision = { resolution: 'WriteOff', note: 'Below the limit of claims' };
     const path = `/${id}/items/${here.number}/resolve`;
-    const both = await Promise.all([call('POST', path, decision), call('POST', path, decision)]);
-    assert.deepEqual(both.map(({ status }) => status).toSorted(), [200, 409]);
-    const resolved = both.find(({ status }) => status === 200)?.body;
+    const responses = await Promise.all([
+      call('POST', path, decision),
+      call('POST', path, decision),
+    ]);
+    assert.deepEqual(responses.map(({ status }) => status).toSorted(), [200, 409]);
+    const resolved = responses.find(({ status }) => status === 200)?.body;
     assert.deepEqual(resolved.waysToResolve, []);
     assert.deepEqual(
       [resolved.resolution.resolution, resolved.resolution.note],
@@ -196,17 +203,17 @@ describe('reconciliations', () => {
   });
 
   test('days and links are checked before anything is taken in', async () => {
-    const long = `${base}?acquirerLinkId=${on.linkId}&from=2026-01-01&to=2026-03-01`;
-    const how = { token: on.acquirerToken, raw: head, headers: { 'content-type': 'text/csv' } };
-    assertProblem(await on.client.call('POST', long, how), {
+    const long = `${base}?acquirerLinkId=${setup.linkId}&from=2026-01-01&to=2026-03-01`;
+    const how = { token: setup.acquirerToken, raw: head, headers: { 'content-type': 'text/csv' } };
+    assertProblem(await setup.client.call('POST', long, how), {
       code: 'field_invalid',
       pointer: '?to',
     });
-    const stranger = await createTestOrganization();
-    const foreign = `${base}?acquirerLinkId=${stranger.linkId}&from=${day}&to=${day}`;
-    assert.equal((await on.client.call('POST', foreign, how)).status, 404);
+    const otherOrganization = await createTestOrganization();
+    const foreign = `${base}?acquirerLinkId=${otherOrganization.linkId}&from=${day}&to=${day}`;
+    assert.equal((await setup.client.call('POST', foreign, how)).status, 404);
     const json = { ...how, headers: { 'content-type': 'application/json' }, raw: '{}' };
-    assert.equal((await on.client.call('POST', `${long}`, json)).status, 415);
+    assert.equal((await setup.client.call('POST', `${long}`, json)).status, 415);
   });
 
   test('no card number is kept with a file, in whatever text it comes', async () => {
@@ -232,9 +239,9 @@ describe('reconciliations', () => {
   });
 
   test('the first and the last days of the calendar are days like others', async () => {
-    const how = { token: on.acquirerToken, headers: { 'content-type': 'text/csv' } };
+    const how = { token: setup.acquirerToken, headers: { 'content-type': 'text/csv' } };
     const at = (from: string, to: string) =>
-      on.client.call('POST', `${base}?acquirerLinkId=${on.linkId}&from=${from}&to=${to}`, {
+      setup.client.call('POST', `${base}?acquirerLinkId=${setup.linkId}&from=${from}&to=${to}`, {
         ...how,
         raw: `${head}\nCapture,M1,606012000017,1250,EUR,${to},`,
       });
@@ -261,15 +268,15 @@ describe('reconciliations', () => {
     const done = await completed(
       await send([head, ...movements.map((each) => lineOf(each))].join('\n')),
     );
-    const stranger = await createTestOrganization();
+    const otherOrganization = await createTestOrganization();
     assertProblem(
-      await call('GET', `/${done.reconciliationId}`, undefined, stranger.acquirerToken),
+      await call('GET', `/${done.reconciliationId}`, undefined, otherOrganization.acquirerToken),
       {
         code: 'resource_not_found',
         pointer: null,
       },
     );
-    assertProblem(await call('GET', '', undefined, on.merchant.token), {
+    assertProblem(await call('GET', '', undefined, setup.merchant.token), {
       code: 'permission_denied',
     });
     assert.equal((await call('DELETE', `/${done.reconciliationId}`)).status, 204);

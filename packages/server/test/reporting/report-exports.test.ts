@@ -22,19 +22,22 @@ const oddOrders = new Map([
 ]);
 
 describe('exports', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let transactionIds: string[];
   let orderIds: string[];
 
-  const call = (method: string, path: string, body?: unknown, token = on.acquirerToken) =>
-    on.client.call(method, base + path, { token, ...defined({ body }) });
+  const call = (method: string, path: string, body?: unknown, token = setup.acquirerToken) =>
+    setup.client.call(method, base + path, { token, ...defined({ body }) });
   const content = (exportId: string, headers: Record<string, string> = {}) =>
-    on.client.call('GET', `${base}/${exportId}/content`, { token: on.acquirerToken, headers });
+    setup.client.call('GET', `${base}/${exportId}/content`, {
+      token: setup.acquirerToken,
+      headers,
+    });
 
   async function sell(members: Record<string, unknown>): Promise<string> {
-    const sale = await on.client.call('POST', '/payment/v1/transactions/process', {
-      token: on.merchant.token,
-      body: keyedSale({ storeId: on.merchant.storeId, ...members }),
+    const sale = await setup.client.call('POST', '/payment/v1/transactions/process', {
+      token: setup.merchant.token,
+      body: keyedSale({ storeId: setup.merchant.storeId, ...members }),
     });
     assert.equal(sale.status, 200, sale.text);
     return sale.body.transactionId;
@@ -42,8 +45,8 @@ describe('exports', () => {
 
   const reported = (count: number) =>
     until(async () => {
-      const { body } = await on.client.call('GET', '/reporting/v1/transactions?limit=200', {
-        token: on.acquirerToken,
+      const { body } = await setup.client.call('GET', '/reporting/v1/transactions?limit=200', {
+        token: setup.acquirerToken,
       });
       return body.items.length >= count ? true : undefined;
     }, 'the sales in the reports');
@@ -59,7 +62,7 @@ describe('exports', () => {
   }
 
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
     transactionIds = [];
     orderIds = Array.from({ length: salesCount }, (_, at) => oddOrders.get(at) ?? randomUUID());
     for (let count = 0; count < salesCount; count += 1) {
@@ -118,8 +121,8 @@ describe('exports', () => {
       transactionIds.slice(3, 8).map((id, index) => [id, 1003 + index]),
     );
     const query = '?amountMin=1003&amountMax=1007&state=Captured&order=OldestFirst';
-    const search = await on.client.call('GET', `/reporting/v1/transactions${query}`, {
-      token: on.acquirerToken,
+    const search = await setup.client.call('GET', `/reporting/v1/transactions${query}`, {
+      token: setup.acquirerToken,
     });
     for (const [index, item] of search.body.items.entries()) {
       const { response, ...flat } = item;
@@ -161,12 +164,12 @@ describe('exports', () => {
     assert.equal(again.body.exportId, first.body.exportId);
     const other = await call('POST', '', { ...order, transactions: { currency: 'USD' } });
     assertProblem(other, { code: 'client_id_reused', pointer: '/transactions' });
-    const both = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 4 }, () =>
         call('POST', '', { ...order, clientOperationId: `${clientOperationId}-2` }),
       ),
     );
-    assert.equal(new Set(both.map(({ body }) => body.exportId)).size, 1);
+    assert.equal(new Set(responses.map(({ body }) => body.exportId)).size, 1);
   });
 
   test('settlements are a report too', async () => {
@@ -185,8 +188,8 @@ describe('exports', () => {
       code: 'field_required',
       pointer: '/transactions',
     });
-    const both = { format: 'Csv', transactions: {}, settlements: {} };
-    assertProblem(await call('POST', '', both), { code: 'field_invalid' });
+    const twoReports = { format: 'Csv', transactions: {}, settlements: {} };
+    assertProblem(await call('POST', '', twoReports), { code: 'field_invalid' });
     assertProblem(await call('POST', '', { format: 'Xlsx', transactions: {} }), {
       code: 'field_invalid',
       pointer: '/format',
@@ -203,12 +206,12 @@ describe('exports', () => {
   });
 
   test('a merchant has exports of its own payments, and nobody else sees them', async () => {
-    const { token } = on.merchant;
+    const { token } = setup.merchant;
     const role = { name: 'manager', entityType: 'merchant' as const, roles: ['Merchant'] };
-    const manager = await on.tokenFor({
+    const manager = await setup.tokenFor({
       ...role,
-      entityId: on.otherMerchant.merchantId,
-      merchantId: on.otherMerchant.merchantId,
+      entityId: setup.otherMerchant.merchantId,
+      merchantId: setup.otherMerchant.merchantId,
     });
     const ordered = await call('POST', '', { format: 'Csv', transactions: {} }, token);
     assert.equal(ordered.status, 202, ordered.text);
@@ -218,30 +221,30 @@ describe('exports', () => {
       pointer: null,
     });
     assert.equal((await call('GET', `/${exportId}`)).status, 200, 'the organisation above');
-    const { merchantId } = on.otherMerchant;
+    const { merchantId } = setup.otherMerchant;
     const foreign = { format: 'Csv', transactions: { merchantId } };
     assertProblem(await call('POST', '', foreign, token), { code: 'entity_out_of_scope' });
   });
 
   test('another organisation does not see them, and a deleted one is gone with its content', async () => {
     const done = await completed(await call('POST', '', { format: 'Csv', transactions: {} }));
-    const stranger = await createTestOrganization();
+    const otherOrganization = await createTestOrganization();
     for (const [method, path] of [
       ['GET', ''],
       ['GET', '/content'],
       ['POST', '/cancel'],
       ['DELETE', ''],
     ] as const) {
-      const answer = await on.client.call(method, `${base}/${done.exportId}${path}`, {
-        token: stranger.acquirerToken,
+      const answer = await setup.client.call(method, `${base}/${done.exportId}${path}`, {
+        token: otherOrganization.acquirerToken,
       });
       assertProblem(answer, { code: 'resource_not_found', pointer: null }, `${method} ${path}`);
     }
     assertProblem(await call('POST', `/${done.exportId}/cancel`), { code: 'export_ended' });
     assert.equal((await call('DELETE', `/${done.exportId}`)).status, 204);
     assertProblem(await content(done.exportId), { code: 'resource_not_found' });
-    const { body } = await on.client.call('GET', '/audit/v1/records?limit=50', {
-      token: on.acquirerToken,
+    const { body } = await setup.client.call('GET', '/audit/v1/records?limit=50', {
+      token: setup.acquirerToken,
     });
     const actions = body.items
       .filter((item: { entity: { id: string } }) => item.entity.id === done.exportId)

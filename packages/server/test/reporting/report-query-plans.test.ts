@@ -77,13 +77,13 @@ describe('the plans of the reports', () => {
   async function indexesOf(text: string, values: readonly unknown[]): Promise<string[]> {
     const rows = await scratch.query<Record<string, string>>(`EXPLAIN ${text}`, values);
     const lines = rows.map((row) => String(row['QUERY PLAN']));
-    const told = `${text}\n${lines.join('\n')}`;
+    const planText = `${text}\n${lines.join('\n')}`;
     return lines.flatMap((line) => {
       const [, how = '', index = '', table] = scanForm.exec(line) ?? [];
       if (table === undefined) return [];
-      assert.match(how, /Index (?:Only )?Scan/, told);
+      assert.match(how, /Index (?:Only )?Scan/, planText);
       const below = lines.slice(lines.indexOf(line) + 1, lines.indexOf(line) + 3).join(' ');
-      assert.match(below, /Index Cond: [^)]*organization_id/, told);
+      assert.match(below, /Index Cond: [^)]*organization_id/, planText);
       return [index];
     });
   }
@@ -96,8 +96,8 @@ describe('the plans of the reports', () => {
     groupFilters: {},
   };
   const placeId = '0198c0de-0000-7000-8000-000000000001';
-  const place = { createdAt: '2026-03-01T00:00:00.000Z', paymentId: placeId };
-  const cut = { isAscending: false, after: place, limit: 51 };
+  const position = { createdAt: '2026-03-01T00:00:00.000Z', paymentId: placeId };
+  const cut = { isAscending: false, after: position, limit: 51 };
   const span = { from: '2020-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z' };
 
   const ways: [search.SearchIndex, Partial<PaymentSearch>, string][] = [
@@ -137,8 +137,12 @@ describe('the plans of the reports', () => {
     const amounts = search.amountStatement({ ...walked, search: few });
     const sorted = await indexesOf(amounts.text, amounts.values);
     assert.ok(sorted.includes('report_payments_amount'), `${sorted}`);
-    const own = await indexesOf(search.isStoreOfMerchantSql, [organizationId, placeId, placeId]);
-    assert.deepEqual(own, ['report_payments_store']);
+    const usedIndexes = await indexesOf(search.isStoreOfMerchantSql, [
+      organizationId,
+      placeId,
+      placeId,
+    ]);
+    assert.deepEqual(usedIndexes, ['report_payments_store']);
     const count = search.amountCountStatement(few, 1000);
     assert.deepEqual(await indexesOf(count.text, count.values), ['report_payments_amount']);
   });
@@ -153,7 +157,7 @@ describe('the plans of the reports', () => {
   for (const [column, value, index] of references) {
     test(`${column} is looked up in its own index`, async () => {
       const walked = { search: base, classIds: undefined, page: cut };
-      const { text, values } = search.referenceStatement(walked, [[column, value]], [place]);
+      const { text, values } = search.referenceStatement(walked, [[column, value]], [position]);
       const indexes = await indexesOf(text, values);
       assert.ok(indexes.includes(index), `${indexes}`);
     });
@@ -165,9 +169,9 @@ describe('the plans of the reports', () => {
     const spread = [{ ...line, isSpread: true }];
     for (const level of [0, 1, 2, 3, 4, 5] as const) {
       const isOfAll = level === 0 || level === 5;
-      const places = { merchantId: isOfAll ? undefined : placeId, storeId: undefined };
+      const entityFilter = { merchantId: isOfAll ? undefined : placeId, storeId: undefined };
       const groupFilters = { scheme: ['Visa'] };
-      const filter = { organizationId, days, ...places, deviceId: undefined, groupFilters };
+      const filter = { organizationId, days, ...entityFilter, deviceId: undefined, groupFilters };
       const [one, all] = [[line], spread].map((lines) => ({ filter, level, lines }));
       assert.ok(one && all);
       for (const { text, values } of [
@@ -222,17 +226,17 @@ describe('the plans of the reports', () => {
     assert.deepEqual(await indexesOf(settlements.listSettlementsSql(false), values(null)), [
       'report_settlements_pkey',
     ]);
-    const own = await indexesOf(settlements.listSettlementsSql(true), values(placeId));
-    assert.deepEqual(own, ['report_settlements_merchant']);
+    const usedIndexes = await indexesOf(settlements.listSettlementsSql(true), values(placeId));
+    assert.deepEqual(usedIndexes, ['report_settlements_merchant']);
   });
 
   test('what is written is found by its whole key', async () => {
-    const known = await indexesOf(storedPaymentsSql, [
+    const usedIndexes = await indexesOf(storedPaymentsSql, [
       organizationId,
-      `{${place.createdAt}}`,
+      `{${position.createdAt}}`,
       `{${placeId}}`,
     ]);
-    assert.deepEqual(known, ['report_payments_pkey']);
+    assert.deepEqual(usedIndexes, ['report_payments_pkey']);
     const news = await indexesOf(writes.feedEventsSql, [organizationId, 5, 500]);
     assert.deepEqual(news, ['feed_events_pkey']);
     assert.ok(paymentClassesSql.includes('organization_id = $1'));

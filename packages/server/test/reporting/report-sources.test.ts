@@ -98,8 +98,8 @@ describe('what reports are made of', () => {
       const { organization } = qr;
       const paid = async (amount: number, currency: string) => {
         const id = await qr.begun();
-        const told = { type: 'payment.completed', sequence: 1, amount: { amount, currency } };
-        await qr.tell(id, told);
+        const eventBody = { type: 'payment.completed', sequence: 1, amount: { amount, currency } };
+        await qr.tell(id, eventBody);
         return id;
       };
       const decide = (id: string, resolution: string) => {
@@ -151,27 +151,31 @@ describe('what reports are made of', () => {
   });
 
   test('captures by file are pending on their day, and the settlement names the file', async () => {
-    const on = await createTestOrganization({ captureTransport: 'File' });
-    const { token } = on.merchant;
-    const sale = await on.client.call('POST', `${base}/process`, {
+    const setup = await createTestOrganization({ captureTransport: 'File' });
+    const { token } = setup.merchant;
+    const sale = await setup.client.call('POST', `${base}/process`, {
       token,
       body: keyedSale({ amount: 1000, captureMode: 'Deferred' }),
     });
     const path = `${base}/${sale.body.transactionId}/capture`;
-    const capture = await on.client.call('POST', path, { token, body: { amount: 700 } });
+    const capture = await setup.client.call('POST', path, { token, body: { amount: 700 } });
     assert.equal(capture.status, 202, capture.text);
-    const made = await on.client.call('POST', '/payment/v1/clearing-files', {
-      token: on.acquirerToken,
-      body: { acquirerLink: on.linkId, openDays: true },
+    const made = await setup.client.call('POST', '/payment/v1/clearing-files', {
+      token: setup.acquirerToken,
+      body: { acquirerLink: setup.linkId, openDays: true },
     });
     assert.equal(made.status, 201, made.text);
-    await reported(on);
-    const [settlement] = await allOf(on, on.acquirerToken, 'settlements');
+    await reported(setup);
+    const [settlement] = await allOf(setup, setup.acquirerToken, 'settlements');
     assert.deepEqual(
       [settlement.captures, settlement.pending, settlement.net],
       [{ count: 0, amount: '0' }, { count: 1, amount: '700' }, '0'],
     );
-    const detail = await report(on, on.acquirerToken, `settlements/${settlement.settlementId}`);
+    const detail = await report(
+      setup,
+      setup.acquirerToken,
+      `settlements/${settlement.settlementId}`,
+    );
     const { clearingFileId, fileName } = made.body;
     assert.deepEqual(detail.files, [
       { clearingFileId, fileName, state: 'Made', lines: 1, amount: '700' },
@@ -179,41 +183,48 @@ describe('what reports are made of', () => {
   });
 
   test('an organisation above sees the reports of one below, and nobody else does', async () => {
-    const on = await createTestOrganization();
+    const setup = await createTestOrganization();
     const others = await createTestOrganization();
-    const below = await on.client.call('POST', '/provisioning/v2/organizations', {
-      token: on.acquirerToken,
+    const below = await setup.client.call('POST', '/provisioning/v2/organizations', {
+      token: setup.acquirerToken,
       body: { name: 'Below', userDomainId: `s${randomUUID().slice(0, 13)}` },
     });
     assert.equal(below.status, 201, below.text);
     const { organizationId } = below.body;
-    for (const [path, of] of [
+    for (const [path, filters] of [
       ['transactions', {}],
       ['summary', span()],
       ['settlements', {}],
     ] as const) {
-      const asked = { ...of, organizationId };
-      assert.deepEqual((await report(on, on.acquirerToken, path, asked)).items, [], path);
-      const query = new URLSearchParams(asked).toString();
-      const stranger = await on.client.call('GET', `/reporting/v1/${path}?${query}`, {
+      const parameters = { ...filters, organizationId };
+      assert.deepEqual(
+        (await report(setup, setup.acquirerToken, path, parameters)).items,
+        [],
+        path,
+      );
+      const query = new URLSearchParams(parameters).toString();
+      const otherResponse = await setup.client.call('GET', `/reporting/v1/${path}?${query}`, {
         token: others.acquirerToken,
       });
-      assert.equal(stranger.status, 404, path);
+      assert.equal(otherResponse.status, 404, path);
     }
   });
 
   test('events that were forgotten before they were read are made good from the payments', async () => {
-    const on = await createTestOrganization();
+    const setup = await createTestOrganization();
     const database = await testDatabase();
-    const { organizationId } = on;
+    const { organizationId } = setup;
     const sell = () =>
-      on.client.call('POST', `${base}/process`, { token: on.merchant.token, body: keyedSale() });
+      setup.client.call('POST', `${base}/process`, {
+        token: setup.merchant.token,
+        body: keyedSale(),
+      });
     await sell();
-    await reported(on);
+    await reported(setup);
     // The report reader is blocked, and the feed deletes the events before it reads them.
     await database.transaction(async (trx) => {
-      const held = `SELECT 1 FROM report_positions WHERE organization_id = '${organizationId}' FOR UPDATE`;
-      await trx.executeQuery(CompiledQuery.raw(held));
+      const lockStatement = `SELECT 1 FROM report_positions WHERE organization_id = '${organizationId}' FOR UPDATE`;
+      await trx.executeQuery(CompiledQuery.raw(lockStatement));
       await Promise.all([sell(), sell(), sell()]);
       await until(async () => {
         const [row] = await database.query<{ count: number }>(
@@ -228,9 +239,9 @@ describe('what reports are made of', () => {
       ]);
       await database.query('DELETE FROM feed_events WHERE organization_id = $1', [organizationId]);
     });
-    await reported(on);
-    assert.equal((await allOf(on, on.acquirerToken, 'transactions')).length, 4);
-    const { total } = await report(on, on.acquirerToken, 'summary', span());
+    await reported(setup);
+    assert.equal((await allOf(setup, setup.acquirerToken, 'transactions')).length, 4);
+    const { total } = await report(setup, setup.acquirerToken, 'summary', span());
     assert.equal(total.count, 4);
     assert.deepEqual((await compareReports(database, organizationId)).differences, []);
   });

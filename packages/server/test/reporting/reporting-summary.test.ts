@@ -36,10 +36,10 @@ function createChance(from: number): (below: number) => number {
 type Sums = Record<'authorized' | 'captured' | 'refunded' | 'cancelled' | 'reversed', bigint>;
 
 /** The sums of all payment events by currency, counted without the reports. */
-async function countedOf(on: TestOrganization) {
+async function countedOf(setup: TestOrganization) {
   const amounts = new Map<string, Sums>();
   const counts = { count: 0, approved: 0, declined: 0, failed: 0 };
-  for (const { events, currency } of await readLedgers(on)) {
+  for (const { events, currency } of await readLedgers(setup)) {
     const sums = amounts.get(currency) ?? {
       authorized: 0n,
       captured: 0n,
@@ -95,24 +95,26 @@ function summedAmounts(lines: Json[]) {
 }
 
 describe('summaries of payments', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   let span: { from: string; to: string };
   let branchId: string;
 
   const post = (shop: TestMerchant, path: string, body: Json) =>
-    on.client.call('POST', `${base}/${path}`, { token: shop.token, body });
+    setup.client.call('POST', `${base}/${path}`, { token: shop.token, body });
 
   /** A random device, or one of two stores without a device. */
   const placeOf = (shop: TestMerchant, chance: (below: number) => number) => {
     if (chance(3) === 0) return { deviceId: shop.deviceIds[chance(2)] };
-    return shop === on.merchant ? { storeId: [on.merchant.storeId, branchId][chance(2)] } : {};
+    return shop === setup.merchant
+      ? { storeId: [setup.merchant.storeId, branchId][chance(2)] }
+      : {};
   };
 
   /** Sends sales with all outcomes and random operations; some operations are refused. */
   async function happen(chance: (below: number) => number, sales: number): Promise<void> {
     const tails = [0, 0, 0, 0, 0, 0, 9051, 9005, 9091, 9010];
     const one = async () => {
-      const shop = chance(2) === 0 ? on.merchant : on.otherMerchant;
+      const shop = chance(2) === 0 ? setup.merchant : setup.otherMerchant;
       // Captured, and then reversed as a whole before the till confirms it.
       const isTakenBack = chance(6) === 0;
       const sale = await post(
@@ -146,26 +148,26 @@ describe('summaries of payments', () => {
   }
 
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
     console.log(`seed ${seed}`);
-    const { merchantId } = on.merchant;
-    const scope = { organizationId: on.organizationId };
-    const branch = await on.platform.provisioning.stores.create(scope, {
+    const { merchantId } = setup.merchant;
+    const scope = { organizationId: setup.organizationId };
+    const branch = await setup.platform.provisioning.stores.create(scope, {
       merchantId,
       name: 'Branch',
     });
     branchId = branch.view.storeId;
     await happen(createChance(seed), 80);
-    await waitUntilSettled(on);
-    await reported(on);
+    await waitUntilSettled(setup);
+    await reported(setup);
     span = { from: yesterday(), to: today() };
   });
 
-  const summary = (of: Json = {}, token = on.acquirerToken) =>
-    report(on, token, 'summary', { ...span, ...of });
+  const summary = (sumOf: Json = {}, token = setup.acquirerToken) =>
+    report(setup, token, 'summary', { ...span, ...sumOf });
 
   test('are to the minor unit what the events of all payments come to', async () => {
-    const { amounts, counts } = await countedOf(on);
+    const { amounts, counts } = await countedOf(setup);
     const { total } = await summary();
     const { count, approved, declined, failed } = total;
     assert.deepEqual({ count, approved, declined, failed }, counts);
@@ -190,8 +192,8 @@ describe('summaries of payments', () => {
 
   // Also for one merchant, whose sales without a device belong to two stores.
   for (const [whose, tokenOf] of [
-    ['an organisation', () => on.acquirerToken],
-    ['a merchant', () => on.merchant.token],
+    ['an organisation', () => setup.acquirerToken],
+    ['a merchant', () => setup.merchant.token],
   ] as const) {
     test(`of ${whose} come to the same by whatever they are taken apart`, async () => {
       const token = tokenOf();
@@ -206,7 +208,7 @@ describe('summaries of payments', () => {
         'responseCategory',
       ];
       for (const groupBy of groupings) {
-        const lines = await allOf(on, token, 'summary', { ...span, groupBy, limit: 2 });
+        const lines = await allOf(setup, token, 'summary', { ...span, groupBy, limit: 2 });
         for (const name of ['count', 'approved', 'declined', 'failed']) {
           assert.equal(summed(lines, name), total[name], `${groupBy} ${name}`);
         }
@@ -219,21 +221,24 @@ describe('summaries of payments', () => {
   }
 
   test('of a merchant are those of its payments alone, for itself and for the organisation', async () => {
-    const of = (shop: TestMerchant) => summary({ merchantId: shop.merchantId });
-    const [one, other] = [await of(on.merchant), await of(on.otherMerchant)];
+    const sumOf = (shop: TestMerchant) => summary({ merchantId: shop.merchantId });
+    const [one, other] = [await sumOf(setup.merchant), await sumOf(setup.otherMerchant)];
     const { total } = await summary();
     assert.equal(one.total.count + other.total.count, total.count);
-    const own = await summary({}, on.merchant.token);
-    assert.deepEqual(own.total, one.total);
-    assert.deepEqual((await summary({ groupBy: 'merchant' }, on.merchant.token)).items.length, 1);
-    const path = `/reporting/v1/summary?from=${span.from}&to=${span.to}&merchantId=${on.otherMerchant.merchantId}`;
-    const refused = await on.client.call('GET', path, { token: on.merchant.token });
+    const ownSummary = await summary({}, setup.merchant.token);
+    assert.deepEqual(ownSummary.total, one.total);
+    assert.deepEqual(
+      (await summary({ groupBy: 'merchant' }, setup.merchant.token)).items.length,
+      1,
+    );
+    const path = `/reporting/v1/summary?from=${span.from}&to=${span.to}&merchantId=${setup.otherMerchant.merchantId}`;
+    const refused = await setup.client.call('GET', path, { token: setup.merchant.token });
     assert.equal(refused.body.code, 'entity_out_of_scope');
   });
 
   test('filters of every kind fit each other: parts are never more than the whole', async () => {
     const { total } = await summary();
-    const [deviceId] = on.merchant.deviceIds;
+    const [deviceId] = setup.merchant.deviceIds;
     const filters: Json[] = [
       { currency: 'EUR' },
       { scheme: 'Visa' },
@@ -241,15 +246,15 @@ describe('summaries of payments', () => {
       { entryMode: 'Keyed' },
       { kind: 'Card' },
       { deviceId },
-      { storeId: on.merchant.storeId, currency: 'EUR' },
-      { merchantId: on.merchant.merchantId, responseCategory: 'SoftDecline' },
+      { storeId: setup.merchant.storeId, currency: 'EUR' },
+      { merchantId: setup.merchant.merchantId, responseCategory: 'SoftDecline' },
     ];
     for (const filter of filters) {
-      const found = await allOf(on, on.acquirerToken, 'transactions', filter);
-      const told = await summary(filter);
-      const ended = found.filter(({ state }) => state !== 'Received');
-      assert.equal(told.total.count, ended.length, JSON.stringify(filter));
-      assert.ok(told.total.count <= total.count);
+      const foundTransactions = await allOf(setup, setup.acquirerToken, 'transactions', filter);
+      const filteredSummary = await summary(filter);
+      const ended = foundTransactions.filter(({ state }) => state !== 'Received');
+      assert.equal(filteredSummary.total.count, ended.length, JSON.stringify(filter));
+      assert.ok(filteredSummary.total.count <= total.count);
     }
     assert.equal((await summary({ kind: 'Qr' })).total.count, 0);
     assert.equal((await summary({ deviceId: randomUUID() })).total.count, 0);
@@ -257,12 +262,12 @@ describe('summaries of payments', () => {
 
   test('another organisation has none of it, and days without payments have no lines', async () => {
     const others = await createTestOrganization();
-    const theirs = await report(others, others.acquirerToken, 'summary', span);
-    assert.deepEqual([theirs.total.count, theirs.items], [0, []]);
-    const merchantId = on.merchant.merchantId;
+    const otherSummary = await report(others, others.acquirerToken, 'summary', span);
+    assert.deepEqual([otherSummary.total.count, otherSummary.items], [0, []]);
+    const merchantId = setup.merchant.merchantId;
     const foreign = await report(others, others.acquirerToken, 'summary', { ...span, merchantId });
     assert.equal(foreign.total.count, 0);
-    const past = await report(on, on.acquirerToken, 'summary', {
+    const past = await report(setup, setup.acquirerToken, 'summary', {
       from: '2020-01-01',
       to: '2020-12-31',
     });
@@ -283,28 +288,29 @@ describe('summaries of payments', () => {
   for (const [name, text] of refused) {
     test(`is refused ${name}`, async () => {
       const path = `/reporting/v1/summary?${text}`;
-      const answer = await on.client.call('GET', path, { token: on.acquirerToken });
+      const answer = await setup.client.call('GET', path, { token: setup.acquirerToken });
       assert.equal(answer.status, 422, answer.text);
     });
   }
 
   test('settlements are what was captured, refunded and taken back, by day, merchant and currency', async () => {
-    const items = await allOf(on, on.acquirerToken, 'settlements', { limit: 1 });
-    const { amounts } = await countedOf(on);
+    const items = await allOf(setup, setup.acquirerToken, 'settlements', { limit: 1 });
+    const { amounts } = await countedOf(setup);
     for (const [currency, sums] of amounts) {
-      const own = items.filter((each) => each.currency === currency);
-      const of = (name: string) => own.reduce((sum, each) => sum + BigInt(each[name].amount), 0n);
-      assert.equal(of('captures'), sums.captured, currency);
-      assert.equal(of('refunds'), sums.refunded, currency);
-      assert.equal(of('reversals'), sums.reversed, currency);
-      assert.equal(of('pending'), 0n, currency);
-      assert.ok(own.every(({ acquirerLinkId }) => acquirerLinkId === on.linkId));
+      const currencyItems = items.filter((each) => each.currency === currency);
+      const sumOf = (name: string) =>
+        currencyItems.reduce((sum, each) => sum + BigInt(each[name].amount), 0n);
+      assert.equal(sumOf('captures'), sums.captured, currency);
+      assert.equal(sumOf('refunds'), sums.refunded, currency);
+      assert.equal(sumOf('reversals'), sums.reversed, currency);
+      assert.equal(sumOf('pending'), 0n, currency);
+      assert.ok(currencyItems.every(({ acquirerLinkId }) => acquirerLinkId === setup.linkId));
     }
     const database = await testDatabase();
     const moved = await database.query<{ kind: string; currency: string; amount: string }>(
       `SELECT kind, currency, sum(amount)::text AS amount FROM report_movements
        WHERE organization_id = $1 GROUP BY 1, 2`,
-      [on.organizationId],
+      [setup.organizationId],
     );
     for (const { kind, currency, amount } of moved) {
       const names = { Capture: 'captured', Refund: 'refunded', Reversal: 'reversed' } as const;
@@ -312,14 +318,17 @@ describe('summaries of payments', () => {
       assert.equal(BigInt(amount), amounts.get(currency)?.[name], `${kind} ${currency}`);
     }
     const [first] = items;
-    const detail = await report(on, on.acquirerToken, `settlements/${first.settlementId}`);
+    const detail = await report(setup, setup.acquirerToken, `settlements/${first.settlementId}`);
     assert.deepEqual(detail, { ...first, files: [] });
-    const own = await allOf(on, on.merchant.token, 'settlements');
-    assert.ok(own.length > 0 && own.every((each) => each.merchantId === on.merchant.merchantId));
-    const foreign = items.find(({ merchantId }) => merchantId !== on.merchant.merchantId);
+    const ownSettlements = await allOf(setup, setup.merchant.token, 'settlements');
+    assert.ok(
+      ownSettlements.length > 0 &&
+        ownSettlements.every((each) => each.merchantId === setup.merchant.merchantId),
+    );
+    const foreign = items.find(({ merchantId }) => merchantId !== setup.merchant.merchantId);
     for (const id of [foreign.settlementId, 'x', 'A'.repeat(51)]) {
       const path = `/reporting/v1/settlements/${id}`;
-      const answer = await on.client.call('GET', path, { token: on.merchant.token });
+      const answer = await setup.client.call('GET', path, { token: setup.merchant.token });
       assert.equal(answer.status, 404, answer.text);
       assert.equal(answer.body.code, 'settlement_not_found');
     }
@@ -327,10 +336,10 @@ describe('summaries of payments', () => {
 
   test('made anew from the payments they are the same, and a check finds what was spoilt', async () => {
     const database = await testDatabase();
-    const { organizationId } = on;
+    const { organizationId } = setup;
     const before = await summary({ groupBy: 'device' });
-    const settlementsBefore = await allOf(on, on.acquirerToken, 'settlements');
-    const linesBefore = await allOf(on, on.acquirerToken, 'transactions');
+    const settlementsBefore = await allOf(setup, setup.acquirerToken, 'settlements');
+    const linesBefore = await allOf(setup, setup.acquirerToken, 'transactions');
     assert.deepEqual((await compareReports(database, organizationId)).differences, []);
     await database.query(
       `UPDATE report_cells SET captured = captured + 1 WHERE organization_id = $1 AND level IN (0, 5)
@@ -340,25 +349,25 @@ describe('summaries of payments', () => {
     const spoilt = await compareReports(database, organizationId);
     assert.ok(spoilt.differences.length > 0);
     assert.notDeepEqual((await summary({ groupBy: 'day' })).total, before.total);
-    await on.platform.reporting.rebuildReports(organizationId);
-    await reported(on);
+    await setup.platform.reporting.rebuildReports(organizationId);
+    await reported(setup);
     const checked = await compareReports(database, organizationId);
     assert.deepEqual(checked.differences, []);
     assert.equal(checked.payments, linesBefore.length);
-    const { asOf: _one, ...told } = before;
+    const { asOf: _one, ...summaryBefore } = before;
     const { asOf: _other, ...again } = await summary({ groupBy: 'device' });
-    assert.deepEqual(again, told);
+    assert.deepEqual(again, summaryBefore);
     const withoutTimes = (all: Json[]) => all.map(({ updatedAt: _at, ...rest }) => rest);
     assert.deepEqual(
-      withoutTimes(await allOf(on, on.acquirerToken, 'settlements')),
+      withoutTimes(await allOf(setup, setup.acquirerToken, 'settlements')),
       withoutTimes(settlementsBefore),
     );
-    assert.deepEqual(await allOf(on, on.acquirerToken, 'transactions'), linesBefore);
+    assert.deepEqual(await allOf(setup, setup.acquirerToken, 'transactions'), linesBefore);
   });
 
   test('what a version before has written, without the sums of this one, is made anew', async () => {
     const database = await testDatabase();
-    const { organizationId } = on;
+    const { organizationId } = setup;
     const { asOf: _one, ...before } = await summary({ groupBy: 'day' });
     await database.query(
       `WITH gone AS (DELETE FROM report_cells WHERE organization_id = $1 AND level > 3)
@@ -366,26 +375,26 @@ describe('summaries of payments', () => {
       [organizationId],
     );
     await eventually('the sums are there again', async () => {
-      on.platform.reporting.checkNow();
+      setup.platform.reporting.checkNow();
       const { differences } = await compareReports(database, organizationId);
       return differences.length === 0;
     });
-    await reported(on);
+    await reported(setup);
     const { asOf: _other, ...again } = await summary({ groupBy: 'day' });
     assert.deepEqual(again, before);
   });
 
   test('while they are made anew and more happens, nothing is lost and nothing counts twice', async () => {
-    const { organizationId } = on;
+    const { organizationId } = setup;
     const chance = createChance(seed + 1);
     await Promise.all([
       happen(chance, 20),
-      on.platform.reporting.rebuildReports(organizationId),
+      setup.platform.reporting.rebuildReports(organizationId),
       happen(createChance(seed + 2), 20),
     ]);
-    await waitUntilSettled(on);
-    await reported(on);
-    const { amounts, counts } = await countedOf(on);
+    await waitUntilSettled(setup);
+    await reported(setup);
+    const { amounts, counts } = await countedOf(setup);
     // The day may have changed during the test.
     const { total } = await summary({ to: dayIn('Europe/Paris', Date.now() + 86_400_000) });
     const { count, approved, declined, failed } = total;

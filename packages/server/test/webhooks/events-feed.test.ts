@@ -14,23 +14,23 @@ import { eventually } from '../support/wait-for-condition.ts';
 const path = '/events/v1';
 
 describe('the feed of events', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
 
-  async function ask(query: string, token = on.acquirerToken) {
-    return on.client.call('GET', `${path}?${query}`, { token });
+  async function readFeed(query: string, token = setup.acquirerToken) {
+    return setup.client.call('GET', `${path}?${query}`, { token });
   }
 
-  async function page(query = '', token = on.acquirerToken): Promise<EventList> {
-    const { status, body, text } = await ask(query, token);
+  async function page(query = '', token = setup.acquirerToken): Promise<EventList> {
+    const { status, body, text } = await readFeed(query, token);
     assert.equal(status, 200, text);
     return body;
   }
 
   /** All events after a position, page by page. */
-  async function all(query = '', from = 0, token = on.acquirerToken): Promise<FeedItem[]> {
+  async function all(query = '', from = 0, token = setup.acquirerToken): Promise<FeedItem[]> {
     const items: FeedItem[] = [];
     for (let after = from; ; ) {
       const part = await page(`after=${after}&limit=3&${query}`, token);
@@ -42,8 +42,8 @@ describe('the feed of events', () => {
     }
   }
 
-  async function sale(shop = on.merchant, amount = 1050): Promise<string> {
-    const { body, text } = await on.client.call('POST', '/payment/v1/transactions/process', {
+  async function sale(shop = setup.merchant, amount = 1050): Promise<string> {
+    const { body, text } = await setup.client.call('POST', '/payment/v1/transactions/process', {
       token: shop.token,
       body: keyedSale({ amount }),
     });
@@ -60,7 +60,7 @@ describe('the feed of events', () => {
     await eventually('everything is published', async () => {
       const [row] = await database.query<{ n: number }>(
         'SELECT count(*)::int AS n FROM outbox WHERE organization_id = $1',
-        [on.organizationId],
+        [setup.organizationId],
       );
       return row?.n === 0;
     });
@@ -70,12 +70,12 @@ describe('the feed of events', () => {
   test('tells a sale and its refund in order, as the catalogue says, without the card', async () => {
     const from = await settled();
     const transactionId = await sale();
-    await on.client.call('POST', `/payment/v1/transactions/${transactionId}/refund`, {
-      token: on.merchant.token,
+    await setup.client.call('POST', `/payment/v1/transactions/${transactionId}/refund`, {
+      token: setup.merchant.token,
       body: { amount: 50 },
     });
     let items: FeedItem[] = [];
-    await eventually('the refund is told', async () => {
+    await eventually('the refund event arrives', async () => {
       items = ofTransaction(await all('', from), transactionId);
       return items.some(({ type }) => type === 'transaction.refunded');
     });
@@ -86,8 +86,8 @@ describe('the feed of events', () => {
       const definition = eventDefinitions.get(type);
       assert.ok(definition, type);
       assert.ok(Check(definition.data, data), JSON.stringify([...Errors(definition.data, data)]));
-      assert.equal(data['organizationId'], on.organizationId);
-      assert.equal(data['merchantId'], on.merchant.merchantId);
+      assert.equal(data['organizationId'], setup.organizationId);
+      assert.equal(data['merchantId'], setup.merchant.merchantId);
     }
     assert.equal(items[0]?.data['amount'], 1050);
     assert.ok(!/\d{13,19}/.test(JSON.stringify(items.map(({ data }) => data))));
@@ -97,14 +97,14 @@ describe('the feed of events', () => {
   test('publishes changes of entities with the names of changed members, without their values', async () => {
     const from = await settled();
     const secretName = `Quiet ${randomUUID()}`;
-    const { merchantId } = on.otherMerchant;
+    const { merchantId } = setup.otherMerchant;
     const url = `/provisioning/v2/merchants/${merchantId}`;
-    const standing = await on.client.call('GET', url, { token: on.acquirerToken });
-    const { name: _name, country, mcc, timeZone } = standing.body;
-    const changed = await on.client.call('PUT', url, {
-      token: on.acquirerToken,
+    const currentMerchant = await setup.client.call('GET', url, { token: setup.acquirerToken });
+    const { name: _name, country, mcc, timeZone } = currentMerchant.body;
+    const changed = await setup.client.call('PUT', url, {
+      token: setup.acquirerToken,
       body: { name: secretName, country, mcc, timeZone },
-      headers: { 'if-match': String(standing.headers['etag']) },
+      headers: { 'if-match': String(currentMerchant.headers['etag']) },
     });
     assert.equal(changed.status, 200, changed.text);
     await settled();
@@ -120,10 +120,10 @@ describe('the feed of events', () => {
 
   test('tells once that a batch is through, also one of nothing', async () => {
     const from = await settled();
-    const token = on.merchant.token;
+    const token = setup.merchant.token;
     const authorized = await Promise.all(
       Array.from({ length: 12 }, () =>
-        on.client.call('POST', '/payment/v1/transactions/process', {
+        setup.client.call('POST', '/payment/v1/transactions/process', {
           token,
           body: keyedSale({ captureMode: 'Deferred' }),
         }),
@@ -132,22 +132,22 @@ describe('the feed of events', () => {
     assert.ok(authorized.every(({ body }) => body.state === 'Authorized'));
     const clientOperationId = `evening-${randomUUID()}`;
     const capture = (body: object) =>
-      on.client.call('POST', '/payment/v1/transactions/captureall', { token, body });
+      setup.client.call('POST', '/payment/v1/transactions/captureall', { token, body });
     const { body: batch } = await capture({ clientOperationId });
     const { body: empty } = await capture({ currency: 'JPY' });
     assert.equal(empty.total, 0);
     let items: FeedItem[] = [];
-    await eventually('both are told', async () => {
+    await eventually('both events arrive', async () => {
       items = await all('types=batch.*', from);
       return items.length >= 2;
     });
     await settled();
     items = await all('types=batch.*', from);
-    const told = items.find(({ data }) => data['batchId'] === batch.batchId);
+    const batchEvent = items.find(({ data }) => data['batchId'] === batch.batchId);
     assert.equal(items.length, 2);
-    assert.ok(Check(eventDefinitions.get('batch.completed')?.data as never, told?.data));
-    const { organizationId, merchant } = on;
-    assert.deepEqual(told?.data, {
+    assert.ok(Check(eventDefinitions.get('batch.completed')?.data as never, batchEvent?.data));
+    const { organizationId, merchant } = setup;
+    assert.deepEqual(batchEvent?.data, {
       organizationId,
       merchantId: merchant.merchantId,
       batchId: batch.batchId,
@@ -165,19 +165,19 @@ describe('the feed of events', () => {
 
   test('filters by type, family and merchant, and continues after skipped events', async () => {
     const from = await settled();
-    const mine = await sale();
-    const theirs = await sale(on.otherMerchant);
+    const ownSaleId = await sale();
+    const otherSaleId = await sale(setup.otherMerchant);
     await settled();
     const families = await all('types=transaction.*', from);
-    assert.equal(ofTransaction(families, mine).length, 1);
+    assert.equal(ofTransaction(families, ownSaleId).length, 1);
     assert.ok(families.every(({ type }) => type.startsWith('transaction.')));
-    const others = await all(`merchantId=${on.otherMerchant.merchantId.toUpperCase()}`, from);
-    assert.equal(ofTransaction(others, theirs).length, 1);
-    assert.equal(ofTransaction(others, mine).length, 0);
-    const none = await page(`after=${from}&types=qr.completed`);
-    assert.deepEqual(none.items, []);
-    assert.ok(none.nextAfter > from, 'the empty page leads on');
-    assert.equal(none.hasMore, false);
+    const others = await all(`merchantId=${setup.otherMerchant.merchantId.toUpperCase()}`, from);
+    assert.equal(ofTransaction(others, otherSaleId).length, 1);
+    assert.equal(ofTransaction(others, ownSaleId).length, 0);
+    const emptyPage = await page(`after=${from}&types=qr.completed`);
+    assert.deepEqual(emptyPage.items, []);
+    assert.ok(emptyPage.nextAfter > from, 'the empty page leads on');
+    assert.equal(emptyPage.hasMore, false);
     assert.deepEqual(
       (await all('types=batch.completed,*', from)).length,
       (await all('', from)).length,
@@ -185,22 +185,22 @@ describe('the feed of events', () => {
   });
 
   test('a developer of a merchant sees the events of this merchant, and cannot name another', async () => {
-    const token = await on.tokenFor({
+    const token = await setup.tokenFor({
       name: 'merchant hooks',
       entityType: 'merchant',
-      entityId: on.merchant.merchantId,
-      merchantId: on.merchant.merchantId,
+      entityId: setup.merchant.merchantId,
+      merchantId: setup.merchant.merchantId,
       roles: ['ServiceProvider'],
     });
     const from = await settled();
-    const mine = await sale();
-    const theirs = await sale(on.otherMerchant);
+    const ownSaleId = await sale();
+    const otherSaleId = await sale(setup.otherMerchant);
     await settled();
     const items = await all('', from, token);
-    assert.equal(ofTransaction(items, mine).length, 1);
-    assert.equal(ofTransaction(items, theirs).length, 0);
-    assert.ok(items.every(({ data }) => data['merchantId'] === on.merchant.merchantId));
-    const refused = await ask(`merchantId=${on.otherMerchant.merchantId}`, token);
+    assert.equal(ofTransaction(items, ownSaleId).length, 1);
+    assert.equal(ofTransaction(items, otherSaleId).length, 0);
+    assert.ok(items.every(({ data }) => data['merchantId'] === setup.merchant.merchantId));
+    const refused = await readFeed(`merchantId=${setup.otherMerchant.merchantId}`, token);
     assert.equal(refused.status, 403);
     assert.equal(refused.body.code, 'entity_out_of_scope');
   });
@@ -221,19 +221,19 @@ describe('the feed of events', () => {
       assert.ok(before === 0 || part.nextBefore < before, 'goes back');
       before = part.nextBefore;
     }
-    const mine = looked.filter(({ position }) => position > from);
-    assert.deepEqual(mine, forwards.toReversed());
-    assert.equal(ofTransaction(mine, first).length, 1);
+    const ownReads = looked.filter(({ position }) => position > from);
+    assert.deepEqual(ownReads, forwards.toReversed());
+    assert.equal(ofTransaction(ownReads, first).length, 1);
     const oldest = await page('before=1');
     assert.deepEqual([oldest.items, oldest.hasMore], [[], false]);
     for (const query of ['before=5&after=1', 'before=5&wait=1']) {
-      const { status, body } = await ask(query);
+      const { status, body } = await readFeed(query);
       assert.deepEqual([status, body.code], [422, 'field_invalid'], query);
     }
   });
 
   test('the catalogue of types is there for everybody, as the documents of the interface are', async () => {
-    const { status, body } = await on.client.call('GET', '/events/v1/types');
+    const { status, body } = await setup.client.call('GET', '/events/v1/types');
     assert.equal(status, 200);
     const types = body.items.map(({ type }: { type: string }) => type);
     assert.ok(types.includes('qr.completed') && types.includes('transaction.captured'), types);
@@ -251,22 +251,22 @@ describe('the feed of events', () => {
 
   test('a stream goes on where it broke, and misses nothing', async () => {
     const from = await settled();
-    const url = `${on.settings.baseUrl}${path}?types=transaction.*`;
-    const first = await openEventStream(url, { token: on.acquirerToken, ca: on.ca });
+    const url = `${setup.settings.baseUrl}${path}?types=transaction.*`;
+    const first = await openEventStream(url, { token: setup.acquirerToken, ca: setup.ca });
     assert.equal(first.status, 200);
     const one = await sale();
-    const [heard] = await first.waitForEvents(1);
+    const [received] = await first.waitForEvents(1);
     first.destroy();
-    const item = heard?.data as FeedItem;
+    const item = received?.data as FeedItem;
     assert.equal(item.data['transactionId'], one);
-    assert.equal(heard?.id, item.position);
-    assert.ok((heard?.id ?? 0) > from, 'a stream without a position tells what is new');
+    assert.equal(received?.id, item.position);
+    assert.ok((received?.id ?? 0) > from, 'a stream without a position sends new events');
     const two = await sale();
     await settled();
     const again = await openEventStream(url, {
-      token: on.acquirerToken,
-      ca: on.ca,
-      lastEventId: heard?.id ?? 0,
+      token: setup.acquirerToken,
+      ca: setup.ca,
+      lastEventId: received?.id ?? 0,
     });
     const three = await sale();
     const rest = await again.waitForEvents(2);
@@ -275,11 +275,11 @@ describe('the feed of events', () => {
       rest.map(({ data }) => (data as FeedItem).data['transactionId']),
       [two, three],
     );
-    const feed = await all(`types=transaction.*`, heard?.id ?? 0);
+    const feed = await all(`types=transaction.*`, received?.id ?? 0);
     assert.deepEqual(
       rest.map(({ data }) => data),
       feed,
-      'both ways tell the same',
+      'the stream and the feed have the same events',
     );
   });
 
@@ -300,47 +300,47 @@ describe('the feed of events', () => {
       ['wait=31', 422, 'field_invalid', '?wait'],
     ];
     for (const [query, status, code, pointer] of cases) {
-      const { body, text, ...answer } = await ask(query);
+      const { body, text, ...answer } = await readFeed(query);
       assert.equal(answer.status, status, `${query}: ${text}`);
       assert.equal(body.code, code, query);
       assert.equal(body.errors?.[0]?.pointer, pointer, query);
     }
-    const till = await ask('', on.merchant.token);
+    const till = await readFeed('', setup.merchant.token);
     assert.equal(till.status, 403);
-    const stream = await openEventStream(`${on.settings.baseUrl}${path}`, {
-      token: on.acquirerToken,
-      ca: on.ca,
+    const stream = await openEventStream(`${setup.settings.baseUrl}${path}`, {
+      token: setup.acquirerToken,
+      ca: setup.ca,
       lastEventId: 'yesterday',
     });
     assert.equal(stream.status, 400);
   });
 
   test('publishes the states of a clearing file, only for the organisation', async () => {
-    const own = await createTestOrganization({ captureTransport: 'File' });
-    const ask = (method: string, url: string, call: object) =>
-      own.client.call(method, `/payment/v1/${url}`, call);
-    const till = { token: own.merchant.token };
-    const office = { token: own.acquirerToken };
-    const sold = await ask('POST', 'transactions/process', {
+    const fileSetup = await createTestOrganization({ captureTransport: 'File' });
+    const readFeed = (method: string, url: string, call: object) =>
+      fileSetup.client.call(method, `/payment/v1/${url}`, call);
+    const till = { token: fileSetup.merchant.token };
+    const office = { token: fileSetup.acquirerToken };
+    const sold = await readFeed('POST', 'transactions/process', {
       ...till,
       body: keyedSale({ captureMode: 'Deferred', amount: 1000 }),
     });
-    await ask('POST', `transactions/${sold.body.transactionId}/capture`, till);
-    const made = await ask('POST', 'clearing-files', {
+    await readFeed('POST', `transactions/${sold.body.transactionId}/capture`, till);
+    const made = await readFeed('POST', 'clearing-files', {
       ...office,
-      body: { acquirerLink: own.linkId, openDays: true },
+      body: { acquirerLink: fileSetup.linkId, openDays: true },
     });
     const { clearingFileId: fileId } = made.body;
-    const content = await ask('GET', `clearing-files/${fileId}/content`, office);
-    const acknowledged = await ask('PUT', `clearing-files/${fileId}/acknowledgement`, {
+    const content = await readFeed('GET', `clearing-files/${fileId}/content`, office);
+    const acknowledged = await readFeed('PUT', `clearing-files/${fileId}/acknowledgement`, {
       ...office,
-      raw: own.host.clear(content.text),
+      raw: fileSetup.host.clear(content.text),
       headers: { 'content-type': 'text/plain' },
     });
     assert.equal(acknowledged.status, 200, acknowledged.text);
     let items: FeedItem[] = [];
     await eventually('the file is worked off', async () => {
-      items = await all('types=clearing.*', 0, own.acquirerToken);
+      items = await all('types=clearing.*', 0, fileSetup.acquirerToken);
       return items.some(({ type }) => type === 'clearing.file_settled');
     });
     assert.deepEqual(items.map(({ type, data }) => [type, data['sequence']]).toSorted(), [
@@ -358,14 +358,14 @@ describe('the feed of events', () => {
 
   test('another organisation has a feed of its own', async () => {
     const other = await createTestOrganization();
-    const mine = await sale();
+    const ownSaleId = await sale();
     await settled();
-    const theirs = await all('', 0, other.acquirerToken);
-    assert.equal(ofTransaction(theirs, mine).length, 0);
-    assert.ok(theirs.length > 0, 'the making of its merchants');
-    assert.ok(theirs.every(({ data }) => data['organizationId'] === other.organizationId));
-    const named = await page(`merchantId=${on.merchant.merchantId}`, other.acquirerToken);
-    assert.deepEqual(named.items, []);
+    const otherEvents = await all('', 0, other.acquirerToken);
+    assert.equal(ofTransaction(otherEvents, ownSaleId).length, 0);
+    assert.ok(otherEvents.length > 0, 'the making of its merchants');
+    assert.ok(otherEvents.every(({ data }) => data['organizationId'] === other.organizationId));
+    const otherPage = await page(`merchantId=${setup.merchant.merchantId}`, other.acquirerToken);
+    assert.deepEqual(otherPage.items, []);
   });
 
   test('a reader before the oldest event gets events_forgotten, and a new reader does not', async () => {
@@ -375,24 +375,24 @@ describe('the feed of events', () => {
     await database.query(
       `WITH gone AS (DELETE FROM feed_events WHERE organization_id = $1 AND position <= $2)
        UPDATE feed_heads SET swept = $2 WHERE organization_id = $1`,
-      [on.organizationId, swept],
+      [setup.organizationId, swept],
     );
-    const late = await ask(`after=${swept - 1}`);
+    const late = await readFeed(`after=${swept - 1}`);
     assert.equal(late.status, 410, late.text);
     assert.equal(late.body.code, 'events_forgotten');
     assert.match(late.body.detail, new RegExp(String(swept)));
     assert.equal((await page(`after=${swept}`)).items[0]?.position, swept + 1);
     assert.equal((await page()).items[0]?.position, swept + 1);
-    const stream = await openEventStream(`${on.settings.baseUrl}${path}?after=1`, {
-      token: on.acquirerToken,
-      ca: on.ca,
+    const stream = await openEventStream(`${setup.settings.baseUrl}${path}?after=1`, {
+      token: setup.acquirerToken,
+      ca: setup.ca,
     });
     assert.equal(stream.status, 410);
   });
 
   test('lists the types, each with its schema', async () => {
-    const { status, body } = await on.client.call('GET', `${path}/types`, {
-      token: on.acquirerToken,
+    const { status, body } = await setup.client.call('GET', `${path}/types`, {
+      token: setup.acquirerToken,
     });
     assert.equal(status, 200);
     assert.equal(body.items.length, eventDefinitions.size);

@@ -64,14 +64,14 @@ export async function startTestWebhooks(
     lookup?: AddressLookup;
     authorities?: string;
     allowsLoopback?: boolean;
-    on?: string;
+    databaseUrl?: string;
     onDueSearch?: () => void;
   } = {},
 ) {
   const { clock = systemClock, allowsLoopback = true } = options;
   // Keeps the process alive, because connections to the test database do not.
   const awake = setInterval(() => {}, 1_000);
-  const url = options.on ?? (await testDatabaseCopyUrl());
+  const url = options.databaseUrl ?? (await testDatabaseCopyUrl());
   const opened = openDatabase({ url, log });
   const database: Database = {
     ...opened,
@@ -118,14 +118,14 @@ export async function startTestWebhooks(
     }),
   );
   const organizationId = randomUUID();
-  const by = { organizationId, author: platformAuthor };
+  const authoredScope = { organizationId, author: platformAuthor };
 
   return {
     url,
     database,
     organizationId,
     metrics,
-    by,
+    by: authoredScope,
     ...deliveries.operations,
     start() {
       jobs.start();
@@ -147,7 +147,7 @@ export async function startTestWebhooks(
     ): Promise<CreatedWebhookEndpoint> {
       const input = { url: to, eventTypes };
       const made = await deliveries.operations.endpoints.create(
-        { ...by, organizationId: organization },
+        { ...authoredScope, organizationId: organization },
         input,
       );
       return { ...made.view, secret: made.secret };

@@ -19,18 +19,19 @@ describe('a resend beside a try that is under way', () => {
     const replies: ServerResponse[] = [];
     const to = await receiver((_received, reply) => void replies.push(reply));
     opened.push(to);
-    const on = await startTestWebhooks({ times: { timeoutMs: 60_000, retryDelaysMs } });
-    opened.push(on);
-    on.start();
-    const { endpointId } = await on.endpoint(to.url);
-    await on.happen(1);
+    const webhooks = await startTestWebhooks({ times: { timeoutMs: 60_000, retryDelaysMs } });
+    opened.push(webhooks);
+    webhooks.start();
+    const { endpointId } = await webhooks.endpoint(to.url);
+    await webhooks.happen(1);
     const arrived = (count: number) =>
       eventually(`try ${count} arrives`, () => replies.length === count);
     await arrived(1);
-    const [found] = (await on.deliveries.list(on, { endpointId }, { limit: 10 })).items;
-    assert.ok(found);
-    await on.deliveries.resend(on, found.deliveryId);
-    const get = () => on.deliveries.get(on, found.deliveryId);
+    const [delivery] = (await webhooks.deliveries.list(webhooks, { endpointId }, { limit: 10 }))
+      .items;
+    assert.ok(delivery);
+    await webhooks.deliveries.resend(webhooks, delivery.deliveryId);
+    const get = () => webhooks.deliveries.get(webhooks, delivery.deliveryId);
     return {
       arrived,
       get,
@@ -67,27 +68,27 @@ describe('a resend beside a try that is under way', () => {
     opened.push(to);
     const leaseMs = 15_000;
     const times = { timeoutMs: 60_000, leaseMs };
-    const on = await startTestWebhooks({ times });
-    opened.push(on);
-    on.start();
-    await on.endpoint(to.url);
-    await on.happen(1);
+    const webhooks = await startTestWebhooks({ times });
+    opened.push(webhooks);
+    webhooks.start();
+    await webhooks.endpoint(to.url);
+    await webhooks.happen(1);
     await eventually('the try is under way', () => replies.length === 1);
-    let looks = 0;
+    let searches = 0;
     const ahead = await startTestWebhooks({
       times,
-      on: on.url,
+      databaseUrl: webhooks.url,
       clock: { now: () => systemClock.now() + 2 * leaseMs },
       onDueSearch: () => {
-        looks += 1;
+        searches += 1;
       },
     });
     opened.push(ahead);
     ahead.start();
-    await eventually('the other process has looked', () => looks >= 3);
+    await eventually('the other process has looked', () => searches >= 3);
     replies[0]?.writeHead(204).end();
     await eventually('it is delivered', async () => {
-      const { items } = await on.deliveries.list(on, {}, { limit: 10 });
+      const { items } = await webhooks.deliveries.list(webhooks, {}, { limit: 10 });
       return items[0]?.status === 'Delivered';
     });
     assert.equal(replies.length, 1);

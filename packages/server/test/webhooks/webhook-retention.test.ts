@@ -21,7 +21,7 @@ describe('old deliveries', () => {
     opened = [];
   });
 
-  async function room(): Promise<TestWebhooks> {
+  async function openWebhooks(): Promise<TestWebhooks> {
     const made = await startTestWebhooks();
     opened.push(made);
     return made;
@@ -43,34 +43,34 @@ describe('old deliveries', () => {
     );
 
   test('are deleted by the age of their events, page by page, and younger ones stay', async () => {
-    const on = await room();
+    const webhooks = await openWebhooks();
     const made = await Promise.all(
-      Array.from({ length: 3 }, () => on.endpoint('http://127.0.0.1:9/')),
+      Array.from({ length: 3 }, () => webhooks.endpoint('http://127.0.0.1:9/')),
     );
     for (const { endpointId } of made) {
-      await insert(on, endpointId, [40 * day, 31 * day, 29 * day, 0]);
+      await insert(webhooks, endpointId, [40 * day, 31 * day, 29 * day, 0]);
     }
     const { deleted, last } = await deleteOldDeliveries(
-      createDatabaseRunner(on.database),
+      createDatabaseRunner(webhooks.database),
       Date.now() - 30 * day,
       undefined,
     );
     assert.deepEqual([deleted, last], [6, undefined]);
     for (const { endpointId } of made) {
-      assert.deepEqual(await on.counts(endpointId), { Delivered: 2 });
+      assert.deepEqual(await webhooks.counts(endpointId), { Delivered: 2 });
     }
   });
 
   test('go on behind the last endpoint of a full page', async () => {
-    const on = await room();
+    const webhooks = await openWebhooks();
     const organizations = Array.from({ length: 3 }, () => randomUUID());
-    await on.database.query(
+    await webhooks.database.query(
       `INSERT INTO webhook_delivery_queues (organization_id, endpoint_id, lease_until, resting_until, failures)
        SELECT o, gen_random_uuid(), 'epoch', 'epoch', 0
        FROM unnest($1::uuid[]) AS r(o), generate_series(1, 40)`,
       [organizations],
     );
-    const run = createDatabaseRunner(on.database);
+    const run = createDatabaseRunner(webhooks.database);
     const first = await deleteOldDeliveries(run, Date.now(), undefined);
     assert.ok(first.last);
     const second = await deleteOldDeliveries(run, Date.now(), first.last);
@@ -78,35 +78,35 @@ describe('old deliveries', () => {
   });
 
   test('of an endpoint that was deleted go in steps', async () => {
-    const on = await room();
-    const { endpointId } = await on.endpoint('http://127.0.0.1:9/');
+    const webhooks = await openWebhooks();
+    const { endpointId } = await webhooks.endpoint('http://127.0.0.1:9/');
     await insert(
-      on,
+      webhooks,
       endpointId,
       Array.from({ length: 5_001 }, () => 0),
     );
-    const run = createDatabaseRunner(on.database);
-    assert.equal(await deleteDeliveriesOfEndpoint(run, on.organizationId, endpointId), true);
-    assert.equal(await deleteDeliveriesOfEndpoint(run, on.organizationId, endpointId), false);
-    assert.deepEqual(await on.counts(endpointId), {});
+    const run = createDatabaseRunner(webhooks.database);
+    assert.equal(await deleteDeliveriesOfEndpoint(run, webhooks.organizationId, endpointId), true);
+    assert.equal(await deleteDeliveriesOfEndpoint(run, webhooks.organizationId, endpointId), false);
+    assert.deepEqual(await webhooks.counts(endpointId), {});
   });
 
   test('whose event the feed has forgotten fail, and say so', async () => {
-    const on = await room();
+    const webhooks = await openWebhooks();
     const to = await receiver();
     opened.push(to);
-    const { endpointId } = await on.endpoint(to.url);
-    await insert(on, endpointId, [0]);
-    await on.database.query(
+    const { endpointId } = await webhooks.endpoint(to.url);
+    await insert(webhooks, endpointId, [0]);
+    await webhooks.database.query(
       `UPDATE webhook_deliveries SET status = 'Pending', attempts = 0 WHERE endpoint_id = $1`,
       [endpointId],
     );
-    on.start();
-    await eventually('it failed', async () => (await on.counts(endpointId))['Failed'] === 1);
-    const { items } = await on.deliveries.list(on, { endpointId }, { limit: 1 });
+    webhooks.start();
+    await eventually('it failed', async () => (await webhooks.counts(endpointId))['Failed'] === 1);
+    const { items } = await webhooks.deliveries.list(webhooks, { endpointId }, { limit: 1 });
     assert.equal(items[0]?.lastAttempt?.fault, 'event_expired');
     assert.equal(to.received.length, 0);
-    const { view } = await on.endpoints.get(on, endpointId);
+    const { view } = await webhooks.endpoints.get(webhooks, endpointId);
     assert.equal(view.health?.failures, 0, 'no fault of the endpoint');
   });
 });

@@ -21,10 +21,10 @@ import {
 const base = '/webhooks/v1';
 
 describe('webhooks', () => {
-  let on: TestOrganization;
+  let setup: TestOrganization;
   const opened: Receiver[] = [];
   before(async () => {
-    on = await createTestOrganization();
+    setup = await createTestOrganization();
   });
   after(async () => {
     for (const each of opened) await each.stop();
@@ -36,19 +36,19 @@ describe('webhooks', () => {
     return one;
   }
 
-  const ask = (method: string, path: string, body?: unknown, token = on.acquirerToken) =>
-    on.client.call(method, `${base}${path}`, { token, ...defined({ body }) });
+  const callApi = (method: string, path: string, body?: unknown, token = setup.acquirerToken) =>
+    setup.client.call(method, `${base}${path}`, { token, ...defined({ body }) });
 
   async function create(input: object): Promise<CreatedWebhookEndpoint> {
-    const { status, body, text, headers } = await ask('POST', '/endpoints', input);
+    const { status, body, text, headers } = await callApi('POST', '/endpoints', input);
     assert.equal(status, 201, text);
     assert.equal(headers['location'], `${base}/endpoints/${body.endpointId}`);
     assert.equal(headers['cache-control'], 'no-store');
     return body;
   }
 
-  async function sale(shop = on.merchant): Promise<string> {
-    const { body, text } = await on.client.call('POST', '/payment/v1/transactions/process', {
+  async function sale(shop = setup.merchant): Promise<string> {
+    const { body, text } = await setup.client.call('POST', '/payment/v1/transactions/process', {
       token: shop.token,
       body: keyedSale(),
     });
@@ -56,7 +56,7 @@ describe('webhooks', () => {
     return body.transactionId;
   }
 
-  const of = (to: Receiver, transactionId: string) =>
+  const receivedFor = (to: Receiver, transactionId: string) =>
     to.received.filter(({ body }) => JSON.parse(body).data.transactionId === transactionId);
 
   test('a sale reaches the endpoint, signed so that public libraries verify it', async () => {
@@ -65,37 +65,48 @@ describe('webhooks', () => {
     assert.match(made.secret, /^whsec_[A-Za-z0-9+/]{43}=$/);
     assert.match(made.publicKey, /^whpk_[A-Za-z0-9+/]{43}=$/);
     const transactionId = await sale();
-    await eventually('the sale is told', async () => of(to, transactionId).length > 0);
-    const [told] = of(to, transactionId);
-    assert.ok(told);
-    assert.equal(told.headers['content-type'], 'application/json');
-    assert.ok(!told.body.includes('4111111111111111'));
-    const seen = assertGenuine(told, made.secret) as { type: string };
-    assert.equal(seen.type, 'transaction.captured');
-    assert.ok(isGenuineByKey(told, made.publicKey));
-    const bent = { ...told, body: told.body.replace('captured', 'refunded') };
+    await eventually(
+      'the sale event arrives',
+      async () => receivedFor(to, transactionId).length > 0,
+    );
+    const [delivery] = receivedFor(to, transactionId);
+    assert.ok(delivery);
+    assert.equal(delivery.headers['content-type'], 'application/json');
+    assert.ok(!delivery.body.includes('4111111111111111'));
+    const event = assertGenuine(delivery, made.secret) as { type: string };
+    assert.equal(event.type, 'transaction.captured');
+    assert.ok(isGenuineByKey(delivery, made.publicKey));
+    const bent = { ...delivery, body: delivery.body.replace('captured', 'refunded') };
     assert.throws(() => assertGenuine(bent, made.secret));
     assert.equal(isGenuineByKey(bent, made.publicKey), false);
     // The body has the bytes of the feed, and the id is that of the event.
-    const feed = await on.client.call('GET', '/events/v1?limit=200', { token: on.acquirerToken });
-    const item = feed.body.items.find(({ eventId }: { eventId: string }) => eventId === told.id);
+    const feed = await setup.client.call('GET', '/events/v1?limit=200', {
+      token: setup.acquirerToken,
+    });
+    const item = feed.body.items.find(
+      ({ eventId }: { eventId: string }) => eventId === delivery.id,
+    );
     const { type, timestamp, data } = item;
-    assert.equal(JSON.stringify({ type, timestamp, data }), told.body);
+    assert.equal(JSON.stringify({ type, timestamp, data }), delivery.body);
   });
 
   test('an endpoint gets only the events of its types and its merchant', async () => {
     const [byType, byMerchant, all] = [await open(), await open(), await open()];
     await create({ url: byType.url, eventTypes: ['transaction.refunded', 'batch.completed'] });
-    const { merchantId } = on.otherMerchant;
+    const { merchantId } = setup.otherMerchant;
     await create({ url: byMerchant.url, eventTypes: ['*'], merchantId });
     await create({ url: all.url, eventTypes: ['*'] });
-    const [ours, theirs] = [await sale(), await sale(on.otherMerchant)];
+    const [ownSaleId, otherSaleId] = [await sale(), await sale(setup.otherMerchant)];
     await eventually(
-      'both are told',
-      async () => of(all, ours).length > 0 && of(all, theirs).length > 0,
+      'both events arrive',
+      async () =>
+        receivedFor(all, ownSaleId).length > 0 && receivedFor(all, otherSaleId).length > 0,
     );
-    await eventually('the merchant gets its own', async () => of(byMerchant, theirs).length > 0);
-    assert.equal(of(byMerchant, ours).length, 0);
+    await eventually(
+      'the merchant gets its own',
+      async () => receivedFor(byMerchant, otherSaleId).length > 0,
+    );
+    assert.equal(receivedFor(byMerchant, ownSaleId).length, 0);
     assert.equal(byType.received.length, 0);
   });
 
@@ -103,33 +114,33 @@ describe('webhooks', () => {
     const to = await open();
     const made = await create({ url: to.url, eventTypes: ['endpoint.test'] });
     const path = `/endpoints/${made.endpointId}`;
-    const lost = await ask('POST', `${path}/secret`);
-    const renewed = await ask('POST', `${path}/secret`);
+    const lost = await callApi('POST', `${path}/secret`);
+    const renewed = await callApi('POST', `${path}/secret`);
     assert.equal(renewed.status, 200, renewed.text);
     assert.notEqual(renewed.body.secret, made.secret);
     const ms = Date.parse(renewed.body.previousUntil) - Date.now();
     assert.ok(Math.abs(ms - 86_400_000) < 60_000);
-    const shown = await ask('GET', path);
-    assert.equal(shown.body.publicKey, renewed.body.publicKey);
-    assert.equal(shown.body.previousPublicKey, lost.body.publicKey);
-    assert.equal(shown.body.secret, undefined);
-    assert.equal((await ask('POST', `${path}/test`)).status, 202);
+    const endpoint = await callApi('GET', path);
+    assert.equal(endpoint.body.publicKey, renewed.body.publicKey);
+    assert.equal(endpoint.body.previousPublicKey, lost.body.publicKey);
+    assert.equal(endpoint.body.secret, undefined);
+    assert.equal((await callApi('POST', `${path}/test`)).status, 202);
     await eventually('the test came', async () => to.received.length > 0);
-    const [told] = to.received;
-    assert.ok(told);
+    const [delivery] = to.received;
+    assert.ok(delivery);
     const secrets = [made.secret, lost.body.secret, renewed.body.secret];
-    for (const secret of secrets) assertGenuine(told, secret);
+    for (const secret of secrets) assertGenuine(delivery, secret);
     for (const key of [made.publicKey, renewed.body.publicKey]) {
-      assert.ok(isGenuineByKey(told, key));
+      assert.ok(isGenuineByKey(delivery, key));
     }
-    assert.equal((await ask('POST', `${path}/secret`)).status, 200);
-    assertProblem(await ask('POST', `${path}/secret`), { code: 'keys_renewed_often' });
+    assert.equal((await callApi('POST', `${path}/secret`)).status, 200);
+    assertProblem(await callApi('POST', `${path}/secret`), { code: 'keys_renewed_often' });
     const database = await testDatabase();
     await database.query(
       'UPDATE webhook_endpoints SET previous_until = now() WHERE endpoint_id = $1',
       [made.endpointId],
     );
-    assert.equal((await ask('GET', path)).body.previousPublicKey, undefined);
+    assert.equal((await callApi('GET', path)).body.previousPublicKey, undefined);
   });
 
   test('the log tells each try, and a resend brings the same identifier and bytes', async () => {
@@ -138,11 +149,11 @@ describe('webhooks', () => {
     );
     const made = await create({ url: to.url, eventTypes: ['endpoint.test'] });
     const body = { type: 'transaction.captured' };
-    const sent = await ask('POST', `/endpoints/${made.endpointId}/test`, body);
+    const sent = await callApi('POST', `/endpoints/${made.endpointId}/test`, body);
     assert.equal(sent.status, 202, sent.text);
     const path = `/deliveries/${sent.body.deliveryId}`;
-    await eventually('a try failed', async () => (await ask('GET', path)).body.attempts === 1);
-    const failed = (await ask('GET', path)).body;
+    await eventually('a try failed', async () => (await callApi('GET', path)).body.attempts === 1);
+    const failed = (await callApi('GET', path)).body;
     assert.equal(failed.status, 'Pending');
     assert.equal(failed.log.length, 1);
     assert.equal(failed.log[0].status, 503);
@@ -150,14 +161,14 @@ describe('webhooks', () => {
     assert.ok(failed.log[0].answer.length <= 1024);
     assert.ok(Date.parse(failed.nextAttemptAt) > Date.now());
     to.answer(answerWith(200, {}, 'thanks'));
-    const again = await ask('POST', `${path}/resend`);
+    const again = await callApi('POST', `${path}/resend`);
     assert.equal(again.status, 202, again.text);
     await eventually(
       'it is delivered',
-      async () => (await ask('GET', path)).body.status === 'Delivered',
+      async () => (await callApi('GET', path)).body.status === 'Delivered',
       60_000,
     );
-    const done = (await ask('GET', path)).body;
+    const done = (await callApi('GET', path)).body;
     assert.deepEqual(
       done.log.map(({ status }: { status: number }) => status),
       [503, 200],
@@ -168,37 +179,40 @@ describe('webhooks', () => {
     assert.equal(first?.body, second?.body);
     assert.equal(first?.body, done.body);
     assert.deepEqual(JSON.parse(done.body).data.test, true);
-    const list = await ask('GET', `/deliveries?endpointId=${made.endpointId}&status=Delivered`);
+    const list = await callApi('GET', `/deliveries?endpointId=${made.endpointId}&status=Delivered`);
     assert.equal(list.body.items.length, 1);
     assert.equal(list.body.items[0].deliveryId, done.deliveryId);
-    const byEvent = await ask('GET', `/deliveries?eventId=${done.eventId}`);
+    const byEvent = await callApi('GET', `/deliveries?eventId=${done.eventId}`);
     assert.deepEqual(byEvent.body.items, list.body.items);
-    const none = await ask('GET', `/deliveries?endpointId=${made.endpointId}&status=Failed`);
-    assert.deepEqual(none.body, { items: [], nextCursor: null });
+    const failedDeliveries = await callApi(
+      'GET',
+      `/deliveries?endpointId=${made.endpointId}&status=Failed`,
+    );
+    assert.deepEqual(failedDeliveries.body, { items: [], nextCursor: null });
   });
 
   test('an endpoint is changed, disabled, enabled and deleted, each step audited', async () => {
     const to = await open();
     const made = await create({ url: to.url, eventTypes: ['*'], description: 'books' });
     const path = `/endpoints/${made.endpointId}`;
-    const read = await ask('GET', path);
+    const read = await callApi('GET', path);
     const { secret: _secret, ...view } = read.body;
-    const off = await on.client.call('PUT', base + path, {
-      token: on.acquirerToken,
+    const disabledEndpoint = await setup.client.call('PUT', base + path, {
+      token: setup.acquirerToken,
       body: { ...view, status: 'Disabled' },
       headers: { 'if-match': String(read.headers['etag']) },
     });
-    assert.equal(off.status, 200, off.text);
-    assert.equal(off.body.disabledReason, 'Requested');
-    const stale = await on.client.call('PUT', base + path, {
-      token: on.acquirerToken,
+    assert.equal(disabledEndpoint.status, 200, disabledEndpoint.text);
+    assert.equal(disabledEndpoint.body.disabledReason, 'Requested');
+    const stale = await setup.client.call('PUT', base + path, {
+      token: setup.acquirerToken,
       body: { ...view, status: 'Enabled' },
       headers: { 'if-match': String(read.headers['etag']) },
     });
     assertProblem(stale, { code: 'precondition_failed' });
-    assertProblem(await ask('POST', `${path}/test`), { code: 'endpoint_state' });
+    assertProblem(await callApi('POST', `${path}/test`), { code: 'endpoint_state' });
     const missed = await sale();
-    const { organizationId } = on;
+    const { organizationId } = setup;
     const database = await testDatabase();
     await eventually('the sale is published', async () => {
       const [row] = await database.query<{ n: number }>(
@@ -207,20 +221,20 @@ describe('webhooks', () => {
       );
       return row?.n === 0;
     });
-    const onAgain = await ask('PUT', path, { url: to.url, eventTypes: ['*'] });
+    const onAgain = await callApi('PUT', path, { url: to.url, eventTypes: ['*'] });
     assert.equal(onAgain.body.status, 'Enabled', onAgain.text);
     assert.equal(onAgain.body.missedEvents, true);
     assert.equal(onAgain.body.description, undefined);
-    const seen = await sale();
-    await eventually('the next sale comes', async () => of(to, seen).length > 0);
-    assert.equal(of(to, missed).length, 0);
-    const replay = await ask('POST', `${path}/replay`, {});
+    const laterSaleId = await sale();
+    await eventually('the next sale comes', async () => receivedFor(to, laterSaleId).length > 0);
+    assert.equal(receivedFor(to, missed).length, 0);
+    const replay = await callApi('POST', `${path}/replay`, {});
     assert.equal(replay.status, 202, replay.text);
-    await eventually('what was missed comes', async () => of(to, missed).length > 0);
-    assert.equal(of(to, seen).length, 1);
-    assert.equal((await ask('GET', path)).body.missedEvents, undefined);
-    assert.equal((await ask('DELETE', path)).status, 204);
-    assertProblem(await ask('GET', path), { code: 'endpoint_not_found' });
+    await eventually('the missed event arrives', async () => receivedFor(to, missed).length > 0);
+    assert.equal(receivedFor(to, laterSaleId).length, 1);
+    assert.equal((await callApi('GET', path)).body.missedEvents, undefined);
+    assert.equal((await callApi('DELETE', path)).status, 204);
+    assertProblem(await callApi('GET', path), { code: 'endpoint_not_found' });
     await eventually('its deliveries are deleted', async () => {
       const [row] = await database.query<{ n: number }>(
         'SELECT count(*)::int AS n FROM webhook_deliveries WHERE endpoint_id = $1',
@@ -228,8 +242,8 @@ describe('webhooks', () => {
       );
       return row?.n === 0;
     });
-    const records = await on.client.call('GET', '/audit/v1/records?limit=200', {
-      token: on.acquirerToken,
+    const records = await setup.client.call('GET', '/audit/v1/records?limit=200', {
+      token: setup.acquirerToken,
     });
     const actions = records.body.items
       .filter(({ entity }: { entity: { id: string } }) => entity.id === made.endpointId)
@@ -247,41 +261,41 @@ describe('webhooks', () => {
     const to = await open();
     const made = await create({ url: to.url, eventTypes: ['transaction.*'] });
     const first = await sale();
-    await eventually('the first came', async () => of(to, first).length === 1);
-    const from = JSON.parse(of(to, first)[0]?.body ?? '').timestamp;
+    await eventually('the first came', async () => receivedFor(to, first).length === 1);
+    const from = JSON.parse(receivedFor(to, first)[0]?.body ?? '').timestamp;
     const second = await sale();
-    await eventually('the second came', async () => of(to, second).length === 1);
+    await eventually('the second came', async () => receivedFor(to, second).length === 1);
     const path = `/endpoints/${made.endpointId}/replay`;
-    const begun = await ask('POST', path, { from });
+    const begun = await callApi('POST', path, { from });
     assert.equal(begun.status, 202, begun.text);
     assert.equal(begun.body.endpointId, made.endpointId);
     for (const transactionId of [first, second]) {
-      await eventually('it came again', async () => of(to, transactionId).length === 2);
-      const [one, other] = of(to, transactionId);
+      await eventually('it came again', async () => receivedFor(to, transactionId).length === 2);
+      const [one, other] = receivedFor(to, transactionId);
       assert.deepEqual([other?.id, other?.body], [one?.id, one?.body]);
     }
-    assertProblem(await ask('POST', path, { to: from }), { code: 'field_invalid' });
-    assertProblem(await ask('POST', path, { from, to: from }), { code: 'field_invalid' });
+    assertProblem(await callApi('POST', path, { to: from }), { code: 'field_invalid' });
+    assertProblem(await callApi('POST', path, { from, to: from }), { code: 'field_invalid' });
   });
 
   test('after a jump of the feed a replay of a time finds the events before and behind it, and reports are current', async () => {
     const to = await open();
     const made = await create({ url: to.url, eventTypes: ['transaction.*'] });
     const first = await sale();
-    await eventually('the first came', async () => of(to, first).length === 1);
-    const from = JSON.parse(of(to, first)[0]?.body ?? '').timestamp;
-    await reported(on);
+    await eventually('the first came', async () => receivedFor(to, first).length === 1);
+    const from = JSON.parse(receivedFor(to, first)[0]?.body ?? '').timestamp;
+    await reported(setup);
     await (await testDatabase()).query(
       'UPDATE feed_heads SET position = position + 1000000 WHERE organization_id = $1',
-      [on.organizationId],
+      [setup.organizationId],
     );
-    await reported(on);
+    await reported(setup);
     const second = await sale();
-    await eventually('the second came', async () => of(to, second).length === 1);
-    const begun = await ask('POST', `/endpoints/${made.endpointId}/replay`, { from });
+    await eventually('the second came', async () => receivedFor(to, second).length === 1);
+    const begun = await callApi('POST', `/endpoints/${made.endpointId}/replay`, { from });
     assert.equal(begun.status, 202, begun.text);
     for (const transactionId of [first, second]) {
-      await eventually('it came again', async () => of(to, transactionId).length === 2);
+      await eventually('it came again', async () => receivedFor(to, transactionId).length === 2);
     }
   });
 
@@ -291,15 +305,15 @@ describe('webhooks', () => {
     assert.deepEqual([made.status, made.disabledReason], ['Disabled', 'Unverified']);
     const path = `/endpoints/${made.endpointId}`;
     const input = { url: to.url, eventTypes: ['*'] };
-    assertProblem(await ask('PUT', path, input), { code: 'endpoint_state' });
-    assertProblem(await ask('POST', `${path}/verify`), { code: 'endpoint_unverified' });
+    assertProblem(await callApi('PUT', path, input), { code: 'endpoint_state' });
+    assertProblem(await callApi('POST', `${path}/verify`), { code: 'endpoint_unverified' });
     to.answer(({ body }, reply) => void reply.end(JSON.parse(body).data.challenge));
-    const verified = await ask('POST', `${path}/verify`);
+    const verified = await callApi('POST', `${path}/verify`);
     assert.equal(verified.status, 200, verified.text);
     assert.equal(verified.body.status, 'Enabled');
     assert.ok(verified.body.verifiedAt);
-    for (const told of to.received) assertGenuine(told, made.secret);
-    const moved = await ask('PUT', path, { ...input, url: `${to.url}/elsewhere` });
+    for (const delivery of to.received) assertGenuine(delivery, made.secret);
+    const moved = await callApi('PUT', path, { ...input, url: `${to.url}/elsewhere` });
     assert.equal(moved.body.verifiedAt, undefined, moved.text);
   });
 
@@ -322,41 +336,45 @@ describe('webhooks', () => {
       [{ eventTypes: ['*'] }, '/url', 'field_required'],
     ];
     for (const [input, pointer, code = 'field_invalid'] of refusals) {
-      const answer = await ask('POST', '/endpoints', input);
+      const answer = await callApi('POST', '/endpoints', input);
       assertProblem(answer, { code: code as 'field_invalid', pointer }, JSON.stringify(input));
     }
     const merchantId = '0198ffff-ffff-7fff-bfff-ffffffffffff';
-    const stranger = await ask('POST', '/endpoints', { ...good, merchantId });
-    assertProblem(stranger, { code: 'merchant_not_found' });
+    const refusedResponse = await callApi('POST', '/endpoints', { ...good, merchantId });
+    assertProblem(refusedResponse, { code: 'merchant_not_found' });
     for (const id of ['nonsense', merchantId]) {
-      assertProblem(await ask('GET', `/endpoints/${id}`), { code: 'endpoint_not_found' });
-      assertProblem(await ask('POST', `/endpoints/${id}/test`), { code: 'endpoint_not_found' });
-      assertProblem(await ask('POST', `/endpoints/${id}/replay`), { code: 'endpoint_not_found' });
-      assertProblem(await ask('GET', `/deliveries/${id}`), { code: 'delivery_not_found' });
-      assertProblem(await ask('POST', `/deliveries/${id}/resend`), { code: 'delivery_not_found' });
+      assertProblem(await callApi('GET', `/endpoints/${id}`), { code: 'endpoint_not_found' });
+      assertProblem(await callApi('POST', `/endpoints/${id}/test`), { code: 'endpoint_not_found' });
+      assertProblem(await callApi('POST', `/endpoints/${id}/replay`), {
+        code: 'endpoint_not_found',
+      });
+      assertProblem(await callApi('GET', `/deliveries/${id}`), { code: 'delivery_not_found' });
+      assertProblem(await callApi('POST', `/deliveries/${id}/resend`), {
+        code: 'delivery_not_found',
+      });
     }
     const other = await createTestOrganization();
     const { endpointId } = await create(good);
-    const theirs = await on.client.call('GET', `${base}/endpoints/${endpointId}`, {
+    const otherResponse = await setup.client.call('GET', `${base}/endpoints/${endpointId}`, {
       token: other.acquirerToken,
     });
-    assertProblem(theirs, { code: 'endpoint_not_found' });
+    assertProblem(otherResponse, { code: 'endpoint_not_found' });
     const changed = { ...good, endpointId: merchantId };
-    assertProblem(await ask('PUT', `/endpoints/${endpointId}`, changed), {
+    assertProblem(await callApi('PUT', `/endpoints/${endpointId}`, changed), {
       code: 'field_read_only',
       pointer: '/endpointId',
     });
-    const bad = await ask('POST', `/endpoints/${endpointId}/test`, { type: 'weather.changed' });
+    const bad = await callApi('POST', `/endpoints/${endpointId}/test`, { type: 'weather.changed' });
     assertProblem(bad, { code: 'field_invalid', pointer: '/type' });
   });
 
   test('calls to endpoints on request are rate-limited', async () => {
     const to = await open();
     const { endpointId } = await create({ url: to.url, eventTypes: ['endpoint.test'] });
-    const tried = await ask('POST', `/endpoints/${endpointId}/test`);
+    const tried = await callApi('POST', `/endpoints/${endpointId}/test`);
     const paths = ['verify', 'test', 'replay'].map((verb) => `/endpoints/${endpointId}/${verb}`);
     for (const path of [...paths, `/deliveries/${tried.body.deliveryId}/resend`]) {
-      const { headers } = await ask('POST', path);
+      const { headers } = await callApi('POST', path);
       assert.equal(headers['ratelimit-policy'], '"outgoing";q=50;w=1', path);
     }
   });

@@ -60,8 +60,8 @@ function registerReads(
     priority: 'list',
     async handler({ caller, query }) {
       const page = readPageRequest(query, 'listServiceActivations');
-      const found = await activations.list(readCallerScope(caller), query, page);
-      return pageResponse(found, query, 'listServiceActivations');
+      const resultPage = await activations.list(readCallerScope(caller), query, page);
+      return pageResponse(resultPage, query, 'listServiceActivations');
     },
   });
 

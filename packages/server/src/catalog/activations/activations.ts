@@ -45,8 +45,8 @@ import { nextState } from './state-machine.ts';
 type ActivationTarget = Pick<ServiceActivationInput, 'serviceId' | 'level' | 'entityId'>;
 
 export type Activations = {
-  activate(by: AuthoredScope, input: ServiceActivationInput): Promise<ServiceActivation>;
-  deactivate(by: AuthoredScope, target: ActivationTarget): Promise<ServiceActivation>;
+  activate(scope: AuthoredScope, input: ServiceActivationInput): Promise<ServiceActivation>;
+  deactivate(scope: AuthoredScope, target: ActivationTarget): Promise<ServiceActivation>;
   list(
     scope: CallerScope,
     query: ActivationQuery,
@@ -55,7 +55,7 @@ export type Activations = {
   get(scope: CallerScope, activationId: string): Promise<ServiceActivation>;
   /** The provider of the service answers about an activation of any organisation. */
   answer(
-    by: AuthoredScope,
+    scope: AuthoredScope,
     organizationId: string,
     activationId: string,
     answer: ActivationAnswer,

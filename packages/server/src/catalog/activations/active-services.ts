@@ -101,7 +101,7 @@ export function createActiveServices(
   deps: Pick<CatalogDeps, 'database' | 'clock' | 'provisioning'>,
 ): ActiveServices {
   const run = createPreparedRunner(deps.database);
-  const cache = new LRUCache<string, { until: number; found: Promise<ActiveService[]> }>(
+  const cache = new LRUCache<string, { until: number; services: Promise<ActiveService[]> }>(
     lruCacheOptions(cachedDevicesMax),
   );
 
@@ -132,16 +132,16 @@ export function createActiveServices(
     const key = `${organizationId}|${logicalDeviceId}`;
     const now = deps.clock.now();
     const cached = cache.get(key);
-    if (cached !== undefined && now < cached.until) return cached.found;
+    if (cached !== undefined && now < cached.until) return cached.services;
     const entry = {
       until: now + cacheTtlMs,
-      found: loadActiveServices(organizationId, logicalDeviceId),
+      services: loadActiveServices(organizationId, logicalDeviceId),
     };
     cache.set(key, entry);
-    entry.found.catch(() => {
+    entry.services.catch(() => {
       if (cache.peek(key) === entry) cache.delete(key);
     });
-    return entry.found;
+    return entry.services;
   }
 
   return {

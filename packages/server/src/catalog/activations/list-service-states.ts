@@ -22,7 +22,7 @@ import { evaluateLevels, type LevelActivation } from './state-machine.ts';
 
 export type ServiceStatePage = {
   readonly above: ServiceStateList['above'];
-  readonly found: FoundPage<ServicePlace>;
+  readonly page: FoundPage<ServicePlace>;
 };
 
 /** The parent of the listed entities. */
@@ -168,6 +168,6 @@ export function createServiceStateList({
     const evaluated = evaluateLevels(levelsAbove);
     const above = levelsAbove.map((each, at) => toLevelView(each, evaluated[at]?.active === true));
     const next = entities.length > page.limit ? items.at(-1)?.entityId : undefined;
-    return { above, found: { items, next } };
+    return { above, page: { items, next } };
   };
 }

@@ -33,7 +33,7 @@ export function readReason(value: unknown): string {
     .toWellFormed()
     .slice(0, reasonMaxChars)
     .toWellFormed()
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: what a line of text cannot hold
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: characters that a line of text cannot hold
     .replace(/[\s\u0000-\u001f\u007f]+/g, ' ')
     .trim();
   return text === '' ? noReason : hideCardNumbers(redactText(text));

@@ -31,13 +31,13 @@ export function registerServiceStateRoutes(
     async handler({ caller, params, query }) {
       const list = `places of ${params.serviceId}`;
       const page = readPageRequest(query, list);
-      const { above, found } = await listServiceStates(
+      const { above, page: resultPage } = await listServiceStates(
         readCallerScope(caller),
         params.serviceId,
         query,
         page,
       );
-      return { above, ...pageResponse(found, query, list) };
+      return { above, ...pageResponse(resultPage, query, list) };
     },
   });
 }

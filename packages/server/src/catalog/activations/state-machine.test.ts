@@ -3,15 +3,18 @@ import { test } from 'node:test';
 import { evaluateLevels, type LevelActivation, nextState } from './state-machine.ts';
 
 const names = ['Organization', 'Merchant', 'Store', 'LogicalDevice'] as const;
-type Own = NonNullable<LevelActivation['activation']>;
+type Activation = NonNullable<LevelActivation['activation']>;
 
 /** Determines the active levels; by default, level n was created at time n. */
-function activeLevels(owns: (Partial<Own> | undefined)[], createdAt = [1, 2, 3, 4]): boolean[] {
+function activeLevels(
+  activations: (Partial<Activation> | undefined)[],
+  createdAt = [1, 2, 3, 4],
+): boolean[] {
   const levels = names.map((level, at): LevelActivation => {
-    const own = owns[at];
+    const activation = activations[at];
     const facts = { level, entityId: level, createdAt: createdAt[at] ?? 0 };
-    if (own === undefined) return facts;
-    return { ...facts, activation: { activationId: level, status: 'Active', ...own } };
+    if (activation === undefined) return facts;
+    return { ...facts, activation: { activationId: level, status: 'Active', ...activation } };
   });
   return evaluateLevels(levels).map(({ active }) => active);
 }
@@ -25,10 +28,13 @@ test('an activation takes along what stands below, and nothing that comes later'
 
 test('of a decision about an entity and one above, the later one counts', () => {
   const top = { decidedAt: 10, coversAt: 10 };
-  const off = (decidedAt: number) => ({ status: 'Inactive', decidedAt }) as const;
-  assert.deepEqual(activeLevels([top, off(20)])[1], false);
-  assert.deepEqual(activeLevels([top, off(5)])[1], true);
-  assert.deepEqual(activeLevels([top, off(20), { decidedAt: 30, coversAt: 30 }])[3], true);
+  const deactivatedAt = (decidedAt: number) => ({ status: 'Inactive', decidedAt }) as const;
+  assert.deepEqual(activeLevels([top, deactivatedAt(20)])[1], false);
+  assert.deepEqual(activeLevels([top, deactivatedAt(5)])[1], true);
+  assert.deepEqual(
+    activeLevels([top, deactivatedAt(20), { decidedAt: 30, coversAt: 30 }])[3],
+    true,
+  );
 });
 
 test('asked for again after it was switched off, it is not active by an older decision', () => {

@@ -41,14 +41,14 @@ export type ChangedConfiguration = {
 export type ConfigurationChanges = {
   /** Replaces all values of the level; the level inherits omitted members. */
   submit(
-    by: AuthoredScope,
+    scope: AuthoredScope,
     target: ConfigurationTarget,
     values: ParameterValues,
     ifMatch?: string,
   ): Promise<ChangedConfiguration>;
-  remove(by: AuthoredScope, target: ConfigurationTarget, ifMatch?: string): Promise<void>;
+  remove(scope: AuthoredScope, target: ConfigurationTarget, ifMatch?: string): Promise<void>;
   restore(
-    by: AuthoredScope,
+    scope: AuthoredScope,
     target: ConfigurationTarget,
     version: number,
     ifMatch?: string,
@@ -70,7 +70,7 @@ type ConfigurationChange = {
     run: StatementRunner,
     row: ConfigurationRow,
     current: LevelValues,
-    found: FoundTarget,
+    foundTarget: FoundTarget,
   ): Promise<ValuesAndSecrets> | ValuesAndSecrets;
 };
 
@@ -88,8 +88,8 @@ export function createConfigurationChanges(
     ifMatch: string | undefined,
     change: ConfigurationChange,
   ): Promise<ChangedConfiguration> {
-    const found = await finder.find(scope, target);
-    const { entity, release } = found;
+    const foundTarget = await finder.find(scope, target);
+    const { entity, release } = foundTarget;
     const { organizationId } = scope;
     const { serviceId } = release;
     const view = await database.transaction(async (trx) => {
@@ -103,7 +103,7 @@ export function createConfigurationChanges(
       const above = rows
         .filter(({ entity_id }) => entity_id !== entity.entityId)
         .map((each) => toLevelValues(secretCipher, each));
-      const content = await change.decide(run, row, current, found);
+      const content = await change.decide(run, row, current, foundTarget);
       const after: LevelValues = { ...current, ...content };
       const effective = evaluator.evaluate(release, [...above, after]);
       const isChanged = !isSameContent(current, after);
@@ -113,7 +113,7 @@ export function createConfigurationChanges(
           const before = evaluator.evaluate(release, [...above, current]);
           requireNoNewFaults(entity, evaluator.findLevelFaults(release, after), before, effective);
         }
-        await writeAndAudit(trx, scope, { row, current, next, found, change, now });
+        await writeAndAudit(trx, scope, { row, current, next, foundTarget, change, now });
       }
       return toConfigurationView(evaluator, release, entity, [...above, next], effective);
     });
@@ -125,7 +125,7 @@ export function createConfigurationChanges(
     readonly row: ConfigurationRow;
     readonly current: LevelValues;
     readonly next: LevelValues;
-    readonly found: FoundTarget;
+    readonly foundTarget: FoundTarget;
     readonly change: ConfigurationChange;
     readonly now: string;
   };
@@ -136,7 +136,7 @@ export function createConfigurationChanges(
     pendingChange: PendingChange,
   ): Promise<void> {
     const { row, current, next, change, now } = pendingChange;
-    const { entity, release } = pendingChange.found;
+    const { entity, release } = pendingChange.foundTarget;
     const view: ConfigurationRow = {
       ...row,
       version: next.version,
@@ -193,7 +193,7 @@ export function createConfigurationChanges(
       write(scope, target, ifMatch, {
         action: 'restored',
         restoredFrom: version,
-        async decide(run, row, _standing, { release }) {
+        async decide(run, row, _current, { release }) {
           const {
             organization_id: organizationId,
             entity_id: entityId,

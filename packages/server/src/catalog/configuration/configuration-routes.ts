@@ -105,12 +105,12 @@ function registerReads(app: FastifyInstance, configuration: ConfigurationReads):
     async handler({ caller, params, query }) {
       const list = `configurable at ${params.entityId}`;
       const page = readPageRequest(query, list);
-      const found = await configuration.listServices(
+      const resultPage = await configuration.listServices(
         readCallerScope(caller),
         toEntityTarget(params),
         page,
       );
-      return pageResponse(found, query, list);
+      return pageResponse(resultPage, query, list);
     },
   });
 
@@ -157,12 +157,12 @@ function registerVersions(
     async handler({ caller, params, query }) {
       const list = `versions of ${params.serviceId} at ${params.entityId}`;
       const page = readPageRequest(query, list, versionPattern);
-      const found = await configuration.listVersions(
+      const resultPage = await configuration.listVersions(
         readCallerScope(caller),
         toTarget(params),
         page,
       );
-      return pageResponse(found, query, list);
+      return pageResponse(resultPage, query, list);
     },
   });
 

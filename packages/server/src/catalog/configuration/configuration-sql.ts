@@ -94,8 +94,8 @@ const listEntityIds = ({ level, entityId, merchantId, storeId }: EntityPath): st
     Store: [merchantId],
     LogicalDevice: [merchantId, storeId],
   };
-  const own = level === 'Organization' ? [] : [entityId];
-  return [...above[level], ...own].filter((id) => id !== undefined);
+  const ownIds = level === 'Organization' ? [] : [entityId];
+  return [...above[level], ...ownIds].filter((id) => id !== undefined);
 };
 
 /** Reads the configurations of one service at an entity and above it, from the top down. */

@@ -18,16 +18,16 @@ const release = toReleaseParameters(name, {
 });
 
 /** Simulates rows that another process writes, a movable clock, and a count of database queries. */
-function openDoor() {
+function createTestConfigurations() {
   let now = 0;
-  let asked = 0;
+  let queryCount = 0;
   let rows: ConfigurationRow[] = [];
-  let held: Promise<void> = Promise.resolve();
+  let pendingRead: Promise<void> = Promise.resolve();
   const devices = createDeviceConfigurations({
     async run() {
-      asked += 1;
+      queryCount += 1;
       const read = rows;
-      await held;
+      await pendingRead;
       return read;
     },
     clock: { now: () => now },
@@ -49,7 +49,7 @@ function openDoor() {
   });
   return {
     devices,
-    asked: () => asked,
+    queryCount: () => queryCount,
     pass(ms: number) {
       now += ms;
     },
@@ -69,7 +69,7 @@ function openDoor() {
       ];
     },
     hold(until: Promise<void>) {
-      held = until;
+      pendingRead = until;
     },
     async footer(deviceId = 'device') {
       const [one] = await devices.readDeviceConfiguration(organizationId, deviceId);
@@ -79,62 +79,62 @@ function openDoor() {
 }
 
 test('what another process changed is seen within seconds, what this one changed at once', async () => {
-  const door = openDoor();
-  door.write('one', 1);
-  assert.equal(await door.footer(), 'one');
-  door.write('two', 2);
-  door.pass(4_999);
-  assert.equal(await door.footer(), 'one');
-  assert.equal(door.asked(), 1);
-  door.pass(1);
-  assert.equal(await door.footer(), 'two');
-  door.write('three', 3);
-  door.devices.clearCache('another organisation');
-  assert.equal(await door.footer(), 'two');
-  door.devices.clearCache(organizationId);
-  assert.equal(await door.footer(), 'three');
-  door.write('four', 4);
-  door.devices.clearCache();
-  assert.equal(await door.footer(), 'four');
+  const configurations = createTestConfigurations();
+  configurations.write('one', 1);
+  assert.equal(await configurations.footer(), 'one');
+  configurations.write('two', 2);
+  configurations.pass(4_999);
+  assert.equal(await configurations.footer(), 'one');
+  assert.equal(configurations.queryCount(), 1);
+  configurations.pass(1);
+  assert.equal(await configurations.footer(), 'two');
+  configurations.write('three', 3);
+  configurations.devices.clearCache('another organisation');
+  assert.equal(await configurations.footer(), 'two');
+  configurations.devices.clearCache(organizationId);
+  assert.equal(await configurations.footer(), 'three');
+  configurations.write('four', 4);
+  configurations.devices.clearCache();
+  assert.equal(await configurations.footer(), 'four');
 });
 
 test('many who ask at once are one question', async () => {
-  const door = openDoor();
-  door.write('one', 1);
-  const told = await Promise.all(Array.from({ length: 20 }, () => door.footer()));
-  assert.deepEqual(new Set(told), new Set(['one']));
-  assert.equal(door.asked(), 1);
-  await door.footer('another device');
-  assert.equal(door.asked(), 2);
+  const configurations = createTestConfigurations();
+  configurations.write('one', 1);
+  const footers = await Promise.all(Array.from({ length: 20 }, () => configurations.footer()));
+  assert.deepEqual(new Set(footers), new Set(['one']));
+  assert.equal(configurations.queryCount(), 1);
+  await configurations.footer('another device');
+  assert.equal(configurations.queryCount(), 2);
 });
 
 test('what was read before a change is not remembered after it', async () => {
-  const door = openDoor();
-  door.write('old', 1);
+  const configurations = createTestConfigurations();
+  configurations.write('old', 1);
   let release = (): void => {};
-  door.hold(
+  configurations.hold(
     new Promise((resolve) => {
       release = resolve;
     }),
   );
-  const early = door.footer();
-  while (door.asked() === 0) await Promise.resolve();
-  door.write('new', 2);
-  door.devices.clearCache(organizationId);
-  const late = door.footer();
+  const early = configurations.footer();
+  while (configurations.queryCount() === 0) await Promise.resolve();
+  configurations.write('new', 2);
+  configurations.devices.clearCache(organizationId);
+  const late = configurations.footer();
   release();
   assert.equal(await early, 'old');
   assert.equal(await late, 'new');
-  assert.equal(await door.footer(), 'new');
+  assert.equal(await configurations.footer(), 'new');
 });
 
 test('a question that failed is asked again', async () => {
-  const door = openDoor();
-  door.write('one', 1);
+  const configurations = createTestConfigurations();
+  configurations.write('one', 1);
   const broken = Promise.reject(new Error('the line is down'));
   broken.catch(() => {});
-  door.hold(broken);
-  await assert.rejects(door.footer(), /the line is down/);
-  door.hold(Promise.resolve());
-  assert.equal(await door.footer(), 'one');
+  configurations.hold(broken);
+  await assert.rejects(configurations.footer(), /the line is down/);
+  configurations.hold(Promise.resolve());
+  assert.equal(await configurations.footer(), 'one');
 });

@@ -85,9 +85,9 @@ function computeVersion(serviceId: string, release: number, rows: readonly Level
 /** @example const devices = createDeviceConfigurations(parts); await devices.readDeviceConfiguration(organizationId, deviceId); */
 export function createDeviceConfigurations(parts: DeviceConfigurationParts): DeviceConfigurations {
   const { run, clock, activeServices, releases, evaluator, secretCipher } = parts;
-  const cache = new LRUCache<string, { until: number; found: DeviceConfiguration[] }>({
+  const cache = new LRUCache<string, { until: number; configurations: DeviceConfiguration[] }>({
     maxSize: cacheMaxBytes,
-    sizeCalculation: ({ found }) => entryBytes + JSON.stringify(found).length,
+    sizeCalculation: ({ configurations }) => entryBytes + JSON.stringify(configurations).length,
   });
   const pendingLoads = new Map<string, Promise<DeviceConfiguration[]>>();
   /** Counts the changes: a result that was read before a change is returned, but not cached. */
@@ -131,7 +131,7 @@ export function createDeviceConfigurations(parts: DeviceConfigurationParts): Dev
     async readDeviceConfiguration(organizationId, logicalDeviceId) {
       const key = `${organizationId}|${logicalDeviceId}`;
       const cached = cache.get(key);
-      if (cached !== undefined && clock.now() < cached.until) return cached.found;
+      if (cached !== undefined && clock.now() < cached.until) return cached.configurations;
       const pendingLoad = pendingLoads.get(key);
       if (pendingLoad !== undefined) return pendingLoad;
       const changeCountBefore = changeCount;
@@ -139,9 +139,9 @@ export function createDeviceConfigurations(parts: DeviceConfigurationParts): Dev
       const loading = loadConfigurations(organizationId, logicalDeviceId);
       pendingLoads.set(key, loading);
       try {
-        const found = await loading;
-        if (changeCountBefore === changeCount) cache.set(key, { until, found });
-        return found;
+        const configurations = await loading;
+        if (changeCountBefore === changeCount) cache.set(key, { until, configurations });
+        return configurations;
       } finally {
         if (pendingLoads.get(key) === loading) pendingLoads.delete(key);
       }

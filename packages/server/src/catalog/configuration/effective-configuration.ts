@@ -105,21 +105,21 @@ export function createConfigurationEvaluator(
     { serviceId, release, relaxedSchema }: ReleaseParameters,
     values: ParameterValues,
   ): FieldError[] {
-    const found: FieldError[] = [];
+    const fieldErrors: FieldError[] = [];
     let remaining = values;
-    while (relaxedSchema !== undefined && found.length < reportedFaultsMax) {
+    while (relaxedSchema !== undefined && fieldErrors.length < reportedFaultsMax) {
       const fault = parameterValidator.findFault(
         relaxedSchema,
         `${serviceId}:${release}:values`,
         remaining,
       );
       if (fault === undefined) break;
-      found.push(fault);
+      fieldErrors.push(fault);
       const setting = findSettingPointer(remaining, fault.pointer);
       if (setting === '') break;
       remaining = removeValues(remaining, new Set([setting]));
     }
-    return found;
+    return fieldErrors;
   }
 
   /** A domain may have the name of a member that every object has, such as `constructor`. */

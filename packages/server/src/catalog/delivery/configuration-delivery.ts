@@ -165,29 +165,33 @@ function createDeviceOperations(
   async function recordRequest(
     organizationId: string,
     device: FoundDevice,
-    found: DeviceVersions,
+    deviceVersions: DeviceVersions,
   ): Promise<void> {
     const { logicalDeviceId } = device;
     const name = `${organizationId}|${logicalDeviceId}`;
     const now = clock.now();
     const last = recordedRequests.get(name);
-    if (last?.basis === found.basis && now - last.at < recordEveryMs) return;
-    await sentConfigurationWriter.submit({ organizationId, logicalDeviceId, ...found.desired });
-    recordedRequests.set(name, { basis: found.basis, at: now });
+    if (last?.basis === deviceVersions.basis && now - last.at < recordEveryMs) return;
+    await sentConfigurationWriter.submit({
+      organizationId,
+      logicalDeviceId,
+      ...deviceVersions.desired,
+    });
+    recordedRequests.set(name, { basis: deviceVersions.basis, at: now });
   }
 
   return {
     async readDocument(scope, hasVersion) {
       const { organizationId } = scope;
       const device = await requireCallingDevice(scope);
-      const known = await desiredConfigurations.findCachedVersions(organizationId, device);
-      if (known !== undefined && hasVersion(known.desired.version)) {
-        await recordRequest(organizationId, device, known);
-        return { version: known.desired.version };
+      const cachedVersions = await desiredConfigurations.findCachedVersions(organizationId, device);
+      if (cachedVersions !== undefined && hasVersion(cachedVersions.desired.version)) {
+        await recordRequest(organizationId, device, cachedVersions);
+        return { version: cachedVersions.desired.version };
       }
-      const found = await desiredConfigurations.find(organizationId, device);
-      await recordRequest(organizationId, device, found);
-      const { services, desired: current } = found;
+      const deviceVersions = await desiredConfigurations.find(organizationId, device);
+      await recordRequest(organizationId, device, deviceVersions);
+      const { services, desired: current } = deviceVersions;
       if (hasVersion(current.version)) return { version: current.version };
       await storeSigningKey();
       const document = buildDeviceDocument(key, device.logicalDeviceId, services, current);
@@ -201,13 +205,13 @@ function createDeviceOperations(
       }
       const device = await requireCallingDevice(scope);
       const { logicalDeviceId } = device;
-      const found = await desiredConfigurations.find(organizationId, device);
-      const isCurrent = acknowledgement.version === found.desired.version;
-      if (isCurrent) await recordRequest(organizationId, device, found);
+      const deviceVersions = await desiredConfigurations.find(organizationId, device);
+      const isCurrent = acknowledgement.version === deviceVersions.desired.version;
+      if (isCurrent) await recordRequest(organizationId, device, deviceVersions);
       const row = isCurrent ? undefined : await findDelivery(run, organizationId, logicalDeviceId);
       const versions =
         row?.told_version === acknowledgement.version ? row.told_services : undefined;
-      const acknowledgedVersions = isCurrent ? found.desired.versions : versions;
+      const acknowledgedVersions = isCurrent ? deviceVersions.desired.versions : versions;
       if (acknowledgedVersions === undefined)
         return throwMemberProblem('/version', 'was not sent to this device');
       const now = isoTime(clock.now());
@@ -242,15 +246,15 @@ function createAdministratorOperations(
         throwProblem('device_not_found', 'No device in your scope has this identifier.');
       const { view } = await provisioning.logicalDevices.get(scope, id);
       const { logicalDeviceId } = view;
-      const found = await desiredConfigurations.find(scope.organizationId, view);
+      const deviceVersions = await desiredConfigurations.find(scope.organizationId, view);
       const row = await findDelivery(run, scope.organizationId, logicalDeviceId);
-      const { version } = found.desired;
+      const { version } = deviceVersions.desired;
       return {
         logicalDeviceId,
         status: getDeliveryStatus(row, version),
         version,
         ...(row === undefined ? {} : toDeliveryView(row)),
-        services: listServiceDeliveries(found, row),
+        services: listServiceDeliveries(deviceVersions, row),
       };
     },
 

@@ -179,7 +179,7 @@ export async function listDeliveries(
   { limit, after }: { readonly limit: number; readonly after?: string },
 ): Promise<DeliveryPage> {
   const isFiltered = (status ?? serviceId) !== undefined;
-  const found = (await run(deliveriesSql, [
+  const resultRows = (await run(deliveriesSql, [
     organizationId,
     serviceId?.toLowerCase() ?? null,
     merchantId ?? null,
@@ -189,12 +189,12 @@ export async function listDeliveries(
     limit + 1,
     isFiltered ? examinedDevicesMax : limit + 1,
   ])) as (DeviceDeliveryRow & { looked_until: string | null })[];
-  const rows = found.filter((row) => row.logical_device_id !== null);
+  const rows = resultRows.filter((row) => row.logical_device_id !== null);
   const pageRows = rows.slice(0, limit);
   const next =
     rows.length > limit
       ? pageRows.at(-1)?.logical_device_id
-      : (found[0]?.looked_until ?? undefined);
+      : (resultRows[0]?.looked_until ?? undefined);
   return { rows: pageRows, ...defined({ next }) };
 }
 

@@ -100,9 +100,12 @@ export function createDesiredConfigurationFinder(
 
     async find(organizationId, device) {
       const { logicalDeviceId } = device;
-      const found = await configuration.readDeviceConfiguration(organizationId, logicalDeviceId);
-      const { mcc, basis } = await computeBasis(organizationId, device, found);
-      const services = found.map(
+      const configurations = await configuration.readDeviceConfiguration(
+        organizationId,
+        logicalDeviceId,
+      );
+      const { mcc, basis } = await computeBasis(organizationId, device, configurations);
+      const services = configurations.map(
         ({ serviceId, serviceName: name, domain, values }): DesiredService => {
           if (values === undefined) return { serviceId, name };
           const isEmv = domain === terminalParameterDomain;

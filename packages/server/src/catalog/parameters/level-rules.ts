@@ -59,9 +59,16 @@ function* visitMembers(
   if (!isObject(value)) return;
   for (const [name, member] of Object.entries(value)) {
     const memberPointer = `${pointer}${encodePointerStep(name)}`;
-    const found = findMemberSchema(schema, name);
-    yield { pointer: memberPointer, name, value: member, schema: found, parentSchema: schema };
-    if (found !== undefined && found !== true) yield* visitMembers(member, found, memberPointer);
+    const memberSchema = findMemberSchema(schema, name);
+    yield {
+      pointer: memberPointer,
+      name,
+      value: member,
+      schema: memberSchema,
+      parentSchema: schema,
+    };
+    if (memberSchema !== undefined && memberSchema !== true)
+      yield* visitMembers(member, memberSchema, memberPointer);
   }
 }
 
@@ -94,13 +101,13 @@ export function findLevelFaults(
   values: ParameterValues,
   level: ConfigurationLevel,
 ): ValueFault[] {
-  const found: ValueFault[] = [];
+  const faults: ValueFault[] = [];
   for (const visit of visitMembers(values, schema ?? { type: 'object', properties: {} }, '')) {
     const fault = findMemberFault(visit, level);
-    if (fault !== undefined) found.push(fault);
-    if (found.length === reportedFaultsMax) break;
+    if (fault !== undefined) faults.push(fault);
+    if (faults.length === reportedFaultsMax) break;
   }
-  return found;
+  return faults;
 }
 
 /** Returns the pointers of secret members according to the schema, with their values. */

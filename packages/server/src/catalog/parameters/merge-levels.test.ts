@@ -70,14 +70,14 @@ test('merged values are what a small model says, each leaf with its level', () =
         allValues,
       }));
       const merged = mergeLevels(levels);
-      const found = new Map(
+      const valuesByPointer = new Map(
         listLeaves(merged).map(([pointer, leaf]) => [
           pointer,
           [leaf, findSource(lines, pointer)?.level],
         ]),
       );
       const sorted = (map: Map<string, unknown>) => [...map].sort(([a], [b]) => (a < b ? -1 : 1));
-      assert.deepEqual(sorted(found), sorted(modelOf(levels)));
+      assert.deepEqual(sorted(valuesByPointer), sorted(modelOf(levels)));
       assert.equal(Object.getPrototypeOf({}), Object.prototype);
       assert.equal(({} as Record<string, unknown>)['a'], undefined);
     }),
@@ -134,16 +134,16 @@ const schema = {
   required: ['footer'],
 };
 
-const faults = (given: ParameterValues, level: ConfigurationLevel) =>
-  findLevelFaults(schema, given, level).map(({ pointer, code }) => `${pointer} ${code}`);
+const faults = (values: ParameterValues, level: ConfigurationLevel) =>
+  findLevelFaults(schema, values, level).map(({ pointer, code }) => `${pointer} ${code}`);
 
 test('members are known by the schema, and some belong further up', () => {
   assert.deepEqual(faults({ footer: 'x', open: { any: { thing: 1 } } }, 'LogicalDevice'), []);
   assert.deepEqual(faults({ acquirer: { number: '1' } }, 'Merchant'), []);
   assert.deepEqual(faults({ acquirer: {} }, 'Store'), ['/acquirer field_invalid']);
   assert.deepEqual(faults({ fotter: 'x' }, 'Store'), ['/fotter field_unknown']);
-  const [found] = findLevelFaults(schema, { fotter: 'x' }, 'Store');
-  assert.equal(found?.detail, 'is not a known member; perhaps footer is meant');
+  const [fault] = findLevelFaults(schema, { fotter: 'x' }, 'Store');
+  assert.equal(fault?.detail, 'is not a known member; perhaps footer is meant');
   assert.deepEqual(faults({ constructor: 1, hosts: { a: { toString: 1 } } }, 'Store'), [
     '/constructor field_unknown',
     '/hosts/a/toString field_unknown',
@@ -152,20 +152,20 @@ test('members are known by the schema, and some belong further up', () => {
 });
 
 test('a secret that is left out stays with its object, null takes it away', () => {
-  const kept = { '/acquirer/key': 'k1', '/hosts/a/token': 't1', '/hosts/b/token': 't2' };
-  const split = splitSecrets(schema, { acquirer: {}, hosts: { a: { port: 1 } } }, kept);
+  const storedSecrets = { '/acquirer/key': 'k1', '/hosts/a/token': 't1', '/hosts/b/token': 't2' };
+  const split = splitSecrets(schema, { acquirer: {}, hosts: { a: { port: 1 } } }, storedSecrets);
   assert.deepEqual(split.secrets, { '/acquirer/key': 'k1', '/hosts/a/token': 't1' });
-  const changed = splitSecrets(schema, { acquirer: { number: '1', key: 'k2' } }, kept);
+  const changed = splitSecrets(schema, { acquirer: { number: '1', key: 'k2' } }, storedSecrets);
   assert.deepEqual(changed, {
     values: { acquirer: { number: '1' } },
     secrets: { '/acquirer/key': 'k2' },
   });
-  const taken = splitSecrets(schema, { acquirer: { key: null } }, kept);
-  assert.deepEqual(taken, { values: { acquirer: {} }, secrets: {} });
+  const removed = splitSecrets(schema, { acquirer: { key: null } }, storedSecrets);
+  assert.deepEqual(removed, { values: { acquirer: {} }, secrets: {} });
   // The current schema may no longer mark the member as secret.
   const open = { type: 'object', properties: { key: text } };
-  const shown = splitSecrets(open, { key: 'new' }, { '/key': 'old' });
-  assert.deepEqual(shown, { values: { key: 'new' }, secrets: {} });
+  const withoutSecrets = splitSecrets(open, { key: 'new' }, { '/key': 'old' });
+  assert.deepEqual(withoutSecrets, { values: { key: 'new' }, secrets: {} });
   // The schema refuses a secret that is no text, so the split leaves it in place.
   const odd = splitSecrets(schema, { acquirer: { key: { a: 1 } } }, {});
   assert.deepEqual(odd.values, { acquirer: { key: { a: 1 } } });

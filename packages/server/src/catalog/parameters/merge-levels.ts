@@ -22,13 +22,13 @@ export const parsePointer = (pointer: string): string[] =>
 /** Merges objects member by member; any other lower value replaces the upper value. */
 function mergeValues(upper: unknown, lower: unknown): unknown {
   if (!isObject(upper) || !isObject(lower)) return lower;
-  const kept = Object.entries(upper).map(([name, value]) => [
+  const merged = Object.entries(upper).map(([name, value]) => [
     name,
     Object.hasOwn(lower, name) ? mergeValues(value, lower[name]) : value,
   ]);
   const added = Object.entries(lower).filter(([name]) => !Object.hasOwn(upper, name));
   // Defines the members instead of assigning them, so that no name can reach a prototype.
-  return Object.fromEntries([...kept, ...added]);
+  return Object.fromEntries([...merged, ...added]);
 }
 
 /** `levels` begins with the top level. */
@@ -47,12 +47,12 @@ export function listLeaves(value: unknown, pointer = ''): [string, unknown][] {
 
 /** Returns the value at a pointer; a list is one value, and pointers do not lead into it. */
 export function getValueAt(value: unknown, pointer: string): unknown {
-  let found = value;
+  let current = value;
   for (const name of parsePointer(pointer)) {
-    if (!isObject(found) || !Object.hasOwn(found, name)) return undefined;
-    found = found[name];
+    if (!isObject(current) || !Object.hasOwn(current, name)) return undefined;
+    current = current[name];
   }
-  return found;
+  return current;
 }
 
 /** Finds the lowest level with a value at the pointer, which is the source of a merged leaf. */
@@ -60,8 +60,8 @@ export function findSource(
   levels: readonly LevelWithSecrets[],
   pointer: string,
 ): LevelReference | undefined {
-  const found = levels.findLast(({ allValues }) => getValueAt(allValues, pointer) !== undefined);
-  return found && { level: found.level, entityId: found.entityId };
+  const source = levels.findLast(({ allValues }) => getValueAt(allValues, pointer) !== undefined);
+  return source && { level: source.level, entityId: source.entityId };
 }
 
 /** Sets a value at a pointer, and replaces any value on its path that is no object. */

@@ -58,14 +58,14 @@ test('a map has members of one form, under names of a pattern', () => {
   parameters.requireValidSchema('/parameterSchema', schema);
   const check = (applications: object) =>
     codeOf(() => parameters.requireValidValues('/parameters', schema, 'm:1', { applications }));
-  const place = '/parameters/applications';
+  const pointer = '/parameters/applications';
   assert.equal(check({ A0000000031010: { floor: 1 }, A0000000041010: {} }), undefined);
   const wrong = check({ A0000000031010: { floor: -1 } });
-  assert.deepEqual(wrong, ['field_invalid', `${place}/A0000000031010/floor`]);
-  assert.deepEqual(check({ a0: {} }), ['field_invalid', place]);
-  assert.deepEqual(check(JSON.parse('{"__proto__":{}}')), ['field_invalid', place]);
+  assert.deepEqual(wrong, ['field_invalid', `${pointer}/A0000000031010/floor`]);
+  assert.deepEqual(check({ a0: {} }), ['field_invalid', pointer]);
+  assert.deepEqual(check(JSON.parse('{"__proto__":{}}')), ['field_invalid', pointer]);
   const three = { A000000003: {}, A000000004: {}, A000000005: {} };
-  assert.deepEqual(check(three), ['field_invalid', place]);
+  assert.deepEqual(check(three), ['field_invalid', pointer]);
 });
 
 test('without a schema there are no parameters', () => {

@@ -19,17 +19,19 @@ export function splitSecrets(
   sentValues: ParameterValues,
   storedSecrets: SecretsByPointer,
 ): ValuesAndSecrets {
-  const found = findSecrets(schema, sentValues);
+  const foundSecrets = findSecrets(schema, sentValues);
   // A value of another type stays in the values, and the schema refuses it.
-  const sentSecrets = found.filter(([, value]) => value === null || typeof value === 'string');
+  const sentSecrets = foundSecrets.filter(
+    ([, value]) => value === null || typeof value === 'string',
+  );
   const values = removeValues(sentValues, new Set(sentSecrets.map(([pointer]) => pointer)));
   // A sent value replaces a stored secret if the current schema no longer marks it as secret.
-  const keptSecrets = Object.entries(storedSecrets).filter(
+  const unchangedSecrets = Object.entries(storedSecrets).filter(
     ([pointer]) =>
       isObject(getValueAt(values, parentPointer(pointer))) &&
       getValueAt(values, pointer) === undefined,
   );
-  const secrets = new Map(keptSecrets);
+  const secrets = new Map(unchangedSecrets);
   for (const [pointer, value] of sentSecrets) {
     if (typeof value === 'string') secrets.set(pointer, value);
     else secrets.delete(pointer);

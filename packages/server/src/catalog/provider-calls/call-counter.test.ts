@@ -51,11 +51,11 @@ describe('the book of calls', () => {
   });
 
   test('sweeps until nothing old is left, also where nobody calls, and then for an hour no more', async () => {
-    const left = [10_000, 10_000, 7];
+    const rowCounts = [10_000, 10_000, 7];
     let sweeps = 0;
     const { database } = scripted((text) => {
       assert.match(text, /DELETE FROM service_calls/);
-      const count = left[sweeps] ?? 0;
+      const count = rowCounts[sweeps] ?? 0;
       sweeps += 1;
       return [{ count }];
     });

@@ -17,27 +17,27 @@ const count = (members: Partial<CallCount>): CallCount => ({
   faultAt: undefined,
   ...members,
 });
-const seen = (...counts: CallCount[]) =>
+const summarize = (...counts: CallCount[]) =>
   summarizeCalls('s', counts, { from: began, to: began + 86_400_000 });
 
 describe('how a server does', () => {
   test('is said by the last steps in which it was called', () => {
-    assert.equal(seen().status, 'Quiet');
-    assert.equal(seen(count({ answered: 3 })).status, 'Up');
-    assert.equal(seen(count({ answered: 3, failed: 1 })).status, 'Degraded');
-    assert.equal(seen(count({ failed: 1 })).status, 'Down');
-    assert.equal(seen(count({ answered: 5, failed: 5 })).status, 'Down');
+    assert.equal(summarize().status, 'Quiet');
+    assert.equal(summarize(count({ answered: 3 })).status, 'Up');
+    assert.equal(summarize(count({ answered: 3, failed: 1 })).status, 'Degraded');
+    assert.equal(summarize(count({ failed: 1 })).status, 'Down');
+    assert.equal(summarize(count({ answered: 5, failed: 5 })).status, 'Down');
     const bad = count({ failed: 50 });
     const good = [1, 2, 3].map((step) =>
       count({ at: began + step * countIntervalMs, answered: 1 }),
     );
-    assert.equal(seen(bad, ...good).status, 'Up', 'what was long ago is over');
-    assert.equal(seen(bad, ...good.slice(0, 2)).status, 'Down');
+    assert.equal(summarize(bad, ...good).status, 'Up', 'old failures do not count');
+    assert.equal(summarize(bad, ...good.slice(0, 2)).status, 'Down');
   });
 
   test('is told by what was asked, with times and the last fault', () => {
     const faultAt = began + 1_000;
-    const { calls } = seen(
+    const { calls } = summarize(
       count({ answered: 2, totalMs: 30, longestMs: 20 }),
       count({ call: 'health', answered: 1, totalMs: 5, longestMs: 5 }),
       count({
@@ -64,7 +64,7 @@ describe('how a server does', () => {
   });
 
   test('is told by the hour, without hours in which nothing was called', () => {
-    const { hours } = seen(
+    const { hours } = summarize(
       count({ answered: 1 }),
       count({ at: began + countIntervalMs, failed: 1 }),
       count({ at: began + 3 * 3_600_000 + countIntervalMs, answered: 2 }),

@@ -36,13 +36,13 @@ export function registerProviderDashboardRoutes(
     async handler({ caller, params, query }) {
       const list = `uses of ${params.serviceId}`;
       const page = readPageRequest(query, list);
-      const found = await dashboard.listUses(
+      const resultPage = await dashboard.listUses(
         readCallerScope(caller),
         params.serviceId,
         query,
         page,
       );
-      return pageResponse(found, query, list);
+      return pageResponse(resultPage, query, list);
     },
   });
 

@@ -50,7 +50,7 @@ export function createProviderEndpointCache(
   const run = createPreparedRunner(database);
   const cache = new LRUCache<
     string,
-    { until: number; found: Promise<ProviderEndpoint | undefined> }
+    { until: number; endpoint: Promise<ProviderEndpoint | undefined> }
   >(lruCacheOptions(cachedEndpointsMax));
 
   async function loadEndpoint(serviceId: string): Promise<ProviderEndpoint | undefined> {
@@ -80,13 +80,13 @@ export function createProviderEndpointCache(
     find(serviceId) {
       const now = clock.now();
       const cached = cache.get(serviceId);
-      if (cached !== undefined && now < cached.until) return cached.found;
-      const entry = { until: now + cacheTtlMs, found: loadEndpoint(serviceId) };
+      if (cached !== undefined && now < cached.until) return cached.endpoint;
+      const entry = { until: now + cacheTtlMs, endpoint: loadEndpoint(serviceId) };
       cache.set(serviceId, entry);
-      entry.found.catch(() => {
+      entry.endpoint.catch(() => {
         if (cache.peek(serviceId) === entry) cache.delete(serviceId);
       });
-      return entry.found;
+      return entry.endpoint;
     },
     clearCache: () => cache.clear(),
   };

@@ -31,9 +31,12 @@ const serviceParams = Type.Object({
 /** A release number, which is the cursor of the list of releases. */
 const releasePattern = /^[1-9][0-9]{0,8}$/;
 
-function sendWithETag(reply: FastifyReply, found: { view: Service; version: number }): Service {
-  reply.header('etag', entityTag(found.version));
-  return found.view;
+function sendWithETag(
+  reply: FastifyReply,
+  versionedService: { view: Service; version: number },
+): Service {
+  reply.header('etag', entityTag(versionedService.version));
+  return versionedService.view;
 }
 
 export function registerServiceRoutes(app: FastifyInstance, services: Services): void {

@@ -52,19 +52,19 @@ type VersionedService = { readonly view: Service; readonly version: number };
 type CreatedService = VersionedService & SigningCredentials;
 
 export type Services = {
-  create(by: AuthoredScope, input: ServiceInput, serviceId?: string): Promise<CreatedService>;
+  create(scope: AuthoredScope, input: ServiceInput, serviceId?: string): Promise<CreatedService>;
   list(scope: CallerScope, query: ServiceQuery, page: PageRequest): Promise<FoundPage<Service>>;
   get(scope: CallerScope, serviceId: string): Promise<VersionedService>;
   replace(
-    by: AuthoredScope,
+    scope: AuthoredScope,
     serviceId: string,
     input: ServiceInput,
     ifMatch?: string,
   ): Promise<VersionedService>;
-  publish(by: AuthoredScope, serviceId: string, ifMatch?: string): Promise<VersionedService>;
-  retire(by: AuthoredScope, serviceId: string, ifMatch?: string): Promise<VersionedService>;
-  remove(by: AuthoredScope, serviceId: string, ifMatch?: string): Promise<void>;
-  rotateSecret(by: AuthoredScope, serviceId: string): Promise<SigningCredentials>;
+  publish(scope: AuthoredScope, serviceId: string, ifMatch?: string): Promise<VersionedService>;
+  retire(scope: AuthoredScope, serviceId: string, ifMatch?: string): Promise<VersionedService>;
+  remove(scope: AuthoredScope, serviceId: string, ifMatch?: string): Promise<void>;
+  rotateSecret(scope: AuthoredScope, serviceId: string): Promise<SigningCredentials>;
   listReleases(
     scope: CallerScope,
     serviceId: string,
@@ -127,16 +127,16 @@ export function createServices(
    */
   async function lockOwnService(
     run: StatementRunner,
-    by: AuthoredScope,
+    scope: AuthoredScope,
     serviceId: string,
     ifMatch?: string,
   ): Promise<ServiceRow> {
-    requireOrganizationScope(by, 'manage services');
+    requireOrganizationScope(scope, 'manage services');
     const row = isUuid(serviceId)
-      ? await findService(run, by.organizationId, serviceId, 'FOR UPDATE')
+      ? await findService(run, scope.organizationId, serviceId, 'FOR UPDATE')
       : undefined;
     // Other organisations may see the service, but only its provider may change it.
-    if (row?.organization_id !== by.organizationId) return throwServiceNotFound();
+    if (row?.organization_id !== scope.organizationId) return throwServiceNotFound();
     requireVersion(ifMatch, row.version);
     return row;
   }
@@ -147,7 +147,7 @@ export function createServices(
   });
 
   function applyChange(
-    by: AuthoredScope,
+    scope: AuthoredScope,
     serviceId: string,
     ifMatch: string | undefined,
     action: string,
@@ -155,28 +155,28 @@ export function createServices(
   ): Promise<VersionedService> {
     return database.transaction(async (trx) => {
       const run = runInTransaction(trx);
-      const before = await lockOwnService(run, by, serviceId, ifMatch);
+      const before = await lockOwnService(run, scope, serviceId, ifMatch);
       const after = await change(run, before, isoTime(clock.now()));
       if (after !== before) {
         await audit.record(trx, {
-          organizationId: by.organizationId,
-          ...by.author,
+          organizationId: scope.organizationId,
+          ...scope.author,
           action,
           entity: { type: 'service', id: serviceId },
           before: toServiceAuditEntry(before),
           after: toServiceAuditEntry(after),
         });
       }
-      return toVersionedService(after, by.organizationId);
+      return toVersionedService(after, scope.organizationId);
     });
   }
 
   return {
-    async create(by, input, serviceId = ids.uuid()) {
-      requireOrganizationScope(by, 'manage services');
+    async create(scope, input, serviceId = ids.uuid()) {
+      requireOrganizationScope(scope, 'manage services');
       const declaration = await validateInput(input);
       const { sealed, ...credentials } = signingSecrets.create(serviceId);
-      const { organizationId } = by;
+      const { organizationId } = scope;
       return database.transaction(async (trx) => {
         const now = isoTime(clock.now());
         const newService = { serviceId, organizationId, declaration, sealed, now };
@@ -184,7 +184,7 @@ export function createServices(
         if (row === undefined) throwProblem('already_exists', 'The service already exists.');
         await audit.record(trx, {
           organizationId,
-          ...by.author,
+          ...scope.author,
           action: 'service.declared',
           entity: { type: 'service', id: serviceId },
           after: toServiceAuditEntry(row),
@@ -196,12 +196,12 @@ export function createServices(
     async list({ organizationId }, query, page) {
       const read = { ...page, limit: page.limit + 1 };
       const rows = await listServices(runOnDatabase(database), organizationId, query, read);
-      const shown = rows.slice(0, page.limit);
-      const items = shown.map((row) => {
+      const pageRows = rows.slice(0, page.limit);
+      const items = pageRows.map((row) => {
         const { logo: _logo, defaults: _defaults, ...rest } = toServiceView(row, organizationId);
         return rest;
       });
-      return { items, next: rows.length > page.limit ? shown.at(-1)?.service_id : undefined };
+      return { items, next: rows.length > page.limit ? pageRows.at(-1)?.service_id : undefined };
     },
 
     async get({ organizationId }, serviceId) {
@@ -211,12 +211,12 @@ export function createServices(
       return row === undefined ? throwServiceNotFound() : toVersionedService(row, organizationId);
     },
 
-    async replace(by, serviceId, input, ifMatch) {
+    async replace(scope, serviceId, input, ifMatch) {
       const draft = await validateInput(input);
-      return applyChange(by, serviceId, ifMatch, 'service.updated', async (run, row, now) => {
+      return applyChange(scope, serviceId, ifMatch, 'service.updated', async (run, row, now) => {
         const { status, release, unpublishedChanges, ...view } = toServiceView(
           row,
-          by.organizationId,
+          scope.organizationId,
         );
         const { organizationId, providerName, createdAt, updatedAt } = view;
         requireUnchangedMembers(input, {
@@ -235,13 +235,13 @@ export function createServices(
       });
     },
 
-    async publish(by, serviceId, ifMatch) {
+    async publish(scope, serviceId, ifMatch) {
       const action = 'service.published';
-      const after = await applyChange(by, serviceId, ifMatch, action, async (run, row, now) => {
+      const after = await applyChange(scope, serviceId, ifMatch, action, async (run, row, now) => {
         if (row.status === 'Retired')
           throwProblem('service_state', 'A retired service cannot be published.');
         // A repeated request creates no second release.
-        if (toServiceView(row, by.organizationId).unpublishedChanges !== true) return row;
+        if (toServiceView(row, scope.organizationId).unpublishedChanges !== true) return row;
         const change = { status: 'Published', publishes: true } as const;
         const published = await updateService(run, serviceId, change, now);
         await insertRelease(run, published, now);
@@ -251,34 +251,34 @@ export function createServices(
       return after;
     },
 
-    retire: (by, serviceId, ifMatch) =>
-      applyChange(by, serviceId, ifMatch, 'service.retired', async (run, row, now) => {
+    retire: (scope, serviceId, ifMatch) =>
+      applyChange(scope, serviceId, ifMatch, 'service.retired', async (run, row, now) => {
         if (row.status === 'Draft')
           throwProblem('service_state', 'A draft cannot be retired; publish or delete it.');
         if (row.status === 'Retired') return row;
         return updateService(run, serviceId, { status: 'Retired' }, now);
       }),
 
-    remove: (by, serviceId, ifMatch) =>
+    remove: (scope, serviceId, ifMatch) =>
       database.transaction(async (trx) => {
         const run = runInTransaction(trx);
-        const row = await lockOwnService(run, by, serviceId, ifMatch);
+        const row = await lockOwnService(run, scope, serviceId, ifMatch);
         if (row.status !== 'Draft')
           throwProblem('service_state', 'A published service cannot be deleted; retire it.');
         await deleteService(run, serviceId);
         await audit.record(trx, {
-          organizationId: by.organizationId,
-          ...by.author,
+          organizationId: scope.organizationId,
+          ...scope.author,
           action: 'service.deleted',
           entity: { type: 'service', id: serviceId },
           before: toServiceAuditEntry(row),
         });
       }),
 
-    async rotateSecret(by, serviceId) {
+    async rotateSecret(scope, serviceId) {
       const newCredentials = await database.transaction(async (trx) => {
         const run = runInTransaction(trx);
-        await lockOwnService(run, by, serviceId);
+        await lockOwnService(run, scope, serviceId);
         const currentSecret = await readSigningSecret(run, serviceId);
         if (currentSecret === undefined) return throwServiceNotFound();
         const now = clock.now();
@@ -287,8 +287,8 @@ export function createServices(
         const previousUntil = isoTime(now + secretOverlapMs);
         await replaceSigningSecret(run, serviceId, { sealed, previousUntil, older });
         await audit.record(trx, {
-          organizationId: by.organizationId,
-          ...by.author,
+          organizationId: scope.organizationId,
+          ...scope.author,
           action: 'service.secret_renewed',
           entity: { type: 'service', id: serviceId },
         });
@@ -305,11 +305,11 @@ export function createServices(
       if (row === undefined) return throwServiceNotFound();
       const read = { ...page, limit: page.limit + 1 };
       const rows = await listReleases(runOnDatabase(database), serviceId, read);
-      const shown = rows.slice(0, page.limit);
+      const pageRows = rows.slice(0, page.limit);
       const isOwn = row.organization_id === scope.organizationId;
-      const last = rows.length > page.limit ? shown.at(-1) : undefined;
+      const last = rows.length > page.limit ? pageRows.at(-1) : undefined;
       return {
-        items: shown.map((release) => toReleaseView(serviceId, release, isOwn)),
+        items: pageRows.map((release) => toReleaseView(serviceId, release, isOwn)),
         next: last === undefined ? undefined : String(last.release),
       };
     },

@@ -15,11 +15,12 @@ test('the old key signs beside the new one for a day, and in no other service', 
     previous_until: new Date(now + secretOverlapMs),
     older_keys: [],
   };
-  const shown = () => secrets.decrypt('a', row).map((key) => `whsec_${key.toString('base64')}`);
-  assert.deepEqual(shown(), [fresh.signingSecret, old.signingSecret]);
+  const decryptSecrets = () =>
+    secrets.decrypt('a', row).map((key) => `whsec_${key.toString('base64')}`);
+  assert.deepEqual(decryptSecrets(), [fresh.signingSecret, old.signingSecret]);
   assert.throws(() => secrets.decrypt('b', row), /decryption failed/);
   now += secretOverlapMs;
-  assert.deepEqual(shown(), [fresh.signingSecret]);
+  assert.deepEqual(decryptSecrets(), [fresh.signingSecret]);
 });
 
 test('each key signs with a pair of its own, whose public half was handed out', () => {

@@ -33,10 +33,10 @@ const subscriptionParams = Type.Object({
 
 function sendWithETag(
   reply: FastifyReply,
-  found: { view: ServicePackage; version: number },
+  versionedPackage: { view: ServicePackage; version: number },
 ): ServicePackage {
-  reply.header('etag', entityTag(found.version));
-  return found.view;
+  reply.header('etag', entityTag(versionedPackage.version));
+  return versionedPackage.view;
 }
 
 export function registerPackageAndSubscriptionRoutes(
@@ -65,8 +65,8 @@ function registerPackageReads(
     priority: 'list',
     async handler({ caller, query }) {
       const page = readPageRequest(query, 'listServicePackages');
-      const found = await packagesAndSubscriptions.listPackages(readCallerScope(caller), page);
-      return pageResponse(found, query, 'listServicePackages');
+      const resultPage = await packagesAndSubscriptions.listPackages(readCallerScope(caller), page);
+      return pageResponse(resultPage, query, 'listServicePackages');
     },
   });
 
@@ -191,8 +191,11 @@ function registerSubscriptions(
     priority: 'list',
     async handler({ caller, query }) {
       const page = readPageRequest(query, 'listSubscriptions');
-      const found = await packagesAndSubscriptions.listSubscriptions(readCallerScope(caller), page);
-      return pageResponse(found, query, 'listSubscriptions');
+      const resultPage = await packagesAndSubscriptions.listSubscriptions(
+        readCallerScope(caller),
+        page,
+      );
+      return pageResponse(resultPage, query, 'listSubscriptions');
     },
   });
 

@@ -139,10 +139,12 @@ export async function insertSubscription(
 export async function findSubscription(
   run: StatementRunner,
   organizationId: string,
-  by: { readonly subscriptionId: string } | { readonly packageId: string },
+  selector: { readonly subscriptionId: string } | { readonly packageId: string },
 ): Promise<SubscriptionRow | undefined> {
   const [column, id] =
-    'packageId' in by ? ['package_id', by.packageId] : ['subscription_id', by.subscriptionId];
+    'packageId' in selector
+      ? ['package_id', selector.packageId]
+      : ['subscription_id', selector.subscriptionId];
   const [row] = await run(
     `SELECT organization_id, subscription_id, package_id, created_at FROM service_subscriptions
      WHERE organization_id = $1 AND ${column} = $2`,

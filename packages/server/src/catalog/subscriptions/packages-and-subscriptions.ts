@@ -41,23 +41,27 @@ type VersionedPackage = { readonly view: ServicePackage; readonly version: numbe
 
 export type PackagesAndSubscriptions = {
   createPackage(
-    by: AuthoredScope,
+    scope: AuthoredScope,
     input: ServicePackageInput,
     packageId?: string,
   ): Promise<VersionedPackage>;
   listPackages(scope: CallerScope, page: PageRequest): Promise<FoundPage<ServicePackage>>;
   getPackage(scope: CallerScope, packageId: string): Promise<VersionedPackage>;
   replacePackage(
-    by: AuthoredScope,
+    scope: AuthoredScope,
     packageId: string,
     input: ServicePackageInput,
     ifMatch?: string,
   ): Promise<VersionedPackage>;
-  removePackage(by: AuthoredScope, packageId: string, ifMatch?: string): Promise<void>;
-  subscribe(by: AuthoredScope, packageId: string, subscriptionId?: string): Promise<Subscription>;
+  removePackage(scope: AuthoredScope, packageId: string, ifMatch?: string): Promise<void>;
+  subscribe(
+    scope: AuthoredScope,
+    packageId: string,
+    subscriptionId?: string,
+  ): Promise<Subscription>;
   listSubscriptions(scope: CallerScope, page: PageRequest): Promise<FoundPage<Subscription>>;
   getSubscription(scope: CallerScope, subscriptionId: string): Promise<Subscription>;
-  unsubscribe(by: AuthoredScope, subscriptionId: string): Promise<void>;
+  unsubscribe(scope: AuthoredScope, subscriptionId: string): Promise<void>;
 };
 
 const toPackageView = (row: PackageRow): ServicePackage => ({
@@ -172,12 +176,12 @@ function createPackages({
   }
 
   const createPackage: PackagesAndSubscriptions['createPackage'] = (
-    by,
+    scope,
     request,
     packageId = ids.uuid(),
   ) => {
-    requireOrganizationScope(by, 'manage packages');
-    const { organizationId } = by;
+    requireOrganizationScope(scope, 'manage packages');
+    const { organizationId } = scope;
     const input = withLowerCaseIds(request);
     return database.transaction(async (trx) => {
       const run = runInTransaction(trx);
@@ -189,7 +193,7 @@ function createPackages({
       const row = await writePackageRow(run, key, input);
       await audit.record(trx, {
         organizationId,
-        ...by.author,
+        ...scope.author,
         action: 'package.created',
         entity: { type: 'package', id: packageId },
         after: toPackageView(row),
@@ -199,7 +203,7 @@ function createPackages({
   };
 
   const replacePackage: PackagesAndSubscriptions['replacePackage'] = (
-    by,
+    scope,
     packageId,
     request,
     ifMatch,
@@ -207,8 +211,8 @@ function createPackages({
     database.transaction(async (trx) => {
       const run = runInTransaction(trx);
       const input = withLowerCaseIds(request);
-      const { organizationId } = by;
-      const before = await lockPackage(run, by, packageId);
+      const { organizationId } = scope;
+      const before = await lockPackage(run, scope, packageId);
       requireVersion(ifMatch, before.version);
       const { createdAt, updatedAt } = toPackageView(before);
       requireUnchangedMembers(input, { packageId, organizationId, createdAt, updatedAt });
@@ -223,7 +227,7 @@ function createPackages({
       const after = await writePackageRow(run, { organizationId, packageId }, input);
       await audit.record(trx, {
         organizationId,
-        ...by.author,
+        ...scope.author,
         action: 'package.updated',
         entity: { type: 'package', id: packageId },
         before: toPackageView(before),
@@ -232,11 +236,11 @@ function createPackages({
       return toVersionedPackage(after);
     });
 
-  const removePackage: PackagesAndSubscriptions['removePackage'] = (by, packageId, ifMatch) =>
+  const removePackage: PackagesAndSubscriptions['removePackage'] = (scope, packageId, ifMatch) =>
     database.transaction(async (trx) => {
       const run = runInTransaction(trx);
-      const { organizationId } = by;
-      const row = await lockPackage(run, by, packageId);
+      const { organizationId } = scope;
+      const row = await lockPackage(run, scope, packageId);
       requireVersion(ifMatch, row.version);
       const subscription = await findSubscription(run, organizationId, { packageId });
       if (subscription !== undefined) {
@@ -245,7 +249,7 @@ function createPackages({
       await deletePackage(run, organizationId, packageId);
       await audit.record(trx, {
         organizationId,
-        ...by.author,
+        ...scope.author,
         action: 'package.deleted',
         entity: { type: 'package', id: packageId },
         before: toPackageView(row),
@@ -281,12 +285,12 @@ function createSubscriptions({
   audit,
 }: Pick<CatalogDeps, 'database' | 'clock' | 'ids' | 'audit'>) {
   const subscribe: PackagesAndSubscriptions['subscribe'] = (
-    by,
+    scope,
     packageId,
     subscriptionId = ids.uuid(),
   ) => {
-    requireOrganizationScope(by, 'create subscriptions');
-    const { organizationId } = by;
+    requireOrganizationScope(scope, 'create subscriptions');
+    const { organizationId } = scope;
     return database.transaction(async (trx) => {
       const run = runInTransaction(trx);
       const servicePackage = await findPackage(run, organizationId, packageId, 'FOR SHARE OF p');
@@ -302,7 +306,7 @@ function createSubscriptions({
       }
       await audit.record(trx, {
         organizationId,
-        ...by.author,
+        ...scope.author,
         action: 'subscription.created',
         entity: { type: 'subscription', id: subscriptionId },
         after: toSubscriptionView(row),
@@ -311,16 +315,16 @@ function createSubscriptions({
     });
   };
 
-  const unsubscribe: PackagesAndSubscriptions['unsubscribe'] = (by, subscriptionId) => {
-    requireOrganizationScope(by, 'delete subscriptions');
-    const { organizationId } = by;
+  const unsubscribe: PackagesAndSubscriptions['unsubscribe'] = (scope, subscriptionId) => {
+    requireOrganizationScope(scope, 'delete subscriptions');
+    const { organizationId } = scope;
     return database.transaction(async (trx) => {
       const run = runInTransaction(trx);
       const row = isUuid(subscriptionId)
         ? await findSubscription(run, organizationId, { subscriptionId })
         : undefined;
       if (row === undefined) return throwNotFound('subscription');
-      const servicePackage = await lockPackage(run, by, row.package_id);
+      const servicePackage = await lockPackage(run, scope, row.package_id);
       await requireNoActiveServices(
         run,
         organizationId,
@@ -330,7 +334,7 @@ function createSubscriptions({
       await deleteSubscription(run, organizationId, subscriptionId);
       await audit.record(trx, {
         organizationId,
-        ...by.author,
+        ...scope.author,
         action: 'subscription.deleted',
         entity: { type: 'subscription', id: subscriptionId },
         before: toSubscriptionView(row),

@@ -243,11 +243,12 @@ describe('acquirer links and contracts', () => {
     const { merchantId } = await shop('withdrawn-currency');
     const path = `/merchants/${merchantId}/acquirer-contracts`;
     const body = { ...contractBody(linkId, 'WDRN'), currencies: ['EUR', 'BGN'] };
-    const anew = await call('org', 'POST', path, { body });
-    assertRefused(anew, 422, 'currency_unknown', '/currencies/1');
+    const createResponse = await call('org', 'POST', path, { body });
+    assertRefused(createResponse, 422, 'currency_unknown', '/currencies/1');
     const { contractId } = await made('org', path, { ...body, currencies: ['EUR'] });
-    const own = `${path}/${contractId}`;
-    const put = (members: object) => call('org', 'PUT', own, { body: { ...body, ...members } });
+    const contractPath = `${path}/${contractId}`;
+    const put = (members: object) =>
+      call('org', 'PUT', contractPath, { body: { ...body, ...members } });
     assertRefused(await put({}), 422, 'currency_unknown', '/currencies/1');
     // Simulates a contract from the time when the lev was an active currency.
     await database.query(
@@ -255,8 +256,11 @@ describe('acquirer links and contracts', () => {
       [contractId],
     );
     const limits = { offlineLimits: { maxAmounts: { BGN: 1000 }, maxAgeHours: 72, maxCount: 9 } };
-    const kept = await put(limits);
-    assert.deepEqual([kept.status, kept.body['currencies']], [200, ['EUR', 'BGN']]);
+    const updateResponse = await put(limits);
+    assert.deepEqual(
+      [updateResponse.status, updateResponse.body['currencies']],
+      [200, ['EUR', 'BGN']],
+    );
     const routing = [{ currencies: ['ANG'] }];
     assertRefused(await put({ routing }), 422, 'currency_unknown', '/routing/0/currencies/0');
     assert.equal((await put({ currencies: ['EUR'] })).status, 200);

@@ -8,9 +8,9 @@ async function* endless(): AsyncGenerator<string> {
 }
 
 describe('places of imports', () => {
-  const places = createImportConcurrency();
+  const concurrency = createImportConcurrency();
   const opened = async (owner: { organizationId: string; merchantId?: string }) => {
-    const answers = places.limitOpenImports(owner, endless());
+    const answers = concurrency.limitOpenImports(owner, endless());
     await answers.next();
     return answers;
   };
@@ -18,15 +18,15 @@ describe('places of imports', () => {
 
   test('one organisation or merchant cannot use all imports, and an ended import frees its slot', async () => {
     const merchant = { organizationId: 'A', merchantId: 'M' };
-    const mine = [await opened(merchant), await opened(merchant)];
+    const openImports = [await opened(merchant), await opened(merchant)];
     await assert.rejects(opened(merchant), isFull);
-    mine.push(await opened({ organizationId: 'A' }), await opened({ organizationId: 'A' }));
+    openImports.push(await opened({ organizationId: 'A' }), await opened({ organizationId: 'A' }));
     await assert.rejects(opened({ organizationId: 'A' }), isFull);
     await assert.rejects(opened({ organizationId: 'A', merchantId: 'N' }), isFull);
     await (await opened({ organizationId: 'B' })).return(undefined);
-    await mine[0]?.return(undefined);
+    await openImports[0]?.return(undefined);
     await (await opened(merchant)).return(undefined);
-    for (const one of mine) await one.return(undefined);
+    for (const one of openImports) await one.return(undefined);
   });
 
   test('the process has an end of its own', async () => {
@@ -41,7 +41,7 @@ describe('places of imports', () => {
     const begun: number[] = [];
     const ends: (() => void)[] = [];
     const chunks = Array.from({ length: 7 }, (_, number) =>
-      places.limitWorkingChunks(async () => {
+      concurrency.limitWorkingChunks(async () => {
         begun.push(number);
         await new Promise<void>((resolve) => ends.push(resolve));
         if (number === 1) throw new Error('one that fails makes room as well');
@@ -59,6 +59,6 @@ describe('places of imports', () => {
       one.status === 'fulfilled' ? one.value : 'failed',
     );
     assert.deepEqual(values, [0, 'failed', 2, 3, 4, 5, 6]);
-    assert.equal(await places.limitWorkingChunks(async () => 'again'), 'again');
+    assert.equal(await concurrency.limitWorkingChunks(async () => 'again'), 'again');
   });
 });

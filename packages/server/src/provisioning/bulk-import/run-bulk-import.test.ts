@@ -30,7 +30,7 @@ async function openProcess(shared?: { now: number; organizationId: string }) {
     ids: systemIds,
     audit,
     onWrite: () => {},
-    posClients: () => assert.fail('nobody asked for a till'),
+    posClients: () => assert.fail('the import has no point of sale'),
     jobs: {
       handle: (kind, handler) => void handlers.set(kind, handler),
       enqueue: async (job) => void orders.push(job),
@@ -68,7 +68,7 @@ async function* bodyOf(...parts: (string | Promise<string>)[]): AsyncGenerator<B
   for (const part of parts) yield Buffer.from(await part);
 }
 
-async function told(answers: AsyncIterable<string>): Promise<string[]> {
+async function readLines(answers: AsyncIterable<string>): Promise<string[]> {
   const lines: string[] = [];
   for await (const text of answers) lines.push(...text.trimEnd().split('\n'));
   return lines;
@@ -96,10 +96,10 @@ describe('an import', () => {
     const other = await openProcess(slow.time);
     await assert.rejects(other.import('a', bodyOf(body)).next(), { code: 'request_in_progress' });
     await slow.leasesEnd(Date.now() - 1000);
-    const took = await told(other.import('a', bodyOf(body)));
+    const took = await readLines(other.import('a', bodyOf(body)));
     assert.match(took.at(-1) ?? '', /"state":"Completed"/);
     send(body.slice(half.length));
-    const late = await told(answers);
+    const late = await readLines(answers);
     assert.match(late.at(-1) ?? '', /"state":"Interrupted".*"code":"request_in_progress"/);
     const [made] = await slow.database.query<{ count: number }>(
       'SELECT count(*)::int AS count FROM logical_devices WHERE organization_id = $1',
@@ -112,10 +112,10 @@ describe('an import', () => {
   test('is forgotten 30 days after it was touched for the last time', async () => {
     const process = await openProcess();
     const { time, bulk, name } = process;
-    await told(process.import('b', bodyOf(jsonLines(estate(2)))));
+    await readLines(process.import('b', bodyOf(jsonLines(estate(2)))));
     assert.equal(process.orders.length, 1);
     time.now += 10 * day;
-    await told(process.import('b', bodyOf(jsonLines(estate(2)))));
+    await readLines(process.import('b', bodyOf(jsonLines(estate(2)))));
     assert.equal(process.orders.length, 1);
     await process.leasesEnd(time.now);
     time.now += 21 * day;

@@ -34,7 +34,7 @@ function counting(database: Database, onStatement: () => void): Database {
 }
 
 /** Imports logical devices, each with its hardware, below a new merchant and a new store. */
-async function statementsFor(places: number): Promise<number> {
+async function statementsFor(deviceCount: number): Promise<number> {
   const database = await testDatabase();
   const deps = { clock: systemClock, ids: systemIds, audit: testAudit(database, systemClock) };
   const organizationId = systemIds.uuid();
@@ -47,9 +47,9 @@ async function statementsFor(places: number): Promise<number> {
       statements += 1;
     }),
     onWrite: () => {},
-    posClients: () => assert.fail('nobody asked for a till'),
+    posClients: () => assert.fail('the import has no point of sale'),
   });
-  const numbers = Array.from({ length: places }, (_, at) => at);
+  const numbers = Array.from({ length: deviceCount }, (_, at) => at);
   const lines = [
     merchantLine('M'),
     storeLine('M', 'S'),

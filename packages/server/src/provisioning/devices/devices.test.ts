@@ -19,30 +19,35 @@ describe('devices', () => {
     const { call, made, shop, provisioning, organizationId } = scene;
     const { merchantId, storeId } = await shop('filtered');
     await made('org', '/stores', { merchantId, name: '100%_sure', externalId: 'x-1' });
-    const found = async (path: string) => {
+    const listNames = async (path: string) => {
       const { status, body } = await call('org', 'GET', path);
       assert.equal(status, 200, JSON.stringify(body));
       return (body['items'] as { name: string }[]).map(({ name }) => name);
     };
-    const own = `merchantId=${merchantId}`;
-    assert.deepEqual(await found(`/stores?${own}&name=FILT`), ['filtered store']);
-    assert.deepEqual(await found(`/stores?${own}&name=${encodeURIComponent('100%_')}`), [
-      '100%_sure',
-    ]);
-    assert.deepEqual(await found(`/stores?${own}&name=${encodeURIComponent('%')}`), []);
-    assert.deepEqual(await found(`/stores?${own}&externalId=x-1`), ['100%_sure']);
+    const merchantFilter = `merchantId=${merchantId}`;
+    assert.deepEqual(await listNames(`/stores?${merchantFilter}&name=FILT`), ['filtered store']);
+    assert.deepEqual(
+      await listNames(`/stores?${merchantFilter}&name=${encodeURIComponent('100%_')}`),
+      ['100%_sure'],
+    );
+    assert.deepEqual(
+      await listNames(`/stores?${merchantFilter}&name=${encodeURIComponent('%')}`),
+      [],
+    );
+    assert.deepEqual(await listNames(`/stores?${merchantFilter}&externalId=x-1`), ['100%_sure']);
     const hardware = await made('org', '/physical-devices', { ...device(), merchantId });
     const tsn = `AXIUM_DX8000-${hardware['serialNumber']}`;
     assert.equal(hardware['tsn'], tsn);
-    assert.deepEqual(await found(`/physical-devices?serialNumber=${hardware['serialNumber']}`), [
-      tsn,
-    ]);
+    assert.deepEqual(
+      await listNames(`/physical-devices?serialNumber=${hardware['serialNumber']}`),
+      [tsn],
+    );
     const { logicalDeviceId = '' } = await made('org', '/logical-devices', { storeId, name: 'T' });
     await provisioning.logicalDevices.linkPhysicalDevices({ organizationId }, logicalDeviceId, [
       String(hardware['physicalDeviceId']),
     ]);
-    assert.deepEqual(await found(`/physical-devices?storeId=${storeId}`), [tsn]);
-    assert.deepEqual(await found(`/physical-devices?storeId=${systemIds.uuid()}`), []);
+    assert.deepEqual(await listNames(`/physical-devices?storeId=${storeId}`), [tsn]);
+    assert.deepEqual(await listNames(`/physical-devices?storeId=${systemIds.uuid()}`), []);
   });
 
   test('a logical device holds none, one or two physical devices', async () => {
@@ -84,9 +89,9 @@ describe('devices', () => {
     const path = `/physical-devices/${a}`;
     assert.equal((await call('org', 'PUT', path, { body: moved })).status, 200);
     assert.equal((await link(foreign, [a])).status, 200);
-    const back = { ...moved, merchantId: one.merchantId };
-    const held = await call('org', 'PUT', path, { body: back });
-    assertRefused(held, 422, 'field_read_only', '/merchantId');
+    const movedBack = { ...moved, merchantId: one.merchantId };
+    const updateResponse = await call('org', 'PUT', path, { body: movedBack });
+    assertRefused(updateResponse, 422, 'field_read_only', '/merchantId');
     const answer = await call('org', 'DELETE', `/logical-devices/${foreign}`);
     assertRefused(answer, 409, 'has_dependants');
     assert.equal((await link(foreign, [])).status, 200);
@@ -97,13 +102,13 @@ describe('devices', () => {
     const { call, made, shop } = scene;
     const { storeId } = await shop('racing');
     const { physicalDeviceId = '' } = await made('org', '/physical-devices', device());
-    const places: string[] = [];
+    const logicalDeviceIds: string[] = [];
     for (let n = 0; n < 4; n += 1) {
       const body = { storeId, name: `Till ${n}` };
-      places.push((await made('org', '/logical-devices', body))['logicalDeviceId'] ?? '');
+      logicalDeviceIds.push((await made('org', '/logical-devices', body))['logicalDeviceId'] ?? '');
     }
     const answers = await Promise.all(
-      places.map((id) =>
+      logicalDeviceIds.map((id) =>
         call('org', 'PUT', `/logical-devices/${id}/physical-devices`, {
           body: { physicalDeviceIds: [physicalDeviceId] },
         }),

@@ -97,22 +97,22 @@ describe('a device is found', () => {
 
   test('only while hardware, place, store, merchant and organisation are enabled', async () => {
     const { provisioning, organizationId, database } = scene;
-    const own = { organizationId };
+    const scope = { organizationId };
     const made = await till('enabled');
     let now = Date.now();
     const elsewhere = createDeviceFinder({ database, clock: { now: () => now } });
     const status = (value: 'Enabled' | 'Disabled') => async () => ({ status: value });
     const levels = {
       merchant: (value: 'Enabled' | 'Disabled') =>
-        provisioning.merchants.change(own, made.merchantId, undefined, status(value)),
+        provisioning.merchants.change(scope, made.merchantId, undefined, status(value)),
       store: (value: 'Enabled' | 'Disabled') =>
-        provisioning.stores.change(own, made.storeId, undefined, status(value)),
+        provisioning.stores.change(scope, made.storeId, undefined, status(value)),
       place: (value: 'Enabled' | 'Disabled') =>
-        provisioning.logicalDevices.change(own, made.logicalDeviceId, undefined, status(value)),
+        provisioning.logicalDevices.change(scope, made.logicalDeviceId, undefined, status(value)),
       hardware: (value: 'Enabled' | 'Disabled') =>
-        provisioning.physicalDevices.change(own, made.physicalDeviceId, undefined, status(value)),
+        provisioning.physicalDevices.change(scope, made.physicalDeviceId, undefined, status(value)),
       organization: (value: 'Enabled' | 'Disabled') =>
-        provisioning.organizations.change(own, organizationId, undefined, status(value)),
+        provisioning.organizations.change(scope, organizationId, undefined, status(value)),
     };
     for (const [level, set] of Object.entries(levels)) {
       assert.ok(await find(made.serialNumber), level);

@@ -63,8 +63,8 @@ describe('a serial number', () => {
       const data = { serialNumber, externalId: token, ...rest };
       const { results } = await scene.lines([{ type: 'physicalDevice', data }], { token });
       assert.equal(results[0]?.status, 'created', JSON.stringify(results));
-      const found = await scene.call(token, 'GET', `${path}?serialNumber=${serialNumber}`);
-      const items = found.body['items'] as { claimStatus: string }[];
+      const listResponse = await scene.call(token, 'GET', `${path}?serialNumber=${serialNumber}`);
+      const items = listResponse.body['items'] as { claimStatus: string }[];
       assert.deepEqual(
         items.map(({ claimStatus }) => claimStatus),
         ['Unclaimed'],
@@ -79,7 +79,7 @@ describe('a serial number', () => {
     const { merchantId = '', organizationId: otherId = '' } = merchant;
     const store = await made('other', '/stores', { merchantId, name: 'Elsewhere' });
     const body = device();
-    const places: Record<string, string> = {};
+    const logicalDeviceIds: Record<string, string> = {};
     for (const [token, tenant, model, store_] of [
       ['org', organizationId, 'DX8000', storeId],
       ['other', otherId, 'LANE3000', store['storeId']],
@@ -91,15 +91,15 @@ describe('a serial number', () => {
       await provisioning.logicalDevices.linkPhysicalDevices(scope, logicalDeviceId, [
         physicalDeviceId,
       ]);
-      places[tenant] = logicalDeviceId;
+      logicalDeviceIds[tenant] = logicalDeviceId;
     }
     for (const [tenant, model] of [
       [organizationId, 'DX8000'],
       [otherId, 'LANE3000'],
     ] as const) {
       for (const name of [body.serialNumber, `AXIUM_${model}-${body.serialNumber}`]) {
-        const found = await provisioning.findDevice(tenant, undefined, name);
-        assert.equal(found?.logicalDeviceId, places[tenant], name);
+        const foundDevice = await provisioning.findDevice(tenant, undefined, name);
+        assert.equal(foundDevice?.logicalDeviceId, logicalDeviceIds[tenant], name);
       }
     }
     const foreign = `AXIUM_LANE3000-${body.serialNumber}`;
@@ -131,8 +131,14 @@ describe('a serial number', () => {
       'field_read_only',
       '/claimStatus',
     );
-    const kept = await call('org', 'PUT', item, { body: { ...claimed, name: 'Counter' } });
-    assert.equal(kept.body['claimStatus'], 'Claimed', JSON.stringify(kept.body));
+    const updateResponse = await call('org', 'PUT', item, {
+      body: { ...claimed, name: 'Counter' },
+    });
+    assert.equal(
+      updateResponse.body['claimStatus'],
+      'Claimed',
+      JSON.stringify(updateResponse.body),
+    );
     const other = await call('org', 'PUT', item, { body: device() });
     assert.equal(other.body['claimStatus'], 'Unclaimed', JSON.stringify(other.body));
     const [row] = await scene.database.query<{ claims: number }>(

@@ -78,10 +78,10 @@ describe('merchants and stores', () => {
       'precondition_failed',
     );
     assertRefused(await call('org', 'DELETE', path, stale), 412, 'precondition_failed');
-    const bare = await call('org', 'PUT', path, { body: merchantBody('Bare') });
-    assert.equal(bare.body['status'], 'Enabled');
-    assert.equal('address' in bare.body, false);
-    assert.deepEqual(bare.body['labels'], {});
+    const minimalResponse = await call('org', 'PUT', path, { body: merchantBody('Bare') });
+    assert.equal(minimalResponse.body['status'], 'Enabled');
+    assert.equal('address' in minimalResponse.body, false);
+    assert.deepEqual(minimalResponse.body['labels'], {});
     const json = { headers: { 'content-type': 'application/json' } };
     assert.equal((await call('org', 'DELETE', path, json)).status, 204, 'a type and no body');
     assertRefused(await call('org', 'GET', path), 404, 'merchant_not_found');
@@ -148,8 +148,8 @@ describe('merchants and stores', () => {
         call('org', 'POST', '/stores', { body: { merchantId, name: 'Late' } }),
         call('org', 'DELETE', `/merchants/${merchantId}`),
       ]);
-      const both = [created.status, deleted.status].join(' ');
-      assert.ok(['201 409', '404 204'].includes(both), both);
+      const statuses = [created.status, deleted.status].join(' ');
+      assert.ok(['201 409', '404 204'].includes(statuses), statuses);
     }
   });
 

@@ -53,14 +53,14 @@ describe('organisations below', () => {
   };
 
   test('one is made below the caller, read, replaced under its tag, and deleted', async () => {
-    const { call, organizationId: own } = scene;
+    const { call, organizationId: ownId } = scene;
     const made = await call('org', 'POST', path, {
       body: { name: 'North', externalId: 'N-1', labels: { region: 'north' } },
     });
     assert.equal(made.status, 201, JSON.stringify(made.body));
     const { organizationId: id } = made.body as { organizationId: string };
     assert.equal(made.headers['location'], `/provisioning/v2${path}/${id}`);
-    assert.equal(made.body['parentOrganizationId'], own);
+    assert.equal(made.body['parentOrganizationId'], ownId);
     assert.equal(made.body['approvalCodeRequired'], false);
     const read = await call('org', 'GET', `${path}/${id}`);
     assert.deepEqual(read.body, made.body);
@@ -69,18 +69,20 @@ describe('organisations below', () => {
     assert.deepEqual([changed.status, changed.body['approvalCodeRequired']], [200, true]);
     assertRefused(await put('org', id, { name: 'Late' }, tag), 412, 'precondition_failed');
     const renamed = await put('org', id, { name: 'North and east' });
-    assert.equal(renamed.body['parentOrganizationId'], own);
+    assert.equal(renamed.body['parentOrganizationId'], ownId);
     assert.equal(renamed.body['approvalCodeRequired'], false);
     assert.equal((await call('org', 'DELETE', `${path}/${id}`)).status, 204);
     assertRefused(await call('org', 'GET', `${path}/${id}`), 404, 'organization_not_found');
     assert.equal(await scene.provisioning.findOrganization(id), undefined);
-    const actions = ['created', 'updated', 'updated', 'removed'].map((on) => `organization.${on}`);
-    assert.deepEqual(await actionsOf(own, id), actions);
+    const actions = ['created', 'updated', 'updated', 'removed'].map(
+      (action) => `organization.${action}`,
+    );
+    assert.deepEqual(await actionsOf(ownId, id), actions);
     assert.deepEqual(await actionsOf(id, id), actions);
   });
 
   test('the whole subtree is seen from its top, and nothing beside or above from within', async () => {
-    const { call, organizationId: own } = scene;
+    const { call, organizationId: ownId } = scene;
     const one = await below('Subtree one');
     const two = await below('Subtree two', one);
     const beside = await below('Subtree beside');
@@ -95,7 +97,7 @@ describe('organisations below', () => {
     );
     const [child] = await listed('org', `&parentOrganizationId=${one}`);
     assert.equal(child?.organizationId, two);
-    for (const id of [own, beside, randomUUID(), 'north']) {
+    for (const id of [ownId, beside, randomUUID(), 'north']) {
       assertRefused(await call(token, 'GET', `${path}/${id}`), 404, 'organization_not_found');
       assertRefused(await put(token, id, { name: 'Mine' }), 404, 'organization_not_found');
       assertRefused(await call(token, 'DELETE', `${path}/${id}`), 404, 'organization_not_found');
@@ -103,34 +105,34 @@ describe('organisations below', () => {
     const body = { name: 'Foreign', parentOrganizationId: beside };
     assertRefused(await call(token, 'POST', path, { body }), 404, 'organization_not_found');
     assertRefused(await call('other', 'GET', `${path}/${one}`), 404, 'organization_not_found');
-    assert.deepEqual(await scene.provisioning.listAncestorIds(two), [own, one]);
-    assert.deepEqual(await scene.provisioning.listAncestorIds(own), []);
+    assert.deepEqual(await scene.provisioning.listAncestorIds(two), [ownId, one]);
+    assert.deepEqual(await scene.provisioning.listAncestorIds(ownId), []);
     assert.deepEqual(await scene.provisioning.listAncestorIds(randomUUID()), []);
   });
 
   test('pages go on where they were, while others are made', async () => {
     const top = await below('Paged');
-    const wanted: string[] = [];
-    for (const name of ['a', 'b', 'c', 'd', 'e']) wanted.push(await below(name, top));
+    const expectedIds: string[] = [];
+    for (const name of ['a', 'b', 'c', 'd', 'e']) expectedIds.push(await below(name, top));
     const token = tokenOf(top);
-    const seen: string[] = [];
+    const listedIds: string[] = [];
     let cursor = '';
     do {
       const answer = await scene.call(token, 'GET', `${path}?limit=2&${cursor}`);
       const { items, nextCursor } = answer.body as { items: Listed; nextCursor: string | null };
-      seen.push(...items.map(({ organizationId }) => organizationId));
+      listedIds.push(...items.map(({ organizationId }) => organizationId));
       cursor = nextCursor === null ? '' : `cursor=${nextCursor}`;
-      if (seen.length < 4) wanted.push(await below('late', top));
+      if (listedIds.length < 4) expectedIds.push(await below('late', top));
     } while (cursor !== '');
-    assert.deepEqual(seen, [top, ...wanted]);
+    assert.deepEqual(listedIds, [top, ...expectedIds]);
   });
 
   test('one moves with all that is below it, and never below itself', async () => {
-    const { organizationId: own, provisioning } = scene;
+    const { organizationId: ownId, provisioning } = scene;
     const [one, two] = [await below('Moved'), await below('Goal')];
     const leaf = await below('Leaf', await below('Middle', one));
     assert.equal((await put('org', one, { name: 'Moved', parentOrganizationId: two })).status, 200);
-    assert.deepEqual((await provisioning.listAncestorIds(leaf)).slice(0, 3), [own, two, one]);
+    assert.deepEqual((await provisioning.listAncestorIds(leaf)).slice(0, 3), [ownId, two, one]);
     for (const parentOrganizationId of [one, leaf]) {
       const answer = await put('org', one, { name: 'Moved', parentOrganizationId });
       assertRefused(answer, 422, 'field_invalid', '/parentOrganizationId');
@@ -162,35 +164,35 @@ describe('organisations below', () => {
 
   test('no organisation decides on its own place, status or removal', async () => {
     const { call } = scene;
-    const [own, beside] = [await below('Own'), await below('Beside')];
-    const token = tokenOf(own);
-    const child = await below('Child', own);
-    const disabled = await put(token, own, { name: 'Own', status: 'Disabled' });
+    const [ownId, beside] = [await below('Own'), await below('Beside')];
+    const token = tokenOf(ownId);
+    const child = await below('Child', ownId);
+    const disabled = await put(token, ownId, { name: 'Own', status: 'Disabled' });
     assertRefused(disabled, 422, 'field_read_only', '/status');
     for (const parentOrganizationId of [beside, child]) {
-      const answer = await put(token, own, { name: 'Own', parentOrganizationId });
+      const answer = await put(token, ownId, { name: 'Own', parentOrganizationId });
       assertRefused(answer, 422, 'field_read_only', '/parentOrganizationId');
     }
-    assertRefused(await call(token, 'DELETE', `${path}/${own}`), 403, 'permission_denied');
-    assert.equal((await put('org', own, { name: 'Own', status: 'Disabled' })).status, 200);
-    const renamed = await put(token, own, { name: 'Own, renamed' });
+    assertRefused(await call(token, 'DELETE', `${path}/${ownId}`), 403, 'permission_denied');
+    assert.equal((await put('org', ownId, { name: 'Own', status: 'Disabled' })).status, 200);
+    const renamed = await put(token, ownId, { name: 'Own, renamed' });
     assert.deepEqual([renamed.status, renamed.body['status']], [200, 'Disabled']);
   });
 
   test('only an organisation above can remove the requirement of approval codes', async () => {
-    const own = await below('Approved');
-    const token = tokenOf(own);
-    const asked = (answer: Answer) => [answer.status, answer.body['approvalCodeRequired']];
+    const ownId = await below('Approved');
+    const token = tokenOf(ownId);
+    const readApproval = (answer: Answer) => [answer.status, answer.body['approvalCodeRequired']];
     const strict = { name: 'Approved', approvalCodeRequired: true };
-    assert.deepEqual(asked(await put(token, own, strict)), [200, true]);
-    assert.deepEqual(asked(await put(token, own, { name: 'Renamed' })), [200, true]);
+    assert.deepEqual(readApproval(await put(token, ownId, strict)), [200, true]);
+    assert.deepEqual(readApproval(await put(token, ownId, { name: 'Renamed' })), [200, true]);
     const freed = { name: 'Renamed', approvalCodeRequired: false };
-    assertRefused(await put(token, own, freed), 422, 'field_read_only', '/approvalCodeRequired');
-    assert.deepEqual(asked(await put('org', own, freed)), [200, false]);
+    assertRefused(await put(token, ownId, freed), 422, 'field_read_only', '/approvalCodeRequired');
+    assert.deepEqual(readApproval(await put('org', ownId, freed)), [200, false]);
     const ownTop = await put('org', scene.organizationId, { ...strict, name: 'Top' });
-    assert.deepEqual(asked(ownTop), [200, true]);
+    assert.deepEqual(readApproval(ownTop), [200, true]);
     const atTop = await put('org', scene.organizationId, { ...freed, name: 'Top' });
-    assert.deepEqual(asked(atTop), [200, false]);
+    assert.deepEqual(readApproval(atTop), [200, false]);
   });
 
   test('an organisation with dependants is not deleted, and the response names them', async () => {
@@ -222,9 +224,9 @@ describe('organisations below', () => {
         call('org', 'POST', `/merchants${at}`, { body: merchantBody('Late') }),
         call('org', 'POST', `/physical-devices${at}`, { body: deviceBody() }),
       ]);
-      const kept = made.some(({ status }) => status === 201);
-      assert.equal(removed.status, kept ? 409 : 204, JSON.stringify(made));
-      for (const { status } of made) assert.equal(status, kept ? 201 : 404);
+      const wasCreated = made.some(({ status }) => status === 201);
+      assert.equal(removed.status, wasCreated ? 409 : 204, JSON.stringify(made));
+      for (const { status } of made) assert.equal(status, wasCreated ? 201 : 404);
     }
   });
 

@@ -45,8 +45,8 @@ describe('scopes of callers', () => {
     const body = { merchantId, name: 'Intruder' };
     assertRefused(await call('other', 'POST', '/stores', { body }), 404, 'merchant_not_found');
     assert.deepEqual((await call('other', 'GET', '/merchants')).body['items'], []);
-    const own = await call('other', 'GET', '/organizations');
-    assert.equal((own.body['items'] as { organizationId: string }[]).length, 1);
+    const ownOrganizations = await call('other', 'GET', '/organizations');
+    assert.equal((ownOrganizations.body['items'] as { organizationId: string }[]).length, 1);
   });
 
   test('a merchant sees and changes its own things alone', async () => {
@@ -73,8 +73,8 @@ describe('scopes of callers', () => {
       'permission_denied',
     );
     assertRefused(await call(one.token, 'GET', '/acquirer-links'), 403, 'permission_denied');
-    const own = await call(one.token, 'GET', `/merchants/${one.merchantId}`);
-    const renamed = { ...own.body, name: 'New name' };
+    const ownMerchant = await call(one.token, 'GET', `/merchants/${one.merchantId}`);
+    const renamed = { ...ownMerchant.body, name: 'New name' };
     const path = `/merchants/${one.merchantId}`;
     assert.equal((await call(one.token, 'PUT', path, { body: renamed })).status, 200);
     const { updatedAt: _updatedAt, ...rest } = renamed as Record<string, unknown>;
@@ -86,10 +86,10 @@ describe('scopes of callers', () => {
     const { call, made, shop, organizationId } = scene;
     const { token, merchantId, storeId } = await shop('two-stores');
     const { storeId: other = '' } = await made(token, '/stores', { name: 'The other' });
-    const place = { storeId: other, name: 'Till' };
-    const { logicalDeviceId = '' } = await made(token, '/logical-devices', place);
-    const own = { organizationId, merchantId, storeId };
-    scene.addCaller('one-store', { ...own, entityType: 'merchant', entityId: merchantId });
+    const otherTill = { storeId: other, name: 'Till' };
+    const { logicalDeviceId = '' } = await made(token, '/logical-devices', otherTill);
+    const storeScope = { organizationId, merchantId, storeId };
+    scene.addCaller('one-store', { ...storeScope, entityType: 'merchant', entityId: merchantId });
     for (const [path, code] of [
       [`/stores/${other}`, 'store_not_found'],
       [`/logical-devices/${logicalDeviceId}`, 'device_not_found'],
@@ -97,10 +97,13 @@ describe('scopes of callers', () => {
       assertRefused(await call('one-store', 'GET', path), 404, code);
       assertRefused(await call('one-store', 'DELETE', path), 404, code);
     }
-    const elsewhere = await call('one-store', 'POST', '/logical-devices', { body: place });
+    const elsewhere = await call('one-store', 'POST', '/logical-devices', { body: otherTill });
     assertRefused(elsewhere, 404, 'store_not_found');
-    const here = { storeId, name: 'Till' };
-    assert.equal((await call('one-store', 'POST', '/logical-devices', { body: here })).status, 201);
+    const ownTill = { storeId, name: 'Till' };
+    assert.equal(
+      (await call('one-store', 'POST', '/logical-devices', { body: ownTill })).status,
+      201,
+    );
     const list = (await call('one-store', 'GET', '/stores')).body['items'] as unknown[];
     assert.equal(list.length, 1);
   });

@@ -9,7 +9,7 @@ type Answer = { readonly id: string };
 function opened() {
   const memory = createShortLivedCache<Answer>(systemClock);
   let loads = 0;
-  const ask = (key: string, answer: Answer | Promise<Answer>) =>
+  const readCached = (key: string, answer: Answer | Promise<Answer>) =>
     memory.get(
       'one',
       key,
@@ -19,25 +19,25 @@ function opened() {
       },
       ({ id }) => id,
     );
-  return { memory, ask, loads: () => loads };
+  return { memory, ask: readCached, loads: () => loads };
 }
 
 describe('the short-lived cache', () => {
   it('is known by its other name', async () => {
-    const { ask, loads } = opened();
-    await ask('name', { id: 'id' });
-    assert.deepEqual(await ask('id', { id: 'another' }), { id: 'id' });
+    const { ask: readCached, loads } = opened();
+    await readCached('name', { id: 'id' });
+    assert.deepEqual(await readCached('id', { id: 'another' }), { id: 'id' });
     assert.equal(loads(), 1);
   });
 
   it('is under no name where it was forgotten while it was read', async () => {
-    const { memory, ask, loads } = opened();
+    const { memory, ask: readCached, loads } = opened();
     const { promise, resolve } = Promise.withResolvers<Answer>();
-    const asked = ask('name', promise);
+    const pendingRead = readCached('name', promise);
     memory.invalidateOrganization('one');
     resolve({ id: 'id' });
-    await asked;
-    assert.deepEqual(await ask('id', { id: 'changed' }), { id: 'changed' });
+    await pendingRead;
+    assert.deepEqual(await readCached('id', { id: 'changed' }), { id: 'changed' });
     assert.equal(loads(), 2);
   });
 });

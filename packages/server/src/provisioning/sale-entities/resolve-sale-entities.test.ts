@@ -117,8 +117,12 @@ describe('resolving the names of a sale', () => {
     await assertCode('no_acquirer_for_merchant', { deviceId: till });
     await scene.call('org', 'DELETE', path);
     await assertCode('device_not_found', { deviceId: till });
-    const kept = await scene.provisioning.findContract(scene.organizationId, contract);
-    assert.equal(kept?.acquirerLink, linkId, 'payments keep the contract that they began with');
+    const storedContract = await scene.provisioning.findContract(scene.organizationId, contract);
+    assert.equal(
+      storedContract?.acquirerLink,
+      linkId,
+      'payments keep the contract that they began with',
+    );
     assert.equal(await scene.provisioning.findContract(systemIds.uuid(), contract), undefined);
     assert.equal(await scene.provisioning.findContract(scene.organizationId, 'no id'), undefined);
   });
@@ -154,28 +158,28 @@ describe('resolving the names of a sale', () => {
 
   test('concurrent callers share one statement, and the cache lasts five seconds', async () => {
     const resolver = counted();
-    const ask = () => resolver.resolveSaleEntities(scene.organizationId, { deviceId });
-    await Promise.all(Array.from({ length: 50 }, ask));
+    const resolve = () => resolver.resolveSaleEntities(scene.organizationId, { deviceId });
+    await Promise.all(Array.from({ length: 50 }, resolve));
     assert.equal(resolver.statements(), 1);
     now += 4999;
-    await ask();
+    await resolve();
     assert.equal(resolver.statements(), 1);
     now += 1;
-    await ask();
+    await resolve();
     assert.equal(resolver.statements(), 2);
     resolver.invalidateOrganization(systemIds.uuid());
-    await ask();
+    await resolve();
     assert.equal(resolver.statements(), 2);
     resolver.invalidateOrganization(scene.organizationId);
-    await ask();
+    await resolve();
     assert.equal(resolver.statements(), 3);
   });
 
   test('a refusal is not remembered', async () => {
     const resolver = counted();
-    const ask = () =>
+    const resolve = () =>
       resolver.resolveSaleEntities(scene.organizationId, { deviceId: systemIds.uuid() });
-    await assert.rejects(ask, ProblemError);
+    await assert.rejects(resolve, ProblemError);
     const same = { deviceId: systemIds.uuid() };
     await assert.rejects(
       async () => resolver.resolveSaleEntities(scene.organizationId, same),
@@ -218,16 +222,16 @@ describe('resolving the names of a sale', () => {
       [findContractStatement, 'acquirer_contracts_pkey'],
     ] as const) {
       const plan = await scene.database.explain(statement.text);
-      const shown = plan.join('\n');
+      const planText = plan.join('\n');
       const scans = plan.flatMap((line, at) => (/ Scan (?!on one)/.test(line) ? [at] : []));
-      assert.ok(scans.length > 1, shown);
+      assert.ok(scans.length > 1, planText);
       for (const at of scans) {
         const scan = /Index Scan using (\w+) on (\w+)/.exec(plan[at] ?? '');
         const [, index = '', table = ''] = scan ?? [];
-        const [wanted, columns] = waysIn[table] ?? [contracts, 2];
-        assert.equal(index, wanted, shown);
+        const [expectedIndex, columns] = waysIn[table] ?? [contracts, 2];
+        assert.equal(index, expectedIndex, planText);
         const compared = (plan[at + 1] ?? '').match(/\w+ = /g) ?? [];
-        assert.equal(compared.length, columns, shown);
+        assert.equal(compared.length, columns, planText);
       }
     }
   }

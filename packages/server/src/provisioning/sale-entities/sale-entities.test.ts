@@ -102,16 +102,16 @@ test('every enabled contract takes part whose link is enabled, the oldest in fro
 });
 
 test('the error names the entity that was not found', () => {
-  const none = { merchant_id: null, store_id: null, logical_device_id: null };
-  assert.deepEqual(refusalOf(none, { deviceId: 'd9' }), ['device_not_found']);
-  assert.deepEqual(refusalOf(none, { storeId: 's9' }), ['store_not_found']);
-  assert.deepEqual(refusalOf(none, { merchantId: 'm9' }), ['merchant_not_found']);
+  const noIds = { merchant_id: null, store_id: null, logical_device_id: null };
+  assert.deepEqual(refusalOf(noIds, { deviceId: 'd9' }), ['device_not_found']);
+  assert.deepEqual(refusalOf(noIds, { storeId: 's9' }), ['store_not_found']);
+  assert.deepEqual(refusalOf(noIds, { merchantId: 'm9' }), ['merchant_not_found']);
 });
 
 test('names that do not belong together are a fault of the request', () => {
   const other = { store_merchant_id: 'm2' };
-  const both = { merchantId: 'm1', storeId: 's1' };
-  assert.deepEqual(refusalOf(other, both), ['entity_mismatch', '/storeId']);
+  const merchantAndStore = { merchantId: 'm1', storeId: 's1' };
+  assert.deepEqual(refusalOf(other, merchantAndStore), ['entity_mismatch', '/storeId']);
   const device = { merchantId: 'm1', deviceId: 'd1' };
   assert.deepEqual(refusalOf(other, device), ['entity_mismatch', '/deviceId']);
   const elsewhere = { storeId: 's1', deviceId: 'd1' };

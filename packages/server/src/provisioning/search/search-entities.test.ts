@@ -34,7 +34,8 @@ describe('the search', () => {
     return body['items'] as FoundItem[];
   }
   const q = (text: string, token?: string) => find(`q=${encodeURIComponent(text)}`, token);
-  const shown = (items: readonly FoundItem[]) => items.map(({ type, name }) => `${type} ${name}`);
+  const typesAndNames = (items: readonly FoundItem[]) =>
+    items.map(({ type, name }) => `${type} ${name}`);
 
   /**
    * Creates a merchant with one entity of each type, all with names that begin with the given name.
@@ -46,8 +47,8 @@ describe('the search', () => {
     const hardware = { ...deviceBody(), merchantId, externalId: `${name}-hardware` };
     const terminal = await made('org', '/physical-devices', { ...hardware, name: `${name} dx` });
     const { physicalDeviceId = '', tsn = '' } = terminal;
-    const place = { storeId, name: `${name} place`, externalId: `${name}-place` };
-    const { logicalDeviceId = '' } = await made('org', '/logical-devices', place);
+    const logicalDevice = { storeId, name: `${name} place`, externalId: `${name}-place` };
+    const { logicalDeviceId = '' } = await made('org', '/logical-devices', logicalDevice);
     await provisioning.logicalDevices.linkPhysicalDevices({ organizationId }, logicalDeviceId, [
       physicalDeviceId,
     ]);
@@ -67,10 +68,12 @@ describe('the search', () => {
       'PhysicalDevice Été 100% dx',
       'PointOfSale Été 100% till',
     ];
-    assert.deepEqual(shown(await q('Été 100%')), all);
-    assert.deepEqual(shown(await q('éTÉ')), all);
-    assert.deepEqual(shown(await q('été 100% p')), ['LogicalDevice Été 100% place']);
-    assert.deepEqual(shown(await find('q=%C3%A9t%C3%A9&type=Store')), ['Store Été 100% store']);
+    assert.deepEqual(typesAndNames(await q('Été 100%')), all);
+    assert.deepEqual(typesAndNames(await q('éTÉ')), all);
+    assert.deepEqual(typesAndNames(await q('été 100% p')), ['LogicalDevice Été 100% place']);
+    assert.deepEqual(typesAndNames(await find('q=%C3%A9t%C3%A9&type=Store')), [
+      'Store Été 100% store',
+    ]);
     for (const text of ['té', 'Ete', 'Été 100_', 'Été%', '%', "Été' OR TRUE --", '\u{10ffff}']) {
       assert.deepEqual(await q(text), [], text);
     }
@@ -79,8 +82,8 @@ describe('the search', () => {
   test('finds by identifiers, external ones, serial and terminal serial numbers, alike in q', async () => {
     const one = await estate('Exactly');
     const { physicalDeviceId, logicalDeviceId, merchantId, storeId, serialNumber, tsn } = one;
-    const [found] = await q(tsn);
-    assert.deepEqual(found, {
+    const [item] = await q(tsn);
+    assert.deepEqual(item, {
       type: 'PhysicalDevice',
       id: physicalDeviceId,
       organizationId: scene.organizationId,
@@ -115,10 +118,10 @@ describe('the search', () => {
     for (const text of [`AXIUM_LANE3000-${serialNumber}`, 'exactly-hardware', systemIds.uuid()]) {
       assert.deepEqual(await q(text), [], text);
     }
-    assert.deepEqual(shown(await find(`serialNumber=${serialNumber}`)), [
+    assert.deepEqual(typesAndNames(await find(`serialNumber=${serialNumber}`)), [
       'PhysicalDevice Exactly dx',
     ]);
-    assert.deepEqual(shown(await find('externalId=Exactly-place')), [
+    assert.deepEqual(typesAndNames(await find('externalId=Exactly-place')), [
       'LogicalDevice Exactly place',
     ]);
   });
@@ -126,7 +129,7 @@ describe('the search', () => {
   test('takes every criterion together, and names the one that is missing', async () => {
     const one = await estate('Together');
     const two = await estate('Together again');
-    assert.deepEqual(shown(await find(`merchantId=${one.merchantId}&type=Merchant`)), [
+    assert.deepEqual(typesAndNames(await find(`merchantId=${one.merchantId}&type=Merchant`)), [
       'Merchant Together',
     ]);
     const inStore = ['Store', 'LogicalDevice', 'PhysicalDevice', 'PointOfSale'];
@@ -142,9 +145,9 @@ describe('the search', () => {
     assert.deepEqual(await find(strange), []);
     assert.deepEqual(await find(`q=together&serialNumber=${one.serialNumber}&type=Store`), []);
     const path = `/points-of-sale/${one.pointOfSaleId}`;
-    const off = { name: 'Together till', status: 'Disabled' };
-    assert.equal((await scene.call('org', 'PUT', path, { body: off })).status, 200);
-    assert.deepEqual(shown(await find(`storeId=${one.storeId}&status=Disabled`)), [
+    const disabled = { name: 'Together till', status: 'Disabled' };
+    assert.equal((await scene.call('org', 'PUT', path, { body: disabled })).status, 200);
+    assert.deepEqual(typesAndNames(await find(`storeId=${one.storeId}&status=Disabled`)), [
       'PointOfSale Together till',
     ]);
     assert.equal((await scene.call('org', 'DELETE', path)).status, 204);
@@ -170,9 +173,9 @@ describe('the search', () => {
   test('shows a merchant its own things alone, and another organisation nothing', async () => {
     const one = await estate('Seen');
     const two = await estate('Seen by others');
-    const mine = await q('seen', one.token);
-    assert.equal(mine.length, 5);
-    assert.ok(mine.every((item) => item.merchantId === one.merchantId));
+    const ownItems = await q('seen', one.token);
+    assert.equal(ownItems.length, 5);
+    assert.ok(ownItems.every((item) => item.merchantId === one.merchantId));
     for (const text of [two.tsn, two.clientId, two.storeId, scene.organizationId]) {
       assert.deepEqual(await q(text, one.token), [], text);
     }
@@ -190,12 +193,12 @@ describe('the search', () => {
     const { organizationId = '' } = below;
     const acting = `organizationId=${organizationId}`;
     await made('org', `/merchants?${acting}`, merchantBody('Branch merchant'));
-    const [found, ...others] = await q('branch');
+    const [item, ...others] = await q('branch');
     assert.deepEqual(
-      [found?.type, found?.organizationId, others],
+      [item?.type, item?.organizationId, others],
       ['Organization', organizationId, []],
     );
-    assert.deepEqual(shown(await find(`q=branch&${acting}`)), [
+    assert.deepEqual(typesAndNames(await find(`q=branch&${acting}`)), [
       'Organization Branch of the search',
       'Merchant Branch merchant',
     ]);
@@ -211,14 +214,15 @@ describe('the search', () => {
       await made('org', '/stores', { merchantId: one.merchantId, name });
       await made('org', '/logical-devices', { storeId: one.storeId, name });
     }
-    const named = (items: readonly FoundItem[]) => items.map(({ name, id }) => `${name} ${id}`);
+    const namesAndIds = (items: readonly FoundItem[]) =>
+      items.map(({ name, id }) => `${name} ${id}`);
     for (const query of ['q=paged', `merchantId=${one.merchantId}`]) {
-      const whole = named(await find(query));
-      const found: string[] = [];
+      const whole = namesAndIds(await find(query));
+      const pagedItems: string[] = [];
       let cursor = '';
       for (let pages = 0; pages < 20; pages += 1) {
         const { body } = await scene.call('org', 'GET', `/search?${query}&limit=2${cursor}`);
-        found.push(...named(body['items'] as FoundItem[]));
+        pagedItems.push(...namesAndIds(body['items'] as FoundItem[]));
         if (pages === 3) {
           // One name sorts before the pages that were read, the other after all existing names.
           await made('org', '/stores', { merchantId: one.merchantId, name: 'Paged 0' });
@@ -227,10 +231,10 @@ describe('the search', () => {
         if (body['nextCursor'] === null) break;
         cursor = `&cursor=${encodeURIComponent(String(body['nextCursor']))}`;
       }
-      assert.equal(new Set(found).size, found.length, query);
-      const older = found.filter((item) => whole.includes(item));
+      assert.equal(new Set(pagedItems).size, pagedItems.length, query);
+      const older = pagedItems.filter((item) => whole.includes(item));
       assert.deepEqual(older, whole, query);
-      assert.ok(found.length > whole.length, query);
+      assert.ok(pagedItems.length > whole.length, query);
       const other = await scene.call('org', 'GET', `/search?q=other${cursor}`);
       assertRefused(other, 422, 'cursor_invalid', '?cursor');
     }

@@ -61,14 +61,14 @@ export function toExportView(row: ExportRow): Export {
 }
 
 function selectReport(request: ExportRequest): { report: ExportReport; filters: ExportFilters } {
-  const named = exportReports.filter((report) => request[report] !== undefined);
-  const [report] = named;
-  if (report !== undefined && named.length === 1) {
+  const requestedReports = exportReports.filter((report) => request[report] !== undefined);
+  const [report] = requestedReports;
+  if (report !== undefined && requestedReports.length === 1) {
     return { report, filters: { ...request[report] } };
   }
   const code = report === undefined ? 'field_required' : 'field_invalid';
   return throwProblem(code, `Exactly one of ${exportReports.join(', ')} must be present.`, {
-    errors: (report === undefined ? [exportReports[0]] : named).map((name) => ({
+    errors: (report === undefined ? [exportReports[0]] : requestedReports).map((name) => ({
       pointer: `/${name}`,
       code,
       detail: report === undefined ? 'One report is required.' : 'Only one report is allowed.',

@@ -21,12 +21,12 @@ const at = '2026-03-01T12:00:00.000Z';
 async function scene(limits = { rows: 1_000_000 }) {
   const database = await testDatabase();
   const store: ExportStore = createExportStore(database);
-  const of = { organizationId: randomUUID(), exportId: randomUUID() };
+  const ids = { organizationId: randomUUID(), exportId: randomUUID() };
   const made = {
-    ...of,
+    ...ids,
     merchantId: wholeOrganizationId,
     storeId: wholeOrganizationId,
-    clientOperationId: of.exportId,
+    clientOperationId: ids.exportId,
     ...({ report: 'transactions', format: 'Csv', filters: {}, at, expiresAt: at } as const),
   };
   await database.transaction((trx) => store.insert(trx, made));
@@ -63,21 +63,21 @@ async function scene(limits = { rows: 1_000_000 }) {
     log: { error: (_facts: object, text: string) => void logged.push(text) } as never,
     sources: { transactions: source, settlements: source } as never,
   });
-  const job = { jobId: randomUUID(), kind: 'x', dueAt: 0, attempts: 0, payload: of };
-  const owner = { organizationId: of.organizationId, merchantId: undefined, storeId: undefined };
-  const turn = (attempts = 0) => work({ ...job, attempts, organizationId: of.organizationId });
+  const job = { jobId: randomUUID(), kind: 'x', dueAt: 0, attempts: 0, payload: ids };
+  const owner = { organizationId: ids.organizationId, merchantId: undefined, storeId: undefined };
+  const runJob = (attempts = 0) => work({ ...job, attempts, organizationId: ids.organizationId });
   const row = async () => {
-    const found = await store.find(owner, of.exportId);
-    assert.ok(found);
-    return found;
+    const storedRow = await store.find(owner, ids.exportId);
+    assert.ok(storedRow);
+    return storedRow;
   };
   return {
     row,
     logged,
-    work: turn,
+    work: runJob,
     /** Runs turns until the export is complete; a slow machine needs more turns. */
     async worked() {
-      while ((await turn()) !== undefined);
+      while ((await runJob()) !== undefined);
     },
     failAt: (read: number | undefined) => {
       failsAt = read;
@@ -97,58 +97,58 @@ async function scene(limits = { rows: 1_000_000 }) {
 
 describe('the writing of exports', () => {
   test('it is written to the end, and its length is that of its parts', async () => {
-    const on = await scene();
-    await on.worked();
-    const { state, rows, bytes, parts } = await on.row();
+    const exportJob = await scene();
+    await exportJob.worked();
+    const { state, rows, bytes, parts } = await exportJob.row();
     assert.deepEqual([state, rows, bytes], ['Completed', linesCount, expected.length]);
     assert.ok(parts > 3, `${parts} parts`);
-    assert.equal(await on.text(), expected);
+    assert.equal(await exportJob.text(), expected);
   });
 
   test('a crash anywhere repeats no line and leaves none out', async () => {
-    const on = await scene();
+    const exportJob = await scene();
     for (const read of [1, 2, 13, 14, 20]) {
-      on.failAt(read);
-      await assert.rejects(on.worked(), /power/);
-      const { parts, bytes } = await on.row();
-      const text = await on.text();
+      exportJob.failAt(read);
+      await assert.rejects(exportJob.worked(), /power/);
+      const { parts, bytes } = await exportJob.row();
+      const text = await exportJob.text();
       assert.equal(text.length, bytes, `${parts} parts`);
       assert.ok(expected.startsWith(text));
     }
-    on.failAt(undefined);
-    await on.worked();
-    assert.equal(await on.text(), expected);
+    exportJob.failAt(undefined);
+    await exportJob.worked();
+    assert.equal(await exportJob.text(), expected);
   });
 
   test('a crash between the last part and the word that it is whole writes nothing twice', async () => {
-    const on = await scene();
-    on.failEnd(true);
-    await assert.rejects(on.worked(), /power/);
-    assert.equal((await on.row()).state, 'Running');
-    on.failEnd(false);
-    assert.equal(await on.work(), undefined);
-    assert.equal((await on.row()).state, 'Completed');
-    assert.equal(await on.text(), expected);
+    const exportJob = await scene();
+    exportJob.failEnd(true);
+    await assert.rejects(exportJob.worked(), /power/);
+    assert.equal((await exportJob.row()).state, 'Running');
+    exportJob.failEnd(false);
+    assert.equal(await exportJob.work(), undefined);
+    assert.equal((await exportJob.row()).state, 'Completed');
+    assert.equal(await exportJob.text(), expected);
   });
 
   test('two processes at once write it as one', async () => {
-    const on = await scene();
+    const exportJob = await scene();
     const until = async () => {
-      while ((await on.row()).state !== 'Completed') await on.work();
+      while ((await exportJob.row()).state !== 'Completed') await exportJob.work();
     };
     await Promise.all([until(), until()]);
-    assert.equal(await on.text(), expected);
-    assert.equal((await on.row()).rows, linesCount);
+    assert.equal(await exportJob.text(), expected);
+    assert.equal((await exportJob.row()).rows, linesCount);
   });
 
   test('one that is cancelled is not written further', async () => {
-    const on = await scene();
-    on.failAt(30);
-    await assert.rejects(on.worked());
-    await on.cancel();
-    on.failAt(undefined);
-    assert.equal(await on.work(), undefined);
-    assert.equal((await on.row()).state, 'Cancelled');
+    const exportJob = await scene();
+    exportJob.failAt(30);
+    await assert.rejects(exportJob.worked());
+    await exportJob.cancel();
+    exportJob.failAt(undefined);
+    assert.equal(await exportJob.work(), undefined);
+    assert.equal((await exportJob.row()).state, 'Cancelled');
   });
 
   test('one with too many rows says so, and one that cannot be read is given up and told of', async () => {

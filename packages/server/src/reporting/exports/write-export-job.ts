@@ -40,7 +40,7 @@ export type ExportJobDeps = {
   readonly limits: ExportLimits;
 };
 
-type WrittenPart = { text: string; lines: number; place: string | null };
+type WrittenPart = { text: string; lines: number; position: string | null };
 
 const toOptionalId = (id: string) => (id === wholeOrganizationId ? undefined : id);
 const toOwner = ({ organizationId, merchantId, storeId, createdAt }: ExportRow) => ({
@@ -58,16 +58,16 @@ async function readNextPart<Item>(
   const part: WrittenPart = {
     text: row.parts === 0 ? formatHeader(row.format, source.columns) : '',
     lines: 0,
-    place: row.place,
+    position: row.place,
   };
   do {
-    const page = { limit: rowsPerRead, after: part.place ?? undefined };
+    const page = { limit: rowsPerRead, after: part.position ?? undefined };
     const { items, next } = await source.read(toOwner(row), row.filters, page);
     part.text += formatLines(row.format, source.columns, items);
     part.lines += items.length;
-    part.place = next ?? null;
+    part.position = next ?? null;
     await turn();
-  } while (part.place !== null && part.text.length < partBytes);
+  } while (part.position !== null && part.text.length < partBytes);
   return part;
 }
 
@@ -92,12 +92,15 @@ export function createExportJobHandler(deps: ExportJobDeps) {
   const isLast = (row: ExportRow) => row.place === null || row.rows >= limits.rows;
 
   /** @returns false if the export has ended, or another process has added this part */
-  async function storePart(row: ExportRow, { text, lines, place }: WrittenPart): Promise<boolean> {
+  async function storePart(
+    row: ExportRow,
+    { text, lines, position }: WrittenPart,
+  ): Promise<boolean> {
     const content = Buffer.from(text, 'utf8');
     return store.addPart(row, {
       lines,
       bytes: content.length,
-      place,
+      place: position,
       at: isoTime(clock.now()),
       content: await compress(content, { level: gzipLevel }),
     });
@@ -120,7 +123,7 @@ export function createExportJobHandler(deps: ExportJobDeps) {
         ...row,
         rows: row.rows + part.lines,
         parts: row.parts + 1,
-        place: part.place,
+        place: part.position,
       };
       nextPartPromise = isLast(nextRow) || isTimeOver() ? undefined : readPart(nextRow);
       // If storing this part fails, the server reports that error and ignores the next part.

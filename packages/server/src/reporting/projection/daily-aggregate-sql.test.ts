@@ -33,7 +33,7 @@ test(`entries added in any parts come to what they come to together (seed ${seed
   const database = await testDatabase();
   const organizationId = randomUUID();
   const { below, pick } = createSeededRandom(seed);
-  const places = Array.from({ length: 3 }, () => ({
+  const entities = Array.from({ length: 3 }, () => ({
     merchantId: randomUUID(),
     storeId: undefined,
     deviceId: randomUUID(),
@@ -49,9 +49,9 @@ test(`entries added in any parts come to what they come to together (seed ${seed
         ...(below(4) > 0 ? { latencyMs: below(30001) } : {}),
         sums: { authorized: below(10 ** 9) * 1000 + below(1000), refunded: below(501) },
       };
-      const place = pick(places);
-      const of = { groupId: 1 + below(3), currencyGroupId: 9 };
-      for (const to of [cells, whole]) addSumEntry(to, entry, place, of);
+      const entity = pick(entities);
+      const groupIds = { groupId: 1 + below(3), currencyGroupId: 9 };
+      for (const to of [cells, whole]) addSumEntry(to, entry, entity, groupIds);
     }
     await addAggregates(database.query, organizationId, [...cells.values()]);
   }
@@ -67,14 +67,14 @@ test('sums beyond what a number holds stay exact', async () => {
     hour: 5,
     sums: { captured: Number.MAX_SAFE_INTEGER },
   };
-  const place = { merchantId: nilUuid, storeId: undefined, deviceId: undefined };
-  addSumEntry(cells, entry, place, { groupId: 1, currencyGroupId: 2 });
+  const entity = { merchantId: nilUuid, storeId: undefined, deviceId: undefined };
+  addSumEntry(cells, entry, entity, { groupId: 1, currencyGroupId: 2 });
   for (let time = 0; time < 3; time += 1) {
     await addAggregates(database.query, organizationId, [...cells.values()]);
   }
-  const wanted = 3n * BigInt(Number.MAX_SAFE_INTEGER);
+  const expectedSum = 3n * BigInt(Number.MAX_SAFE_INTEGER);
   for (const cell of (await stored(database.query, organizationId)).values()) {
-    assert.equal(cell.figures.captured, wanted);
-    for (const hour of cell.hours.values()) assert.equal(hour.captured, wanted);
+    assert.equal(cell.figures.captured, expectedSum);
+    for (const hour of cell.hours.values()) assert.equal(hour.captured, expectedSum);
   }
 });

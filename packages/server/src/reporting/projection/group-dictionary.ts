@@ -77,13 +77,13 @@ async function addMissing(
   run: RunQuery,
   organizationId: string,
   { groups, classes }: GroupDictionary,
-  wanted: readonly GroupAndState[],
+  groupsAndStates: readonly GroupAndState[],
 ): Promise<void> {
   const newGroups: NumberedGroup[] = [];
   const newClasses: NumberedClass[] = [];
   let groupId = maxNumber(groups.values());
   let classId = maxNumber(classes.values());
-  for (const { group, state } of wanted) {
+  for (const { group, state } of groupsAndStates) {
     const text = groupKey(group);
     if (!groups.has(text)) {
       groupId += 1;
@@ -111,7 +111,7 @@ const limitGroups = ({ groups }: GroupDictionary, group: PaymentGroup): PaymentG
 
 export type DictionarySession = {
   /**
-   * Returns numbers in the order of `wanted`, and creates missing ones. The caller must hold the
+   * Returns numbers in the order of `groups`, and creates missing ones. The caller must hold the
    * lock of the organisation.
    */
   assignNumbers(run: RunQuery, groups: readonly GroupAndState[]): Promise<GroupAndClassIds[]>;
@@ -137,13 +137,13 @@ export function createGroupDictionaries() {
     open(organizationId: string): DictionarySession {
       let newDictionary: GroupDictionary | undefined;
       return {
-        async assignNumbers(run, wanted) {
+        async assignNumbers(run, groupsAndStates) {
           const cached = cache.get(organizationId);
-          const found = wanted.map((each) => cached && findNumbers(cached, each));
-          if (found.every((each) => each !== undefined)) return found;
+          const cachedNumbers = groupsAndStates.map((each) => cached && findNumbers(cached, each));
+          if (cachedNumbers.every((each) => each !== undefined)) return cachedNumbers;
           // Another process may have added numbers while it held the lock.
           const dictionary = await readDictionary(run, organizationId);
-          const limited = wanted.map((each) => ({
+          const limited = groupsAndStates.map((each) => ({
             ...each,
             group: limitGroups(dictionary, each.group),
           }));

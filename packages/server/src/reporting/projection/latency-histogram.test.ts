@@ -24,8 +24,8 @@ describe('the histogram of latencies', () => {
         (times, share) => {
           const sorted = times.toSorted((one, other) => one - other);
           const exact = sorted[Math.max(1, Math.ceil(times.length * share)) - 1] ?? 0;
-          const told = computeQuantile(histogram(times), share) ?? 0;
-          assert.ok(Math.abs(told - exact) <= exact * 0.05 + 1, `${told} for ${exact}`);
+          const quantile = computeQuantile(histogram(times), share) ?? 0;
+          assert.ok(Math.abs(quantile - exact) <= exact * 0.05 + 1, `${quantile} for ${exact}`);
         },
       ),
     );

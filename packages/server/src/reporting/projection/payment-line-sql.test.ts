@@ -79,11 +79,14 @@ test('a line is stored as it stands, whatever its texts hold, and tells what was
   const later = { ...line, captured: 9, version: 4, authorizationCode: 'ABC' };
   const more = new Map([...moves, [4, [moveOf(1, 4)]]]);
   const other = lineOf({ linkId: undefined, maskedNumber: undefined, version: 9 });
-  const known = await writeLines(query, organizationId, [
+  const earlierStates = await writeLines(query, organizationId, [
     { line: other, movements: new Map(), classId: 8 },
     { line: later, movements: more, classId: 8 },
   ]);
-  assert.deepEqual([...known.values()], [{ paymentId: line.paymentId, classId: 7, counted: 2 }]);
+  assert.deepEqual(
+    [...earlierStates.values()],
+    [{ paymentId: line.paymentId, classId: 7, counted: 2 }],
+  );
 
   const shared = { client: clientName, reference: 'null', order: null, amount: 999_999_999_999 };
   assert.deepEqual(await query(linesStored, [organizationId]), [
@@ -125,10 +128,10 @@ test('what is told again changes nothing, and neither does what is older', async
   for (const version of [3, 2]) {
     const old = { ...line, version, captured: 1 };
     const moves = new Map([[2, [moveOf(0, 1)]]]);
-    const known = await writeLines(query, organizationId, [
+    const earlierStates = await writeLines(query, organizationId, [
       { line: old, movements: moves, classId: 2 },
     ]);
-    assert.equal(known.get(line.paymentId)?.counted, 3);
+    assert.equal(earlierStates.get(line.paymentId)?.counted, 3);
   }
   assert.deepEqual(await query(linesStored, [organizationId]), before);
   assert.deepEqual(await query(movesStored, [organizationId]), []);

@@ -22,9 +22,9 @@ type Column = {
 const column = (
   name: string,
   type: string,
-  of: (line: PaymentLine) => string | number | undefined,
+  readValue: (line: PaymentLine) => string | number | undefined,
   more: Pick<Column, 'isText' | 'changes'> = {},
-): Column => ({ name, type, readValue: ({ line }) => of(line), ...more });
+): Column => ({ name, type, readValue: ({ line }) => readValue(line), ...more });
 
 const freeText = { isText: true } as const;
 const changingColumn = { changes: true } as const;
@@ -174,8 +174,8 @@ function buildLinesValues(
   const movements = listNewMovements(lines, stored);
   return [
     organizationId,
-    ...columns.map(({ readValue: of, isText }) => {
-      const values = lines.map(of);
+    ...columns.map(({ readValue, isText }) => {
+      const values = lines.map(readValue);
       return isText === true ? encodeTextArray(values.map(toText)) : encodeSimpleArray(values);
     }),
     ...movementColumns.map(([name, type]) => {
@@ -199,12 +199,12 @@ export async function writeLines(
   if (written.length === lines.length) return new Map();
   const newIds = new Set(written.map(({ paymentId }) => paymentId));
   const existingLines = lines.filter(({ line }) => !newIds.has(line.paymentId));
-  const found = await run<StoredPayment>(storedPaymentsSql, [
+  const storedRows = await run<StoredPayment>(storedPaymentsSql, [
     organizationId,
     encodeSimpleArray(existingLines.map(({ line }) => line.createdAt)),
     encodeSimpleArray(existingLines.map(({ line }) => line.paymentId)),
   ]);
-  const stored = new Map(found.map((each) => [each.paymentId, each]));
+  const stored = new Map(storedRows.map((each) => [each.paymentId, each]));
   await run<WrittenLine>(updateLinesSql, buildLinesValues(organizationId, existingLines, stored));
   return stored;
 }

@@ -48,16 +48,16 @@ async function readCards(
   { organizationId, recent }: Pick<ProjectionContext, 'organizationId' | 'recent'>,
   cards: PaymentsToProject['cards'],
 ): Promise<TransactionRecord[]> {
-  const found: TransactionRecord[] = [];
+  const recentRecords: TransactionRecord[] = [];
   const missingIds: string[] = [];
   for (const [id, events] of cards) {
     const recentRecord = recent?.find(organizationId, id, events);
     // A walk over all payments leaves the record in memory for the feed event of the payment.
     if (events !== everyEvent) recent?.remove(id);
     if (recentRecord === undefined) missingIds.push(id);
-    else found.push(recentRecord);
+    else recentRecords.push(recentRecord);
   }
-  return [...found, ...(await readTransactions(run, organizationId, missingIds))];
+  return [...recentRecords, ...(await readTransactions(run, organizationId, missingIds))];
 }
 
 async function readProjectedPayments(

@@ -55,23 +55,23 @@ function captured(transactionId: string): TransactionRecord {
 }
 
 /** Returns the payments that were read and those that were written. */
-async function projected(cards: ReadonlyMap<string, number>, known: readonly string[]) {
-  const asked: Record<string, unknown> = {};
+async function projected(cards: ReadonlyMap<string, number>, recentIds: readonly string[]) {
+  const valuesByText: Record<string, unknown> = {};
   const run: RunQuery = async (text, values) => {
-    asked[text] ??= values;
+    valuesByText[text] ??= values;
     return [];
   };
   const recent = createRecentTransactions();
-  for (const id of known) recent.add(captured(id));
+  for (const id of recentIds) recent.add(captured(id));
   const numbering = {
     assignNumbers: async (_run: RunQuery, all: readonly unknown[]) =>
       all.map(() => ({ groupId: 1, classId: 1 })),
     cacheAfterCommit: () => {},
   };
   await projectPayments(run, { organizationId, numbering, at, recent }, { cards, qr: [] });
-  const idsIn = (text: string, place: number) => {
-    const values = asked[text];
-    return Array.isArray(values) ? String(values[place]) : undefined;
+  const idsIn = (text: string, index: number) => {
+    const values = valuesByText[text];
+    return Array.isArray(values) ? String(values[index]) : undefined;
   };
   return { read: idsIn(selectTransactionsText, 1), written: idsIn(insertLinesSql, 2), recent };
 }
@@ -85,12 +85,12 @@ test('a sale that this process has committed is not read again, and forgotten th
 });
 
 test('one of which a later event was told is read, and so is one that nobody remembers', async () => {
-  const told = new Map([
+  const sequences = new Map([
     ['a', 3],
     ['b', 2],
     ['c', 1],
   ]);
-  assert.deepEqual((await projected(told, ['a', 'c'])).read, '{a,b}');
+  assert.deepEqual((await projected(sequences, ['a', 'c'])).read, '{a,b}');
 });
 
 test('whoever walks over all payments reads them as they stand', async () => {

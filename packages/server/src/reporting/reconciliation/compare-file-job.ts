@@ -58,12 +58,12 @@ export function createCompareFileJob({ database, clock, store }: CompareFileDeps
     const rowAtPosition = { ...row, place: after };
     const pageEnd = await store.findPageEnd(run, rowAtPosition, linesPerStep);
     const linesMax = linesPerStep + linesPerReferenceMax;
-    const theirs = await store.readAcquirerLines(run, rowAtPosition, pageEnd, linesMax + 1);
-    if (theirs.length > linesMax) return referenceRepeated;
-    const references = [...new Set(theirs.map((line) => line.retrievalReferenceNumber))];
-    const found = matchMovements(theirs, await store.readMovements(run, row, references));
-    await store.recordMatches(run, row, found, isoTime(clock.now()));
-    const count = (outcome: string) => found.filter((each) => each.outcome === outcome).length;
+    const acquirerLines = await store.readAcquirerLines(run, rowAtPosition, pageEnd, linesMax + 1);
+    if (acquirerLines.length > linesMax) return referenceRepeated;
+    const references = [...new Set(acquirerLines.map((line) => line.retrievalReferenceNumber))];
+    const matches = matchMovements(acquirerLines, await store.readMovements(run, row, references));
+    await store.recordMatches(run, row, matches, isoTime(clock.now()));
+    const count = (outcome: string) => matches.filter((each) => each.outcome === outcome).length;
     return {
       counts: {
         ...zeroCounts,

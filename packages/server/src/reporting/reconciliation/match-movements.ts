@@ -61,16 +61,21 @@ const matchKey = (
 const hasTerminal = ({ terminalId }: AcquirerLine): boolean => terminalId !== undefined;
 const hasNoTerminal = (line: AcquirerLine): boolean => !hasTerminal(line);
 
-const listDifferences = (theirs: AcquirerLine, ours: PlatformMovement): Difference[] => [
-  ...comparedMembers.filter((member) => theirs[member] !== ours[member]),
-  ...(hasNoTerminal(theirs) || theirs.terminalId === ours.terminalId
+const listDifferences = (line: AcquirerLine, movement: PlatformMovement): Difference[] => [
+  ...comparedMembers.filter((member) => line[member] !== movement[member]),
+  ...(hasNoTerminal(line) || line.terminalId === movement.terminalId
     ? []
     : ['terminalId' as const]),
 ];
 
-function toPair(theirs: AcquirerLine, ours: PlatformMovement): ComparedLine {
-  const differences = listDifferences(theirs, ours);
-  return { outcome: differences.length === 0 ? 'Matched' : 'Different', differences, theirs, ours };
+function toPair(line: AcquirerLine, movement: PlatformMovement): ComparedLine {
+  const differences = listDifferences(line, movement);
+  return {
+    outcome: differences.length === 0 ? 'Matched' : 'Different',
+    differences,
+    theirs: line,
+    ours: movement,
+  };
 }
 
 /** The lines and movements without a match. */
@@ -82,19 +87,19 @@ function matchByMembers(
   members: readonly Member[],
   {
     is: accepts,
-    of: candidates = movements,
-  }: { is(line: AcquirerLine): boolean; of?: Iterable<PlatformMovement> },
+    candidates = movements,
+  }: { is(line: AcquirerLine): boolean; candidates?: Iterable<PlatformMovement> },
 ): ComparedLine[] {
   const byKey = Map.groupBy(candidates, (each) => matchKey(each, members));
-  const found: ComparedLine[] = [];
+  const matches: ComparedLine[] = [];
   for (const line of [...lines].filter(accepts)) {
     const movement = byKey.get(matchKey(line, members))?.shift();
     if (movement === undefined) continue;
     lines.delete(line);
     movements.delete(movement);
-    found.push(toPair(line, movement));
+    matches.push(toPair(line, movement));
   }
-  return found;
+  return matches;
 }
 
 /** The movements that no line with a terminal can match in a later pass. */
@@ -117,7 +122,10 @@ function runPass(unmatched: Unmatched, members: readonly Member[]): ComparedLine
   const withTerminal = matchByMembers(unmatched, [...members, 'terminalId'], { is: hasTerminal });
   return [
     ...withTerminal,
-    ...matchByMembers(unmatched, members, { is: hasNoTerminal, of: listFreeMovements(unmatched) }),
+    ...matchByMembers(unmatched, members, {
+      is: hasNoTerminal,
+      candidates: listFreeMovements(unmatched),
+    }),
   ];
 }
 
@@ -129,25 +137,27 @@ function matchSingleCandidates(unmatched: Unmatched, members: readonly Member[])
   const byKey = Map.groupBy([...unmatched.lines].filter(hasTerminal), (line) =>
     matchKey(line, members),
   );
-  const ours = Map.groupBy(unmatched.movements, (each) => matchKey(each, members));
+  const movementsByKey = Map.groupBy(unmatched.movements, (each) => matchKey(each, members));
   const isSingle = (line: AcquirerLine) => {
     const key = matchKey(line, members);
-    return hasTerminal(line) && byKey.get(key)?.length === 1 && ours.get(key)?.length === 1;
+    return (
+      hasTerminal(line) && byKey.get(key)?.length === 1 && movementsByKey.get(key)?.length === 1
+    );
   };
   return matchByMembers(unmatched, members, { is: isSingle });
 }
 
 /**
- * The rest of `ours` belongs to other files or is missing in this one; the caller decides which.
+ * The rest of `movements` belongs to other files or is missing in this one; the caller decides which.
  *
- * @param ours the movements of the references of `theirs`
+ * @param movements the movements with the references of `lines`
  * @example matchMovements(lines, movements);
  */
 export function matchMovements(
-  theirs: readonly AcquirerLine[],
-  ours: readonly PlatformMovement[],
+  lines: readonly AcquirerLine[],
+  movements: readonly PlatformMovement[],
 ): ComparedLine[] {
-  const unmatched: Unmatched = { lines: new Set(theirs), movements: new Set(ours) };
+  const unmatched: Unmatched = { lines: new Set(lines), movements: new Set(movements) };
   const pairs = [
     ...matchPasses.flatMap((members) => runPass(unmatched, members)),
     ...matchPasses.flatMap((members) => matchByMembers(unmatched, members, { is: hasNoTerminal })),

@@ -168,8 +168,8 @@ function registerReads(app: FastifyInstance, reconciliations: Reconciliations): 
     async handler({ caller, query, params: { reconciliationId } }) {
       const filters = { ...query, reconciliationId };
       const page = readPageRequest(filters, 'listReconciliationItems', numberPattern);
-      const found = await reconciliations.listItems(caller, reconciliationId, query, page);
-      return pageResponse(found, filters, 'listReconciliationItems');
+      const resultPage = await reconciliations.listItems(caller, reconciliationId, query, page);
+      return pageResponse(resultPage, filters, 'listReconciliationItems');
     },
   });
 }

@@ -194,14 +194,14 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
         theirs: { ...content, line },
       }));
       const last = lines.at(-1)?.line ?? 0;
-      const kept = await database.query(addLinesSql, [
+      const addedRows = await database.query(addLinesSql, [
         organizationId,
         reconciliationId,
         JSON.stringify(rows),
         lines.length,
         last,
       ]);
-      return kept.length === 1;
+      return addedRows.length === 1;
     },
 
     async find(organizationId: string, reconciliationId: string) {
@@ -268,13 +268,13 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       run: RunQuery,
       { organizationId, reconciliationId }: ReconciliationKey,
       number: number,
-      to: { resolution: string; note: string | null; by: string; at: string },
+      to: { resolution: string; note: string | null; resolvedBy: string; at: string },
     ): Promise<boolean> {
       const rows = await run<{ number: number }>(
         `UPDATE reconciliation_items SET resolution = $4, note = $5, resolved_by = $6, resolved_at = $7
          WHERE organization_id = $1 AND reconciliation_id = $2 AND number = $3 AND resolution IS NULL
          RETURNING number`,
-        [organizationId, reconciliationId, number, to.resolution, to.note, to.by, to.at],
+        [organizationId, reconciliationId, number, to.resolution, to.note, to.resolvedBy, to.at],
       );
       if (rows.length === 0) return false;
       await run(
@@ -309,8 +309,8 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
       lines: number,
     ): Promise<string | undefined> {
       const values = [row.organizationId, row.reconciliationId, row.place, lines];
-      const [found] = await run<{ bound: string }>(pageEndSql, values);
-      return found?.bound;
+      const [pageEnd] = await run<{ bound: string }>(pageEndSql, values);
+      return pageEnd?.bound;
     },
 
     async readAcquirerLines(
@@ -344,19 +344,19 @@ export function createReconciliationStore(database: Pick<Database, 'query'>) {
     async recordMatches(
       run: RunQuery,
       row: ReconciliationKey,
-      found: readonly ComparedLine[],
+      comparedLines: readonly ComparedLine[],
       at: string,
     ): Promise<void> {
       const { organizationId, reconciliationId } = row;
-      const paired = found.flatMap(({ theirs: { number }, ours, outcome, differences }) => {
+      const paired = comparedLines.flatMap(({ theirs: { number }, ours, outcome, differences }) => {
         if (ours === undefined) return [];
-        const { sequence, ...kept } = ours;
+        const { sequence, ...movement } = ours;
         return [
           {
             number,
             outcome,
             differences,
-            ours: kept,
+            ours: movement,
             payment_id: ours.transactionId,
             sequence,
           },

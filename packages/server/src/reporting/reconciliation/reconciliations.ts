@@ -101,13 +101,22 @@ const toReconciliationDetail = (row: ReconciliationRow): ReconciliationDetail =>
 });
 
 function toItemView(row: ItemRow): ReconciliationItem {
-  const { number, outcome, differences, theirs, ours, resolution, note, resolvedBy } = row;
+  const {
+    number,
+    outcome,
+    differences,
+    theirs: acquirerLine,
+    ours: movement,
+    resolution,
+    note,
+    resolvedBy,
+  } = row;
   return {
     number,
     outcome,
     differences,
-    ...(theirs === null ? {} : { theirs: toAcquirerLineView(theirs) }),
-    ...(ours === null ? {} : { ours: toPlatformMovementView(ours) }),
+    ...(acquirerLine === null ? {} : { theirs: toAcquirerLineView(acquirerLine) }),
+    ...(movement === null ? {} : { ours: toPlatformMovementView(movement) }),
     waysToResolve: resolution === null ? [...waysToResolve[outcome]] : [],
     ...(resolution === null || row.resolvedAt === null
       ? {}
@@ -122,9 +131,10 @@ function toItemView(row: ItemRow): ReconciliationItem {
   };
 }
 
-function toAcquirerLineView(theirs: NonNullable<ItemRow['theirs']>) {
-  const { line, type, acquirerMerchantId, retrievalReferenceNumber, amount, currency } = theirs;
-  const { settlementDate, terminalId, fee, acquirerReference } = theirs;
+function toAcquirerLineView(acquirerLine: NonNullable<ItemRow['theirs']>) {
+  const { line, type, acquirerMerchantId, retrievalReferenceNumber, amount, currency } =
+    acquirerLine;
+  const { settlementDate, terminalId, fee, acquirerReference } = acquirerLine;
   return {
     line,
     type,
@@ -137,9 +147,9 @@ function toAcquirerLineView(theirs: NonNullable<ItemRow['theirs']>) {
   };
 }
 
-function toPlatformMovementView(ours: NonNullable<ItemRow['ours']>) {
-  const { type, retrievalReferenceNumber, amount, currency, settlementDate } = ours;
-  const { transactionId, merchantId, terminalId } = ours;
+function toPlatformMovementView(movement: NonNullable<ItemRow['ours']>) {
+  const { type, retrievalReferenceNumber, amount, currency, settlementDate } = movement;
+  const { transactionId, merchantId, terminalId } = movement;
   return {
     type,
     retrievalReferenceNumber,
@@ -330,7 +340,7 @@ export function createReconciliations(deps: ReconciliationsDeps) {
         const to = {
           resolution,
           note: note ?? null,
-          by: caller.userId ?? caller.clientId,
+          resolvedBy: caller.userId ?? caller.clientId,
           at: isoTime(clock.now()),
         };
         if (!(await store.resolveItem(runInTransaction(trx), row, at.number, to))) {

@@ -82,12 +82,12 @@ async function scanIndex(
 ): Promise<PageRows> {
   const { run, search, classIds, page } = task;
   const scan = { search, classIds, page: withOneMore(page) };
-  const found = await readPage(task, indexScanStatement(index, scan, scannedMax));
+  const pageRows = await readPage(task, indexScanStatement(index, scan, scannedMax));
   const wantsAll = classIds === undefined && search.amountMin === undefined;
-  if (found.next !== undefined || (wantsAll && search.amountMax === undefined)) return found;
+  if (pageRows.next !== undefined || (wantsAll && search.amountMax === undefined)) return pageRows;
   const end = indexScanEndStatement(index, scan, scannedMax);
   const [last] = await run<PaymentRow>(end.text, end.values);
-  return last === undefined ? found : { ...found, next: toPosition(last) };
+  return last === undefined ? pageRows : { ...pageRows, next: toPosition(last) };
 }
 
 async function findByAmount(task: SearchTask): Promise<PageRows> {
@@ -109,9 +109,9 @@ async function findByGroup(task: SearchTask): Promise<PageRows> {
   const rowsOfPage = ((page.limit + 1) * total) / Math.max(1, matching);
   const isShortWalk = rowsOfPage <= Math.max(shortWalkRows, classIds.length * rowsPerClass);
   if (isShortWalk || isLongMerge) {
-    const found = await scanIndex(task, 'time', isLongMerge ? lineRowsMax : frequentRowsMax);
-    const isIncomplete = found.next !== undefined && found.rows.length < page.limit;
-    if (!isIncomplete || isLongMerge) return found;
+    const pageRows = await scanIndex(task, 'time', isLongMerge ? lineRowsMax : frequentRowsMax);
+    const isIncomplete = pageRows.next !== undefined && pageRows.rows.length < page.limit;
+    if (!isIncomplete || isLongMerge) return pageRows;
   }
   return readPage(task, mergeStatement(scan));
 }

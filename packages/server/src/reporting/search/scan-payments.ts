@@ -155,12 +155,12 @@ export async function scanPayments(
   const scan = { search, classIds, page };
   const index = chooseEntityIndex(search) ?? 'time';
   const { text, values } = exportScanStatement(index, scan, scannedMax);
-  const found = await run<{ fields: string; class_id: number }>(text, values);
-  if (found.some((row) => !classesById.has(row.class_id))) {
+  const scannedRows = await run<{ fields: string; class_id: number }>(text, values);
+  if (scannedRows.some((row) => !classesById.has(row.class_id))) {
     paymentClasses.clear(organizationId);
     classesById = await paymentClasses.read(run, organizationId);
   }
-  const rows = found.map(({ fields }) => parseRow(fields, classesById));
+  const rows = scannedRows.map(({ fields }) => parseRow(fields, classesById));
   const last = rows.at(-1);
   if (rows.length === limit && last !== undefined) {
     return { rows, next: `${last.createdAt}|${last.transactionId}` };

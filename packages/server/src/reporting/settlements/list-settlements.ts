@@ -62,9 +62,9 @@ export async function readSettlementPage(
   { limit, after }: { limit: number; after?: string | undefined },
 ): Promise<FoundPage<Settlement>> {
   const afterKey = after === undefined ? undefined : parseSettlementId(after);
-  const found = await listSettlements(run, filter, { after: afterKey, limit: limit + 1 });
-  const items = found.slice(0, limit).map(toSettlementView);
-  return { items, next: found.length > limit ? items.at(-1)?.settlementId : undefined };
+  const settlementRows = await listSettlements(run, filter, { after: afterKey, limit: limit + 1 });
+  const items = settlementRows.slice(0, limit).map(toSettlementView);
+  return { items, next: settlementRows.length > limit ? items.at(-1)?.settlementId : undefined };
 }
 
 export function listSettlementsInScope(

@@ -96,17 +96,17 @@ async function readEntityPage(
   const { sums: level, times: latencyLevel } = chooseSumLevels(levels, filter);
   const { order } = request;
   const keysQuery = entityKeysStatement(filter, level, column, { order, after, limit: limit + 1 });
-  const found = await runStatement<EntityLine>(run, keysQuery);
-  const pageLines = found.slice(0, limit);
+  const keyRows = await runStatement<EntityLine>(run, keysQuery);
+  const pageLines = keyRows.slice(0, limit);
   const linesByKey = new Map<string, LineData>();
   for (const isSpread of [false, true]) {
     const lines = pageLines.filter((line) => line.isSpread === isSpread);
     if (lines.length === 0) continue;
-    const places = { filter, column, lines };
+    const statementInput = { filter, column, lines };
     const partLines = await readLines(run, {
-      sums: entitySumsStatement({ ...places, level }),
-      reasons: entityReasonsStatement({ ...places, level: levels.byGroup }),
-      latency: entityLatencyStatement({ ...places, level: latencyLevel }),
+      sums: entitySumsStatement({ ...statementInput, level }),
+      reasons: entityReasonsStatement({ ...statementInput, level: levels.byGroup }),
+      latency: entityLatencyStatement({ ...statementInput, level: latencyLevel }),
     });
     for (const [key, line] of partLines) linesByKey.set(key, line);
   }
@@ -114,7 +114,7 @@ async function readEntityPage(
     key,
     linesByKey.get(key) ?? emptyLineData(),
   ]);
-  return { lines, next: found.length > limit ? pageLines.at(-1) : undefined };
+  return { lines, next: keyRows.length > limit ? pageLines.at(-1) : undefined };
 }
 
 /** Sorts and cuts lines in memory, for groupings with few lines. */

@@ -109,7 +109,7 @@ export const reasonsStatement = lineStatement(selectReasons, true);
 /** Counts of payments by line and latency bucket. */
 export const latencyStatement = lineStatement(selectLatency, false);
 
-const hourFigureSql = (place: number) => `(h.value->>${place})::bigint`;
+const hourFigureSql = (index: number) => `(h.value->>${index})::bigint`;
 const joinHoursSql = 'CROSS JOIN LATERAL jsonb_each(c.hours) h';
 
 /** Sums of all days by hour and currency. */
@@ -210,10 +210,10 @@ const entityStatement =
   (input: EntityStatementInput): Statement => {
     const lineValues = (name: 'key' | 'merchantId' | 'storeId') =>
       encodeSimpleArray(input.lines.map((line) => line[name]));
-    const places = [lineValues('key'), lineValues('merchantId'), lineValues('storeId')];
+    const lineArrays = [lineValues('key'), lineValues('merchantId'), lineValues('storeId')];
     return {
       text: select('w.key::text', fromEntityAggregatesSql(input, selectsGroups)),
-      values: [...buildValues(input.filter, input.level), ...places],
+      values: [...buildValues(input.filter, input.level), ...lineArrays],
     };
   };
 

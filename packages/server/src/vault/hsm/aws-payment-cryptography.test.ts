@@ -109,17 +109,17 @@ describe('the AWS HSM', () => {
     const { pinBlock, outFormat } = await hsm.translatePin({ ...request, outFormat: 3 });
     assert.equal(outFormat, 3);
     assert.equal(decryptPin(pinBlock, 'zpk', 'ISO3'), '1234');
-    const [asked, ...more] = stub.requests;
+    const [sentRequest, ...more] = stub.requests;
     assert.equal(more.length, 0);
-    assert.equal(asked?.path, '/pindata/translate');
+    assert.equal(sentRequest?.path, '/pindata/translate');
     assert.equal(
-      asked?.text,
+      sentRequest?.text,
       `{"EncryptedPinBlock":"1B9C1845EB993A7A","IncomingKeyIdentifier":"${stub.arn('bdk-tdes')}","OutgoingKeyIdentifier":"${stub.arn('zpk')}","IncomingTranslationAttributes":{"IsoFormat0":{"PrimaryAccountNumber":"${testPan}"}},"OutgoingTranslationAttributes":{"IsoFormat3":{"PrimaryAccountNumber":"${testPan}"}},"IncomingDukptAttributes":{"KeySerialNumber":"${tdesKsn}","DukptKeyDerivationType":"TDES_2KEY"}}`,
     );
-    assert.equal(asked.headers['x-amz-date'], '20261122T102030Z');
-    assert.equal(asked.headers['x-amz-security-token'], awsCredentials.sessionToken);
+    assert.equal(sentRequest.headers['x-amz-date'], '20261122T102030Z');
+    assert.equal(sentRequest.headers['x-amz-security-token'], awsCredentials.sessionToken);
     assert.match(
-      asked.headers.authorization ?? '',
+      sentRequest.headers.authorization ?? '',
       /^AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE00000\/20261122\/eu-central-1\/payment-cryptography\/aws4_request, SignedHeaders=content-type;host;x-amz-date;x-amz-security-token, /,
     );
   });
@@ -136,8 +136,12 @@ describe('the AWS HSM', () => {
       pan: testPan,
       outKeyRef: 'zpk',
     } as const;
-    const asked = { ...zone, pinBlock: pinBlockUnderKey('zpk', 'ISO0'), outFormat: 3 } as const;
-    const other = await hsm.translatePin(asked);
+    const pinRequest = {
+      ...zone,
+      pinBlock: pinBlockUnderKey('zpk', 'ISO0'),
+      outFormat: 3,
+    } as const;
+    const other = await hsm.translatePin(pinRequest);
     assert.equal(decryptPin(other.pinBlock, 'zpk', 'ISO3'), '1234');
     assert.ok(stub.requests[1]?.text.includes('DukptAttributes') === false);
   });
@@ -165,28 +169,37 @@ describe('the AWS HSM', () => {
       ['TDES_2KEY', 'TDES_2KEY', 'tdes2', 0],
       ['TDES_3KEY', 'TDES_3KEY', 'tdes3', 0],
     ] as const;
-    for (const [derivation, told, algorithm, inFormat] of cases) {
+    for (const [derivation, expectedDerivation, algorithm, inFormat] of cases) {
       const opening = { ...base, ...defined({ derivation }) };
       const entries = [opening, keyTableEntry('zpk', stub.arn('zpk'))];
-      const own = create({ entries, format4Pan: 'twelve' });
+      const configuredHsm = create({ entries, format4Pan: 'twelve' });
       const key = aesWorkingKey(keyBytes('bdk-aes-long'), readKsn(aesKsn), 'pin', algorithm);
       const clear = buildPinBlock(`ISO${inFormat}`, [1, 2, 3, 4], testPan);
       const block = toHex(sealPinBlock(`ISO${inFormat}`, key, clear, testPan, 'TwelveDigits'));
-      const asked = {
+      const pinRequest = {
         scheme: 'DukptAes',
         ksn: aesKsn,
         inFormat,
         pan: testPan,
         outKeyRef: 'zpk',
       } as const;
-      const { pinBlock } = await own.translatePin({ ...asked, pinBlock: block, outFormat: 0 });
-      assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0'), '1234', told);
-      assert.ok(stub.requests.at(-1)?.text.includes(`"DukptKeyDerivationType":"${told}"`));
+      const { pinBlock } = await configuredHsm.translatePin({
+        ...pinRequest,
+        pinBlock: block,
+        outFormat: 0,
+      });
+      assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0'), '1234', expectedDerivation);
+      assert.ok(
+        stub.requests.at(-1)?.text.includes(`"DukptKeyDerivationType":"${expectedDerivation}"`),
+      );
       const data = Buffer.alloc(48, 'track data ');
       const sealed = { baseKey: keyBytes('bdk-aes-long'), ksn: aesKsn, algorithm, data };
       const request = { scheme: 'DukptAes', ksn: aesKsn } as const;
-      const opened = await own.decryptData({ ...request, data: toHex(encryptDukptData(sealed)) });
-      assert.deepEqual(opened, data, told);
+      const opened = await configuredHsm.decryptData({
+        ...request,
+        data: toHex(encryptDukptData(sealed)),
+      });
+      assert.deepEqual(opened, data, expectedDerivation);
     }
   });
 
@@ -195,14 +208,20 @@ describe('the AWS HSM', () => {
       ...keyTableEntry('bdk-aes', stub.arn('bdk-aes')),
       derivation: 'AES_256',
     } as const;
-    const own = create({
+    const configuredHsm = create({
       entries: [weak, keyTableEntry('zpk', stub.arn('zpk'))],
       format4Pan: 'twelve',
     });
-    await assert.rejects(own.start(), /a base key of AES_128 derives no AES_256/);
+    await assert.rejects(configuredHsm.start(), /a base key of AES_128 derives no AES_256/);
     const pinBlock = terminalPinBlock('ISO4', aesKsn);
-    const asked = { ...request, scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, pinBlock } as const;
-    await assert.rejects(own.translatePin(asked), refused('KeyUsage'));
+    const pinRequest = {
+      ...request,
+      scheme: 'DukptAes',
+      ksn: aesKsn,
+      inFormat: 4,
+      pinBlock,
+    } as const;
+    await assert.rejects(configuredHsm.translatePin(pinRequest), refused('KeyUsage'));
   });
 
   it('decrypts data of devices, with the ARN encoded in the path', async () => {
@@ -232,9 +251,14 @@ describe('the AWS HSM', () => {
 
   it('imports key blocks, and nothing that is merely encrypted', async () => {
     const wrapped = toHex(Buffer.from(tr31KeyBlock('zpk-other')));
-    const wanted = { wrappingKeyRef: 'zmk', wrapped, usage: 'ZonePin', algorithm: 'Tdes' } as const;
+    const importRequest = {
+      wrappingKeyRef: 'zmk',
+      wrapped,
+      usage: 'ZonePin',
+      algorithm: 'Tdes',
+    } as const;
     const imported = await hsm.importKey({
-      ...wanted,
+      ...importRequest,
       checkValue: keyTableEntry('zpk-other', '').checkValue,
     });
     assert.equal(imported.keyRef, stub.arn('zpk-other'));
@@ -248,12 +272,12 @@ describe('the AWS HSM', () => {
     );
     assert.equal(asks.length, 1);
     await assert.rejects(
-      hsm.importKey({ ...wanted, checkValue: '000000' }),
+      hsm.importKey({ ...importRequest, checkValue: '000000' }),
       refused('DataInvalid'),
     );
-    await assert.rejects(hsm.importKey({ ...wanted, usage: 'Mac' }), refused('KeyUsage'));
-    const bare = hsm.importKey({ ...wanted, wrapped: '00'.repeat(16) });
-    await assert.rejects(bare, refused('Unsupported'));
+    await assert.rejects(hsm.importKey({ ...importRequest, usage: 'Mac' }), refused('KeyUsage'));
+    const unsupportedImport = hsm.importKey({ ...importRequest, wrapped: '00'.repeat(16) });
+    await assert.rejects(unsupportedImport, refused('Unsupported'));
   });
 
   it('knows a key by its ARN as by its name, and by no more than its table says', async () => {
@@ -261,25 +285,29 @@ describe('the AWS HSM', () => {
       '0d4f7a52-1111-4222-8333-944445555666',
       '0d4f7a52-9999-4222-8333-944445555666',
     ];
-    const kept = { ...keyTableEntry('zpk', stub.arn('zpk')), organizations: [one] };
+    const restrictedKey = { ...keyTableEntry('zpk', stub.arn('zpk')), organizations: [one] };
     const entries = [
       keyTableEntry('bdk-tdes', stub.arn('bdk-tdes')),
-      kept,
+      restrictedKey,
       keyTableEntry('mac', stub.arn('mac')),
     ];
-    const own = create({ entries });
+    const configuredHsm = create({ entries });
     for (const outKeyRef of ['zpk', stub.arn('zpk')]) {
-      assert.equal(own.mayUse(outKeyRef, 'ZonePin', one), true);
-      assert.equal(own.mayUse(outKeyRef, 'ZonePin', other), false);
-      assert.equal(own.mayUse(outKeyRef, 'Mac', one), false);
-      await own.translatePin({ ...request, outKeyRef, organizationId: one });
-      const foreign = own.translatePin({ ...request, outKeyRef, organizationId: other });
+      assert.equal(configuredHsm.mayUse(outKeyRef, 'ZonePin', one), true);
+      assert.equal(configuredHsm.mayUse(outKeyRef, 'ZonePin', other), false);
+      assert.equal(configuredHsm.mayUse(outKeyRef, 'Mac', one), false);
+      await configuredHsm.translatePin({ ...request, outKeyRef, organizationId: one });
+      const foreign = configuredHsm.translatePin({ ...request, outKeyRef, organizationId: other });
       await assert.rejects(foreign, refused('KeyNotFound'));
     }
-    assert.equal(own.mayUse(stub.arn('zpk-other'), 'ZonePin', one), false);
-    assert.equal(own.mayUse('never-made', 'ZonePin', one), false);
+    assert.equal(configuredHsm.mayUse(stub.arn('zpk-other'), 'ZonePin', one), false);
+    assert.equal(configuredHsm.mayUse('never-made', 'ZonePin', one), false);
     const macUnder = (name: TestKeyName) =>
-      own.mac({ keyRef: stub.arn(name), algorithm: 'Iso9797Alg3', data: Buffer.alloc(8) });
+      configuredHsm.mac({
+        keyRef: stub.arn(name),
+        algorithm: 'Iso9797Alg3',
+        data: Buffer.alloc(8),
+      });
     await assert.rejects(macUnder('zpk'), refused('KeyUsage'));
     // A key that is named by ARN is also compared with the table before its first use.
     stub.overrideKey('mac', { KeyCheckValue: 'FFFFFF' });
@@ -302,8 +330,8 @@ describe('the AWS HSM', () => {
         /is of Aes/,
       ],
     ] as const;
-    for (const [told, message] of wrong) {
-      stub.overrideKey('zpk', told);
+    for (const [expectedDerivation, message] of wrong) {
+      stub.overrideKey('zpk', expectedDerivation);
       await assert.rejects(create().start(), (error: unknown) => {
         assert.ok(error instanceof KeyTableError);
         assert.match(error.message, message);
@@ -372,8 +400,8 @@ describe('the AWS HSM', () => {
     const hasty = create({ timeoutMs: 3_000 });
     stub.failNext('hang');
     const data = Buffer.alloc(8);
-    const asked = hasty.mac({ keyRef: 'mac', algorithm: 'Iso9797Alg3', data });
-    await assert.rejects(asked, refused('HsmUnavailable'));
+    const pinRequest = hasty.mac({ keyRef: 'mac', algorithm: 'Iso9797Alg3', data });
+    await assert.rejects(pinRequest, refused('HsmUnavailable'));
     assert.equal(stub.requests.length, 1);
     assert.equal(await hsm.health(), 'up');
     stub.failNext({ refuse: 'AccessDeniedException', status: 403 });

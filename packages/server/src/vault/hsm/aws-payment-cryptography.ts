@@ -117,8 +117,9 @@ function translationBody(
 
 /** Padding method 1 for the retail MAC of a link: zeros fill the last block. */
 function padMacData(data: Buffer, algorithm: keyof typeof macNames): string {
-  const short = algorithm === 'Iso9797Alg3' ? (desBlock - (data.length % desBlock)) % desBlock : 0;
-  return data.toString('hex').toUpperCase() + '00'.repeat(short);
+  const paddingBytes =
+    algorithm === 'Iso9797Alg3' ? (desBlock - (data.length % desBlock)) % desBlock : 0;
+  return data.toString('hex').toUpperCase() + '00'.repeat(paddingBytes);
 }
 
 /** @example const hsm = createAwsHsm({ table, log, data, control, format4Pan: 'full' }); */

@@ -49,9 +49,9 @@ const keyBytes = 16;
 function withOddParity(key: Buffer): Buffer {
   for (let at = 0; at < key.length; at += 1) {
     const seven = (key[at] ?? 0) & 0xfe;
-    let ones = 0;
-    for (let rest = seven; rest !== 0; rest &= rest - 1) ones += 1;
-    key[at] = seven | ((ones + 1) % 2);
+    let setBits = 0;
+    for (let rest = seven; rest !== 0; rest &= rest - 1) setBits += 1;
+    key[at] = seven | ((setBits + 1) % 2);
   }
   return key;
 }

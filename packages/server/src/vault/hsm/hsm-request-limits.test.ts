@@ -32,8 +32,8 @@ import { createNoHsm } from './no-hsm.ts';
 const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-hsm-guard-'));
 after(() => rmSync(dataDir, { recursive: true, force: true }));
 
-const code = (wanted: string) => (error: unknown) =>
-  error instanceof HsmError && error.code === wanted;
+const code = (expectedCode: string) => (error: unknown) =>
+  error instanceof HsmError && error.code === expectedCode;
 
 /** An HSM that answers when the test requests it. */
 function slowModule() {
@@ -78,10 +78,10 @@ describe('the guard of the HSM', () => {
       timeoutMs: 60_000,
     });
     // Two requests run, eight wait, and the eleventh is refused.
-    const asked = Array.from({ length: 10 }, () => hsm.mac(request));
+    const macRequests = Array.from({ length: 10 }, () => hsm.mac(request));
     await assert.rejects(hsm.mac(request), code('HsmBusy'));
     await slow.answerAll(10);
-    await Promise.all(asked);
+    await Promise.all(macRequests);
     assert.equal(slow.most(), 2);
     const metricsText = await metrics.registry.metrics();
     assert.match(
@@ -235,9 +235,14 @@ describe('the HSM of the settings', () => {
   });
 
   it('speaks TLS with a payShield, and refuses a certificate of an unknown authority', async (t) => {
-    const place = { dataDir, host: 'localhost', tlsCertFile: undefined, tlsKeyFile: undefined };
+    const listenerSettings = {
+      dataDir,
+      host: 'localhost',
+      tlsCertFile: undefined,
+      tlsKeyFile: undefined,
+    };
     const { cert, key, caFile } = await ensureListenerCertificate({
-      settings: place,
+      settings: listenerSettings,
       clock: systemClock,
     });
     const stub = await startPayShieldStub({ cert, key });

@@ -140,9 +140,10 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
     const stored = custodians.find((each) => each.name === name);
     // An unknown name takes the same time as a known one.
     const { salt, hash } = stored ?? { salt: 'AAAA', hash: '' };
-    const given = hashPassphrase(passphrase, salt);
+    const passphraseHash = hashPassphrase(passphrase, salt);
     const storedHash = Buffer.from(hash, 'base64');
-    const isCorrect = storedHash.length === given.length && timingSafeEqual(storedHash, given);
+    const isCorrect =
+      storedHash.length === passphraseHash.length && timingSafeEqual(storedHash, passphraseHash);
     requireThat(isCorrect, 'unknown custodian or wrong passphrase');
   }
 
@@ -187,23 +188,23 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
     return checkValue;
   }
 
-  function requirePendingKey(state: CeremonyState, wanted: CeremonyKey): PendingKey {
-    const { name, of } = wanted;
+  function requirePendingKey(state: CeremonyState, requestedKey: CeremonyKey): PendingKey {
+    const { name, of } = requestedKey;
     requireThat(
       of >= componentsMin && of <= componentsMax,
       `${componentsMin} to ${componentsMax} components`,
     );
-    const tableEntry = { ...wanted, of: undefined, checkValue: '000000', reference: '-' };
+    const tableEntry = { ...requestedKey, of: undefined, checkValue: '000000', reference: '-' };
     // Applies the rules of the key table before a person enters a component.
     parseKeyTable(JSON.stringify({ keys: [tableEntry] }), 'the key');
     const isKnown = readStoredEntries(keysFile).some((each) => each.name === name);
     requireThat(!isKnown && !name.startsWith('demo-'), `there is a key ${name}`);
     const existing = state.pending.find((each) => each.name === name);
     requireThat(
-      existing === undefined || isSameKey(existing, wanted),
+      existing === undefined || isSameKey(existing, requestedKey),
       `the first component of ${name} was for a key of another type`,
     );
-    return existing ?? { ...wanted, components: [] };
+    return existing ?? { ...requestedKey, components: [] };
   }
 
   return {
@@ -222,32 +223,32 @@ export function createKeyCeremony(dataDir: string): KeyCeremony {
       const hash = hashPassphrase(passphrase, salt).toString('base64');
       writeState({ ...state, custodians: [...state.custodians, { name, salt, hash }] });
     },
-    addComponent(wanted, { custodian, passphrase, component, checkValue }) {
+    addComponent(requestedKey, { custodian, passphrase, component, checkValue }) {
       const state = readState(stateFile);
       requireCustodian(state, custodian, passphrase);
-      const pending = requirePendingKey(state, wanted);
+      const pending = requirePendingKey(state, requestedKey);
       requireThat(
         !pending.components.some((each) => each.custodian === custodian),
-        `${custodian} has already entered a component of ${wanted.name}: another custodian must enter the next`,
+        `${custodian} has already entered a component of ${requestedKey.name}: another custodian must enter the next`,
       );
-      requireValidComponent(component, wanted.algorithm);
-      const componentCheckValue = keyCheckValue(component, wanted.algorithm);
-      const context = componentContext(wanted.name, custodian);
+      requireValidComponent(component, requestedKey.algorithm);
+      const componentCheckValue = keyCheckValue(component, requestedKey.algorithm);
+      const context = componentContext(requestedKey.name, custodian);
       const sealed = encryptBytes(master, component, context).toString('base64');
       component.fill(0);
       const components = [...pending.components, { custodian, sealed }];
       const next: PendingKey = { ...pending, components };
-      const others = state.pending.filter(({ name }) => name !== wanted.name);
-      const result = { componentCheckValue, entered: components.length, of: wanted.of };
-      if (components.length < wanted.of) {
+      const others = state.pending.filter(({ name }) => name !== requestedKey.name);
+      const result = { componentCheckValue, entered: components.length, of: requestedKey.of };
+      if (components.length < requestedKey.of) {
         writeState({ ...state, pending: [...others, next] });
         return result;
       }
       return { ...result, checkValue: finishKey(state, next, checkValue) };
     },
     list() {
-      const pending = readState(stateFile).pending.map(({ components, ...wanted }) => ({
-        ...wanted,
+      const pending = readState(stateFile).pending.map(({ components, ...requestedKey }) => ({
+        ...requestedKey,
         entered: components.length,
       }));
       return { keys: readStoredEntries(keysFile), pending };

@@ -112,8 +112,8 @@ describe('the payShield', () => {
 
   it('is sent as much of the serial number as its descriptor counts', async () => {
     const bdk = { ...keyTableEntry('bdk-tdes', keyUnderLmk('bdk-tdes')), ksnDescriptor: '605' };
-    const short = create({ entries: [bdk, keyTableEntry('zpk', keyUnderLmk('zpk'))] });
-    const { pinBlock } = await short.translatePin(request);
+    const hsmWithDescriptor = create({ entries: [bdk, keyTableEntry('zpk', keyUnderLmk('zpk'))] });
+    const { pinBlock } = await hsmWithDescriptor.translatePin(request);
     assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0'), '1234');
     assert.ok(stub.commands.at(-1)?.includes('6059876543210E000011B9C1845EB993A7A'));
     const shorter = { ...bdk, ksnDescriptor: '305' };
@@ -127,7 +127,7 @@ describe('the payShield', () => {
       ['CC', 'ZoneKey', 'zpk-other'],
     ] as const;
     for (const [command, scheme, keyId] of cases) {
-      const asked = {
+      const pinRequest = {
         scheme,
         keyId,
         inFormat: 0,
@@ -136,7 +136,7 @@ describe('the payShield', () => {
         outFormat: 3,
       } as const;
       const block = pinBlockUnderKey(keyId, 'ISO0', '4321');
-      const { pinBlock } = await hsm.translatePin({ ...asked, pinBlock: block });
+      const { pinBlock } = await hsm.translatePin({ ...pinRequest, pinBlock: block });
       assert.equal(decryptPin(pinBlock, 'zpk', 'ISO3'), '4321');
       const bytes = [
         command,
@@ -164,9 +164,9 @@ describe('the payShield', () => {
   it('is sent twelve digits of the shortest card number too', async () => {
     const shortPan = '676770000000';
     const pinBlock = terminalPinBlock('ISO0', tdesKsn, '1234', shortPan);
-    const short = await hsm.translatePin({ ...request, pinBlock, pan: shortPan });
+    const translated = await hsm.translatePin({ ...request, pinBlock, pan: shortPan });
     assert.equal(stub.commands.at(-1)?.slice(-12), '067677000000');
-    assert.equal(decryptPin(short.pinBlock, 'zpk', 'ISO0', shortPan), '1234');
+    assert.equal(decryptPin(translated.pinBlock, 'zpk', 'ISO0', shortPan), '1234');
   });
 
   it('is sent these bytes for a check value (BU), a MAC (M6) and an import (A6)', async () => {
@@ -184,10 +184,15 @@ describe('the payShield', () => {
       `M600131008${keyUnderLmk('mac')}0009${data.toString('latin1')}`,
     );
     const wrapped = toHex(wrapKey(keyBytes('zmk'), keyBytes('zpk-other'), 'Tdes'));
-    const wanted = { wrappingKeyRef: 'zmk', wrapped, usage: 'ZonePin', algorithm: 'Tdes' } as const;
+    const importRequest = {
+      wrappingKeyRef: 'zmk',
+      wrapped,
+      usage: 'ZonePin',
+      algorithm: 'Tdes',
+    } as const;
     const { checkValue } = keyTableEntry('zpk-other', '');
     const imported = await hsm.importKey({
-      ...wanted,
+      ...importRequest,
       checkValue: `${checkValue}0123456789`.slice(0, 4),
     });
     assert.equal(stub.commands.at(-1)?.slice(4), `A6001${keyUnderLmk('zmk')}X${wrapped}U`);
@@ -200,7 +205,7 @@ describe('the payShield', () => {
     const elsewhere = { keyRef: imported.keyRef, algorithm: 'Iso9797Alg3', data } as const;
     await assert.rejects(hsm.mac(elsewhere), refused('KeyUsage'));
     await assert.rejects(
-      hsm.importKey({ ...wanted, checkValue: '000000' }),
+      hsm.importKey({ ...importRequest, checkValue: '000000' }),
       refused('DataInvalid'),
     );
   });
@@ -284,21 +289,24 @@ describe('the payShield', () => {
 
 describe('the connections to payShields', () => {
   it('are kept and used again, and replaced where the module ended them', async () => {
-    const own = create();
-    await own.start();
+    const pooledHsm = create();
+    await pooledHsm.start();
     const counted = stub.connections();
-    for (let at = 0; at < 20; at += 1) await own.translatePin(request);
+    for (let at = 0; at < 20; at += 1) await pooledHsm.translatePin(request);
     assert.equal(stub.connections(), counted);
-    await Promise.all(Array.from({ length: 8 }, () => own.translatePin(request)));
+    await Promise.all(Array.from({ length: 8 }, () => pooledHsm.translatePin(request)));
     stub.drop();
-    await own.translatePin(request);
+    await pooledHsm.translatePin(request);
     stub.failNext('close');
-    await own.translatePin(request);
+    await pooledHsm.translatePin(request);
     // The second reply to one command would reach the next command, so the link closes the
     // connection.
     stub.failNext('twice');
-    await own.translatePin(request).catch(() => {});
-    assert.equal(decryptPin((await own.translatePin(request)).pinBlock, 'zpk', 'ISO0'), '1234');
+    await pooledHsm.translatePin(request).catch(() => {});
+    assert.equal(
+      decryptPin((await pooledHsm.translatePin(request)).pinBlock, 'zpk', 'ISO0'),
+      '1234',
+    );
   });
 
   it('end with a reply that does not come in time', async () => {
@@ -313,20 +321,23 @@ describe('the connections to payShields', () => {
 
   it('go round the modules, and past one that is away', async () => {
     const second = await startPayShieldStub();
-    const both = create({ ports: [stub.port, second.port] });
-    await both.start();
-    assert.equal(await both.health(), 'up');
+    const twoModulesHsm = create({ ports: [stub.port, second.port] });
+    await twoModulesHsm.start();
+    assert.equal(await twoModulesHsm.health(), 'up');
     assert.ok(second.commands.length > 0);
     await second.close();
     stub.drop();
     for (let at = 0; at < 4; at += 1) {
-      assert.equal(decryptPin((await both.translatePin(request)).pinBlock, 'zpk', 'ISO0'), '1234');
+      assert.equal(
+        decryptPin((await twoModulesHsm.translatePin(request)).pinBlock, 'zpk', 'ISO0'),
+        '1234',
+      );
       stub.drop();
     }
-    assert.equal(await both.health(), 'degraded');
-    const none = create({ ports: [second.port] });
-    assert.equal(await none.health(), 'down');
-    await assert.rejects(none.translatePin(request), refused('HsmUnavailable'));
+    assert.equal(await twoModulesHsm.health(), 'degraded');
+    const unreachableHsm = create({ ports: [second.port] });
+    assert.equal(await unreachableHsm.health(), 'down');
+    await assert.rejects(unreachableHsm.translatePin(request), refused('HsmUnavailable'));
   });
 
   it('are refused once it is closed', async () => {

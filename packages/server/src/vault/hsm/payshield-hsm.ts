@@ -131,10 +131,10 @@ export function createPayShieldHsm({ table, log, connections }: PayShieldHsmDeps
   }
 
   async function resolve(ref: string, usage: KeyUsage): Promise<string> {
-    const found = findKey(ref);
-    if (found.usage !== usage) throw new HsmError('KeyUsage');
-    if (found.entry !== undefined) await keys.requireVerified(found.entry);
-    return found.reference;
+    const resolvedKey = findKey(ref);
+    if (resolvedKey.usage !== usage) throw new HsmError('KeyUsage');
+    if (resolvedKey.entry !== undefined) await keys.requireVerified(resolvedKey.entry);
+    return resolvedKey.reference;
   }
 
   return {

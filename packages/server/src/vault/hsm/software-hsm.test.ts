@@ -64,7 +64,7 @@ const refused = (code: string) => (error: unknown) => {
   return true;
 };
 
-const ask = (given: Partial<PinTranslationRequest> & object) =>
+const translatePin = (overrides: Partial<PinTranslationRequest> & object) =>
   hsm.translatePin({
     scheme: 'DukptTdes',
     ksn: tdesKsn,
@@ -73,7 +73,7 @@ const ask = (given: Partial<PinTranslationRequest> & object) =>
     pan: testPan,
     outKeyRef: 'zpk',
     outFormat: 0,
-    ...given,
+    ...overrides,
   } as PinTranslationRequest);
 
 describe('the software HSM', () => {
@@ -91,7 +91,7 @@ describe('the software HSM', () => {
     ] as const;
     for (const [ksn, scheme, inFormat, outKeyRef, outFormat] of cases) {
       const pinBlock = terminalPinBlock(`ISO${inFormat}`, ksn, '123456');
-      const answer = await ask({ scheme, ksn, inFormat, pinBlock, outKeyRef, outFormat });
+      const answer = await translatePin({ scheme, ksn, inFormat, pinBlock, outKeyRef, outFormat });
       assert.equal(answer.outFormat, outFormat);
       assert.equal(decryptPin(answer.pinBlock, outKeyRef, `ISO${outFormat}`), '123456');
     }
@@ -99,22 +99,25 @@ describe('the software HSM', () => {
 
   it('translates between zones, and from the key that a terminal shares with us', async () => {
     const zone = { scheme: 'ZoneKey', keyId: 'zpk-other' } as const;
-    const one = await ask({ ...zone, pinBlock: pinBlockUnderKey('zpk-other', 'ISO0', '98765') });
+    const one = await translatePin({
+      ...zone,
+      pinBlock: pinBlockUnderKey('zpk-other', 'ISO0', '98765'),
+    });
     assert.equal(decryptPin(one.pinBlock, 'zpk', 'ISO0'), '98765');
     const terminal = { scheme: 'TerminalKey', keyId: 'tpk' } as const;
-    const other = await ask({ ...terminal, pinBlock: pinBlockUnderKey('tpk', 'ISO0') });
+    const other = await translatePin({ ...terminal, pinBlock: pinBlockUnderKey('tpk', 'ISO0') });
     assert.equal(decryptPin(other.pinBlock, 'zpk', 'ISO0'), '1234');
-    await assert.rejects(ask({ ...terminal, keyId: 'zpk' }), refused('KeyUsage'));
+    await assert.rejects(translatePin({ ...terminal, keyId: 'zpk' }), refused('KeyUsage'));
   });
 
   it('takes in a card number of 19 digits, all of it or twelve digits', async () => {
     const request = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, pan: longTestPan } as const;
     const pinBlock = terminalPinBlock('ISO4', aesKsn, '1234', longTestPan);
-    const { pinBlock: out } = await ask({ ...request, pinBlock, outKeyRef: 'zpk' });
+    const { pinBlock: out } = await translatePin({ ...request, pinBlock, outKeyRef: 'zpk' });
     assert.equal(decryptPin(out, 'zpk', 'ISO0', longTestPan), '1234');
     const legacy = createSoftwareHsm({ table, masterKey: master, format4Pan: 'TwelveDigits' });
-    const asked = { ...request, pinBlock, outKeyRef: 'zpk', outFormat: 0 } as const;
-    await assert.rejects(legacy.translatePin(asked), refused('PinBlockInvalid'));
+    const pinRequest = { ...request, pinBlock, outKeyRef: 'zpk', outFormat: 0 } as const;
+    await assert.rejects(legacy.translatePin(pinRequest), refused('PinBlockInvalid'));
     await legacy.close();
   });
 
@@ -126,13 +129,16 @@ describe('the software HSM', () => {
       [4, 'zpk', 0],
     ];
     for (const [inFormat, outKeyRef, outFormat] of mixed) {
-      await assert.rejects(ask({ inFormat, outKeyRef, outFormat }), refused('FormatNotAllowed'));
+      await assert.rejects(
+        translatePin({ inFormat, outKeyRef, outFormat }),
+        refused('FormatNotAllowed'),
+      );
     }
     // Format 1 binds no card number: the type and the HSM both forbid it.
     const toFormat1 = { outFormat: 1 as unknown as 0 };
-    await assert.rejects(ask(toFormat1), refused('FormatNotAllowed'));
+    await assert.rejects(translatePin(toFormat1), refused('FormatNotAllowed'));
     const aes = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 0 } as const;
-    await assert.rejects(ask(aes), refused('FormatNotAllowed'));
+    await assert.rejects(translatePin(aes), refused('FormatNotAllowed'));
   });
 
   it('gives one and the same refusal for every bad block', async () => {
@@ -145,14 +151,14 @@ describe('the software HSM', () => {
       '00'.repeat(16),
       '0'.repeat(15),
     ]) {
-      await assert.rejects(ask({ pinBlock }), (error: unknown) => {
+      await assert.rejects(translatePin({ pinBlock }), (error: unknown) => {
         assert.ok(error instanceof HsmError);
         assert.equal(error.message, 'PinBlockInvalid');
         return true;
       });
     }
-    await assert.rejects(ask({ pan: '4012345678917' }), refused('PinBlockInvalid'));
-    await assert.rejects(ask({ pan: '' }), refused('PanMismatch'));
+    await assert.rejects(translatePin({ pan: '4012345678917' }), refused('PinBlockInvalid'));
+    await assert.rejects(translatePin({ pan: '' }), refused('PanMismatch'));
   });
 
   it('knows its devices, and the counters that no device produces', async () => {
@@ -162,16 +168,19 @@ describe('the software HSM', () => {
       'FFFF9876543210FFF801',
       'FFFF',
     ];
-    for (const ksn of unknown) await assert.rejects(ask({ ksn }), refused('KsnInvalid'));
-    await assert.rejects(ask({ ksn: aesKsn }), refused('KsnInvalid'));
-    await assert.rejects(ask({ keyId: 'bdk-aes' }), refused('KsnInvalid'));
-    await assert.rejects(ask({ keyId: 'none' }), refused('KeyNotFound'));
-    await assert.rejects(ask({ keyId: 'zpk' }), refused('KeyUsage'));
-    await assert.rejects(ask({ outKeyRef: 'none' }), refused('KeyNotFound'));
-    await assert.rejects(ask({ outKeyRef: 'mac' }), refused('KeyUsage'));
-    assert.equal(decryptPin((await ask({ keyId: 'bdk-tdes' })).pinBlock, 'zpk', 'ISO0'), '1234');
+    for (const ksn of unknown) await assert.rejects(translatePin({ ksn }), refused('KsnInvalid'));
+    await assert.rejects(translatePin({ ksn: aesKsn }), refused('KsnInvalid'));
+    await assert.rejects(translatePin({ keyId: 'bdk-aes' }), refused('KsnInvalid'));
+    await assert.rejects(translatePin({ keyId: 'none' }), refused('KeyNotFound'));
+    await assert.rejects(translatePin({ keyId: 'zpk' }), refused('KeyUsage'));
+    await assert.rejects(translatePin({ outKeyRef: 'none' }), refused('KeyNotFound'));
+    await assert.rejects(translatePin({ outKeyRef: 'mac' }), refused('KeyUsage'));
+    assert.equal(
+      decryptPin((await translatePin({ keyId: 'bdk-tdes' })).pinBlock, 'zpk', 'ISO0'),
+      '1234',
+    );
     // Sixteen digits, from terminals that omit the leading FFFF.
-    const { pinBlock } = await ask({ ksn: tdesKsn.slice(4) });
+    const { pinBlock } = await translatePin({ ksn: tdesKsn.slice(4) });
     assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0'), '1234');
   });
 
@@ -223,7 +232,7 @@ describe('the software HSM', () => {
     assert.ok(!imported.keyRef.includes(toHex(keyBytes('zpk-other'))));
     const facts = await hsm.checkKey(imported.keyRef);
     assert.deepEqual(facts, { checkValue, usage: 'ZonePin', algorithm: 'Tdes' });
-    const { pinBlock } = await ask({ outKeyRef: imported.keyRef });
+    const { pinBlock } = await translatePin({ outKeyRef: imported.keyRef });
     assert.equal(decryptPin(pinBlock, 'zpk-other', 'ISO0'), '1234');
     await assert.rejects(
       hsm.mac({ keyRef: imported.keyRef, algorithm: 'Iso9797Alg3', data: Buffer.alloc(8) }),
@@ -301,7 +310,7 @@ describe('working keys of AES DUKPT', () => {
     const derivable = words.slice(0, words.indexOf(most) + 1);
     it(`are ${derivable.join(', ')} under a base key of ${length} bytes, and none stronger`, async () => {
       for (const derivation of derivable) {
-        const own = module(length, derivation);
+        const testHsm = module(length, derivation);
         const algorithm = derivations[derivation];
         const key = aesWorkingKey(baseKey(length), readKsn(aesKsn), 'pin', algorithm);
         const format = derivation.startsWith('AES') ? 'ISO4' : 'ISO0';
@@ -311,19 +320,24 @@ describe('working keys of AES DUKPT', () => {
           buildPinBlock(format, [1, 2, 3, 4], testPan),
           testPan,
         );
-        const asked = { scheme: 'DukptAes', ksn: aesKsn, pan: testPan, outKeyRef: 'zpk' } as const;
+        const pinRequest = {
+          scheme: 'DukptAes',
+          ksn: aesKsn,
+          pan: testPan,
+          outKeyRef: 'zpk',
+        } as const;
         const inFormat = format === 'ISO4' ? 4 : 0;
-        const request = { ...asked, inFormat, pinBlock: toHex(block), outFormat: 0 } as const;
-        const { pinBlock } = await own.translatePin(request);
+        const request = { ...pinRequest, inFormat, pinBlock: toHex(block), outFormat: 0 } as const;
+        const { pinBlock } = await testHsm.translatePin(request);
         assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0'), '1234', derivation);
         const other = { ...request, inFormat: inFormat === 4 ? 0 : 4 } as const;
-        await assert.rejects(own.translatePin(other), refused('FormatNotAllowed'));
+        await assert.rejects(testHsm.translatePin(other), refused('FormatNotAllowed'));
         const clear = Buffer.alloc(48, 'track data ');
         const sealed = { baseKey: baseKey(length), ksn: aesKsn, algorithm, data: clear };
         const data = toHex(encryptDukptData(sealed));
-        const opened = await own.decryptData({ scheme: 'DukptAes', ksn: aesKsn, data });
+        const opened = await testHsm.decryptData({ scheme: 'DukptAes', ksn: aesKsn, data });
         assert.deepEqual(opened, clear, derivation);
-        await own.close();
+        await testHsm.close();
       }
       for (const derivation of words.slice(derivable.length)) {
         assert.throws(() => module(length, derivation), /bits and derives no AES_/);
@@ -343,13 +357,13 @@ describe('working keys of AES DUKPT', () => {
   }
 
   it('are AES-128 where the entry names none, as in AWS', async () => {
-    const own = module(32);
+    const testHsm = module(32);
     // Test vector PIN-A18.
-    const asked = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, outKeyRef: 'zpk' } as const;
+    const pinRequest = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, outKeyRef: 'zpk' } as const;
     const block = { pinBlock: 'B78061DAD7E433C49F1CA4CD82AB619C', pan: '4111111111111111' };
-    const { pinBlock } = await own.translatePin({ ...asked, ...block, outFormat: 0 });
+    const { pinBlock } = await testHsm.translatePin({ ...pinRequest, ...block, outFormat: 0 });
     assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0', block.pan), '1234');
-    await own.close();
+    await testHsm.close();
   });
 });
 
@@ -416,25 +430,28 @@ describe('a key that is kept for an organisation', () => {
     '0198c000-0000-7000-8000-000000000001',
     '0198c000-0000-7000-8000-000000000002',
   ];
-  const kept = entries.map((each) => ({ ...each, organizations: [one] }));
-  const own = createSoftwareHsm({ table: createKeyTable(kept, 'kept keys'), masterKey: master });
-  after(() => own.close());
+  const restrictedEntries = entries.map((each) => ({ ...each, organizations: [one] }));
+  const testHsm = createSoftwareHsm({
+    table: createKeyTable(restrictedEntries, 'kept keys'),
+    masterKey: master,
+  });
+  after(() => testHsm.close());
   const data = { scheme: 'DukptTdes', ksn: tdesKsn, data: '00'.repeat(8) } as const;
 
   it('opens what its devices send for nobody else', async () => {
-    assert.equal((await own.decryptData({ ...data, organizationId: one })).length, 8);
+    assert.equal((await testHsm.decryptData({ ...data, organizationId: one })).length, 8);
     await assert.rejects(
-      own.decryptData({ ...data, organizationId: other }),
+      testHsm.decryptData({ ...data, organizationId: other }),
       refused('KsnInvalid'),
     );
-    await assert.rejects(own.decryptData(data), refused('KsnInvalid'));
+    await assert.rejects(testHsm.decryptData(data), refused('KsnInvalid'));
   });
 
   it('is named by links of its own and for its own purpose', () => {
-    assert.equal(own.mayUse('mac', 'Mac', one), true);
-    assert.equal(own.mayUse('mac', 'Mac', other), false);
-    assert.equal(own.mayUse('mac', 'ZonePin', one), false);
-    assert.equal(own.mayUse('never-made', 'Mac', one), false);
+    assert.equal(testHsm.mayUse('mac', 'Mac', one), true);
+    assert.equal(testHsm.mayUse('mac', 'Mac', other), false);
+    assert.equal(testHsm.mayUse('mac', 'ZonePin', one), false);
+    assert.equal(testHsm.mayUse('never-made', 'Mac', one), false);
     assert.equal(hsm.mayUse('mac', 'Mac', other), true);
     const line = { ...entries[0], organizations: ['bank'] };
     assert.throws(

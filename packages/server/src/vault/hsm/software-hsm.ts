@@ -124,25 +124,25 @@ function decryptTable(table: KeyTable, masterKey: Buffer): ReadonlyMap<string, C
  */
 export function createSoftwareHsm(deps: SoftwareHsmDeps): StartableHsm {
   const { table, masterKey, format4Pan = 'Full' } = deps;
-  const held = decryptTable(table, masterKey);
+  const keysByName = decryptTable(table, masterKey);
   const referencedKeys = new LRUCache<string, ClearKey>({
     ...lruCacheOptions(cachedReferencesMax),
     dispose: ({ key }) => void key.fill(0),
   });
 
   function findKey(ref: string): ClearKey {
-    const cached = held.get(ref) ?? referencedKeys.get(ref);
+    const cached = keysByName.get(ref) ?? referencedKeys.get(ref);
     if (cached !== undefined) return cached;
-    const found = decryptReference(masterKey, ref);
-    if (found === undefined) throw new HsmError('KeyNotFound');
-    referencedKeys.set(ref, found);
-    return found;
+    const resolvedKey = decryptReference(masterKey, ref);
+    if (resolvedKey === undefined) throw new HsmError('KeyNotFound');
+    referencedKeys.set(ref, resolvedKey);
+    return resolvedKey;
   }
 
   function requireKeyUsage(ref: string, usage: KeyUsage): ClearKey {
-    const found = findKey(ref);
-    if (found.usage !== usage) throw new HsmError('KeyUsage');
-    return found;
+    const resolvedKey = findKey(ref);
+    if (resolvedKey.usage !== usage) throw new HsmError('KeyUsage');
+    return resolvedKey;
   }
 
   const getClearKey = ({ name }: KeyEntry): Buffer => findKey(name).key;
@@ -187,9 +187,9 @@ export function createSoftwareHsm(deps: SoftwareHsmDeps): StartableHsm {
       }),
     mac: ({ keyRef, algorithm, data }) =>
       translatePinErrors(() => {
-        const held = requireKeyUsage(keyRef, 'Mac');
-        if (held.algorithm !== keyAlgorithmOfMac[algorithm]) throw new HsmError('KeyUsage');
-        return macs[algorithm](held.key, data);
+        const macKey = requireKeyUsage(keyRef, 'Mac');
+        if (macKey.algorithm !== keyAlgorithmOfMac[algorithm]) throw new HsmError('KeyUsage');
+        return macs[algorithm](macKey.key, data);
       }),
     importKey: ({ wrappingKeyRef, wrapped, checkValue, usage, algorithm }) =>
       translatePinErrors(() => {
@@ -213,7 +213,7 @@ export function createSoftwareHsm(deps: SoftwareHsmDeps): StartableHsm {
     async close() {
       referencedKeys.clear();
       for (const keys of dukptKeys.values()) keys.forget();
-      for (const { key } of held.values()) key.fill(0);
+      for (const { key } of keysByName.values()) key.fill(0);
     },
   };
 }

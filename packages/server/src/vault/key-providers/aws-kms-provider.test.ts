@@ -25,7 +25,7 @@ type Body = {
 /** Acts as KMS: it has its own key and uses the context as additional authenticated data. */
 function kmsStub() {
   const key = randomBytes(32);
-  const asked: { action: string; body: Body }[] = [];
+  const requests: { action: string; body: Body }[] = [];
   /** Answers for the next requests, in place of the correct ones. */
   const instead: ({ status: number; type: string } | 'silence')[] = [];
 
@@ -72,43 +72,43 @@ function kmsStub() {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
-    const say = (status: number, body: object) =>
+    const respond = (status: number, body: object) =>
       response
         .writeHead(status, { 'content-type': 'application/x-amz-json-1.1' })
         .end(JSON.stringify(body));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
     if (!isSigned(request, text, url)) {
-      say(400, { __type: 'InvalidSignatureException' });
+      respond(400, { __type: 'InvalidSignatureException' });
       return;
     }
     const action = String(request.headers['x-amz-target']).replace('TrentService.', '');
     const body = JSON.parse(text) as Body;
-    asked.push({ action, body });
+    requests.push({ action, body });
     const other = instead.shift();
     if (other === 'silence') return;
     if (other !== undefined) {
-      say(other.status, { __type: other.type });
+      respond(other.status, { __type: other.type });
       return;
     }
     try {
       const done =
         action === 'Encrypt' ? { CiphertextBlob: encrypted(body) } : { Plaintext: decrypted(body) };
-      say(200, { ...done, KeyId: body.KeyId });
+      respond(200, { ...done, KeyId: body.KeyId });
     } catch {
-      say(400, { __type: 'InvalidCiphertextException' });
+      respond(400, { __type: 'InvalidCiphertextException' });
     }
   }
 
   const server: Server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => response.destroy(error as Error));
   });
-  return { server, asked, instead };
+  return { server, requests, instead };
 }
 
 describe('AWS KMS as the key provider', () => {
   const stub = kmsStub();
   let url = '';
-  const place: KeyIdentity = {
+  const identity: KeyIdentity = {
     organizationId: systemIds.uuid(),
     keyId: systemIds.uuid(),
     purpose: 'Data',
@@ -136,26 +136,26 @@ describe('AWS KMS as the key provider', () => {
     await new Promise((resolve) => stub.server.close(resolve));
   });
   beforeEach(() => {
-    stub.asked.length = 0;
+    stub.requests.length = 0;
     stub.instead.length = 0;
   });
 
   test('wraps a key for its place, and unwraps it there alone', async () => {
     const provider = open();
     const key = randomBytes(32);
-    const wrapped = await provider.wrap(key, place);
+    const wrapped = await provider.wrap(key, identity);
     assert.equal(wrapped.wrappedBy, `aws-kms:${keyArn}`);
     assert.ok(provider.canUnwrap(wrapped.wrappedBy));
     assert.equal(wrapped.bytes.includes(key), false);
-    assert.deepEqual(await provider.unwrap(wrapped, place), key);
+    assert.deepEqual(await provider.unwrap(wrapped, identity), key);
     assert.deepEqual(
-      stub.asked.map(({ action }) => action),
+      stub.requests.map(({ action }) => action),
       ['Encrypt', 'Decrypt'],
     );
-    const { KeyId, EncryptionContext } = stub.asked[1]?.body ?? ({} as Body);
+    const { KeyId, EncryptionContext } = stub.requests[1]?.body ?? ({} as Body);
     assert.equal(KeyId, keyArn);
-    assert.deepEqual(EncryptionContext, { switchyard: 'vault-key', ...place });
-    const elsewhere = { ...place, organizationId: systemIds.uuid() };
+    assert.deepEqual(EncryptionContext, { switchyard: 'vault-key', ...identity });
+    const elsewhere = { ...identity, organizationId: systemIds.uuid() };
     await assert.rejects(provider.unwrap(wrapped, elsewhere), isFault('Refused'));
     await provider.close();
   });
@@ -166,28 +166,28 @@ describe('AWS KMS as the key provider', () => {
       { status: 400, type: 'com.amazonaws.kms#ThrottlingException' },
       { status: 500, type: 'KMSInternalException' },
     );
-    const wrapped = await provider.wrap(randomBytes(32), place);
-    assert.equal(stub.asked.length, 3);
+    const wrapped = await provider.wrap(randomBytes(32), identity);
+    assert.equal(stub.requests.length, 3);
     stub.instead.push({ status: 400, type: 'AccessDeniedException' });
-    await assert.rejects(provider.unwrap(wrapped, place), isFault('Refused'));
-    assert.equal(stub.asked.length, 4);
+    await assert.rejects(provider.unwrap(wrapped, identity), isFault('Refused'));
+    assert.equal(stub.requests.length, 4);
     const busy = { status: 400, type: 'ThrottlingException' };
     stub.instead.push(busy, busy, busy);
-    await assert.rejects(provider.unwrap(wrapped, place), isFault('Unavailable'));
+    await assert.rejects(provider.unwrap(wrapped, identity), isFault('Unavailable'));
     await provider.close();
   });
 
   test('gives up in time, and tells no secret', async () => {
     const provider = open({ timeoutMs: 100 });
     stub.instead.push('silence', 'silence', 'silence');
-    await assert.rejects(provider.wrap(randomBytes(32), place), isFault('Unavailable'));
+    await assert.rejects(provider.wrap(randomBytes(32), identity), isFault('Unavailable'));
     await provider.close();
-    const stranger = open({ secret: 'wrongwrongwrongwrong' });
-    await assert.rejects(stranger.wrap(randomBytes(32), place), (error) => {
+    const wrongSecretProvider = open({ secret: 'wrongwrongwrongwrong' });
+    await assert.rejects(wrongSecretProvider.wrap(randomBytes(32), identity), (error) => {
       assert.ok(isFault('Refused')(error));
       assert.doesNotMatch(String(error), /wrong/);
       return true;
     });
-    await stranger.close();
+    await wrongSecretProvider.close();
   });
 });

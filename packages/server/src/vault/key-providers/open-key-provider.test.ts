@@ -9,8 +9,8 @@ import {
   openKeyProvider,
 } from './open-key-provider.ts';
 
-const place: KeyIdentity = { organizationId: 'one', keyId: 'two', purpose: 'Index' };
-const none = {
+const identity: KeyIdentity = { organizationId: 'one', keyId: 'two', purpose: 'Index' };
+const emptySettings = {
   vaultKey: undefined,
   vaultKeyPrevious: undefined,
   vaultKmsKey: undefined,
@@ -25,19 +25,25 @@ const none = {
 };
 
 const open = (settings: Partial<KeySettings> & Pick<KeySettings, 'vaultKeyProvider'>) =>
-  openKeyProvider({ ...none, ...settings }, systemClock);
+  openKeyProvider({ ...emptySettings, ...settings }, systemClock);
 
 test('the provider of the settings wraps, and those before it still unwrap', async () => {
   const [vaultKey, vaultKeyPrevious] = [randomBytes(32), randomBytes(32)];
   const old = createLocalKeyProvider(vaultKeyPrevious);
-  const wrapped = await old.wrap(Buffer.from('a key'), place);
+  const wrapped = await old.wrap(Buffer.from('a key'), identity);
   const provider = await open({ vaultKeyProvider: 'local', vaultKey, vaultKeyPrevious });
-  assert.equal((await provider.unwrap(wrapped, place)).toString(), 'a key');
+  assert.equal((await provider.unwrap(wrapped, identity)).toString(), 'a key');
   assert.equal(provider.wrappingKeyName, createLocalKeyProvider(vaultKey).wrappingKeyName);
-  assert.equal((await provider.wrap(Buffer.from('x'), place)).wrappedBy, provider.wrappingKeyName);
+  assert.equal(
+    (await provider.wrap(Buffer.from('x'), identity)).wrappedBy,
+    provider.wrappingKeyName,
+  );
   const without = await open({ vaultKeyProvider: 'local', vaultKey });
   assert.ok(!without.canUnwrap(wrapped.wrappedBy));
-  await assert.rejects(without.unwrap(wrapped, place), /no key provider can unwrap keys of local:/);
+  await assert.rejects(
+    without.unwrap(wrapped, identity),
+    /no key provider can unwrap keys of local:/,
+  );
 });
 
 test('on the way to another provider the one before it is described as well', async () => {
@@ -49,8 +55,8 @@ test('on the way to another provider the one before it is described as well', as
     vaultKey: Buffer.alloc(32, 9),
   });
   const local = createLocalKeyProvider(Buffer.alloc(32, 9));
-  const wrapped = await local.wrap(Buffer.from('a key'), place);
-  assert.equal((await provider.unwrap(wrapped, place)).toString(), 'a key');
+  const wrapped = await local.wrap(Buffer.from('a key'), identity);
+  assert.equal((await provider.unwrap(wrapped, identity)).toString(), 'a key');
   assert.match(provider.wrappingKeyName, /^aws-kms:arn:/);
   await provider.close();
   await assert.rejects(open({ vaultKeyProvider: 'local' }), /local has no key in the settings/);

@@ -4,22 +4,22 @@ import { type KeyIdentity, KeyProviderError } from './key-provider.ts';
 import { createPkcs11Provider } from './pkcs11-provider.ts';
 
 const options = { module: '/lib/module.so', token: 'vault', key: 'cards', pin: '246813' };
-const place: KeyIdentity = { organizationId: 'one', keyId: 'two', purpose: 'Data' };
+const identity: KeyIdentity = { organizationId: 'one', keyId: 'two', purpose: 'Data' };
 
 class SealRefused extends Error {
   override name = 'SealRefused';
 }
 
 /** A module that writes the owner and purpose before the bytes, in place of encryption. */
-const moduleOf = (fails: { with?: Error } = {}) => ({
+const moduleOf = (fails: { error?: Error } = {}) => ({
   openPkcs11: () => ({
     checkValue: 'A1B2C3',
     seal(bytes: Buffer, boundTo: string) {
-      if (fails.with !== undefined) throw fails.with;
+      if (fails.error !== undefined) throw fails.error;
       return Buffer.concat([Buffer.from(boundTo), bytes]);
     },
     open(sealed: Buffer, boundTo: string) {
-      if (fails.with !== undefined) throw fails.with;
+      if (fails.error !== undefined) throw fails.error;
       if (!sealed.toString('latin1').startsWith(boundTo)) throw new SealRefused('broken');
       return sealed.subarray(boundTo.length);
     },
@@ -33,23 +33,23 @@ const isFault = (code: KeyProviderError['code']) => (error: unknown) =>
 describe('a PKCS#11 module as the key provider', () => {
   test('names token, key and check value, and binds a key to its place', async () => {
     const provider = await createPkcs11Provider(options, async () => moduleOf());
-    const wrapped = await provider.wrap(Buffer.from('a key'), place);
+    const wrapped = await provider.wrap(Buffer.from('a key'), identity);
     assert.equal(wrapped.wrappedBy, 'pkcs11:vault/cards/A1B2C3');
     assert.ok(provider.canUnwrap(wrapped.wrappedBy));
     assert.ok(!provider.canUnwrap('pkcs11:vault/cards/000000'));
-    assert.equal((await provider.unwrap(wrapped, place)).toString(), 'a key');
-    const elsewhere = { ...place, organizationId: 'three' };
+    assert.equal((await provider.unwrap(wrapped, identity)).toString(), 'a key');
+    const elsewhere = { ...identity, organizationId: 'three' };
     await assert.rejects(provider.unwrap(wrapped, elsewhere), isFault('Refused'));
     await provider.close();
   });
 
   test('tells a module that is away from a seal that is broken', async () => {
-    const fails: { with?: Error } = {};
+    const fails: { error?: Error } = {};
     const provider = await createPkcs11Provider(options, async () => moduleOf(fails));
-    const wrapped = await provider.wrap(Buffer.from('a key'), place);
-    fails.with = new Error('CKR_DEVICE_REMOVED');
-    await assert.rejects(provider.unwrap(wrapped, place), isFault('Unavailable'));
-    await assert.rejects(provider.wrap(Buffer.from('x'), place), isFault('Unavailable'));
+    const wrapped = await provider.wrap(Buffer.from('a key'), identity);
+    fails.error = new Error('CKR_DEVICE_REMOVED');
+    await assert.rejects(provider.unwrap(wrapped, identity), isFault('Unavailable'));
+    await assert.rejects(provider.wrap(Buffer.from('x'), identity), isFault('Unavailable'));
   });
 
   test('without the package it says what to install', async () => {

@@ -58,12 +58,12 @@ test('a queue with free slots reads after its last delivery, and from the start 
   assert.equal(second?.after.deliveryId, String(first.limit - 1));
   const third = nextRead(queue, 6_100);
   assert.equal(third?.isFromStart, true);
-  assert.ok((third?.limit ?? 0) > queue.inFlight.size, 'what is in hand does not fill the page');
+  assert.ok((third?.limit ?? 0) > queue.inFlight.size, 'deliveries in flight do not fill the page');
 });
 
 test('a queue is let go when a whole look found nothing, when it rests, and never under way', () => {
   const queue = fresh();
-  assert.equal(isIdle(queue, 5_000), false, 'nobody has looked yet');
+  assert.equal(isIdle(queue, 5_000), false, 'no search has run yet');
   const wish = nextRead(queue, 5_000);
   assert.ok(wish);
   addDeliveries(queue, [], wish, new Set());

@@ -11,23 +11,23 @@ import {
 } from './retry-schedule.ts';
 
 const all = (ms: number) => ms;
-const none = () => 0;
+const noJitter = () => 0;
 
 test('the pauses are those of Standard Webhooks, with a fifth by chance at most', () => {
   const total = retryDelaysMs.reduce((sum, ms) => sum + ms, 0);
   assert.equal(total, ((75 * 60 + 35) * 60 + 5) * 1000);
   const failed = { status: 500 };
-  assert.equal(findRetryDelayMs(1, failed, retryDelaysMs, none), 5_000);
+  assert.equal(findRetryDelayMs(1, failed, retryDelaysMs, noJitter), 5_000);
   assert.equal(findRetryDelayMs(1, failed, retryDelaysMs, all), 6_000);
-  assert.equal(findRetryDelayMs(9, failed, retryDelaysMs, none), 86_400_000);
-  assert.equal(findRetryDelayMs(10, failed, retryDelaysMs, none), undefined);
+  assert.equal(findRetryDelayMs(9, failed, retryDelaysMs, noJitter), 86_400_000);
+  assert.equal(findRetryDelayMs(10, failed, retryDelaysMs, noJitter), undefined);
 });
 
 test('a receiver may ask for more time, up to an hour, and never for less', () => {
   const busy = (retryAfterMs: number) => ({ status: 429, retryAfterMs });
-  assert.equal(findRetryDelayMs(1, busy(60_000), retryDelaysMs, none), 60_000);
-  assert.equal(findRetryDelayMs(1, busy(1), retryDelaysMs, none), 5_000);
-  assert.equal(findRetryDelayMs(1, busy(1e12), retryDelaysMs, none), 3_600_000);
+  assert.equal(findRetryDelayMs(1, busy(60_000), retryDelaysMs, noJitter), 60_000);
+  assert.equal(findRetryDelayMs(1, busy(1), retryDelaysMs, noJitter), 5_000);
+  assert.equal(findRetryDelayMs(1, busy(1e12), retryDelaysMs, noJitter), 3_600_000);
 });
 
 test('Retry-After is seconds or a date, and anything else is nothing', () => {

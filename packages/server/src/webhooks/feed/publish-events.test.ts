@@ -37,7 +37,7 @@ async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
   });
   await migrate(database, migrationsFolder, { log, clock: systemClock, ids: systemIds });
   const planned: FeedEvent[] = [];
-  const told: string[] = [];
+  const notifiedOrganizations: string[] = [];
   const facts: OutboxEventMapper = {
     prefix: 'thing.',
     read: async (rows) =>
@@ -63,7 +63,7 @@ async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
       log,
       postponeUnknownEvents: createPostponeUnknownEvents({ database, jobs, eventMappers }),
       metrics: createMetrics(),
-      notifyReaders: (positions) => void told.push(...positions.keys()),
+      notifyReaders: (positions) => void notifiedOrganizations.push(...positions.keys()),
       deliveries: {
         plan: async (events) => void planned.push(...events),
         wakeDispatcher: () => {},
@@ -79,7 +79,7 @@ async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
     jobsOf,
     facts,
     planned,
-    told,
+    notifiedOrganizations,
     insert: (organizationId: string, count: number, kind = 'thing.made') =>
       database.query(
         `INSERT INTO outbox (organization_id, outbox_id, kind, subject_id, sequence, created_at)
@@ -100,29 +100,29 @@ async function setUp(t: TestContext, source: Partial<OutboxEventMapper> = {}) {
 
 describe('publishing', () => {
   test('numbers the events of each organisation from 1 without gaps, over parallel processes', async (t) => {
-    const { open, insert, left, events, told } = await setUp(t);
+    const { open, insert, left, events, notifiedOrganizations } = await setUp(t);
     const tenants = [randomUUID(), randomUUID(), randomUUID()];
     await Promise.all(tenants.map((tenant) => insert(tenant, 700)));
     const outboxes = [open(), open(), open()];
     for (const outbox of outboxes) outbox.start();
-    const seen = new Map<string, number>();
+    const lastPositions = new Map<string, number>();
     let missed = 0;
     await eventually('all are published', async () => {
       for (const tenant of tenants) {
         // A reader must see all events up to the last position, and none may appear below it later.
-        const found = await events(tenant);
-        const last = found.at(-1)?.position ?? 0;
-        if (found.length !== last) missed += 1;
-        seen.set(tenant, last);
+        const storedEvents = await events(tenant);
+        const last = storedEvents.at(-1)?.position ?? 0;
+        if (storedEvents.length !== last) missed += 1;
+        lastPositions.set(tenant, last);
       }
-      return (await left()) === 0 && [...seen.values()].every((last) => last === 700);
+      return (await left()) === 0 && [...lastPositions.values()].every((last) => last === 700);
     });
     await Promise.all(outboxes.map((outbox) => outbox.stop()));
     assert.equal(missed, 0);
     for (const tenant of tenants) {
-      const found = await events(tenant);
-      assert.equal(new Set(found.map((event) => event.event_id)).size, 700);
-      assert.ok(told.includes(tenant));
+      const storedEvents = await events(tenant);
+      assert.equal(new Set(storedEvents.map((event) => event.event_id)).size, 700);
+      assert.ok(notifiedOrganizations.includes(tenant));
     }
   });
 
@@ -214,9 +214,9 @@ describe('publishing', () => {
     outbox.start();
     await eventually('the outbox is empty', async () => (await left()) === 0);
     await outbox.stop();
-    const found = await events(tenant);
+    const storedEvents = await events(tenant);
     assert.deepEqual(
-      found.map(({ position, type }) => [position, type]),
+      storedEvents.map(({ position, type }) => [position, type]),
       [
         [1, 'thing.made'],
         [2, 'thing.made'],
@@ -270,11 +270,11 @@ describe('publishing', () => {
     await first.stop();
     const eventMappers = [facts, { ...facts, prefix: 'newer.' }];
     const handlers: JobHandler[] = [];
-    const held = {
+    const capturingJobs = {
       ...jobs,
       handle: (_kind: string, handler: JobHandler) => void handlers.push(handler),
     };
-    const second = open(eventMappers, held);
+    const second = open(eventMappers, capturingJobs);
     const [job] = await database.query<{ job_id: string; payload: Record<string, unknown> }>(
       'SELECT job_id, payload FROM jobs',
     );
@@ -285,7 +285,7 @@ describe('publishing', () => {
     second.start();
     await eventually('it is published', async () => (await events(tenant)).length === 2);
     await again();
-    assert.equal(await left(), 0, 'nothing is told again');
+    assert.equal(await left(), 0, 'no event is published again');
     await second.stop();
     assert.deepEqual(await database.query('SELECT job_id FROM jobs'), []);
   });

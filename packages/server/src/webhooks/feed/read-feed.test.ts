@@ -26,7 +26,9 @@ const postponeUnknownEvents = () => Promise.reject(new Error('every kind is know
 const source: OutboxEventMapper = {
   prefix: 'transaction.',
   read: async (rows) =>
-    new Map(rows.map((row) => [row.outboxId, { merchantId: null, data: { of: row.sequence } }])),
+    new Map(
+      rows.map((row) => [row.outboxId, { merchantId: null, data: { number: row.sequence } }]),
+    ),
 };
 
 async function setUp(t: TestContext) {
@@ -90,14 +92,14 @@ describe('the reader of the feed', () => {
     const writing = (async () => {
       for (let from = 1; from <= total; from += 60) await happen(60, from);
     })();
-    const seen: number[] = [];
-    let of = 0;
-    for (let after = 0, looks = 0; seen.length < total; looks += 1) {
-      assert.ok(looks < 100_000, `after ${after} nothing more comes`);
+    const readIds: number[] = [];
+    let numberSum = 0;
+    for (let after = 0, reads = 0; readIds.length < total; reads += 1) {
+      assert.ok(reads < 100_000, `after ${after} nothing more comes`);
       const page = await reader.read({ organizationId }, after, 7);
       for (const { id, data } of page.events) {
-        seen.push(id);
-        of += JSON.parse(data).data.of;
+        readIds.push(id);
+        numberSum += JSON.parse(data).data.number;
       }
       assert.ok(page.next >= after);
       after = page.next;
@@ -105,10 +107,10 @@ describe('the reader of the feed', () => {
     await writing;
     await Promise.all(outboxes.map((outbox) => outbox.stop()));
     assert.deepEqual(
-      seen,
+      readIds,
       Array.from({ length: total }, (_, index) => index + 1),
     );
-    assert.equal(of, (total * (total + 1)) / 2, 'each event of the outbox is there once');
+    assert.equal(numberSum, (total * (total + 1)) / 2, 'each event of the outbox is there once');
   });
 
   test('a read for a rare type scans a bounded part, and finds the event in the end', async (t) => {
@@ -117,16 +119,16 @@ describe('the reader of the feed', () => {
     const types = Array.from({ length: 2 * scannedMax + 500 }, () => 'transaction.captured');
     types[rare - 1] = 'qr.completed';
     await fill(types);
-    const wanted = reader.toFeedQuery(callerOf(organizationId), { types: 'qr.*' });
+    const query = reader.toFeedQuery(callerOf(organizationId), { types: 'qr.*' });
     const ends: number[] = [];
-    const found: number[] = [];
+    const foundIds: number[] = [];
     for (let after = 0; after < types.length; ) {
-      const page = await reader.read(wanted, after, 50);
-      found.push(...page.events.map(({ id }) => id));
+      const page = await reader.read(query, after, 50);
+      foundIds.push(...page.events.map(({ id }) => id));
       after = page.next;
       ends.push(after);
     }
-    assert.deepEqual(found, [rare]);
+    assert.deepEqual(foundIds, [rare]);
     assert.deepEqual(ends, [scannedMax, 2 * scannedMax, types.length]);
   });
 
@@ -134,21 +136,21 @@ describe('the reader of the feed', () => {
     const { organizationId, reader, fill } = await setUp(t);
     const captured = 'transaction.captured';
     await fill([captured, 'qr.completed', captured, captured, 'qr.completed']);
-    const wanted = reader.toFeedQuery(callerOf(organizationId), { types: captured });
-    const first = await reader.read(wanted, 0, 2);
+    const query = reader.toFeedQuery(callerOf(organizationId), { types: captured });
+    const first = await reader.read(query, 0, 2);
     assert.deepEqual([first.events.map(({ id }) => id), first.next, first.end], [[1, 3], 3, 5]);
-    const second = await reader.read(wanted, first.next, 2);
+    const second = await reader.read(query, first.next, 2);
     assert.deepEqual([second.events.map(({ id }) => id), second.next], [[4], 5]);
-    const third = await reader.read(wanted, second.next, 2);
+    const third = await reader.read(query, second.next, 2);
     assert.deepEqual([third.events, third.next], [[], 5]);
   });
 
   test('an organisation of which nothing is known has an empty feed, and no position but 0', async (t) => {
     const { reader } = await setUp(t);
-    const wanted = { organizationId: randomUUID() };
-    assert.deepEqual(await reader.read(wanted, 0, 10), { events: [], next: 0, end: 0 });
-    await assert.rejects(reader.read(wanted, 1, 10), { code: 'cursor_invalid' });
-    assert.equal(await reader.findEnd(wanted.organizationId), 0);
+    const query = { organizationId: randomUUID() };
+    assert.deepEqual(await reader.read(query, 0, 10), { events: [], next: 0, end: 0 });
+    await assert.rejects(reader.read(query, 1, 10), { code: 'cursor_invalid' });
+    assert.equal(await reader.findEnd(query.organizationId), 0);
   });
 
   test('a caller of a merchant wants that merchant, by whichever claim it is bound', () => {

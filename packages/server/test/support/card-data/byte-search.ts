@@ -129,8 +129,8 @@ export function createByteSearch(
       if (((wordBits[bitIndex >> 3] as number) & (1 << (bitIndex & 7))) === 0) continue;
       for (let offset = wordBytes - 1; offset >= 0; offset -= 1) {
         const start = at * wordBytes - offset;
-        const found = findAt(bytes, start);
-        if (found !== undefined) return `${found.name} in …${around(bytes, start)}…`;
+        const match = findAt(bytes, start);
+        if (match !== undefined) return `${match.name} in …${around(bytes, start)}…`;
       }
     }
     return undefined;

@@ -78,13 +78,13 @@ export function findInFile(
   try {
     const length = Math.min(piece, fstatSync(file).size + overlap + 1);
     const bytes = Buffer.allocUnsafeSlow(length);
-    for (let keptBytes = 0; ; ) {
-      const read = readSync(file, bytes, keptBytes, length - keptBytes, null);
-      const match = search.find(bytes.subarray(0, keptBytes + read));
+    for (let carriedBytes = 0; ; ) {
+      const read = readSync(file, bytes, carriedBytes, length - carriedBytes, null);
+      const match = search.find(bytes.subarray(0, carriedBytes + read));
       if (match !== undefined || read === 0) return match;
-      const end = keptBytes + read;
-      keptBytes = Math.min(overlap, end);
-      bytes.copyWithin(0, end - keptBytes, end);
+      const end = carriedBytes + read;
+      carriedBytes = Math.min(overlap, end);
+      bytes.copyWithin(0, end - carriedBytes, end);
     }
   } finally {
     closeSync(file);

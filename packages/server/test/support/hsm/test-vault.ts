@@ -72,7 +72,7 @@ export async function openTestVault(options: TestVaultOptions): Promise<TestVaul
   await vault.openKeys();
   const runJob = async (kind: string, organizationId: string) => {
     const handler = handlers.get(kind);
-    if (handler === undefined) throw new Error(`nobody does ${kind}`);
+    if (handler === undefined) throw new Error(`no handler for ${kind}`);
     const facts: Job = {
       organizationId,
       kind,

@@ -133,7 +133,10 @@ export const placeLine = (store: string, externalId: string, data = {}): Line =>
   data: { storeExternalId: store, externalId, name: `Place ${externalId}`, ...data },
 });
 
-export const hardwareLine = (place: string, body: Record<string, unknown>): Line => ({
+export const hardwareLine = (
+  logicalDeviceExternalId: string,
+  body: Record<string, unknown>,
+): Line => ({
   type: 'physicalDevice',
-  data: { logicalDeviceExternalId: place, ...body },
+  data: { logicalDeviceExternalId, ...body },
 });

@@ -22,9 +22,9 @@ export async function reported({ organizationId }: { organizationId: string }): 
   });
 }
 
-export const query = (of: Readonly<Record<string, unknown>>): string => {
-  const given = Object.entries(of).filter(([, value]) => value !== undefined);
-  return `?${given.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')}`;
+export const query = (filters: Readonly<Record<string, unknown>>): string => {
+  const entries = Object.entries(filters).filter(([, value]) => value !== undefined);
+  return `?${entries.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join('&')}`;
 };
 
 /** Requests a report and asserts success. */
@@ -32,24 +32,24 @@ export async function report(
   { client }: { client: Client },
   token: string,
   path: string,
-  of: Readonly<Record<string, unknown>> = {},
+  filters: Readonly<Record<string, unknown>> = {},
 ): Promise<Json> {
-  const answer = await client.call('GET', `/reporting/v1/${path}${query(of)}`, { token });
+  const answer = await client.call('GET', `/reporting/v1/${path}${query(filters)}`, { token });
   assert.equal(answer.status, 200, answer.text);
   return answer.body;
 }
 
 /** The items of all pages. */
 export async function allOf(
-  on: { client: Client },
+  setup: { client: Client },
   token: string,
   path: string,
-  of: Readonly<Record<string, unknown>> = {},
+  filters: Readonly<Record<string, unknown>> = {},
 ): Promise<Json[]> {
   const items: Json[] = [];
   let cursor: string | undefined;
   do {
-    const page = await report(on, token, path, { ...of, cursor });
+    const page = await report(setup, token, path, { ...filters, cursor });
     items.push(...page.items);
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);

@@ -24,7 +24,7 @@ import { highLoadLimits } from '../high-load-limits.ts';
 type Body = Record<string, any>;
 export type Answer = { status: number; headers: Record<string, unknown>; body: Body };
 
-export type Place = {
+export type Shop = {
   merchantId: string;
   storeId: string;
   deviceId: string;
@@ -52,10 +52,10 @@ export type CatalogueScene = {
   ): Promise<Answer>;
   /** Sends a request and asserts success. */
   done(token: string, method: string, path: string, body?: unknown): Promise<Body>;
-  place(name: string): Promise<Place>;
+  createShop(name: string): Promise<Shop>;
   device(storeId: string): Promise<string>;
   /** An access token that was issued to a device. */
-  deviceToken(place: Place): string;
+  deviceToken(shop: Shop): string;
   /** Creates a published service of `provider`. */
   service(declaration?: object): Promise<Body>;
   /** Creates a published service to which the organisation is subscribed. */
@@ -213,7 +213,7 @@ export async function openCatalogue(): Promise<CatalogueScene> {
       assert.ok(answer.status < 300, JSON.stringify(answer.body));
       return answer.body;
     },
-    async place(name) {
+    async createShop(name) {
       const merchant = { name, country: 'FR', mcc: '5814', timeZone: 'Europe/Paris' };
       const { merchantId } = (await provisioning.merchants.create(scope, merchant)).view;
       const { storeId } = (await provisioning.stores.create(scope, { merchantId, name })).view;
@@ -231,8 +231,8 @@ export async function openCatalogue(): Promise<CatalogueScene> {
       return deviceId;
     },
     async service(declaration = {}) {
-      const wanted = { name: 'QR', domain: 'Payments', ...declaration };
-      const declared = await scene.done('provider', 'POST', '/services', wanted);
+      const serviceInput = { name: 'QR', domain: 'Payments', ...declaration };
+      const declared = await scene.done('provider', 'POST', '/services', serviceInput);
       await scene.done('provider', 'POST', `/services/${declared['serviceId']}/publish`);
       return declared;
     },

@@ -37,7 +37,7 @@ export type FleetScene = DeviceScene & {
   release(serviceId: string, declaration: object): Promise<void>;
   terminal(merchantId?: string): Promise<Terminal>;
   /** A token that a user of the merchant gets for a device, as in the demo. */
-  customToken(place: Place): Promise<string>;
+  customToken(device: Place): Promise<string>;
   configure(level: Level, entityId: string, serviceId: string, values: object): Promise<Answer>;
   verified(service: object): Promise<Record<string, unknown>>;
 };
@@ -86,16 +86,20 @@ export async function openFleet(): Promise<FleetScene> {
   assert.ok(catalog !== undefined);
   const { services, packagesAndSubscriptions: offers, activations } = catalog;
   const { organizationId, userDomainId, identity } = scene;
-  const by = scopeAuthoredByPlatform(organizationId);
+  const authoredScope = scopeAuthoredByPlatform(organizationId);
   const declared: string[] = [];
 
   /** A place created after the activation of a service needs its own activation. */
   async function activate({ merchantId, storeId }: Place, isNewMerchant: boolean): Promise<void> {
     for (const serviceId of declared) {
       if (isNewMerchant) {
-        await activations.activate(by, { serviceId, level: 'Merchant', entityId: merchantId });
+        await activations.activate(authoredScope, {
+          serviceId,
+          level: 'Merchant',
+          entityId: merchantId,
+        });
       }
-      await activations.activate(by, { serviceId, level: 'Store', entityId: storeId });
+      await activations.activate(authoredScope, { serviceId, level: 'Store', entityId: storeId });
     }
   }
 
@@ -103,30 +107,34 @@ export async function openFleet(): Promise<FleetScene> {
     ...scene,
     catalog,
     async service(declaration = receipts) {
-      const { serviceId } = (await services.create(by, declaration as typeof receipts)).view;
-      await services.publish(by, serviceId);
-      const offer = await offers.createPackage(by, { name: 'Offer', serviceIds: [serviceId] });
-      await offers.subscribe(by, offer.view.packageId);
+      const { serviceId } = (await services.create(authoredScope, declaration as typeof receipts))
+        .view;
+      await services.publish(authoredScope, serviceId);
+      const offer = await offers.createPackage(authoredScope, {
+        name: 'Offer',
+        serviceIds: [serviceId],
+      });
+      await offers.subscribe(authoredScope, offer.view.packageId);
       const level = { level: 'Organization', entityId: organizationId } as const;
-      await activations.activate(by, { serviceId, ...level });
+      await activations.activate(authoredScope, { serviceId, ...level });
       declared.push(serviceId);
       return serviceId;
     },
     async release(serviceId, declaration) {
-      await services.replace(by, serviceId, declaration as typeof receipts);
-      await services.publish(by, serviceId);
+      await services.replace(authoredScope, serviceId, declaration as typeof receipts);
+      await services.publish(authoredScope, serviceId);
     },
     async terminal(merchantId) {
-      const place = await scene.place(defined({ merchantId }));
-      await activate(place, merchantId === undefined);
-      const certificate = await scene.certify(place.physicalDeviceId);
+      const device = await scene.place(defined({ merchantId }));
+      await activate(device, merchantId === undefined);
+      const certificate = await scene.certify(device.physicalDeviceId);
       const credentials = await scene.credentials(certificate);
       const form = { grant_type: 'client_credentials', ...credentials };
       const answer = await scene.device('/oauth2-mtls/v1/token', { form, shown: certificate });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       const token = answer.body.access_token;
       return {
-        ...place,
+        ...device,
         certificate,
         ask: (method, path, { json, tag } = {}) =>
           scene.api(path, {
@@ -151,9 +159,9 @@ export async function openFleet(): Promise<FleetScene> {
       const manager = await createTestUser(where, { merchantId });
       const form = passwordForm(manager, clientId);
       const { body } = await scene.api(`/oauth2/v1/${userDomainId}/token`, { form });
-      const wanted = { device_model: 'AXIUM_DX8000', device_id: tsn, method: 'api' };
+      const formFields = { device_model: 'AXIUM_DX8000', device_id: tsn, method: 'api' };
       const path = `/auth/realms/${userDomainId}/custom-token`;
-      const answer = await scene.api(path, { form: wanted, token: body.access_token });
+      const answer = await scene.api(path, { form: formFields, token: body.access_token });
       assert.equal(answer.status, 200, JSON.stringify(answer.body));
       return answer.body.access_token;
     },

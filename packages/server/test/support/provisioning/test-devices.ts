@@ -77,16 +77,16 @@ export type DeviceScene = {
   readonly ca: string;
   /** A token of an application with all permissions in the organisation. */
   readonly token: string;
-  agent(shown?: Shown, options?: object): Agent;
-  api(path: string, ask?: Ask): Promise<Answer>;
-  device(path: string, ask?: Ask): Promise<Answer>;
+  agent(certificate?: Shown, options?: object): Agent;
+  api(path: string, options?: Ask): Promise<Answer>;
+  device(path: string, options?: Ask): Promise<Answer>;
   /**
    * Creates a merchant with a store and a terminal; with `merchantId`, a terminal of that merchant.
    */
   place(facts?: { family?: string; merchantId?: string; isLinked?: boolean }): Promise<Place>;
   certify(physicalDeviceId: string, key?: KeyKind): Promise<Shown & DeviceCertificate>;
   /** Gets the credentials of the device from merchants-credentials. */
-  credentials(shown: Shown): Promise<{ client_id: string; client_secret: string }>;
+  credentials(certificate: Shown): Promise<{ client_id: string; client_secret: string }>;
   close(): Promise<void>;
 };
 
@@ -137,8 +137,8 @@ function contentTypeOf({ form, json }: Ask): string | undefined {
   return form === undefined ? undefined : 'application/x-www-form-urlencoded';
 }
 
-function send(port: number, path: string, agent: Agent, ask: Ask): Promise<Answer> {
-  const { token, form, json, raw } = ask;
+function send(port: number, path: string, agent: Agent, options: Ask): Promise<Answer> {
+  const { token, form, json, raw } = options;
   const body =
     raw ??
     (form === undefined
@@ -149,12 +149,12 @@ function send(port: number, path: string, agent: Agent, ask: Ask): Promise<Answe
   const headers = {
     ...defined({
       authorization: token === undefined ? undefined : `Bearer ${token}`,
-      'content-type': contentTypeOf(ask),
+      'content-type': contentTypeOf(options),
       'content-length': body === undefined ? undefined : String(Buffer.byteLength(body)),
     }),
-    ...ask.headers,
+    ...options.headers,
   };
-  const method = ask.method ?? (body === undefined ? 'GET' : 'POST');
+  const method = options.method ?? (body === undefined ? 'GET' : 'POST');
   return new Promise((resolve, reject) => {
     const sent = request({ port, path, method, headers, agent }, (answer) => {
       readAll(answer).then((text) => {
@@ -270,19 +270,19 @@ export async function openDevices(
     devicePort,
     ca: server.cert,
     token: await tokenOf(),
-    agent(shown, more = {}) {
+    agent(certificate, more = {}) {
       const made = new Agent({
         ca: server.cert,
         keepAlive: true,
         maxSockets: 1,
-        ...shown,
+        ...certificate,
         ...more,
       });
       agents.add(made);
       return made;
     },
-    api: (path, ask = {}) => sendOnce(apiPort, path, ask),
-    device: (path, ask = {}) => sendOnce(devicePort, path, ask),
+    api: (path, options = {}) => sendOnce(apiPort, path, options),
+    device: (path, options = {}) => sendOnce(devicePort, path, options),
     async place({ family = 'axium', merchantId: given, isLinked = true } = {}) {
       serials += 1;
       const serialNumber = String(serials);
@@ -311,9 +311,9 @@ export async function openDevices(
       });
       return { ...made, key, cert: made.certificateChain };
     },
-    async credentials(shown) {
+    async credentials(certificate) {
       const { body } = await scene.device(`${deviceListener.prefix}merchants-credentials`, {
-        shown,
+        shown: certificate,
       });
       const [{ clientId: client_id, clientSecret: client_secret }] = body;
       return { client_id, client_secret };
@@ -325,11 +325,11 @@ export async function openDevices(
     },
   };
 
-  async function sendOnce(port: number, path: string, ask: Ask): Promise<Answer> {
-    if (ask.agent !== undefined) return send(port, path, ask.agent, ask);
-    const once = new Agent({ ca: server.cert, maxCachedSessions: 0, ...ask.shown });
+  async function sendOnce(port: number, path: string, options: Ask): Promise<Answer> {
+    if (options.agent !== undefined) return send(port, path, options.agent, options);
+    const once = new Agent({ ca: server.cert, maxCachedSessions: 0, ...options.shown });
     try {
-      return await send(port, path, once, ask);
+      return await send(port, path, once, options);
     } finally {
       once.destroy();
     }

@@ -1,7 +1,7 @@
 // A service with many kinds of parameters, and helpers to configure it at each level.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { type Answer, type CatalogueScene, openCatalogue, type Place } from './test-catalog.ts';
+import { type Answer, type CatalogueScene, openCatalogue, type Shop } from './test-catalog.ts';
 
 const text = { type: 'string', minLength: 1, maxLength: 40 };
 
@@ -45,21 +45,21 @@ export type Level = 'organizations' | 'merchants' | 'stores' | 'logical-devices'
 export type ConfigurationScene = CatalogueScene & {
   /** Creates a service that is subscribed and active everywhere. */
   configured(declared?: object): Promise<string>;
-  newPlace(): Promise<Place>;
+  newShop(): Promise<Shop>;
   path(level: Level, entityId: string, serviceId: string): string;
   /** The configuration levels of a device, including the device itself. */
-  levelsOf(place: Place): [Level, string][];
+  levelsOf(shop: Shop): [Level, string][];
   submit(token: string, path: string, values: unknown, ifMatch?: string): Promise<Answer>;
   /** The configuration of the service that a device receives. */
-  delivered(place: Pick<Place, 'deviceId'>, serviceId: string): ReturnType<typeof pick>;
+  delivered(shop: Pick<Shop, 'deviceId'>, serviceId: string): ReturnType<typeof pick>;
 };
 
 type Delivered = Awaited<
   ReturnType<CatalogueScene['catalog']['configuration']['readDeviceConfiguration']>
 >;
 
-async function pick(found: Promise<Delivered>, serviceId: string) {
-  const one = (await found).find((each) => each.serviceId === serviceId);
+async function pick(configurations: Promise<Delivered>, serviceId: string) {
+  const one = (await configurations).find((each) => each.serviceId === serviceId);
   assert.ok(one !== undefined, 'the service is not active at the device');
   return one;
 }
@@ -75,7 +75,7 @@ export async function openConfigurationScene(): Promise<ConfigurationScene> {
       await scene.done('org', 'POST', '/activations', level);
       return serviceId;
     },
-    newPlace: () => scene.place(`place-${randomUUID()}`),
+    newShop: () => scene.createShop(`place-${randomUUID()}`),
     path: (level, entityId, serviceId) =>
       `/configuration/v1/${level}/${entityId}/services/${serviceId}`,
     levelsOf: ({ merchantId, storeId, deviceId }) => [
