@@ -40,8 +40,14 @@ function program(): Command {
   return createProgram({ stdout: silent, stderr: silent }, runner);
 }
 
-function optionRow({ flags, description, defaultValue }: Option): string[] {
-  const value = defaultValue === undefined ? '' : ` (${code(String(defaultValue))})`;
+function optionRow({
+  flags,
+  description,
+  defaultValue,
+  defaultValueDescription,
+}: Option): string[] {
+  const shown = defaultValueDescription ?? defaultValue;
+  const value = shown === undefined ? '' : ` (${code(String(shown))})`;
   return [code(flags), description + value];
 }
 

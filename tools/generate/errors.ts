@@ -35,8 +35,13 @@ export function errorsDocument(): string {
 function page(name: ErrorCode): string {
   const { status, title, help, outcome, retryable, reserved }: ErrorCodeFacts = errorCodes[name];
   const reservedNote = reserved === true ? 'Reserved: no response uses this code yet. ' : '';
-  const again = retryable
-    ? 'The same request can succeed later.'
-    : 'Do not repeat the same request unchanged: it fails again.';
+  const again = adviceOnRepeating(outcome, retryable);
   return `## ${name}\n\n**${title}.** HTTP ${status}, outcome ${code(outcome)}. ${reservedNote}${help} ${again}`;
+}
+
+function adviceOnRepeating(outcome: ErrorCodeFacts['outcome'], retryable: boolean): string {
+  if (!retryable) return 'The unchanged request fails again while the cause remains.';
+  return outcome === 'Unknown'
+    ? 'The same request with the same identifier is safe: it takes effect once.'
+    : 'The same request can succeed later.';
 }

@@ -8,9 +8,10 @@ import { code, table } from './markdown.ts';
 
 const opening = `# Settings
 
-Settings are environment variables. A secret may also come from a file: \`…_FILE\` names it. Every
-fault is reported at once; an unknown name with this prefix is an
-error in \`demo\` and \`test\` and a warning in \`production\` (\`SWITCHYARD_STRICT_SETTINGS\`), with the nearest known one.
+Settings are environment variables. A secret can also be read from a file: add \`_FILE\` to the name of the
+setting, and give the path. The platform reports all faults together at the start. An unknown setting that
+begins with \`SWITCHYARD_\` is an error in \`demo\` and \`test\`. In \`production\` it is a warning, unless
+\`SWITCHYARD_STRICT_SETTINGS\` is \`on\`. The message suggests the most similar known name.
 
 `;
 
@@ -34,7 +35,7 @@ function notesOf({ secret, environments, role }: Setting<unknown>): string {
   const notes = [
     secret ? 'A secret.' : '',
     environments ? `Only in ${environments.map(code).join(' and ')}.` : '',
-    role ? `Read with the role ${code(role)} alone.` : '',
+    role ? `Only a process with the role ${code(role)} reads it.` : '',
   ];
   return notes.filter((note) => note !== '').join(' ');
 }

@@ -63,7 +63,7 @@ export function createProgram(
     .description('Command-line client of a Switchyard payment platform.')
     .version(versionOfPackage())
     .option('--profile <name>', 'use this saved sign-in; same as SWITCHYARD_CLI_PROFILE')
-    .option('--organization <id>', 'act in this organisation below your own')
+    .option('--organization <id>', 'act in this organisation, which must be below your own')
     .option('--json', 'print results as JSON on stdout and errors as JSON on stderr')
     .option('--no-color', 'print no colours; same as NO_COLOR')
     .option('-q, --quiet', 'print no progress and no notes')

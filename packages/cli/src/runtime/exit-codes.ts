@@ -33,6 +33,6 @@ export const exitMeanings: Readonly<Record<ExitName, string>> = {
   partlyDone: 'Some of the changes failed; the output names them.',
   notConforming: 'The checked server does not conform to its SPI.',
   unsettled:
-    'The outcome of a payment is unknown, or an earlier run was paid: check it before you charge again.',
+    'The outcome of a payment is unknown, or an earlier run of the command was paid. Check before you charge again.',
   interrupted: 'Interrupted by Ctrl-C or SIGTERM.',
 };

@@ -140,7 +140,7 @@ export const accessCodes = {
   device_without_store: permanentError(
     403,
     'The device is not assigned to a store',
-    'Link the physical device to a logical device of a store; without it the device has no merchant.',
+    'Link the physical device to a logical device of a store; an unlinked device has no merchant.',
   ),
   device_not_claimed: permanentError(
     403,

@@ -15,7 +15,7 @@ export const connectorCodes = {
   origin_not_allowed: permanentError(
     403,
     'Browser pages cannot use the connector',
-    'A handshake with an Origin header requires a valid Authorization header, which pages cannot send.',
+    'The WebSocket handshake has an Origin header. Only portal pages may connect terminals from a browser.',
   ),
   session_gone: permanentError(
     410,

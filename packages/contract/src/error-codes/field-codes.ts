@@ -156,7 +156,7 @@ export const fieldCodes = {
   step_up_invalid: permanentError(
     422,
     'The sale is not a valid step-up',
-    'A step-up names a declined contactless sale of this device and amount that required a PIN or the chip.',
+    'A step-up names a contactless sale of this device and amount that was declined because of a missing PIN or chip.',
   ),
   offline_limit_exceeded: permanentError(
     422,

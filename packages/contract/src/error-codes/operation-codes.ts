@@ -52,7 +52,7 @@ export const lookupCodes = {
   events_forgotten: permanentError(
     410,
     'These events are no longer stored',
-    'The position is before the oldest stored event; continue from there and compare your data with the API.',
+    'The position is before the oldest stored event. Continue from that event, and read the rest from the API.',
   ),
   service_not_found: permanentError(
     404,
@@ -102,7 +102,7 @@ export const lookupCodes = {
   endpoint_limit_reached: permanentError(
     409,
     'The organisation has too many endpoints',
-    'Delete endpoints that are no longer used, or send the events of several endpoints to one.',
+    'Delete endpoints that are no longer used, or let one endpoint receive the events of several.',
   ),
   endpoint_unverified: permanentError(
     409,
@@ -112,7 +112,7 @@ export const lookupCodes = {
   replay_running: permanentError(
     409,
     'A replay to the endpoint is running',
-    'An endpoint has one replay at a time; the problem names its positions. Start again when it has ended.',
+    'An endpoint has one replay at a time; this response has its positions. Start again when it has ended.',
   ),
   keys_renewed_often: temporaryError(
     409,
@@ -156,13 +156,13 @@ export const idempotencyCodes = {
   offline_sequence_reused: permanentError(
     422,
     'The sequence number belongs to another offline sale',
-    'The terminal used this terminalSequence for another sale; the problem names that sale.',
+    'The terminal used this terminalSequence for another sale; this response names that sale.',
   ),
   offline_sale_already_uploaded: {
     ...permanentError(
       409,
       'The offline sale was uploaded under another identifier',
-      'The problem names the first transaction; use its clientTransactionId and not this identifier.',
+      'This response names the first transaction; use its clientTransactionId and not this identifier.',
     ),
     outcome: 'Processed',
   },
@@ -250,7 +250,7 @@ export const stateCodes = {
   nothing_to_cancel: permanentError(
     422,
     'No authorised amount is left to cancel',
-    'An account verification authorises no amount.',
+    'The transaction is an account verification, which authorises no amount.',
   ),
   already_captured: permanentError(
     422,
@@ -384,7 +384,7 @@ export const configurationCodes = {
   nothing_to_clear: permanentError(
     422,
     'No capture waits for a clearing file',
-    'Captures of a day that has not ended wait until then; openDays includes them.',
+    'A capture is cleared after its day has ended. Send openDays to include days that have not ended.',
   ),
   acknowledgement_invalid: permanentError(
     422,

@@ -35,7 +35,7 @@ export const retailCodes = {
   not_enabled: permanentError(
     409,
     'The Cloud Connector is not activated',
-    'Activate the Cloud Connector at the level that the member level names.',
+    'Activate the Cloud Connector at the level in the member "level" of this response.',
   ),
   device_offline: temporaryError(
     409,
@@ -50,7 +50,7 @@ export const retailCodes = {
   service_id_reused: unknownOutcomeOnce(
     409,
     'The ServiceID was already used',
-    'A SaleID and ServiceID pair is valid once in 48 hours; request message for the outcome of the first.',
+    'A SaleID and ServiceID pair is valid once in 48 hours; get the outcome of the first message by its ServiceID.',
   ),
   nexo_invalid: permanentError(
     422,
@@ -65,7 +65,7 @@ export const retailCodes = {
   message_rejected: unknownOutcomeOnce(
     502,
     'The terminal rejected the message',
-    'The terminal sent a Reject event and did not process the message; send a TransactionStatus request.',
+    'The terminal sent a Reject event; send a TransactionStatus request to be sure that it did not pay.',
   ),
   device_disconnected: unknownOutcomeOnce(
     502,
@@ -75,7 +75,7 @@ export const retailCodes = {
   session_lost: unknownOutcomeOnce(
     502,
     'The session with the terminal ended',
-    'The session ended before the response; reason says why. Send a TransactionStatus request.',
+    'The session ended before the response; the member "reason" says why. Send a TransactionStatus request.',
   ),
   timeout: unknownOutcomeOnce(
     504,

@@ -39,12 +39,12 @@ export const serverCodes = {
   provider_unavailable: permanentError(
     502,
     'The provider is not available',
-    'Nothing was sent to the service provider for this identifier; try again with a new one.',
+    'Nothing was sent to the service provider. Send the request again with a new identifier.',
   ),
   not_sent: permanentError(
     502,
     'The request could not be sent to the acquirer',
-    'Nothing was sent to the acquirer for this identifier; try again with a new one.',
+    'Nothing was sent to the acquirer. Send the request again with a new identifier.',
   ),
   hsm_unavailable: temporaryError(
     503,
@@ -64,7 +64,7 @@ export const serverCodes = {
   recovery_required: unknownOutcome(
     503,
     'The database is being recovered',
-    'The restored database lacks payments; the operator must compare them with the acquirer before you repeat.',
+    'The restored database lacks payments. Wait until the operator has compared them with the acquirer.',
   ),
   overloaded: temporaryError(
     503,

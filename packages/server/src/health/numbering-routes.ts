@@ -75,7 +75,7 @@ export function registerNumbering(app: FastifyInstance, ports: Ports): void {
     operationId: 'recoverNumbering',
     summary: 'Recover the numbering',
     description:
-      'For the operator of the platform. All numbers skip a margin, and new payments are accepted again. Without a required recovery nothing changes.',
+      'For the operator of the platform. Each number sequence jumps ahead, and new payments are accepted again. Without a required recovery nothing changes.',
     response: { 200: PlatformNumbering },
     errors: ['resource_not_found', 'database_unavailable'],
     async handler({ caller, id }) {

@@ -219,7 +219,10 @@ function addTestDataOptions(command: Command): Command {
   addTextOption('--expiry <yymm>', 'expiry date of the test card', /^[0-9]{4}$/, 'YYMM', '3012');
   return command
     .addOption(
-      new Option('--amount <minor>', 'an amount that the server approves, also in parts')
+      new Option(
+        '--amount <minor>',
+        'an amount that the server approves, also when it is captured in parts',
+      )
         .argParser(parseWholeNumber)
         .default(1000),
     )

@@ -28,7 +28,7 @@ export function addAdminCommands(program: Command, { toAction }: CommandRunner):
   admin
     .command('recover-numbering')
     .description(
-      'Ends the recovery after a database restore: all number sequences skip a margin, and the platform accepts new payments again. It changes nothing if no recovery is required.',
+      'Ends the recovery after a database restore: each number sequence jumps ahead, so that no number is used twice, and the platform accepts new payments again. It changes nothing if no recovery is required.',
     )
     .addHelpText('after', '\nExample:\n  $ switchyard admin recover-numbering --profile operator')
     .action(

@@ -202,9 +202,11 @@ function addCatalogueCommands(services: Command, { toAction }: CommandRunner): v
 
 function addActivationCommands(services: Command, { toAction }: CommandRunner): void {
   addLevelOptions(services.command('activate <service>'))
-    .description('Activates a service for the organisation, or at the level of an option.')
+    .description(
+      'Activates a service for the organisation, or for the merchant, store or device of an option.',
+    )
     .option('--parameters <json>', 'parameters as JSON, or @file')
-    .option('--alone', 'activate only this level, not the existing ones below it')
+    .option('--alone', 'activate only this level, not the existing levels below it')
     .addHelpText(
       'after',
       `\nExample:\n  $ switchyard services activate "Loyalty points" --merchant 0198… --parameters '{"account":"NG-1"}'`,
@@ -231,7 +233,9 @@ function addActivationCommands(services: Command, { toAction }: CommandRunner): 
       }),
     );
   addLevelOptions(services.command('deactivate <service>'))
-    .description('Deactivates a service for the organisation, or at the level of an option.')
+    .description(
+      'Deactivates a service for the organisation, or for the merchant, store or device of an option.',
+    )
     .action(
       toAction<LevelOptions>(async (context, [service = ''], options) => {
         const { level, entityId } = await selectLevel(context, options);

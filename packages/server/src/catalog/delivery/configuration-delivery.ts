@@ -159,7 +159,7 @@ function createDeviceOperations(
       ? await provisioning.findDevice(organizationId, merchantId, deviceId)
       : undefined;
     if (device !== undefined) return device;
-    return throwProblem('device_not_found', 'The token does not belong to an enabled device.');
+    return throwProblem('device_not_found', 'The token belongs to no device or to a disabled one.');
   }
 
   async function recordRequest(

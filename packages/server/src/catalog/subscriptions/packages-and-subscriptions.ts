@@ -101,7 +101,7 @@ function requireNoDependants(
   if (dependants.length === 0) return;
   throwProblem(
     'has_dependants',
-    `${dependants.length} dependent resources of type ${type} exist; remove or deactivate them first.`,
+    `Other resources depend on it: ${dependants.length} × ${type}. Remove or deactivate them first.`,
     {
       extensions: {
         dependants: dependants.slice(0, 10).map((dependant) => ({ type, ...dependant })),

@@ -152,7 +152,10 @@ export function withClientTransactionId<Body extends { clientTransactionId?: str
     );
   }
   if (member === undefined && !Check(ClientIdentifier, clientTransactionId)) {
-    throwProblem('client_id_invalid', 'Idempotency-Key cannot be used as clientTransactionId.');
+    throwProblem(
+      'client_id_invalid',
+      'The value of Idempotency-Key is not a valid clientTransactionId.',
+    );
   }
   return { ...body, clientTransactionId };
 }

@@ -166,7 +166,7 @@ export function createApplications(deps: Deps) {
     if (application.clientId === builtIn?.clientId) {
       throwProblem(
         'already_exists',
-        'The organization already has, or had, an application with this client id.',
+        'The organisation has or had an application with this client id. Use another one.',
       );
     }
     const recordApplicationChange = applicationChangeRecorder(recordChange, 'created', context);
@@ -174,7 +174,7 @@ export function createApplications(deps: Deps) {
       (await store.insert(application, clock.now(), recordApplicationChange)) ??
       throwProblem(
         'already_exists',
-        'The organization already has, or had, an application with this client id.',
+        'The organisation has or had an application with this client id. Use another one.',
       );
     invalidate(inserted.organizationId, inserted.clientId);
     return inserted;

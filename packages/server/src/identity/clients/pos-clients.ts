@@ -79,7 +79,7 @@ export function createPosClients({ applications, clock, ids }: Deps) {
       if (inserted === undefined)
         throwProblem(
           'already_exists',
-          'The organization already has, or had, an application with this client id.',
+          'The organisation has or had an application with this client id. Use another one.',
         );
     },
 

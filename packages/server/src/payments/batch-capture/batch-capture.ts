@@ -144,7 +144,7 @@ function selectionFor(caller: Caller, request: CaptureAllRequest): BatchSelectio
     return throwFieldProblem(
       'field_required',
       '/merchantId',
-      'An organisation token needs merchantId.',
+      'With a token of an organisation, merchantId is required.',
     );
   const { currency, authorizedBefore } = request;
   return {

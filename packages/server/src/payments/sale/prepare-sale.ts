@@ -85,7 +85,7 @@ function locationOf(caller: Caller, request: ProcessRequest): SaleEntityIds {
     throwProblem('entity_out_of_scope', 'The token belongs to another device.');
   }
   if (merchantId === undefined && storeId === undefined && !deviceId) {
-    const detail = 'An organisation token needs merchantId, storeId or deviceId.';
+    const detail = 'With a token of an organisation, merchantId, storeId or deviceId is required.';
     throwFieldProblem('field_required', '/merchantId', detail);
   }
   return { merchantId, storeId, deviceId };

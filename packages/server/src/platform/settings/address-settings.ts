@@ -80,9 +80,9 @@ export const addressSettings = {
     ...proxies,
     name: 'ACQUIRER_TLS_PROXIES',
     description:
-      'Proxies on this machine that add TLS to acquirer connections, as acquirer links name them. In `production` a link without TLS may use only these addresses.',
+      'Proxies on this machine that add TLS to acquirer connections, with the same addresses as in the acquirer links. In `production` a link without TLS may use only these addresses.',
     defaultDescription:
-      'in `demo` every loopback address; in `test` those of `ALLOWED_ADDRESSES`; none in `production`',
+      'in `demo` every loopback address; in `test` the loopback addresses of `ALLOWED_ADDRESSES`; none in `production`',
   },
   allowedAddresses: {
     ...listOf('range:port or range:port-port', maxAllowed, parseAllowedAddress),

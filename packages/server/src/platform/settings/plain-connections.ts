@@ -12,8 +12,8 @@ export const plainConnectionSettings = {
     ...choices(...connectionKinds),
     name: 'PLAIN_CONNECTIONS',
     description:
-      'Connections to other machines that `production` may open without TLS, each with a warning at the start: a `database` without a certificate check, `mail` over `smtp://` (which still uses STARTTLS before it sends anything), `metrics` and health over HTTP.',
-    defaultDescription: 'none: each of them is a settings error',
+      'Connections to other machines that `production` may open without TLS, each with a warning at the start: a `database` without a certificate check, `mail` over `smtp://` (it begins in clear and must change to TLS by STARTTLS before it sends anything), `metrics` and health over HTTP.',
+    defaultDescription: 'none: a plain connection to another machine is a settings error',
   },
 } as const;
 

@@ -73,7 +73,7 @@ export const settingsTable = {
   region: optional(
     'REGION',
     choice('worldwide', 'nar', 'ind', 'eur'),
-    'Region that the platform serves. `worldwide` is for `demo` only; `nar` requires a separate `AUTH_URL`.',
+    'Region that the platform serves. `worldwide` is for `demo` only; `nar` requires an `AUTH_URL` that differs from `BASE_URL`.',
     { defaultDescription: '`worldwide` in `demo`, else none' },
   ),
   ...addressSettings,
@@ -263,7 +263,7 @@ export const settingsTable = {
     'CARD_RETENTION_DAYS',
     integer(30, 3650),
     '540',
-    'Days for which an unused card is stored; until then its sales can be refunded.',
+    'Days after which an unused stored card is deleted. After that, its sales cannot be refunded.',
     { role: 'cards' },
   ),
   cardAccessRetentionDays: setting(
@@ -279,7 +279,7 @@ export const settingsTable = {
     'OVERLOAD_EVENT_LOOP_LAG_MS',
     integer(50, 60_000),
     '400',
-    'Lag of the event loop in milliseconds, measured twice in a row, from which the server refuses sales with `overloaded`. The server refuses reports at two fifths of the value, lists at three fifths, and requests that end a payment at three times the value. Use a higher value on a machine whose processor other programs use.',
+    'Lag of the event loop in milliseconds. The server refuses sales with `overloaded` when two measurements in a row reach it. It refuses reports from 0.4 times the value, lists from 0.6 times, and captures, refunds and cancels from 3 times. Use a higher value on a machine whose processor other programs use.',
   ),
   smtpUrl: optional(
     'SMTP_URL',

@@ -40,7 +40,7 @@ export function createTerminalConnections(deps: Deps) {
   async function requireSeller({ page, deviceId }: ConnectedTerminal): Promise<string> {
     const { permissions, organizationId } = await callers.callerAtDevice(page, deviceId);
     if (!permissions.has('pay.sale'))
-      throwProblem('permission_denied', 'A terminal requires the permission pay.sale.');
+      throwProblem('permission_denied', 'You need the permission pay.sale to open a terminal.');
     return organizationId;
   }
 
@@ -75,7 +75,10 @@ export function createTerminalConnections(deps: Deps) {
     const device = await pages.requireUsableDevice(organizationId, ticket.physicalDeviceId);
     // The assignment of the device may have changed since the ticket was issued.
     if (device.logicalDeviceId !== deviceId)
-      throwProblem('device_unknown', 'The device has moved to another logical device.');
+      throwProblem(
+        'device_unknown',
+        'The terminal was linked to another logical device. Open the page again.',
+      );
     return pages.connect(device, ticket, id);
   }
 

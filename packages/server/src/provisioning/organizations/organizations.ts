@@ -235,7 +235,7 @@ export function createSubOrganizations(
       if (id.toLowerCase() === scope.organizationId) {
         throwProblem(
           'permission_denied',
-          'Only an organisation above it can remove an organisation.',
+          'An organisation can be removed only by an organisation above it.',
         );
       }
       await organizations.remove(scope, id, ifMatch);

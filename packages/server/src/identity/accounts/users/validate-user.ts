@@ -77,7 +77,7 @@ function initialSecondFactor(newUser: NewUser, environment: string): SecondFacto
   if (newUser.secondFactor === 'On') {
     throwProblem(
       'field_invalid',
-      'The second factor cannot be On before the user has set one up. Use Required.',
+      'The user has not set up a second factor: use Required instead of On.',
     );
   }
   return requiresSecondFactor(environment, newUser.groups) ? 'Required' : newUser.secondFactor;
