@@ -22,8 +22,8 @@ test('self times are summed by function and by source, without idle time', () =>
     timeDeltas: [100, 900, 50, 25, 25],
   });
   assert.deepEqual(report.functions, [
-    { what: 'sale payments/sale/process-sale.ts:10', selfUs: 150, share: 0.75 },
-    { what: '(garbage collector) native', selfUs: 50, share: 0.25 },
+    { name: 'sale payments/sale/process-sale.ts:10', selfUs: 150, share: 0.75 },
+    { name: '(garbage collector) native', selfUs: 50, share: 0.25 },
   ]);
   assert.equal(report.packages[1]?.name, '(garbage collector)');
 });
