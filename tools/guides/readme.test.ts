@@ -284,7 +284,7 @@ describe('the README with a running platform', { concurrency: false, timeout: 30
       assert.match(local.stderr, /over the local network/);
       const nowhere = await sell('3.00', '--tsn', 'AXIUM_DX8000-99999999');
       assert.equal(nowhere.code, 6);
-      assert.match(nowhere.stderr, /Relay: device_unknown.*\n.*No money moved/);
+      assert.match(nowhere.stderr, /Connector: device_unknown.*\n.*No money moved/);
       const shut = await sell('3.00', '--local', 'https://127.0.0.1:1/nexo', '--json');
       assert.equal(shut.code, 7, shut.stderr);
       assert.equal(

@@ -32,7 +32,7 @@ test('the provider of “Write a provider” passes every check, as the page say
     const sdk = join(directory, 'node_modules', '@switchyard', 'sdk-provider');
     await symlink(join(root, 'packages/sdk-provider'), sdk);
     const [port = 0, listenPort = 0] = await freePorts(2);
-    const [block = ''] = shellBlocks(text, 'Check it');
+    const [block = ''] = shellBlocks(text, 'Check the provider');
     assert.match(block, /provider conformance/);
     const script = block
       .replaceAll('npx switchyard', `"${process.execPath}" "${command}"`)

@@ -189,13 +189,13 @@ describe('what the connector refuses', () => {
     });
 
     it('not_enabled: with the level, for a merchant, and for a store that came later', async () => {
-      const terminal = await scene.terminal();
+      const terminal = await scene.place();
       const first = await refused({ tsn: terminal.tsn, ...credentials() });
       assert.deepEqual([first.error['code'], first.code], ['not_enabled', 4424]);
       assert.equal(first.error['level'], 'Merchant');
       await scene.activate(terminal);
       scene.clock.advance(1000);
-      const later = await scene.terminal({ merchantId: terminal.merchantId });
+      const later = await scene.place({ merchantId: terminal.merchantId });
       const second = await refused({ tsn: later.tsn, ...credentials() });
       assert.deepEqual([second.error['code'], second.error['level']], ['not_enabled', 'Store']);
     });
