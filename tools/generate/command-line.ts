@@ -46,8 +46,8 @@ function optionRow({
   defaultValue,
   defaultValueDescription,
 }: Option): string[] {
-  const shown = defaultValueDescription ?? defaultValue;
-  const value = shown === undefined ? '' : ` (${code(String(shown))})`;
+  const defaultText = defaultValueDescription ?? defaultValue;
+  const value = defaultText === undefined ? '' : ` (${code(String(defaultText))})`;
   return [code(flags), description + value];
 }
 
