@@ -12,6 +12,7 @@ import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
 } from '../../src/platform/index.ts';
+import { bearerHeaders } from '../support/bearer-headers.ts';
 import { freePorts } from '../support/free-ports.ts';
 import {
   type CuttableConnection,
@@ -142,7 +143,7 @@ async function makeNode(options: NodeOptions): Promise<Node> {
       openLine(comparison, `wss://${host}:${port}${path}`, {
         // Each node has its own authority here; these tests do not check the server's identity.
         rejectUnauthorized: false,
-        headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+        headers: bearerHeaders(token),
       }),
     call: (path, headers, { body, type }) =>
       new Promise((resolve, reject) => {

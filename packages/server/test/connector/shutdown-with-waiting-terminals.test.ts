@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { closeCodes, connectorPaths } from '@switchyard/contract';
 import { WebSocket } from 'ws';
+import { bearerHeaders } from '../support/bearer-headers.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { type Client, createClient } from '../support/https-client.ts';
 import { createServerProcess, type ServerProcess } from '../support/processes/server-process.ts';
@@ -28,7 +29,7 @@ async function heldTerminals(server: ServerProcess, client: Client) {
   const { clientId, clientSecret } = cloud;
   const token = await client.token(userDomainId, clientId, clientSecret);
   async function open(path: string, bearer?: string): Promise<Line> {
-    const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
+    const headers = bearerHeaders(bearer);
     const socket = new WebSocket(`${baseUrl.replace(/^http/, 'ws')}${path}`, { ca, headers });
     const line = lineOf(socket);
     await once(socket, 'open');

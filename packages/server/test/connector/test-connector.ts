@@ -20,6 +20,7 @@ import {
   type Metrics,
   systemIds,
 } from '../../src/platform/index.ts';
+import { bearerHeaders } from '../support/bearer-headers.ts';
 import {
   type DeviceScene,
   openDevices,
@@ -252,7 +253,7 @@ export async function openConnector(
     catalog: built.catalog,
     comparison,
     async open(path, { token, port = scene.apiPort, ...options } = {}) {
-      const bearer = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      const bearer = bearerHeaders(token);
       const headers = { ...bearer, ...options.headers };
       const how: ClientOptions = { ca: scene.ca, ...options, headers };
       const socket = new WebSocket(`wss://127.0.0.1:${port}${path}`, how);

@@ -5,6 +5,7 @@ import { connectorPaths } from '@switchyard/contract';
 import { type AnyMessage, answerTo, isMessage, readMessage, writeMessage } from '@switchyard/nexo';
 import { WebSocket } from 'ws';
 import { scopeAuthoredByPlatform } from '../../src/catalog/index.ts';
+import { bearerHeaders } from '../support/bearer-headers.ts';
 import { createTestOrganization, type TestOrganization } from '../support/test-organization.ts';
 import { type Json, type Line, lineOf } from './test-connector.ts';
 
@@ -59,7 +60,7 @@ export async function retailScene(): Promise<RetailScene> {
   const scope = { organizationId };
 
   async function open(path: string, token?: string): Promise<Line> {
-    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    const headers = bearerHeaders(token);
     const socket = new WebSocket(`${settings.baseUrl.replace(/^http/, 'ws')}${path}`, {
       ca,
       headers,

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { before, describe, test } from 'node:test';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
+import { bearerHeaders } from '../support/bearer-headers.ts';
 import { testDatabase } from '../support/database/test-database.ts';
 import type { HttpResponse } from '../support/https-client.ts';
 import { keyedSale } from '../support/keyed-sale.ts';
@@ -54,7 +55,7 @@ describe('custom tokens', () => {
 
   function custom(form: string | Record<string, string>, token?: string, realm = setup.realm) {
     const path = `/auth/realms/${realm}/custom-token`;
-    return post(path, form, token === undefined ? {} : { authorization: `Bearer ${token}` });
+    return post(path, form, bearerHeaders(token));
   }
 
   /** Links hardware to the first place of a shop. */

@@ -9,6 +9,7 @@ import { connectorPaths } from '@switchyard/contract';
 import type { BrowserContext, Locator, Page } from 'playwright-core';
 import { WebSocket } from 'ws';
 import { type Line, lineOf } from '../connector/test-connector.ts';
+import { bearerHeaders } from '../support/bearer-headers.ts';
 import { assertAccessible } from '../support/browser/accessibility-check.ts';
 import { chromiumSkipReason } from '../support/browser/chromium.ts';
 import { freePorts } from '../support/free-ports.ts';
@@ -228,7 +229,7 @@ describe('the estate of the portal', { skip: chromiumSkipReason }, () => {
     const { clientId, clientSecret } = facts.applications['cloud'] ?? {};
     const ca = await readFile(facts.caFile, 'utf8');
     const open = async (address: string, bearer?: string): Promise<Line> => {
-      const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` };
+      const headers = bearerHeaders(bearer);
       const socket = new WebSocket(address, { ca, headers });
       const line = lineOf(socket);
       await new Promise((resolve, reject) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ProblemError } from '@switchyard/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { bearerHeaders } from '../../../test/support/bearer-headers.ts';
 import { callerWith, createSample } from '../server/sample-server.fixture.ts';
 import { addressKey, createRateLimits, defaultRatePolicies } from './rate-limits.ts';
 
@@ -117,7 +118,7 @@ describe('rate limits', () => {
     });
     try {
       const sendRequest = async (token: string | undefined, remoteAddress: string) => {
-        const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+        const authorization = bearerHeaders(token);
         const url = '/sample/v1/things';
         return sample.app.inject({ url, remoteAddress, headers: authorization });
       };

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { bearerHeaders } from '../../../../test/support/bearer-headers.ts';
 import {
   type AuthorizationCodeFlow,
   type ClientCredentials,
@@ -154,7 +155,7 @@ describe('userinfo', () => {
     flow.realm.app.inject({
       method: 'GET',
       url: url(),
-      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      headers: bearerHeaders(token),
       ...options,
     });
 
