@@ -94,7 +94,7 @@ const targets = {
   generate: { script: 'tools/generate/generate-command.ts', does: 'write the generated documents' },
   format: { script: 'tools/test-runner/format-command.ts', does: 'format every file' },
   ledger: {
-    script: 'tools/acquirer-ledger/ledger-command.ts',
+    script: 'tools/acquirer-ledger/print-ledger-command.ts',
     does: "print the acquirer simulator's ledger",
   },
   'acquirer-host': {

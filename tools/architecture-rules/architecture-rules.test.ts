@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { errorCodes, isErrorCode, listErrorCodes } from '@switchyard/contract';
 import { root } from '../test-runner/static-checks.ts';
 import * as documents from './document-rules.ts';
-import { exportFaults, publishedPackages } from './export-rules.ts';
+import { exportFaults, publishedPackages } from './exported-doc-comment-rules.ts';
 import { idiomFaults } from './idiom-rules.ts';
 import { importCycles } from './import-cycles.ts';
 import {
@@ -121,7 +121,7 @@ describe('the documents are consistent with the code', () => {
     const coverage = textOf('docs/spec-coverage.md');
     assert.ok(documents.coverageRows(coverage.text).length >= 200);
     const tests = texts.filter(({ path }) => isTest(path));
-    assertNone(documents.namedTestFaults(coverage, tests));
+    assertNone(documents.coverageProofFaults(coverage, tests));
     assertNone(documents.missingPathFaults(coverage, exists));
   });
 
@@ -354,7 +354,8 @@ describe('the rules find planted faults', () => {
     const tests = [{ path: 'tools/a.test.ts', text: `test('one is one', …)` }];
     const head = '| What | Proof |\n|---|---|\n';
     const faultsOf = (proof: string): number =>
-      documents.namedTestFaults({ path: 'c.md', text: `${head}| x | ${proof} |` }, tests).length;
+      documents.coverageProofFaults({ path: 'c.md', text: `${head}| x | ${proof} |` }, tests)
+        .length;
     for (const good of ['not yet', 'planned: a', '`a.test.ts`', '`a.test.ts` › “one is one”']) {
       assert.equal(faultsOf(good), 0, good);
     }

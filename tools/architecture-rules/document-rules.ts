@@ -115,7 +115,7 @@ export function unansweredCodes(codes: readonly string[], sources: TextFile[]): 
 const openWords = ['not yet', 'definition'];
 
 /** Each line of the coverage ends in a test that exists, a plan for one, or the words "not yet". */
-export function namedTestFaults(coverage: TextFile, tests: TextFile[]): Fault[] {
+export function coverageProofFaults(coverage: TextFile, tests: TextFile[]): Fault[] {
   return coverageRows(coverage.text).flatMap(({ proof, line }) => {
     const problem = proofProblem(proof, tests);
     return problem === undefined ? [] : [fault(coverage.path, line, 'coverage', problem)];

@@ -90,7 +90,7 @@ export type Production = {
   signIn(organization: Organization, user: User): Promise<string>;
 };
 
-export type Demo = {
+export type DemoPlatform = {
   readonly client: Client;
   readonly facts: DemoFacts;
   tokenOf(name: string): Promise<string>;
@@ -98,7 +98,7 @@ export type Demo = {
 
 export type Platforms = {
   production(): Promise<Production>;
-  demo(): Promise<Demo>;
+  demo(): Promise<DemoPlatform>;
   close(): Promise<void>;
 };
 
@@ -261,7 +261,7 @@ async function openProduction(closers: Closers): Promise<Production> {
   };
 }
 
-async function openDemo(closers: Closers): Promise<Demo> {
+async function openDemo(closers: Closers): Promise<DemoPlatform> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-attack-demo-'));
   closers.add(() => rm(directory, { recursive: true, force: true }));
   const [port, devicePort, acquirerPort, metricsPort] = (await freePorts(4)).map(String);
@@ -291,7 +291,7 @@ async function openDemo(closers: Closers): Promise<Demo> {
 export function createPlatforms(): Platforms {
   const closers = createClosers();
   let production: Promise<Production> | undefined;
-  let demo: Promise<Demo> | undefined;
+  let demo: Promise<DemoPlatform> | undefined;
   return {
     production() {
       production ??= openProduction(closers);

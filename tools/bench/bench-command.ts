@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { type BenchOptions, readBenchOptions, UsageError, usage } from './bench-options.ts';
 import { benchCaptureAll } from './capture-all/bench-capture-all.ts';
-import { captureAllTargets, writeCaptureAllReport } from './capture-all/capture-all-report.ts';
+import { captureAllGoals, writeCaptureAllReport } from './capture-all/capture-all-report.ts';
 import { createCloseStack } from './close-in-reverse-order.ts';
 import { describeMachine, type MachineDescription } from './environment/machine.ts';
 import { benchEstate } from './estate/bench-estate.ts';
@@ -38,7 +38,7 @@ function printJson(figures: object, options: BenchOptions, machine: MachineDescr
     tokens: tokenTargets,
     manyRealms: manyRealmsTarget,
     estate: estateTargets,
-    captureAll: captureAllTargets,
+    captureAll: captureAllGoals,
     pin: pinTargets,
     portal: portalTargets,
     qr: qrTargets,

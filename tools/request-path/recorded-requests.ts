@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, createClient } from '../../packages/server/test/support/https-client.ts';
 import { keyedSale } from '../../packages/server/test/support/keyed-sale.ts';
-import type { CalledFunctions, CallRecorder } from './call-recorder.ts';
+import type { CalledFunctions, CallRecorder } from './function-call-recorder.ts';
 
 type DemoFile = {
   baseUrl: string;

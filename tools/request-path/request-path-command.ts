@@ -6,7 +6,7 @@ import { readSettings } from '../../packages/server/src/platform/index.ts';
 import { startPlatform } from '../../packages/server/src/start.ts';
 import { freePorts } from '../../packages/server/test/support/free-ports.ts';
 import { root } from '../test-runner/static-checks.ts';
-import { type CalledFunctions, createCallRecorder } from './call-recorder.ts';
+import { type CalledFunctions, createCallRecorder } from './function-call-recorder.ts';
 import { acquirerTimeoutMs, createDemoClient, requestPaths } from './recorded-requests.ts';
 
 const help = `npm run request-path -- ${Object.keys(requestPaths).join(' | ')} | all

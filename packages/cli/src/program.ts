@@ -12,7 +12,7 @@ import { addAdminCommands } from './commands/operations/admin-commands.ts';
 import { addApiCommand } from './commands/operations/api-command.ts';
 import { addAuditCommands } from './commands/operations/audit-commands.ts';
 import { addLogCommands } from './commands/operations/request-log-commands.ts';
-import { addPosCommands } from './commands/point-of-sale/pos-commands.ts';
+import { addPosCommands } from './commands/point-of-sale/pos-management-commands.ts';
 import { addTerminalCommands } from './commands/point-of-sale/terminal-commands.ts';
 import { addConfigCommands } from './commands/provisioning/configuration-commands.ts';
 import { addDeviceCommands } from './commands/provisioning/device-commands.ts';

@@ -9,7 +9,6 @@ export * from './defined.ts';
 export * from './errors.ts';
 export * from './events/index.ts';
 export * from './permissions.ts';
-export * from './problem-body.ts';
 export * from './problem-error.ts';
 export * from './provider-spi/activation-messages.ts';
 export * from './provider-spi/check-qr-display.ts';
@@ -27,6 +26,7 @@ export {
   QrDisplay,
   qrDisplayMaxChars,
 } from './provider-spi/value-schemas.ts';
+export * from './read-problem-body.ts';
 export * from './response-codes.ts';
 export * from './schemas/accounts/applications.ts';
 export * from './schemas/accounts/sign-up.ts';

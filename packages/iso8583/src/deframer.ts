@@ -4,7 +4,7 @@ import {
   type Frame,
   type FrameFormat,
   headerBytes,
-  readHeader,
+  readFrameLength,
   readSessionControl,
 } from './frame.ts';
 
@@ -44,7 +44,7 @@ export function createDeframer(format: FrameFormat, limits: { maxBytes: number }
   let sessionControl = false;
 
   function open(bytes: Buffer, at: number): number {
-    const length = readHeader(format, bytes, at);
+    const length = readFrameLength(format, bytes, at);
     if (length > limits.maxBytes) throw new Iso8583Error('frame_too_large');
     sessionControl = readSessionControl(format, bytes, at);
     return length;

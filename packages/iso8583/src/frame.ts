@@ -87,7 +87,7 @@ function readDigits(bytes: Buffer, at: number, encoding: 'latin1' | 'hex'): numb
  *
  * @throws Iso8583Error `frame_length_invalid`
  */
-export function readHeader(format: FrameFormat, bytes: Buffer, at: number): number {
+export function readFrameLength(format: FrameFormat, bytes: Buffer, at: number): number {
   const { length: encoding } = format;
   let length: number;
   if (encoding === 'ascii4') length = readDigits(bytes, at, 'latin1');

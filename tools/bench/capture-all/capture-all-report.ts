@@ -17,7 +17,7 @@ import { heldDefinition } from '../sales/knee-run.ts';
 import type { CaptureAllFigures } from './bench-capture-all.ts';
 
 /** The targets: so many captures in so long, and little effect on sales. */
-export const captureAllTargets = {
+export const captureAllGoals = {
   items: 100_000,
   captureSeconds: 90,
   p99GrowthShare: 0.2,
@@ -31,7 +31,7 @@ const errorsOf = (figures: CaptureAllFigures) =>
 function captures(figures: CaptureAllFigures): Section {
   const { items, captureSeconds } = figures;
   // Fewer items have as much less time.
-  const limit = (captureAllTargets.captureSeconds * items) / captureAllTargets.items;
+  const limit = (captureAllGoals.captureSeconds * items) / captureAllGoals.items;
   return {
     title: `Capture of ${items.toLocaleString('en')} authorised sales of one merchant`,
     figures: [
@@ -65,8 +65,8 @@ function sales(figures: CaptureAllFigures, { rate }: BenchOptions): Section {
       {
         name: 'growth',
         value: percent(growth),
-        target: `at most ${percent(captureAllTargets.p99GrowthShare)}`,
-        reached: growth <= captureAllTargets.p99GrowthShare,
+        target: `at most ${percent(captureAllGoals.p99GrowthShare)}`,
+        reached: growth <= captureAllGoals.p99GrowthShare,
       },
       { name: 'steps before, during', value: `${figures.before.length}, ${figures.during.length}` },
       { name: 'errors', value: errorsOf(figures) },

@@ -3,7 +3,7 @@
 import { microseconds, milliseconds, perSecond } from '../report/report-table.ts';
 import { createKneeSearch, heldLimits, isRateHeld, type KneeOptions } from './find-knee.ts';
 import type { LoadClient, MeasuredStep } from './load-client.ts';
-import type { LoadKind } from './load-messages.ts';
+import type { LoadKind } from './load-process-messages.ts';
 
 export type KneeResult = {
   /** What was achieved in the highest step that was held. */

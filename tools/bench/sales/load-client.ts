@@ -8,7 +8,7 @@ import {
   type WatchedProcesses,
 } from '../report/process-times.ts';
 import type { StepResult } from './fixed-rate-load.ts';
-import type { FromLoad, LoadKind, ToLoad } from './load-messages.ts';
+import type { FromLoad, LoadKind, ToLoad } from './load-process-messages.ts';
 import type { SellingDevice } from './request-text.ts';
 
 export type CpuPerRequest = Record<keyof WatchedProcesses, number>;

@@ -3,7 +3,7 @@
 import { runStep } from './fixed-rate-load.ts';
 import type { HttpResponse } from './http-answers.ts';
 import { type HttpsConnections, openHttpsConnections } from './https-connections.ts';
-import type { FromLoad, LoadKind, ToLoad } from './load-messages.ts';
+import type { FromLoad, LoadKind, ToLoad } from './load-process-messages.ts';
 import { createRandom } from './request-schedule.ts';
 import { createRequestWriter, type RequestWriter } from './request-text.ts';
 

@@ -9,7 +9,7 @@ import type { PrintLine } from '../sales/knee-run.ts';
 import { createTokenCases, type TokenCaseName } from './token-cases.ts';
 import type { TokenRun } from './token-client.ts';
 import { openTokenEnvironment, type TokenEnvironment } from './token-environment.ts';
-import type { TokenWork } from './token-messages.ts';
+import type { TokenLoadOrder } from './token-messages.ts';
 
 export type TokenCaseFigures = {
   name: TokenCaseName;
@@ -47,7 +47,7 @@ async function fillRealms(scene: TokenEnvironment): Promise<TokenFigures['manyRe
   const { realms, load, memory, target } = scene;
   if (realms.length === 0) return undefined;
   const before = memory.now();
-  const work: TokenWork = {
+  const work: TokenLoadOrder = {
     name: 'many realms',
     target: target('/'),
     forms: realms.map(({ credentials }) =>

@@ -2,7 +2,7 @@
 import { request } from 'node:https';
 import { defined } from '@switchyard/contract';
 import { persistentConnections, type TokenEnvironment } from './token-environment.ts';
-import type { TokenWork } from './token-messages.ts';
+import type { TokenLoadOrder } from './token-messages.ts';
 
 export const tokenTargets = {
   bare: undefined,
@@ -16,7 +16,7 @@ export const tokenTargets = {
 export type TokenCaseName = keyof typeof tokenTargets;
 export const tokenCaseNames = Object.keys(tokenTargets) as TokenCaseName[];
 
-export type TokenCase = { name: TokenCaseName; work: TokenWork };
+export type TokenCase = { name: TokenCaseName; work: TokenLoadOrder };
 
 /** More would only wait: the server checks a bounded number of passwords at once. */
 const passwordConnections = 8;
@@ -35,7 +35,7 @@ function passwordForms({ provision }: TokenEnvironment): string[] {
   );
 }
 
-function post(target: TokenWork['target'], form: string): Promise<string> {
+function post(target: TokenLoadOrder['target'], form: string): Promise<string> {
   const { host, port, path, ca, authority } = target;
   return new Promise((resolve, reject) => {
     const clientRequest = request({
@@ -64,7 +64,7 @@ function post(target: TokenWork['target'], form: string): Promise<string> {
 }
 
 /** One sign-in for each connection: from then on its refresh tokens follow from each other. */
-async function beginChains(scene: TokenEnvironment): Promise<TokenWork['chains']> {
+async function beginChains(scene: TokenEnvironment): Promise<TokenLoadOrder['chains']> {
   const target = scene.target(`/oauth2/v1/${scene.provision.realm}/token`);
   const forms = passwordForms(scene);
   const { users } = scene.provision;
@@ -91,7 +91,7 @@ export async function createTokenCases(
     forms: [],
     devices: scene.devices,
   };
-  const works: Record<TokenCaseName, () => Promise<Omit<TokenWork, 'name'>>> = {
+  const works: Record<TokenCaseName, () => Promise<Omit<TokenLoadOrder, 'name'>>> = {
     bare: async () => ({
       ...persistent,
       target: scene.target('/token', 'bare'),

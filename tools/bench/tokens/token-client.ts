@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { FromTokenBaseline, ToTokenBaseline } from '../baseline/token-baseline-process.ts';
 import type { CloseStack } from '../close-in-reverse-order.ts';
 import { type CpuTimes, cpuBetween, readCpu } from '../report/process-times.ts';
-import type { FromTokenLoad, TokenCounts, TokenWork, ToTokenLoad } from './token-messages.ts';
+import type { FromTokenLoad, TokenCounts, TokenLoadOrder, ToTokenLoad } from './token-messages.ts';
 
 const overtimeMs = 60_000;
 const startLimitMs = 15_000;
@@ -21,12 +21,12 @@ export type TokenRun = {
 
 export type TokenLoad = {
   run(
-    work: TokenWork,
+    work: TokenLoadOrder,
     seconds: number,
     pids: { server: number; postgres: number },
   ): Promise<TokenRun>;
   /** Each form once, at a path of its own. */
-  once(work: TokenWork, paths: string[]): Promise<TokenCounts>;
+  once(work: TokenLoadOrder, paths: string[]): Promise<TokenCounts>;
 };
 
 type Window = { cpu: CpuTimes; answered: number };

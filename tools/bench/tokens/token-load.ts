@@ -7,8 +7,8 @@ import {
 import type {
   FromTokenLoad,
   TokenCounts,
+  TokenLoadOrder,
   TokenTarget,
-  TokenWork,
   ToTokenLoad,
 } from './token-messages.ts';
 
@@ -42,7 +42,7 @@ function whatIsWrong({ status, body }: TokenResponse): string | undefined {
   return `${status} ${errorMember.exec(body)?.[1] ?? 'no token'}`;
 }
 
-function formSequence({ target, forms, devices }: TokenWork, index: number): RequestSequence {
+function formSequence({ target, forms, devices }: TokenLoadOrder, index: number): RequestSequence {
   const device = devices?.[index];
   const texts = (device === undefined ? forms : [device.form]).map((form) =>
     requestText(target, form),
@@ -80,7 +80,7 @@ function refreshSequence(
   };
 }
 
-function sequenceOf(work: TokenWork, index: number): RequestSequence {
+function sequenceOf(work: TokenLoadOrder, index: number): RequestSequence {
   if (work.chains === undefined) return formSequence(work, index);
   const chains = chainsOf.get(work.name) ?? work.chains;
   chainsOf.set(work.name, chains);
@@ -91,7 +91,7 @@ function sequenceOf(work: TokenWork, index: number): RequestSequence {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-async function run(work: TokenWork, seconds: number): Promise<TokenCounts> {
+async function run(work: TokenLoadOrder, seconds: number): Promise<TokenCounts> {
   const counts = { answered: 0, errors: new Map<string, number>() };
   let isOver = false;
   const fail = (kind: string) => {
@@ -134,7 +134,7 @@ async function run(work: TokenWork, seconds: number): Promise<TokenCounts> {
 }
 
 /** Each form once, at a path of its own. */
-async function once(work: TokenWork, paths: readonly string[]): Promise<TokenCounts> {
+async function once(work: TokenLoadOrder, paths: readonly string[]): Promise<TokenCounts> {
   const errors = new Map<string, number>();
   let answered = 0;
   let at = 0;

@@ -18,7 +18,7 @@ export type TokenDevice = { cert: string; key: string; form: string };
  * `forms` are sent again and again, each connection beginning at another one. `chains` are refresh
  * tokens, one for each connection: every answer brings the next one.
  */
-export type TokenWork = {
+export type TokenLoadOrder = {
   /** Tells one part from another; chains go on where the part stopped before. */
   name: string;
   target: TokenTarget;
@@ -32,9 +32,9 @@ export type TokenWork = {
 };
 
 export type ToTokenLoad =
-  | { type: 'run'; work: TokenWork; seconds: number }
+  | { type: 'run'; work: TokenLoadOrder; seconds: number }
   /** Each form once, spread over the connections. */
-  | { type: 'once'; work: TokenWork; paths: string[] };
+  | { type: 'once'; work: TokenLoadOrder; paths: string[] };
 
 export type TokenCounts = { answered: number; errors: Record<string, number> };
 

@@ -2,7 +2,7 @@
 import { Iso8583Error } from '../errors.ts';
 import type { Fields, Message } from '../message.ts';
 import type { HostTable, NetworkFunction } from './host-table.ts';
-import { compileLayout, type Layout } from './value-layout.ts';
+import { compileValueLayout, type Layout } from './value-layout.ts';
 
 /** The time in milliseconds since 1970: DE12 of 1993 needs the year. */
 export type Now = () => number;
@@ -50,7 +50,7 @@ function inverse(codes: Codes | undefined): Codes {
 }
 
 function compileRequiredLayout(layout: string, field: number): Layout {
-  const compiled = compileLayout(layout);
+  const compiled = compileValueLayout(layout);
   if (compiled === undefined) throw new Iso8583Error('table_invalid', field);
   return compiled;
 }

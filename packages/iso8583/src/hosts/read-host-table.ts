@@ -5,7 +5,7 @@ import { Iso8583Error } from '../errors.ts';
 import { builtInHosts } from './built-in.ts';
 import { compileHost } from './compile-host.ts';
 import type { HostTable } from './host-table.ts';
-import { compileLayout } from './value-layout.ts';
+import { compileValueLayout } from './value-layout.ts';
 
 /** A fault in a host table: its place and the problem. */
 export class HostTableError extends Error {
@@ -79,7 +79,7 @@ const eachIn =
 const layout =
   (...names: readonly string[]): Check =>
   (value, at) => {
-    const compiled = typeof value === 'string' ? compileLayout(value) : undefined;
+    const compiled = typeof value === 'string' ? compileValueLayout(value) : undefined;
     const unknown = compiled?.names.find((name) => !names.includes(name));
     if (compiled === undefined || unknown !== undefined) {
       fault(at, `must be a layout of ${names.join(', ')} and zeros`);

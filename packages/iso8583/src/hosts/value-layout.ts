@@ -57,7 +57,7 @@ function readPart(
 }
 
 /** Compiles a layout; `undefined` where it is none. */
-export function compileLayout(layout: string): Layout | undefined {
+export function compileValueLayout(layout: string): Layout | undefined {
   const parts = partsOf(layout);
   if (parts === undefined) return undefined;
   return {

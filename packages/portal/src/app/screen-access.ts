@@ -2,7 +2,7 @@
  * Decides which users may open a screen; the sidebar, the routes and all links use the same rule.
  */
 import type { Permission } from '@switchyard/contract';
-import type { Session } from '../session/session.ts';
+import type { Session } from '../session/signed-in-user.ts';
 import type { PortalName } from './current-portal.ts';
 
 export type ScreenAccess = {

@@ -12,9 +12,9 @@ import {
 } from '../locales/index.ts';
 import { StartupError } from '../shell/startup-error.tsx';
 import { createFormats } from './locale-formats.ts';
-import { redirectToSignIn, rememberUserDomain, type Session, userKeyOf } from './session.ts';
 import { createSessionMonitor, type SessionMonitor } from './session-monitor.ts';
 import { SessionMonitorContext } from './session-monitor-context.ts';
+import { redirectToSignIn, rememberUserDomain, type Session, userKeyOf } from './signed-in-user.ts';
 import { SessionContext } from './use-session.ts';
 
 const sessionKey = ['session'] as const;

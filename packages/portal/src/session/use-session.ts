@@ -2,7 +2,7 @@
 import type { Permission } from '@switchyard/contract';
 import { createContext, use } from 'react';
 import type { Formats } from './locale-formats.ts';
-import type { Session } from './session.ts';
+import type { Session } from './signed-in-user.ts';
 
 export type SessionContextValue = { readonly session: Session; readonly formats: Formats };
 

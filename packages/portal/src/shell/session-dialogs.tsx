@@ -2,8 +2,8 @@
 import { Button, Modal } from '@mantine/core';
 import { currentPortal } from '../app/current-portal.ts';
 import { useTranslate } from '../locales/index.ts';
-import { redirectToSignIn, signInUrl } from '../session/session.ts';
 import { useSessionState } from '../session/session-monitor-context.ts';
+import { redirectToSignIn, signInUrl } from '../session/signed-in-user.ts';
 
 /** Above every other dialog, because a form may be open. */
 const notClosable = {

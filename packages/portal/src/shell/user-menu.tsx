@@ -12,8 +12,8 @@ import {
   useTranslate,
 } from '../locales/index.ts';
 import { tour } from '../screens/tour/tour-state.ts';
-import { signInUrl } from '../session/session.ts';
 import { useSessionState } from '../session/session-monitor-context.ts';
+import { signInUrl } from '../session/signed-in-user.ts';
 import { useSession } from '../session/use-session.ts';
 
 const schemes = [

@@ -12,7 +12,7 @@ import {
 import { ErrorMessage } from '../components/layout/error-message.tsx';
 import { useTranslate } from '../locales/index.ts';
 import type { ReadPage, RowStore, RowsView } from './row-store.ts';
-import { cachedRowStore } from './row-store-cache.ts';
+import { recentRowStore } from './row-store-cache.ts';
 import { useVisibleRows } from './use-visible-rows.ts';
 import './data-table.css';
 
@@ -46,7 +46,7 @@ export function useRowStore<Row>(key: readonly unknown[], read: ReadPage<Row>): 
   const latest = useRef(read);
   latest.current = read;
   return useMemo(
-    () => cachedRowStore<Row>(name, (cursor, signal) => latest.current(cursor, signal)),
+    () => recentRowStore<Row>(name, (cursor, signal) => latest.current(cursor, signal)),
     [name],
   );
 }

@@ -10,7 +10,7 @@ type CachedStore = { readonly store: RowStore<unknown>; readonly madeAt: number 
 
 const cache = new Map<string, CachedStore>();
 
-export function cachedRowStore<Row>(key: string, read: ReadPage<Row>): RowStore<Row> {
+export function recentRowStore<Row>(key: string, read: ReadPage<Row>): RowStore<Row> {
   const cached = cache.get(key);
   cache.delete(key);
   const isGood = cached !== undefined && nowMs() - cached.madeAt < cacheMs;

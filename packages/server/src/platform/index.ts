@@ -121,9 +121,9 @@ export {
   type OutgoingCall,
   type OutgoingCalls,
 } from './net/outgoing-calls.ts';
-export { watchConnection } from './net/request-connection.ts';
 export { startResponseTimeout } from './net/response-timeout.ts';
 export { type AddressGuard, addressRefusedError, createAddressGuard } from './net/ssrf-guard.ts';
+export { watchConnection } from './net/watch-connection.ts';
 export { createLog, type Log, type LogSettings, type LogStream } from './observability/log.ts';
 export { createMetrics, type Metrics } from './observability/metrics.ts';
 export {

@@ -11,14 +11,14 @@ import { createGroupDictionaries } from './projection/group-dictionary.ts';
 import { rebuildReports } from './projection/projection-batch.ts';
 import { createReconciliationModule } from './reconciliation/reconciliation-module.ts';
 import { registerReportRoutes } from './report-routes.ts';
-import type { PaymentSearch } from './search/parse-search-filters.ts';
+import type { PaymentSearchCriteria } from './search/parse-search-filters.ts';
 import { createPaymentClassCache } from './search/payment-class-cache.ts';
 import { type ScannedPart, type ScanPart, scanPayments } from './search/scan-payments.ts';
 
 export { compareReports, type ReportComparison, type ReportDifference } from './compare-reports.ts';
 export type { ReportScope } from './infrastructure/report-scope.ts';
 export { rebuildReports } from './projection/projection-batch.ts';
-export type { GroupFilters, PaymentSearch } from './search/parse-search-filters.ts';
+export type { GroupFilters, PaymentSearchCriteria } from './search/parse-search-filters.ts';
 export type { ScannedPart, ScannedPayment, ScanPart } from './search/scan-payments.ts';
 
 export type ReportingDeps = {
@@ -52,7 +52,7 @@ export type Reporting = {
    * Reads payments for an export, oldest first, from the end of the last part. A part may be empty
    * although more follow; the scan is complete when `next` is undefined.
    */
-  scanPayments(search: PaymentSearch, part: ScanPart): Promise<ScannedPart>;
+  scanPayments(search: PaymentSearchCriteria, part: ScanPart): Promise<ScannedPart>;
   /** Deletes the reports of an organisation, and builds them again from its payments. */
   rebuildReports(organizationId: string): Promise<void>;
   /** Starts a check at once, for tests. */

@@ -30,7 +30,7 @@ export type UserManagementDependencies = {
 };
 
 /** The caller, the request ID and the version that the caller expects. */
-export type UserRequest = {
+export type UserRequestContext = {
   readonly caller: Caller;
   readonly requestId: string;
   readonly ifMatch?: string | undefined;
@@ -106,7 +106,7 @@ export function createUserManagement({
   requireMerchant,
 }: UserManagementDependencies) {
   const auditChange =
-    ({ caller, requestId }: UserRequest, action: string): TransactionHook =>
+    ({ caller, requestId }: UserRequestContext, action: string): TransactionHook =>
     async (trx, { before, after }) => {
       const { organizationId, entityType, entityId, userId } = after;
       await audit.record(trx, {
@@ -124,12 +124,12 @@ export function createUserManagement({
     };
 
   /** Throws if the caller may not change the user, and writes the audit record. */
-  const changeHooks = (request: UserRequest, action: string): UserChangeHooks => ({
+  const changeHooks = (request: UserRequestContext, action: string): UserChangeHooks => ({
     check: (user) => requireManageable(request, user),
     inTransaction: auditChange(request, action),
   });
 
-  function requireManageable({ caller, ifMatch }: UserRequest, user: User): void {
+  function requireManageable({ caller, ifMatch }: UserRequestContext, user: User): void {
     if (!canSee(caller, user)) throwUserNotFound();
     requireManageableGroups(caller, user.groups);
     requireVersion(ifMatch, user.version);
@@ -191,7 +191,7 @@ export function createUserManagement({
     },
 
     /** Enqueues the email with the link to set the first password in the same transaction. */
-    async create(request: UserRequest, input: UserInput): Promise<User> {
+    async create(request: UserRequestContext, input: UserInput): Promise<User> {
       const { caller } = request;
       const entity = await resolveEntity(caller, input);
       const { email, username, groups = [] } = input;
@@ -210,7 +210,7 @@ export function createUserManagement({
       );
     },
 
-    replace: (request: UserRequest, userId: string, input: UserReplacement): Promise<User> =>
+    replace: (request: UserRequestContext, userId: string, input: UserReplacement): Promise<User> =>
       accounts.updateProfile(
         request.caller.organizationId,
         userId,
@@ -224,7 +224,7 @@ export function createUserManagement({
       ),
 
     setStatus: (
-      request: UserRequest,
+      request: UserRequestContext,
       userId: string,
       status: keyof typeof statusByName,
     ): Promise<User> =>
@@ -235,7 +235,7 @@ export function createUserManagement({
         changeHooks(request, status),
       ),
 
-    sendPasswordLink: (request: UserRequest, userId: string): Promise<User> =>
+    sendPasswordLink: (request: UserRequestContext, userId: string): Promise<User> =>
       accounts.sendPasswordLink(
         request.caller.organizationId,
         userId,
@@ -243,7 +243,7 @@ export function createUserManagement({
       ),
 
     /** Only for other users: after the loss of the phone, another administrator resets the second factor. */
-    resetSecondFactor(request: UserRequest, userId: string): Promise<User> {
+    resetSecondFactor(request: UserRequestContext, userId: string): Promise<User> {
       if (request.caller.userId === userId) {
         throwProblem(
           'permission_denied',

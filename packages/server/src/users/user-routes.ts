@@ -20,7 +20,7 @@ import {
 } from '../http/index.ts';
 import type { User } from '../identity/index.ts';
 import { requireOwnUserDomain, userDomainIdSchema } from './caller-scope.ts';
-import type { UserManagement, UserRequest } from './user-management.ts';
+import type { UserManagement, UserRequestContext } from './user-management.ts';
 import { toUserView } from './user-view.ts';
 
 const usersPath = '/user-management/v2/user-domains/:userDomainId/users';
@@ -40,7 +40,7 @@ type Request = {
   readonly headers: Readonly<Record<string, unknown>>;
 };
 
-const toUserRequest = ({ caller, id, headers }: Request): UserRequest => ({
+const toUserRequest = ({ caller, id, headers }: Request): UserRequestContext => ({
   caller,
   requestId: id,
   ifMatch: readIfMatch(headers),

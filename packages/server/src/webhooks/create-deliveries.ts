@@ -18,7 +18,7 @@ import {
 import { attemptTimeoutMs } from './delivery/delivery-attempt.ts';
 import { createDispatcher, type DispatcherTimes } from './delivery/delivery-dispatcher.ts';
 import { createDeliveryRetention, deleteDeliveriesJobKind } from './delivery/delivery-retention.ts';
-import { createDisableEndpoint, endpointEvents } from './delivery/disable-endpoint.ts';
+import { createDisableEndpoint, endpointEventMapper } from './delivery/disable-endpoint.ts';
 import { createDeliveryOperations } from './delivery/manage-deliveries.ts';
 import { createDeliveryPlanner } from './delivery/plan-deliveries.ts';
 import { createReplays } from './delivery/replay-events.ts';
@@ -114,7 +114,7 @@ export function createDeliveries(deps: DeliveriesDeps): Deliveries {
       plannedEndpoints.clear();
     },
     operations,
-    events: endpointEvents,
+    events: endpointEventMapper,
     register: (app) => registerWebhookRoutes(app, operations),
     start() {
       isSending = true;

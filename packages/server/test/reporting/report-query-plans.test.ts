@@ -14,7 +14,7 @@ import {
 } from '../../src/platform/index.ts';
 import { storedPaymentsSql } from '../../src/reporting/projection/payment-line-sql.ts';
 import * as writes from '../../src/reporting/projection/projection-sql.ts';
-import type { PaymentSearch } from '../../src/reporting/search/parse-search-filters.ts';
+import type { PaymentSearchCriteria } from '../../src/reporting/search/parse-search-filters.ts';
 import { paymentClassesSql } from '../../src/reporting/search/payment-class-cache.ts';
 import * as search from '../../src/reporting/search/search-sql.ts';
 import * as settlements from '../../src/reporting/settlements/settlement-sql.ts';
@@ -88,7 +88,7 @@ describe('the plans of the reports', () => {
     });
   }
 
-  const base: PaymentSearch = {
+  const base: PaymentSearchCriteria = {
     organizationId,
     merchantId: undefined,
     storeId: undefined,
@@ -100,7 +100,7 @@ describe('the plans of the reports', () => {
   const cut = { isAscending: false, after: position, limit: 51 };
   const span = { from: '2020-01-01T00:00:00.000Z', to: '2100-01-01T00:00:00.000Z' };
 
-  const ways: [search.SearchIndex, Partial<PaymentSearch>, string][] = [
+  const ways: [search.SearchIndex, Partial<PaymentSearchCriteria>, string][] = [
     ['time', span, 'report_payments_pkey'],
     ['merchant', { merchantId: placeId, ...span }, 'report_payments_merchant'],
     ['store', { storeId: placeId, merchantId: placeId }, 'report_payments_store'],

@@ -12,6 +12,7 @@ import {
 } from '@switchyard/sdk-provider';
 import type { Clock } from '../clock.ts';
 import type { IsBroken } from './fault-modes.ts';
+import { merchantCodeText, renderDisplay } from './merchant-qr-code.ts';
 import type { PaymentJournal } from './payment-journal.ts';
 import {
   isOpen,
@@ -23,7 +24,6 @@ import {
   refundAnswer,
   refundTotals,
 } from './payment-record.ts';
-import { merchantCodeText, renderDisplay } from './qr-code-display.ts';
 import { readScannedCode } from './read-scanned-code.ts';
 import type { PaymentStepRunner } from './run-payment-steps.ts';
 import {

@@ -9,6 +9,7 @@ import type {
 } from '@switchyard/sdk-provider';
 import type { Clock } from '../clock.ts';
 import type { IsBroken } from './fault-modes.ts';
+import { renderDisplay } from './merchant-qr-code.ts';
 import type { PaymentJournal } from './payment-journal.ts';
 import {
   amountOf,
@@ -18,7 +19,6 @@ import {
   type Refund,
   refundTotals,
 } from './payment-record.ts';
-import { renderDisplay } from './qr-code-display.ts';
 import { refundFailure, scriptForAmount } from './test-amounts.ts';
 
 /** Runs the steps of payments. */

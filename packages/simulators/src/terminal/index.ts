@@ -20,13 +20,13 @@ export {
   listenLocally,
 } from './connections/local-listener.ts';
 export type {
+  ScreenContent,
   TerminalChannel,
   TerminalEvent,
-  TerminalScreen,
   TerminalTimes,
 } from './context/service-context.ts';
 export type { Terminal, TerminalOptions } from './context/terminal-interface.ts';
-export type { DeviceConnection } from './platform/device-requests.ts';
+export type { DeviceConnection } from './platform/device-http-client.ts';
 export {
   connectTerminalPlatform,
   type PlatformAnswer,

@@ -20,11 +20,11 @@ import { pause } from './context/pause.ts';
 import {
   PowerLostError,
   type RuntimeState,
+  type ScreenContent,
   type ServiceCall,
   type ServiceContext,
   ServiceError,
   type TerminalChannel,
-  type TerminalScreen,
   type TerminalTimes,
 } from './context/service-context.ts';
 import { errorEvent, messageEvent } from './context/terminal-events.ts';
@@ -128,7 +128,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   let isOff = false;
   let power = new AbortController();
   let activeRequest: ActiveRequest | undefined;
-  let screen: TerminalScreen = { state: 'Idle', lines: ['Welcome'] };
+  let screen: ScreenContent = { state: 'Idle', lines: ['Welcome'] };
   let poi = createDialogue();
 
   const at = () => new Date(now()).toISOString();
@@ -183,7 +183,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     channel.send(text);
   }
 
-  function show(state: TerminalScreen['state'], ...lines: string[]): void {
+  function show(state: ScreenContent['state'], ...lines: string[]): void {
     const isNew = screen.state !== state;
     screen = { state, lines };
     emit({ type: 'Screen', screen });

@@ -19,8 +19,8 @@ import {
   openSecretOutput,
   rotateSecret,
   type SecretOptions,
-} from '../../command-line/secret-options.ts';
-import { findUserDomain } from './user-commands.ts';
+} from '../../command-line/secret-output.ts';
+import { resolveCommandUserDomain } from './user-commands.ts';
 
 type CreateOptions = SetOptions &
   SecretOptions & {
@@ -31,7 +31,7 @@ type CreateOptions = SetOptions &
   };
 
 async function appsPath(context: CommandContext, clientId?: string): Promise<string> {
-  const path = `/application-management/v1/user-domains/${await findUserDomain(context)}/applications`;
+  const path = `/application-management/v1/user-domains/${await resolveCommandUserDomain(context)}/applications`;
   return clientId === undefined ? path : `${path}/${encodeURIComponent(clientId)}`;
 }
 

@@ -36,7 +36,7 @@ type CreateOptions = SetOptions & {
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The user domain of the profile, or of the organisation of --organization. */
-export async function findUserDomain(context: CommandContext): Promise<string> {
+export async function resolveCommandUserDomain(context: CommandContext): Promise<string> {
   const { organization } = context.globals;
   if (organization === undefined) return context.session().profile.userDomainId;
   const path = `/provisioning/v2/organizations/${encodeURIComponent(organization)}`;
@@ -54,7 +54,7 @@ const shortGroupNames = (groups: unknown): string[] =>
   );
 
 const usersPath = async (context: CommandContext) =>
-  `/user-management/v2/user-domains/${await findUserDomain(context)}/users`;
+  `/user-management/v2/user-domains/${await resolveCommandUserDomain(context)}/users`;
 
 /** Finds a user by id or full user name. */
 async function userPath(context: CommandContext, user: string): Promise<string> {
@@ -133,7 +133,7 @@ function addListCommands(users: Command, { toAction }: CommandRunner): void {
     .option('--entity <id>', 'organisation or merchant; default: your own')
     .action(
       toAction<{ entity?: string }>(async (context, _args, { entity: entityId }) => {
-        const path = `/user-management/v2/user-domains/${await findUserDomain(context)}/groups`;
+        const path = `/user-management/v2/user-domains/${await resolveCommandUserDomain(context)}/groups`;
         const all = { limit: 200, all: true };
         await printList(context, path, { entityId }, all, [
           column('group', 'GROUP', true),

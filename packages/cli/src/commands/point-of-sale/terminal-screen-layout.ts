@@ -1,5 +1,5 @@
 /** The layout of the window of a simulated terminal, for every window size. */
-import type { TerminalFault, TerminalScreen } from '@switchyard/simulators';
+import type { ScreenContent, TerminalFault } from '@switchyard/simulators';
 import type { Colour, Paint } from '../../output/colours.ts';
 import { displayWidth, escapeText, truncateEnd } from '../../output/escape-text.ts';
 import { padToWidth } from '../../output/line-layout.ts';
@@ -10,7 +10,7 @@ export type TerminalView = {
   readonly tsn: string;
   readonly url?: string | undefined;
   readonly cloud: string;
-  readonly screen: TerminalScreen;
+  readonly screen: ScreenContent;
   readonly cards: readonly string[];
   readonly card: string;
   /** The fault of the next payment. */
@@ -49,7 +49,7 @@ const gap = '   ';
 const wideLayoutMin = margin.length * 2 + boxWidthMax + boxFrame + gap.length + 2 * (cardCells + 2);
 const logLinesMin = 4;
 
-const colours: Readonly<Record<TerminalScreen['state'], Colour>> = {
+const colours: Readonly<Record<ScreenContent['state'], Colour>> = {
   Idle: 'dim',
   Card: 'cyan',
   Pin: 'cyan',
@@ -92,7 +92,7 @@ function centreText(text: string, cells: number): string {
 }
 
 /** The screen of the terminal with its border. */
-function screenBox({ state, lines }: TerminalScreen, columns: number, paint: Paint): string[] {
+function screenBox({ state, lines }: ScreenContent, columns: number, paint: Paint): string[] {
   const cells = Math.max(1, Math.min(boxWidthMax, columns - boxFrame - margin.length));
   const colour = colours[state];
   const visibleLines = lines.slice(0, screenLines);

@@ -1,6 +1,6 @@
 /** Shows the simulated terminal: screen, receipt, and messages that it receives and sends. */
 import { defined } from '@switchyard/contract';
-import type { TerminalEvent, TerminalFault, TerminalScreen } from '@switchyard/simulators';
+import type { ScreenContent, TerminalEvent, TerminalFault } from '@switchyard/simulators';
 import type { CommandContext } from '../../command-line/command-runner.ts';
 import type { Colour } from '../../output/colours.ts';
 import { escapeText } from '../../output/escape-text.ts';
@@ -99,7 +99,7 @@ export function createTerminalWindow(
   const isDrawn = !output.json && stdout.isTTY === true;
   const log: LogLine[] = [];
   const remarks = new Set<string>();
-  let terminalScreen: TerminalScreen = { state: 'Idle', lines: ['Welcome'] };
+  let terminalScreen: ScreenContent = { state: 'Idle', lines: ['Welcome'] };
   let cloud = 'Stopped';
   let claimCode: string | undefined;
   let isUnclaimed = false;

@@ -18,7 +18,7 @@ import {
   openSecretOutput,
   rotateSecret,
   type SecretOptions,
-} from '../../command-line/secret-options.ts';
+} from '../../command-line/secret-output.ts';
 import { membersOf } from '../../http/problem-details.ts';
 import { fail } from '../../runtime/command-error.ts';
 

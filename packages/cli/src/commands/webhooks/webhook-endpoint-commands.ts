@@ -15,7 +15,7 @@ import {
   openSecretOutput,
   rotateSecret,
   type SecretOptions,
-} from '../../command-line/secret-options.ts';
+} from '../../command-line/secret-output.ts';
 import { fail } from '../../runtime/command-error.ts';
 import { addDeliveryCommands, endpointsPath } from './webhook-delivery-commands.ts';
 import { addListenCommand, requireEventPatterns } from './webhook-listen-command.ts';

@@ -9,7 +9,7 @@ import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission, useSession } from '../../session/use-session.ts';
 import { LabelList, PendingPage, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import './acquirers.css';
 
@@ -122,7 +122,7 @@ export default function ContractPage() {
   const navigate = useNavigate();
   const merchantId = usePathParam('merchantId');
   const contractId = usePathParam('contractId');
-  const address = estateUrls.contract(merchantId, contractId);
+  const address = estateApiUrls.contract(merchantId, contractId);
   const query = useVersionedEntity<AcquirerContract>(address);
   const isOfOrganization = useSession().merchantId === undefined;
   const mayWrite = useHasPermission('prov.write') && isOfOrganization;

@@ -4,7 +4,7 @@
  */
 import { usePathParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { contractSections } from './form-sections.ts';
 
 export default function EditContract() {
@@ -13,7 +13,7 @@ export default function EditContract() {
   return (
     <EditEntity
       kind="contract"
-      address={estateUrls.contract(merchantId, contractId)}
+      address={estateApiUrls.contract(merchantId, contractId)}
       sections={contractSections}
       backPath={`/merchants/${merchantId}/contracts/${contractId}`}
     />

@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { usePathParam } from '../../app/url-params.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { contractSections } from './form-sections.ts';
 
 export default function NewContract() {
@@ -15,7 +15,7 @@ export default function NewContract() {
   return (
     <NewEntity<AcquirerContract>
       kind="contract"
-      address={estateUrls.contracts(merchantId)}
+      address={estateApiUrls.contracts(merchantId)}
       sections={contractSections}
       backLink={{ to: merchantPath, label: t('kinds.merchant.one') }}
       onMade={({ contractId }) => void navigate({ to: `${merchantPath}/contracts/${contractId}` })}

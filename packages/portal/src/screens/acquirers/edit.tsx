@@ -1,7 +1,7 @@
 /** Edits an acquirer link. Waiting messages use the new settings. */
 import { usePathParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { linkSections } from './form-sections.ts';
 
 export default function EditLink() {
@@ -9,7 +9,7 @@ export default function EditLink() {
   return (
     <EditEntity
       kind="link"
-      address={estateUrls.link(acquirerLinkId)}
+      address={estateApiUrls.link(acquirerLinkId)}
       sections={linkSections}
       backPath={`/acquirers/${acquirerLinkId}`}
     />

@@ -11,7 +11,7 @@ import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission } from '../../session/use-session.ts';
 import { LabelList, PendingPage, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import { LinkBadge } from './link-badge.tsx';
 import { type LinkStateItem, linkStateOf } from './link-state.ts';
@@ -114,7 +114,7 @@ export default function LinkPage() {
   const t = useTranslate('acquirers');
   const navigate = useNavigate();
   const acquirerLinkId = usePathParam('acquirerLinkId');
-  const address = estateUrls.link(acquirerLinkId);
+  const address = estateApiUrls.link(acquirerLinkId);
   const query = useVersionedEntity<AcquirerLink>(address);
   const states = useLinkStates();
   const mayWrite = useHasPermission('prov.write');

@@ -5,7 +5,7 @@ import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 import { NewButton } from '../estate/new-button.tsx';
 import { LinkBadge } from './link-badge.tsx';
@@ -111,7 +111,7 @@ export default function Acquirers() {
       {states !== undefined && states.size > 0 && <Sums linkStates={states} />}
       <EstateList<AcquirerLink>
         kind="link"
-        address={estateUrls.links}
+        address={estateApiUrls.links}
         icon="link"
         columns={columns}
         rowKey={({ acquirerLinkId }) => acquirerLinkId}

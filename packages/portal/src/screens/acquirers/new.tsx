@@ -3,7 +3,7 @@ import type { AcquirerLink } from '@switchyard/contract';
 import { useNavigate } from '@tanstack/react-router';
 import { useTranslate } from '../../locales/index.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { linkSections } from './form-sections.ts';
 
 export default function NewLink() {
@@ -12,7 +12,7 @@ export default function NewLink() {
   return (
     <NewEntity<AcquirerLink>
       kind="link"
-      address={estateUrls.links}
+      address={estateApiUrls.links}
       sections={linkSections}
       backLink={{ to: '/acquirers', label: t('title') }}
       onMade={({ acquirerLinkId }) => void navigate({ to: `/acquirers/${acquirerLinkId}` })}

@@ -3,13 +3,13 @@ import type { AcquirerLinkStateList } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import { useHasPermission } from '../../session/use-session.ts';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import type { LinkStateItem } from './link-state.ts';
 
 const askAgainMs = 10_000;
 
 async function read(signal: AbortSignal): Promise<ReadonlyMap<string, LinkStateItem>> {
-  const { items } = await api.get<AcquirerLinkStateList>(estateUrls.linkStates, {
+  const { items } = await api.get<AcquirerLinkStateList>(estateApiUrls.linkStates, {
     signal,
     isBackground: true,
   });

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import { useSession } from '../../session/use-session.ts';
 
-export function useApplicationsUrl(): string {
+export function useApplicationsApiUrl(): string {
   const { userDomainId } = useSession();
   return `/application-management/v1/user-domains/${userDomainId}/applications`;
 }

@@ -15,7 +15,7 @@ import { useHasPermission, useSession } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { RowsPage } from '../../table/row-store.ts';
 import { applicationKindOf } from './application-kinds.ts';
-import { useApplicationsUrl, useRoles } from './application-queries.ts';
+import { useApplicationsApiUrl, useRoles } from './application-queries.ts';
 
 const filterNames = ['name', 'type', 'status', 'entityId'] as const;
 
@@ -111,7 +111,7 @@ function useFields(t: Translate): FilterField<(typeof filterNames)[number]>[] {
 
 export default function Applications() {
   const t = useTranslate('applications');
-  const address = useApplicationsUrl();
+  const address = useApplicationsApiUrl();
   const mayWrite = useHasPermission('app.write');
   const { organizationId } = useSession();
   const { data: roles } = useRoles();

@@ -26,14 +26,14 @@ import {
   SignInFields,
 } from './application-fields.tsx';
 import { type ApplicationKind, applicationKinds, kindPresets } from './application-kinds.ts';
-import { useApplicationsUrl } from './application-queries.ts';
+import { useApplicationsApiUrl } from './application-queries.ts';
 import { ScopeFields } from './scope-fields.tsx';
 import '../../components/forms/fields.css';
 import './applications.css';
 
 export default function NewApplication() {
   const t = useTranslate('applications');
-  const address = useApplicationsUrl();
+  const address = useApplicationsApiUrl();
   const navigate = useNavigate();
   const { organizationId, merchantId } = useSession();
   const [kind, setKind] = useState<ApplicationKind>('machine');

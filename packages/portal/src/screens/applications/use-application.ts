@@ -2,7 +2,7 @@
 import type { Application } from '@switchyard/contract';
 import { useQuery } from '@tanstack/react-query';
 import { callApi } from '../../api/client.ts';
-import { useApplicationsUrl } from './application-queries.ts';
+import { useApplicationsApiUrl } from './application-queries.ts';
 
 export type LoadedApplication = {
   readonly application: Application;
@@ -11,7 +11,7 @@ export type LoadedApplication = {
 };
 
 export function useApplication(clientId: string) {
-  const address = `${useApplicationsUrl()}/${clientId}`;
+  const address = `${useApplicationsApiUrl()}/${clientId}`;
   return useQuery({
     queryKey: ['application', clientId],
     queryFn: async ({ signal }): Promise<LoadedApplication> => {

@@ -12,7 +12,7 @@ import { StateBadge } from '../../components/values/state-badge.tsx';
 import { DateTime, ShortId } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { useReloadEstate } from '../estate/versioned-entities.ts';
 
 const displayLimit = 50;
@@ -28,7 +28,7 @@ export function Certificates({ physicalDeviceId }: { readonly physicalDeviceId: 
   const t = useTranslate('devices');
   const mayRevoke = useHasPermission('dev.write', 'prov.write');
   const [revoked, setRevoked] = useState<string | undefined>(undefined);
-  const address = estateUrls.certificates(physicalDeviceId);
+  const address = estateApiUrls.certificates(physicalDeviceId);
   const { data, error, refetch } = useQuery({
     queryKey: ['estate', address],
     queryFn: ({ signal }) =>

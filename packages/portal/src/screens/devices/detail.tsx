@@ -15,7 +15,7 @@ import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { LabelList, PendingPage, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import { LogicalDeviceServices, ParameterDelivery } from '../logical-devices/device-services.tsx';
 import { Certificates } from './certificates.tsx';
@@ -29,7 +29,7 @@ function useConnected(physicalDeviceId: string) {
   return useQuery({
     queryKey: ['estate', 'connected', physicalDeviceId],
     queryFn: ({ signal }) =>
-      api.get<ConnectedDevice>(estateUrls.presenceOf(physicalDeviceId), {
+      api.get<ConnectedDevice>(estateApiUrls.presenceOf(physicalDeviceId), {
         signal,
         isBackground: true,
       }),
@@ -134,7 +134,7 @@ function PageActions({
     <>
       <EntityActions
         kind="device"
-        address={estateUrls.device(physicalDeviceId)}
+        address={estateApiUrls.device(physicalDeviceId)}
         versioned={deviceQuery.data}
         editTo={`/devices/${physicalDeviceId}/edit`}
         mayWrite={mayWrite}
@@ -158,7 +158,7 @@ function PageActions({
 export default function DevicePage() {
   const t = useTranslate('devices');
   const physicalDeviceId = usePathParam('physicalDeviceId');
-  const query = useVersionedEntity<PhysicalDevice>(estateUrls.device(physicalDeviceId));
+  const query = useVersionedEntity<PhysicalDevice>(estateApiUrls.device(physicalDeviceId));
   const connected = useConnected(physicalDeviceId);
   const backLink = { to: '/devices', label: t('title') };
   if (query.data === undefined)

@@ -13,7 +13,7 @@ import { nowMs } from '../../session/clock.ts';
 import { useFormats, useSession } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { RowsPage } from '../../table/row-store.ts';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { useEstateChangeCount } from '../estate/versioned-entities.ts';
 import { ConnectionBadge } from './connection-badge.tsx';
 import { DeviceCountTiles } from './device-counts.tsx';
@@ -194,7 +194,7 @@ export function DeviceList({
           live.data?.generation ?? 0,
         ]}
         read={(cursor, signal) =>
-          api.get<RowsPage<ConnectedDevice>>(estateUrls.presence, {
+          api.get<RowsPage<ConnectedDevice>>(estateApiUrls.presence, {
             query: { q, status, attention, ...owners, cursor, limit: 200 },
             signal,
           })

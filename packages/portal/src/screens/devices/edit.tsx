@@ -2,7 +2,7 @@
 import { usePathParam } from '../../app/url-params.ts';
 import { useSession } from '../../session/use-session.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { deviceFormSections } from './form-sections.ts';
 
 export default function EditDevice() {
@@ -11,7 +11,7 @@ export default function EditDevice() {
   return (
     <EditEntity
       kind="device"
-      address={estateUrls.device(physicalDeviceId)}
+      address={estateApiUrls.device(physicalDeviceId)}
       sections={deviceFormSections(merchantId === undefined)}
       backPath={`/devices/${physicalDeviceId}`}
     />

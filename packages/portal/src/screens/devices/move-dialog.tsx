@@ -7,7 +7,7 @@ import { api, callApi } from '../../api/client.ts';
 import { ConfirmDialog } from '../../components/forms/confirm-dialog.tsx';
 import { showToast } from '../../components/toasts/toast-store.ts';
 import { useTranslate } from '../../locales/index.ts';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { EntityPicker } from '../estate/entity-picker.tsx';
 import { replaceEntity, useReloadEstate, type Versioned } from '../estate/versioned-entities.ts';
 import { type MoveApi, moveDevice } from './move-device.ts';
@@ -22,18 +22,18 @@ async function read<Body>(address: string): Promise<Versioned<Body>> {
 }
 
 const moves: MoveApi = {
-  device: (id) => read(estateUrls.device(id)),
-  logicalDevice: (id) => read(estateUrls.place(id)),
-  replaceDevice: (id, etag, body) => replaceEntity(estateUrls.device(id), etag, body),
+  device: (id) => read(estateApiUrls.device(id)),
+  logicalDevice: (id) => read(estateApiUrls.place(id)),
+  replaceDevice: (id, etag, body) => replaceEntity(estateApiUrls.device(id), etag, body),
   setHardware: (placeId, etag, physicalDeviceIds) =>
-    replaceEntity(estateUrls.placeHardware(placeId), etag, { physicalDeviceIds }),
+    replaceEntity(estateApiUrls.placeHardware(placeId), etag, { physicalDeviceIds }),
 };
 
 function useLogicalDevices(storeId: string) {
   return useQuery({
     queryKey: ['estate', 'places', storeId],
     queryFn: ({ signal }) =>
-      api.get<{ items: LogicalDevice[] }>(estateUrls.places, {
+      api.get<{ items: LogicalDevice[] }>(estateApiUrls.places, {
         query: { storeId, limit: placesMost },
         signal,
       }),

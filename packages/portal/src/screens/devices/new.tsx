@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { deviceFormSections } from './form-sections.ts';
 
 export default function NewDevice() {
@@ -14,7 +14,7 @@ export default function NewDevice() {
   return (
     <NewEntity<PhysicalDevice>
       kind="device"
-      address={estateUrls.devices}
+      address={estateApiUrls.devices}
       sections={deviceFormSections(merchantId === undefined)}
       backLink={{ to: '/devices', label: t('title') }}
       onMade={({ physicalDeviceId }) => void navigate({ to: `/devices/${physicalDeviceId}` })}

@@ -10,7 +10,7 @@ import { StateBadge } from '../../components/values/state-badge.tsx';
 import { DateTime } from '../../components/values/values.tsx';
 import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { useReloadEstate } from '../estate/versioned-entities.ts';
 
 export function TerminalClaim({ device }: { readonly device: PhysicalDevice }) {
@@ -40,7 +40,7 @@ export function TerminalClaim({ device }: { readonly device: PhysicalDevice }) {
         </Button>
       )}
       {isOpen && (
-        <EnterCode address={estateUrls.claim(physicalDeviceId)} onClose={() => setOpen(false)} />
+        <EnterCode address={estateApiUrls.claim(physicalDeviceId)} onClose={() => setOpen(false)} />
       )}
     </Panel>
   );

@@ -3,7 +3,7 @@ import type { ConnectedDevice, DeviceCounts } from '@switchyard/contract';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { api } from '../../api/client.ts';
 import type { RowsPage } from '../../table/row-store.ts';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { type DeviceScope, type LiveConnections, readLiveConnections } from './live-connections.ts';
 
 export const pollMs = 10_000;
@@ -18,9 +18,9 @@ export function useLiveConnections(within: DeviceScope) {
       return readLiveConnections(
         {
           counts: () =>
-            api.get<DeviceCounts>(estateUrls.deviceCounts, { ...options, query: within }),
+            api.get<DeviceCounts>(estateApiUrls.deviceCounts, { ...options, query: within }),
           changes: (changedSince, cursor) =>
-            api.get<RowsPage<ConnectedDevice>>(estateUrls.presence, {
+            api.get<RowsPage<ConnectedDevice>>(estateApiUrls.presence, {
               ...options,
               query: { ...within, changedSince, cursor, limit: 200 },
             }),

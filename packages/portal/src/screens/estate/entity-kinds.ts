@@ -11,7 +11,7 @@ export type EstateKind =
 
 const base = '/provisioning/v2';
 
-export const estateUrls = {
+export const estateApiUrls = {
   merchants: `${base}/merchants`,
   stores: `${base}/stores`,
   places: `${base}/logical-devices`,

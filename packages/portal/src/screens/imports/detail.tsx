@@ -18,7 +18,7 @@ import { useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission } from '../../session/use-session.ts';
 import type { RowsPage } from '../../table/row-store.ts';
 import { PendingPage } from '../estate/detail-page.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { ImportProgress } from './import-progress.tsx';
 import { ImportStateBadge } from './import-state-badge.tsx';
 import { resultsAsCsv } from './result-stream.ts';
@@ -77,7 +77,7 @@ function Answers({ bulkId, lines }: { readonly bulkId: string; readonly lines: n
       <ResultTable
         listKey={['estate', 'import-results', bulkId, lines, values]}
         read={(cursor, signal) =>
-          api.get<RowsPage<BulkResult>>(`${estateUrls.imports}/${bulkId}/results`, {
+          api.get<RowsPage<BulkResult>>(`${estateApiUrls.imports}/${bulkId}/results`, {
             query: { ...values, cursor, limit: 200 },
             signal,
           })
@@ -111,7 +111,7 @@ export default function ImportPage() {
   const t = useTranslate('imports');
   const mayImport = useHasPermission('prov.write');
   const bulkId = usePathParam('bulkId');
-  const address = `${estateUrls.imports}/${bulkId}`;
+  const address = `${estateApiUrls.imports}/${bulkId}`;
   const query = useQuery({
     queryKey: ['estate', 'import', bulkId],
     queryFn: ({ signal }) => api.get<BulkImport>(address, { signal }),

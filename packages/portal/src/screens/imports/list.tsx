@@ -10,7 +10,7 @@ import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useFormats, useHasPermission } from '../../session/use-session.ts';
 import { type Column, DataTable } from '../../table/data-table.tsx';
 import type { RowsPage } from '../../table/row-store.ts';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { useEstateChangeCount } from '../estate/versioned-entities.ts';
 import { ImportStateBadge } from './import-state-badge.tsx';
 
@@ -73,7 +73,7 @@ export default function Imports() {
         label={t('title')}
         listKey={['estate', 'imports', changes]}
         read={(cursor, signal) =>
-          api.get<RowsPage<BulkImport>>(estateUrls.imports, {
+          api.get<RowsPage<BulkImport>>(estateApiUrls.imports, {
             query: { cursor, limit: 200 },
             signal,
           })

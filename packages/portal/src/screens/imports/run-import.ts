@@ -3,7 +3,7 @@ import type { BulkImport, BulkResult, BulkSummary } from '@switchyard/contract';
 import { ConnectionError } from '../../api/api-errors.ts';
 import { api, fetchResponse } from '../../api/client.ts';
 import { connectionMonitor } from '../../api/connection-monitor.ts';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import type { ImportFile } from './parse-import-file.ts';
 import { readResultStream, streamChunks } from './result-stream.ts';
 
@@ -35,7 +35,7 @@ function watchProgress({ bulkId, isTrial, signal, onProgress }: ImportRun): () =
   let timer: ReturnType<typeof setTimeout> | undefined;
   async function pollProgress(): Promise<void> {
     try {
-      const address = `${estateUrls.imports}/${bulkId}`;
+      const address = `${estateApiUrls.imports}/${bulkId}`;
       const { lines } = await api.get<BulkImport>(address, { signal, isBackground: true });
       if (!isOver) onProgress(lines);
     } catch {
@@ -60,7 +60,7 @@ export async function runImport(run: ImportRun): Promise<ImportOutcome> {
   const unwatch = watchProgress(run);
   let body: ReadableStream<Uint8Array> | null;
   try {
-    ({ body } = await fetchResponse('POST', estateUrls.imports, {
+    ({ body } = await fetchResponse('POST', estateApiUrls.imports, {
       query: isTrial ? { dryRun: true } : {},
       file: { content: new Blob([file.content]), type },
       ...(isTrial ? {} : { idempotencyKey: bulkId }),
@@ -95,7 +95,7 @@ export async function readResults(bulkId: string): Promise<BulkResult[]> {
   let cursor: string | undefined;
   do {
     const page = await api.get<{ items: BulkResult[]; nextCursor: string | null }>(
-      `${estateUrls.imports}/${bulkId}/results`,
+      `${estateApiUrls.imports}/${bulkId}/results`,
       { query: { cursor, limit: pageResults } },
     );
     results.push(...page.items);

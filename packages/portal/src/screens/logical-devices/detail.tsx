@@ -12,7 +12,7 @@ import { ConnectionBadge } from '../devices/connection-badge.tsx';
 import { pollMs } from '../devices/use-live-connections.ts';
 import { LabelList, PendingPage, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { ServiceOverview, useCanReadConfiguration } from '../estate/service-overview.tsx';
 import { useVersionedEntity } from '../estate/versioned-entities.ts';
 import { LogicalDeviceServices, ParameterDelivery } from './device-services.tsx';
@@ -22,7 +22,7 @@ function useHardware(ids: readonly string[]): ConnectedDevice[] {
   return useQueries({
     queries: ids.map((id) => ({
       queryKey: ['estate', 'connected', id],
-      queryFn: () => api.get<ConnectedDevice>(estateUrls.presenceOf(id), { isBackground: true }),
+      queryFn: () => api.get<ConnectedDevice>(estateApiUrls.presenceOf(id), { isBackground: true }),
       refetchInterval: pollMs,
     })),
   }).flatMap(({ data }) => (data === undefined ? [] : [data]));
@@ -85,7 +85,7 @@ export default function LogicalDevicePage() {
   const t = useTranslate('devices');
   const navigate = useNavigate();
   const logicalDeviceId = usePathParam('logicalDeviceId');
-  const address = estateUrls.place(logicalDeviceId);
+  const address = estateApiUrls.place(logicalDeviceId);
   const query = useVersionedEntity<LogicalDevice>(address);
   const mayWrite = useHasPermission('prov.write');
   const maySeeSettings = useCanReadConfiguration();

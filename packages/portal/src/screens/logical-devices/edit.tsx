@@ -2,14 +2,14 @@
 import { usePathParam } from '../../app/url-params.ts';
 import { logicalDeviceFormSections } from '../devices/form-sections.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 
 export default function EditLogicalDevice() {
   const logicalDeviceId = usePathParam('logicalDeviceId');
   return (
     <EditEntity
       kind="place"
-      address={estateUrls.place(logicalDeviceId)}
+      address={estateApiUrls.place(logicalDeviceId)}
       sections={logicalDeviceFormSections}
       backPath={`/places/${logicalDeviceId}`}
     />

@@ -5,7 +5,7 @@ import { useSearchParams } from '../../app/url-params.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { logicalDeviceFormSections } from '../devices/form-sections.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 
 export default function NewLogicalDevice() {
   const t = useTranslate('estate');
@@ -18,7 +18,7 @@ export default function NewLogicalDevice() {
   return (
     <NewEntity<LogicalDevice>
       kind="place"
-      address={estateUrls.places}
+      address={estateApiUrls.places}
       sections={logicalDeviceFormSections}
       preset={storeId === '' ? undefined : { storeId }}
       backLink={backLink}

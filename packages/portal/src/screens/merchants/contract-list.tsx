@@ -4,7 +4,7 @@ import { EntityName } from '../../components/values/entity-name.tsx';
 import { TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 
 function columnsOf(t: Translate): Column<AcquirerContract>[] {
@@ -52,7 +52,7 @@ export function ContractList({ merchantId }: { readonly merchantId: string }) {
   return (
     <EstateList<AcquirerContract>
       kind="contract"
-      address={estateUrls.contracts(merchantId)}
+      address={estateApiUrls.contracts(merchantId)}
       icon="link"
       columns={columnsOf(t)}
       rowKey={({ contractId }) => contractId}

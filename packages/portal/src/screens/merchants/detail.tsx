@@ -8,7 +8,7 @@ import { useHasPermission, useSession } from '../../session/use-session.ts';
 import { DeviceList } from '../devices/device-list.tsx';
 import { PageTabs, PendingPage, StatusBadge, type Tab, useTab } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { NewButton } from '../estate/new-button.tsx';
 import { ServiceOverview, useCanReadConfiguration } from '../estate/service-overview.tsx';
 import { useVersionedEntity } from '../estate/versioned-entities.ts';
@@ -46,7 +46,7 @@ export default function MerchantPage() {
   const t = useTranslate('estate');
   const navigate = useNavigate();
   const merchantId = usePathParam('merchantId');
-  const address = estateUrls.merchant(merchantId);
+  const address = estateApiUrls.merchant(merchantId);
   const query = useVersionedEntity<Merchant>(address);
   const mayWrite = useHasPermission('prov.write');
   const isOfOrganization = useSession().merchantId === undefined;

@@ -1,7 +1,7 @@
 /** Edits a merchant. */
 import { usePathParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { merchantSections } from './form-sections.ts';
 
 export default function EditMerchant() {
@@ -9,7 +9,7 @@ export default function EditMerchant() {
   return (
     <EditEntity
       kind="merchant"
-      address={estateUrls.merchant(merchantId)}
+      address={estateApiUrls.merchant(merchantId)}
       sections={merchantSections}
       backPath={`/merchants/${merchantId}`}
     />

@@ -6,7 +6,7 @@ import { type Translate, useLanguage, useTranslate } from '../../locales/index.t
 import { useHasPermission, useSession } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
 import { countryName } from '../estate/countries-and-time-zones.ts';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 import { NewButton } from '../estate/new-button.tsx';
 
@@ -59,7 +59,7 @@ export default function Merchants() {
     >
       <EstateList<Merchant>
         kind="merchant"
-        address={estateUrls.merchants}
+        address={estateApiUrls.merchants}
         icon="merchants"
         columns={columnsOf(t, language)}
         rowKey={(row) => row.merchantId}

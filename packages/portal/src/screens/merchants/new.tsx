@@ -4,7 +4,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useTranslate } from '../../locales/index.ts';
 import { useFormats } from '../../session/use-session.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { merchantSections } from './form-sections.ts';
 
 export default function NewMerchant() {
@@ -14,7 +14,7 @@ export default function NewMerchant() {
   return (
     <NewEntity<Merchant>
       kind="merchant"
-      address={estateUrls.merchants}
+      address={estateApiUrls.merchants}
       sections={merchantSections}
       // The default is the time zone of the user.
       preset={{ timeZone: zone }}

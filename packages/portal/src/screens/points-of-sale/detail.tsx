@@ -14,9 +14,9 @@ import { useTranslate } from '../../locales/index.ts';
 import { useHasPermission } from '../../session/use-session.ts';
 import { LabelList, PendingPage, StatusBadge, useCommonDetails } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { useReloadEstate, useVersionedEntity } from '../estate/versioned-entities.ts';
-import { CredentialsDialog } from './credentials.tsx';
+import { CredentialsDialog } from './credentials-dialog.tsx';
 
 type Secret = { readonly clientId: string; readonly clientSecret: string };
 
@@ -88,7 +88,7 @@ export default function PointOfSalePage() {
   const t = useTranslate('estate');
   const navigate = useNavigate();
   const pointOfSaleId = usePathParam('pointOfSaleId');
-  const address = estateUrls.pointOfSale(pointOfSaleId);
+  const address = estateApiUrls.pointOfSale(pointOfSaleId);
   const query = useVersionedEntity<PointOfSale>(address);
   const mayWrite = useHasPermission('prov.write');
   const [isRenewing, setRenewing] = useState(false);

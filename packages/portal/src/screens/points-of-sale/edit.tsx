@@ -1,7 +1,7 @@
 /** Edits a point of sale; its store cannot change. */
 import { usePathParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { pointOfSaleFormSections } from './form-sections.ts';
 
 export default function EditPointOfSale() {
@@ -9,7 +9,7 @@ export default function EditPointOfSale() {
   return (
     <EditEntity
       kind="pointOfSale"
-      address={estateUrls.pointOfSale(pointOfSaleId)}
+      address={estateApiUrls.pointOfSale(pointOfSaleId)}
       sections={pointOfSaleFormSections}
       backPath={`/points-of-sale/${pointOfSaleId}`}
     />

@@ -5,8 +5,8 @@ import { useState } from 'react';
 import { useSearchParams } from '../../app/url-params.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
-import { CredentialsDialog } from './credentials.tsx';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
+import { CredentialsDialog } from './credentials-dialog.tsx';
 import { pointOfSaleFormSections } from './form-sections.ts';
 
 export default function NewPointOfSale() {
@@ -18,7 +18,7 @@ export default function NewPointOfSale() {
     <>
       <NewEntity<Made>
         kind="pointOfSale"
-        address={estateUrls.pointsOfSale}
+        address={estateApiUrls.pointsOfSale}
         sections={pointOfSaleFormSections}
         preset={storeId === '' ? undefined : { storeId }}
         backLink={{ to: '/points-of-sale', label: t('kinds.pointOfSale.many') }}

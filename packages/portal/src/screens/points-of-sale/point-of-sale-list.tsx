@@ -5,7 +5,7 @@ import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 
 function columnsOf(
@@ -55,7 +55,7 @@ export function PointOfSaleList({ storeId }: { readonly storeId?: string }) {
   return (
     <EstateList<PointOfSale>
       kind="pointOfSale"
-      address={estateUrls.pointsOfSale}
+      address={estateApiUrls.pointsOfSale}
       icon="till"
       columns={columnsOf(t, isOfAll, isOfAll && session.merchantId === undefined)}
       rowKey={({ pointOfSaleId }) => pointOfSaleId}

@@ -19,7 +19,7 @@ import {
   useTab,
 } from '../estate/detail-page.tsx';
 import { EntityActions } from '../estate/entity-actions.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { NewButton } from '../estate/new-button.tsx';
 import { ServiceOverview, useCanReadConfiguration } from '../estate/service-overview.tsx';
 import { useVersionedEntity } from '../estate/versioned-entities.ts';
@@ -83,7 +83,7 @@ export default function StorePage() {
   const t = useTranslate('estate');
   const navigate = useNavigate();
   const storeId = usePathParam('storeId');
-  const address = estateUrls.store(storeId);
+  const address = estateApiUrls.store(storeId);
   const query = useVersionedEntity<Store>(address);
   const mayWrite = useHasPermission('prov.write');
   const tabs = useTabs(query.data?.body);

@@ -1,7 +1,7 @@
 /** Edits a store; its merchant cannot change. */
 import { usePathParam } from '../../app/url-params.ts';
 import { EditEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { storeFormSections } from './form-sections.ts';
 
 const sections = storeFormSections(true);
@@ -11,7 +11,7 @@ export default function EditStore() {
   return (
     <EditEntity
       kind="store"
-      address={estateUrls.store(storeId)}
+      address={estateApiUrls.store(storeId)}
       sections={sections}
       backPath={`/stores/${storeId}`}
     />

@@ -3,7 +3,7 @@ import type { LogicalDevice } from '@switchyard/contract';
 import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 
 function columnsOf(t: Translate): Column<LogicalDevice>[] {
@@ -40,7 +40,7 @@ export function LogicalDeviceList({ storeId }: { readonly storeId: string }) {
   return (
     <EstateList<LogicalDevice>
       kind="place"
-      address={estateUrls.places}
+      address={estateApiUrls.places}
       icon="terminal"
       columns={columnsOf(t)}
       rowKey={({ logicalDeviceId }) => logicalDeviceId}

@@ -5,7 +5,7 @@ import { useSearchParams } from '../../app/url-params.ts';
 import { useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import { NewEntity } from '../estate/entity-form.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { storeFormSections } from './form-sections.ts';
 
 export default function NewStore() {
@@ -17,7 +17,7 @@ export default function NewStore() {
   return (
     <NewEntity<Store>
       kind="store"
-      address={estateUrls.stores}
+      address={estateApiUrls.stores}
       sections={storeFormSections(asksForMerchant)}
       preset={asksForMerchant && merchantId !== '' ? { merchantId } : undefined}
       backLink={{ to: '/stores', label: t('kinds.store.many') }}

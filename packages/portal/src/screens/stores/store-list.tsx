@@ -5,7 +5,7 @@ import { DateTime, TruncatedName } from '../../components/values/values.tsx';
 import { type Translate, useTranslate } from '../../locales/index.ts';
 import { useSession } from '../../session/use-session.ts';
 import type { Column } from '../../table/data-table.tsx';
-import { estateUrls } from '../estate/entity-kinds.ts';
+import { estateApiUrls } from '../estate/entity-kinds.ts';
 import { EstateList } from '../estate/estate-list.tsx';
 
 function columnsOf(t: Translate, showsMerchant: boolean): Column<Store>[] {
@@ -50,7 +50,7 @@ export function StoreList({ merchantId }: { readonly merchantId?: string }) {
   return (
     <EstateList<Store>
       kind="store"
-      address={estateUrls.stores}
+      address={estateApiUrls.stores}
       icon="store"
       columns={columnsOf(t, isOfAll && session.merchantId === undefined)}
       rowKey={({ storeId }) => storeId}

@@ -1,7 +1,7 @@
 /** The steps of the tour; screens without permission are omitted. */
 import type { PortalName } from '../../app/current-portal.ts';
 import { navigationFor } from '../../navigation.ts';
-import type { Session } from '../../session/session.ts';
+import type { Session } from '../../session/signed-in-user.ts';
 
 export type TourStep = {
   /** A key of `locales/{language}/general/tour.json`. */

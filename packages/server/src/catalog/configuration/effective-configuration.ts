@@ -16,8 +16,8 @@ import {
   listLeaves,
   mergeLevels,
   parsePointer,
-  removeValues,
   type ValueSource,
+  withoutPointers,
 } from '../parameters/merge-levels.ts';
 import type { ParameterValidator } from '../parameters/parameter-validator.ts';
 import type {
@@ -117,7 +117,7 @@ export function createConfigurationEvaluator(
       fieldErrors.push(fault);
       const setting = findSettingPointer(remaining, fault.pointer);
       if (setting === '') break;
-      remaining = removeValues(remaining, new Set([setting]));
+      remaining = withoutPointers(remaining, new Set([setting]));
     }
     return fieldErrors;
   }
@@ -171,7 +171,7 @@ export function createConfigurationEvaluator(
       });
       const isSecret = ({ pointer }: ValueSource) => secretPointers.has(pointer);
       return {
-        values: removeValues(values, secretPointers),
+        values: withoutPointers(values, secretPointers),
         sources: sources.filter((source) => !isSecret(source)),
         secrets: sources.filter(isSecret),
       };
@@ -180,7 +180,10 @@ export function createConfigurationEvaluator(
     hideSecrets(release, { values = {}, secrets }) {
       const secretPointers = new Set(Object.keys(secrets));
       for (const [pointer] of findSecrets(release.schema, values)) secretPointers.add(pointer);
-      return { values: removeValues(values, secretPointers), secrets: [...secretPointers].sort() };
+      return {
+        values: withoutPointers(values, secretPointers),
+        secrets: [...secretPointers].sort(),
+      };
     },
   };
 }

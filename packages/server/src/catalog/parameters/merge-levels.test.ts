@@ -9,7 +9,7 @@ import {
   listLeaves,
   mergeLevels,
   parsePointer,
-  removeValues,
+  withoutPointers,
 } from './merge-levels.ts';
 import { splitSecrets } from './split-secrets.ts';
 import type { ConfigurationLevel, ParameterValues } from './types.ts';
@@ -102,7 +102,7 @@ test('every leaf is found at its pointer, and is gone without it', () => {
     fc.property(values, (whole) => {
       for (const [pointer, leaf] of listLeaves(whole)) {
         assert.deepEqual(getValueAt(whole, pointer), leaf);
-        const rest = removeValues(whole, new Set([pointer]));
+        const rest = withoutPointers(whole, new Set([pointer]));
         assert.equal(getValueAt(rest, pointer), undefined);
         assert.deepEqual(getValueAt(addSecrets(rest, { [pointer]: 'kept' }), pointer), 'kept');
         assert.ok(parsePointer(pointer).length > 0);

@@ -81,7 +81,7 @@ export const addSecrets = (values: ParameterValues, secrets: SecretsByPointer): 
   );
 
 /** Removes the values at the pointers; an object that becomes empty stays. */
-export function removeValues(
+export function withoutPointers(
   values: ParameterValues,
   pointers: ReadonlySet<string>,
 ): ParameterValues {

@@ -1,6 +1,6 @@
 // Splits submitted values into values and secrets.
 import { findSecrets } from './level-rules.ts';
-import { getValueAt, isObject, removeValues } from './merge-levels.ts';
+import { getValueAt, isObject, withoutPointers } from './merge-levels.ts';
 import { throwFieldProblems } from './parameter-validator.ts';
 import type { LevelValues, ParameterValues, SecretsByPointer } from './types.ts';
 
@@ -24,7 +24,7 @@ export function splitSecrets(
   const sentSecrets = foundSecrets.filter(
     ([, value]) => value === null || typeof value === 'string',
   );
-  const values = removeValues(sentValues, new Set(sentSecrets.map(([pointer]) => pointer)));
+  const values = withoutPointers(sentValues, new Set(sentSecrets.map(([pointer]) => pointer)));
   // A sent value replaces a stored secret if the current schema no longer marks it as secret.
   const unchangedSecrets = Object.entries(storedSecrets).filter(
     ([pointer]) =>

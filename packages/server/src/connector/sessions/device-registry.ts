@@ -29,7 +29,7 @@ import { createSessionAddresses } from './session-addresses.ts';
 import {
   readResumableSession,
   requestFromPreviousNode,
-  resumableSessionMessage,
+  resumableSessionNodeMessage,
 } from './session-migration.ts';
 
 /** The topic of all messages about a device. */
@@ -193,7 +193,10 @@ export function createDeviceRegistry(deps: Deps) {
     // Other nodes must receive this message before they see the end of the session.
     const resumableSession = entry.session?.toResumableSession();
     if (resumableSession !== undefined)
-      backplane.publish(deviceTopic(entry.key), resumableSessionMessage(resumableSession, entry));
+      backplane.publish(
+        deviceTopic(entry.key),
+        resumableSessionNodeMessage(resumableSession, entry),
+      );
     endSession(entry, { code: closeCodes.deviceDisconnected, reason: 'device_disconnected' });
     entry.peer?.close(supersededEnd.code, supersededEnd.reason);
     entry.stopAnswering();

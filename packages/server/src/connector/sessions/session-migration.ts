@@ -32,8 +32,8 @@ const ResumableSessionMessage = Type.Object({
 /** The registration of a device, and its assignment at that time. */
 type Registration = { readonly order: number; readonly device: AssignedTerminal };
 
-/** @example backplane.publish(topic, resumableSessionMessage(resumableSession, entry)); */
-export function resumableSessionMessage(
+/** @example backplane.publish(topic, resumableSessionNodeMessage(resumableSession, entry)); */
+export function resumableSessionNodeMessage(
   resumableSession: ResumableSession,
   { order, device }: Registration,
 ): Message {

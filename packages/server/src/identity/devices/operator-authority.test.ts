@@ -5,7 +5,7 @@ import { defined } from '@switchyard/contract';
 import {
   type Maker,
   makeMaker,
-  writeMakers,
+  writeMakerCaFile,
 } from '../../../test/support/provisioning/test-device-maker.ts';
 import {
   type Answer,
@@ -26,7 +26,7 @@ describe('an authority of the operator', () => {
   before(async () => {
     operator = await makeMaker('Terminals Ltd');
     const other = await makeMaker('Terminals Ltd, second line');
-    scene = await openDevices({ authorityFile: await writeMakers(other, operator) });
+    scene = await openDevices({ authorityFile: await writeMakerCaFile(other, operator) });
   });
   after(() => scene.close());
 

@@ -5,7 +5,7 @@ import { type ClaimConflict, ProblemError } from '@switchyard/contract';
 import {
   type Maker,
   makeMaker,
-  writeMakers,
+  writeMakerCaFile,
 } from '../../../test/support/provisioning/test-device-maker.ts';
 import {
   type Answer,
@@ -69,7 +69,7 @@ describe('a claim of a terminal, in production', () => {
   before(async () => {
     maker = await makeMaker('Terminals Ltd');
     scene = await openDevices({
-      authorityFile: await writeMakers(maker),
+      authorityFile: await writeMakerCaFile(maker),
       environment: 'production',
     });
     ownParty = scene;

@@ -9,7 +9,7 @@ import {
 } from '../../../test/support/browser/authorization-code-flow.ts';
 import {
   completeSignIn,
-  createRawRequest,
+  createNodeRequestAndReply,
 } from '../../../test/support/browser/sign-in-without-pages.ts';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import {
@@ -169,7 +169,7 @@ describe('while sessions end', () => {
     const { identity, userDomainId } = flow.realm;
     const { userId } = await flow.createUser();
     const page = new URL(`/auth/realms/${userDomainId}/account`, 'https://localhost:8443');
-    const { raw, rawReply } = createRawRequest(flow.openBrowser(), page);
+    const { raw, rawReply } = createNodeRequestAndReply(flow.openBrowser(), page);
     hook.before(matchOidcEntityInsert('Session'), async () => {
       flow.clock.advance(1);
       await endAll(userId);

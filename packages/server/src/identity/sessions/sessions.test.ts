@@ -6,7 +6,7 @@ import {
   openAuthorizationCodeFlow,
 } from '../../../test/support/browser/authorization-code-flow.ts';
 import type { Browser } from '../../../test/support/browser/cookie-browser.ts';
-import { createRawRequest } from '../../../test/support/browser/sign-in-without-pages.ts';
+import { createNodeRequestAndReply } from '../../../test/support/browser/sign-in-without-pages.ts';
 
 describe('sessions', () => {
   let flow: AuthorizationCodeFlow;
@@ -29,7 +29,7 @@ describe('sessions', () => {
       `/auth/realms/${flow.realm.userDomainId}/account`,
       'https://localhost:8443',
     );
-    const { raw, rawReply } = createRawRequest(browser, account);
+    const { raw, rawReply } = createNodeRequestAndReply(browser, account);
     return flow.realm.identity.sessions.current(flow.realm.userDomainId, raw, rawReply);
   };
 
@@ -104,7 +104,7 @@ describe('sessions', () => {
     const tokens = await flow.requestTokens({}, browser);
     const before = await current(browser);
     const page = new URL(`/auth/realms/${userDomainId}/account`, 'https://localhost:8443');
-    const { raw, rawReply } = createRawRequest(browser, page);
+    const { raw, rawReply } = createNodeRequestAndReply(browser, page);
     const sessionId = await identity.sessions.start(userDomainId, raw, rawReply, {
       userId: flow.user.userId,
       methods: ['pwd', 'otp'],
@@ -134,7 +134,7 @@ describe('sessions', () => {
     await flow.requestCode({}, browser);
     assert.ok((await current(browser)) !== undefined);
     const page = new URL('/auth/realms/other/account', 'https://localhost:8443');
-    const { raw, rawReply } = createRawRequest(browser, page);
+    const { raw, rawReply } = createNodeRequestAndReply(browser, page);
     assert.equal(await flow.realm.identity.sessions.current('other', raw, rawReply), undefined);
     await flow.realm.identity.accounts.setStatus(...ownIds(), 'Disabled');
     assert.equal(await current(browser), undefined);

@@ -149,7 +149,7 @@ export function createQrStore({
 
   function toChangeRow(change: PaymentChange, i: number): Record<string, unknown> {
     const outboxId = isPublished(change.event.type) ? ids.uuid() : undefined;
-    return statements.changeRow(change, i, { outboxId, dueAt: dueAtText(change.after) });
+    return statements.toStatementChange(change, i, { outboxId, dueAt: dueAtText(change.after) });
   }
 
   const commitBatches = createGroupCommit<PaymentChange, boolean>({

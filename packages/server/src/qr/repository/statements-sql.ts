@@ -101,7 +101,7 @@ export const commitChange = {
   SELECT i FROM tx`,
 };
 
-export function changeRow(
+export function toStatementChange(
   { before, after, event, operations }: PaymentChange,
   i: number,
   { outboxId, dueAt }: { outboxId: string | undefined; dueAt: string | null },

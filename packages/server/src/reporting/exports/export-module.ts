@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../../audit/index.ts';
 import type { Clock, Database, Ids, Jobs, Log } from '../../platform/index.ts';
-import { postponeDuringRebuild } from '../projection/postpone-during-rebuild.ts';
+import { postponeJobDuringRebuild } from '../projection/postpone-job-during-rebuild.ts';
 import { registerExportRoutes } from './export-routes.ts';
 import type { ExportSources } from './export-source-types.ts';
 import { createExportStore } from './export-sql.ts';
@@ -30,7 +30,7 @@ export function createExportModule(deps: ExportModuleDeps): {
   const store = createExportStore(deps.database);
   const exports = createExports({ ...deps, store });
   const handleExportJob = createExportJobHandler({ ...deps, store, limits: { rows: rowsMax } });
-  deps.jobs.handle(exportJobKind, postponeDuringRebuild(deps, handleExportJob));
+  deps.jobs.handle(exportJobKind, postponeJobDuringRebuild(deps, handleExportJob));
   deps.jobs.handle(expiryJobKind, exports.deleteExpired);
   return { register: (app) => registerExportRoutes(app, exports) };
 }

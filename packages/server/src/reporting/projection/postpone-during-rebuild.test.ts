@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { testDatabase } from '../../../test/support/database/test-database.ts';
 import { type Job, systemClock } from '../../platform/index.ts';
-import { postponeDuringRebuild } from './postpone-during-rebuild.ts';
+import { postponeJobDuringRebuild } from './postpone-job-during-rebuild.ts';
 
 const asOf = '2026-03-01T10:00:00.000Z';
 const positions = [
@@ -17,7 +17,7 @@ const positions = [
 
 async function outcomeOf(organizationId: string) {
   const done: string[] = [];
-  const handle = postponeDuringRebuild(
+  const handle = postponeJobDuringRebuild(
     { database: await testDatabase(), clock: systemClock },
     async (job) => {
       done.push(job.organizationId);

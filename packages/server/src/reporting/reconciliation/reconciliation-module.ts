@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AuditRecorder } from '../../audit/index.ts';
 import type { Clock, Database, Ids, Jobs } from '../../platform/index.ts';
-import { postponeDuringRebuild } from '../projection/postpone-during-rebuild.ts';
+import { postponeJobDuringRebuild } from '../projection/postpone-job-during-rebuild.ts';
 import { compareFileJobKind, createCompareFileJob } from './compare-file-job.ts';
 import { registerReconciliationRoutes } from './reconciliation-routes.ts';
 import { createReconciliationStore } from './reconciliation-sql.ts';
@@ -28,7 +28,7 @@ export function createReconciliationModule(deps: ReconciliationModuleDeps): {
   const reconciliations = createReconciliations({ ...deps, store });
   deps.jobs.handle(
     compareFileJobKind,
-    postponeDuringRebuild(deps, createCompareFileJob({ ...deps, store })),
+    postponeJobDuringRebuild(deps, createCompareFileJob({ ...deps, store })),
   );
   deps.jobs.handle(incompleteUploadJobKind, reconciliations.failIncompleteUpload);
   return { register: (app) => registerReconciliationRoutes(app, reconciliations) };

@@ -3,7 +3,7 @@ import { findTransactionsByIdentifier } from '../../payments/index.ts';
 import { findQrPaymentsByIdentifier } from '../../qr/index.ts';
 import type { RunQuery } from '../infrastructure/run-query.ts';
 import type { PagePosition, SearchPage } from './page-position.ts';
-import { hasGroupFilters, type PaymentSearch } from './parse-search-filters.ts';
+import { hasGroupFilters, type PaymentSearchCriteria } from './parse-search-filters.ts';
 import {
   matchesFilters,
   type PaymentClass,
@@ -48,7 +48,7 @@ const mergedRowsMax = 60_000;
 
 type SearchTask = {
   readonly run: RunQuery;
-  readonly search: PaymentSearch;
+  readonly search: PaymentSearchCriteria;
   readonly page: SearchPage;
   readonly classIds: readonly number[] | undefined;
   /** The number of payments in those classes, and in all classes. */
@@ -152,7 +152,7 @@ export function chooseEntityIndex({
   deviceId,
   storeId,
   merchantId,
-}: PaymentSearch): SearchIndex | undefined {
+}: PaymentSearchCriteria): SearchIndex | undefined {
   if (deviceId !== undefined) return 'device';
   if (storeId !== undefined) return 'store';
   return merchantId === undefined ? undefined : 'merchant';
@@ -179,8 +179,8 @@ async function findByEntity(task: SearchTask, index: SearchIndex): Promise<PageR
  */
 async function dropRedundantMerchant(
   run: RunQuery,
-  search: PaymentSearch,
-): Promise<PaymentSearch | undefined> {
+  search: PaymentSearchCriteria,
+): Promise<PaymentSearchCriteria | undefined> {
   const { organizationId, merchantId, storeId, deviceId } = search;
   if (merchantId === undefined || storeId === undefined || deviceId !== undefined) return search;
   const values = [organizationId, storeId, merchantId];
@@ -208,7 +208,7 @@ async function findRows(task: SearchTask): Promise<PageRows> {
 export async function findPayments(
   run: RunQuery,
   paymentClasses: PaymentClassCache,
-  requested: PaymentSearch,
+  requested: PaymentSearchCriteria,
   page: SearchPage,
 ): Promise<FoundPayments> {
   const search = await dropRedundantMerchant(run, requested);

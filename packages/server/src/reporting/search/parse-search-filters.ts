@@ -12,7 +12,7 @@ export type GroupFilters = {
   readonly state?: readonly string[] | undefined;
 };
 
-export type PaymentSearch = ReportScope & {
+export type PaymentSearchCriteria = ReportScope & {
   readonly groupFilters: GroupFilters;
   /** RFC 3339 with milliseconds; `to` is exclusive. */
   readonly from?: string | undefined;
@@ -55,7 +55,7 @@ export const hasGroupFilters = (filters: GroupFilters): boolean =>
   Object.values(filters).some((value) => value !== undefined);
 
 /** @throws ProblemError field_invalid if amountMin is greater than amountMax */
-export function parsePaymentSearch(scope: ReportScope, query: SearchQuery): PaymentSearch {
+export function parsePaymentSearch(scope: ReportScope, query: SearchQuery): PaymentSearchCriteria {
   const { amountMin, amountMax, text } = query;
   if (amountMin !== undefined && amountMax !== undefined && amountMin > amountMax) {
     throwProblem('field_invalid', 'amountMin is greater than amountMax.', {

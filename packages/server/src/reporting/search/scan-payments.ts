@@ -2,7 +2,7 @@
 import type { RunQuery } from '../infrastructure/run-query.ts';
 import { chooseEntityIndex, findPayments } from './find-payments.ts';
 import { formatPagePosition, parsePagePosition } from './page-position.ts';
-import { hasGroupFilters, type PaymentSearch } from './parse-search-filters.ts';
+import { hasGroupFilters, type PaymentSearchCriteria } from './parse-search-filters.ts';
 import {
   matchesFilters,
   type PaymentClass,
@@ -105,7 +105,7 @@ function parseRow(fields: string, classesById: ReadonlyMap<number, PaymentClass>
 async function scanByText(
   run: RunQuery,
   paymentClasses: PaymentClassCache,
-  search: PaymentSearch,
+  search: PaymentSearchCriteria,
   part: ScanPart,
 ) {
   const page = { isAscending: true, limit: part.limit, after: parsePagePosition(part.after) };
@@ -138,7 +138,7 @@ export type ScanPart = { readonly after: string | undefined; readonly limit: num
 export async function scanPayments(
   run: RunQuery,
   paymentClasses: PaymentClassCache,
-  search: PaymentSearch,
+  search: PaymentSearchCriteria,
   part: ScanPart,
 ): Promise<ScannedPart> {
   const limit = Math.min(part.limit, scanLimitMax);

@@ -1,7 +1,7 @@
 // SQL for the search: each statement reads one index in the order of time, or merges several reads.
 import { encodeSimpleArray } from '../../platform/index.ts';
 import type { PagePosition, SearchPage } from './page-position.ts';
-import type { PaymentSearch } from './parse-search-filters.ts';
+import type { PaymentSearchCriteria } from './parse-search-filters.ts';
 
 export type Statement = { readonly text: string; readonly values: readonly unknown[] };
 
@@ -58,7 +58,7 @@ const orderBySql = ({ isAscending }: SearchPage, alias = '') => {
 /** The time range, and the position after the previous page. */
 function timeCondition(
   { add }: ParameterList,
-  { from, to }: PaymentSearch,
+  { from, to }: PaymentSearchCriteria,
   { after, isAscending }: SearchPage,
 ): string {
   const compare = isAscending ? '>' : '<';
@@ -83,7 +83,7 @@ const entityNames = Object.keys(entityColumns) as EntityName[];
 
 function entityConditions(
   { add }: ParameterList,
-  search: PaymentSearch,
+  search: PaymentSearchCriteria,
   names: readonly EntityName[],
 ): string {
   return names
@@ -95,7 +95,10 @@ function entityConditions(
     .join('');
 }
 
-function amountCondition({ add }: ParameterList, { amountMin, amountMax }: PaymentSearch): string {
+function amountCondition(
+  { add }: ParameterList,
+  { amountMin, amountMax }: PaymentSearchCriteria,
+): string {
   const minimumSql = amountMin === undefined ? '' : ` AND amount >= ${add(amountMin)}::bigint`;
   return amountMax === undefined
     ? minimumSql
@@ -117,7 +120,7 @@ const selectPaymentsSql = (
   ${orderBySql(page, 'p.')}`;
 
 type IndexScan = {
-  search: PaymentSearch;
+  search: PaymentSearchCriteria;
   classIds: readonly number[] | undefined;
   page: SearchPage;
 };
@@ -220,7 +223,7 @@ export const isStoreOfMerchantSql = `SELECT merchant_id = $3::uuid AS "isOwn" FR
   WHERE organization_id = $1 AND store_id = $2 ORDER BY created_at DESC, payment_id DESC LIMIT 1`;
 
 /** Counts the payments in a range of amounts, up to `most`. */
-export function amountCountStatement(search: PaymentSearch, limit: number): Statement {
+export function amountCountStatement(search: PaymentSearchCriteria, limit: number): Statement {
   const parameters = createParameterList(search.organizationId);
   const text = `SELECT count(*)::int AS count FROM (SELECT 1 FROM report_payments
     WHERE organization_id = $1${amountCondition(parameters, search)} LIMIT ${parameters.add(limit)}) few`;

@@ -56,7 +56,7 @@ export function createDisableEndpoint({ database, clock, ids, audit }: DisableDe
 }
 
 /** The facts of `endpoint.` events about disabled endpoints. */
-export const endpointEvents: OutboxEventMapper = {
+export const endpointEventMapper: OutboxEventMapper = {
   prefix: 'endpoint.',
   async read(rows, trx): Promise<ReadonlyMap<string, OutboxEventData>> {
     const endpointRows = await createTransactionRunner(trx)(

@@ -17,7 +17,7 @@ export type RawRequestAndReply = {
 };
 
 /** The browser's request for an address, in the form that the server code uses. */
-export function createRawRequest(browser: Browser, address: URL): RawRequestAndReply {
+export function createNodeRequestAndReply(browser: Browser, address: URL): RawRequestAndReply {
   const raw = new IncomingMessage(new Socket());
   raw.url = address.pathname + address.search;
   raw.method = 'GET';
@@ -39,7 +39,7 @@ export async function completeSignIn(
   page: URL,
   { userId, methods = ['pwd'] }: SignInProof,
 ): Promise<string | undefined> {
-  const { raw, rawReply } = createRawRequest(browser, page);
+  const { raw, rawReply } = createNodeRequestAndReply(browser, page);
   const proof = { userId, methods };
   const returnTo = await identity.interactions.finish(realmOf(page), raw, rawReply, proof);
   storeCookies(browser, page, rawReply);
@@ -51,7 +51,7 @@ export async function denySignIn(
   browser: Browser,
   page: URL,
 ): Promise<string | undefined> {
-  const { raw, rawReply } = createRawRequest(browser, page);
+  const { raw, rawReply } = createNodeRequestAndReply(browser, page);
   const returnTo = await identity.interactions.deny(realmOf(page), raw, rawReply);
   storeCookies(browser, page, rawReply);
   return returnTo;

@@ -54,7 +54,7 @@ export async function makeMaker(name: string): Promise<Maker> {
 }
 
 /** Writes the file for DEVICE_CA_FILE into its own directory. */
-export async function writeMakers(...makers: readonly Maker[]): Promise<string> {
+export async function writeMakerCaFile(...makers: readonly Maker[]): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'switchyard-makers-'));
   const file = join(directory, 'makers.pem');
   await writeFile(file, makers.map(({ certificate }) => certificate).join('\n'));

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import type { FinancialRequest } from '../decisions/financial-request.ts';
+import type { FinancialRequest } from '../decisions/read-financial-request.ts';
 import { createClearingProcessor } from './process-clearing-file.ts';
 
 const fileId = '01890000-0000-7000-8000-000000000001';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { FinancialRequest } from '../decisions/financial-request.ts';
+import type { FinancialRequest } from '../decisions/read-financial-request.ts';
 
 const HEADER = 'SWITCHYARD-CLEARING';
 const ACKNOWLEDGEMENT = 'SWITCHYARD-CLEARING-ACK';

@@ -13,7 +13,7 @@ import {
   type FinancialRequest,
   type OriginalTime,
   parseFinancialRequest,
-} from './financial-request.ts';
+} from './read-financial-request.ts';
 import {
   type AnswerDelivery,
   amountRule,

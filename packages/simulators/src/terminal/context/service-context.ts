@@ -36,7 +36,7 @@ export type TerminalChannel = {
  * @example
  * const screen: TerminalScreen = { state: 'Card', lines: ['12.50 EUR', 'Insert, tap or swipe'] };
  */
-export type TerminalScreen = {
+export type ScreenContent = {
   readonly state:
     | 'Idle'
     | 'Card'
@@ -56,7 +56,7 @@ export type TerminalScreen = {
  * const event: TerminalEvent = { type: 'Printed', lines: ['SALE', '12.50 EUR'] };
  */
 export type TerminalEvent =
-  | { readonly type: 'Screen'; readonly screen: TerminalScreen }
+  | { readonly type: 'Screen'; readonly screen: ScreenContent }
   | { readonly type: 'Printed'; readonly lines: readonly string[] }
   | { readonly type: 'Sound' }
   | {
@@ -140,7 +140,7 @@ export type ServiceContext = {
   readonly pad: PinPad;
   readonly store: TerminalStore;
   readonly runtime: RuntimeState;
-  readonly show: (state: TerminalScreen['state'], ...lines: string[]) => void;
+  readonly show: (state: ScreenContent['state'], ...lines: string[]) => void;
   readonly emit: (event: TerminalEvent) => void;
   /** Asks the cashier; undefined where the till does not support it or does not answer. */
   readonly askCashier: (

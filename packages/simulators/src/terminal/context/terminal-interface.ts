@@ -3,9 +3,9 @@ import type { PinPadKeys } from '../cards/pin-pad.ts';
 import type { TerminalFault } from '../cards/test-amounts.ts';
 import type { TerminalPlatform } from '../platform/payments-api.ts';
 import type {
+  ScreenContent,
   TerminalChannel,
   TerminalEvent,
-  TerminalScreen,
   TerminalTimes,
 } from './service-context.ts';
 
@@ -48,7 +48,7 @@ export type Terminal = {
   receive(text: string | Uint8Array, channel: TerminalChannel): Promise<boolean>;
   /** Sends event notifications to this channel until it is detached. */
   attach(channel: TerminalChannel): () => void;
-  screen(): TerminalScreen;
+  screen(): ScreenContent;
   /** The card of the next payments. */
   setCard(name: string): void;
   /** The fault of the next payment. */

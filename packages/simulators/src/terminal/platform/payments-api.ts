@@ -1,6 +1,10 @@
 // The payments API of the platform, called with the token of the device.
 import type { AllowedOperations, OperationAnswer, Transaction } from '@switchyard/contract';
-import { createDeviceClient, type DeviceClient, type DeviceConnection } from './device-requests.ts';
+import {
+  createDeviceClient,
+  type DeviceClient,
+  type DeviceConnection,
+} from './device-http-client.ts';
 
 /**
  * The result of a request to the platform. `NotSent`: the request did not leave the terminal. `Unknown`: it may

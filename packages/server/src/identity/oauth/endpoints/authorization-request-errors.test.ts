@@ -14,7 +14,7 @@ import {
 } from '../../../../test/support/browser/cookie-browser.ts';
 import {
   completeSignIn,
-  createRawRequest,
+  createNodeRequestAndReply,
   denySignIn,
   signIn,
 } from '../../../../test/support/browser/sign-in-without-pages.ts';
@@ -172,7 +172,7 @@ describe('a request to sign in', () => {
     assert.equal(await completeSignIn(identity, theirs, page, proof()), undefined);
     const [cookie] = mine.cookiesFor(page);
     assert.ok(cookie !== undefined);
-    const moved = createRawRequest(mine, page);
+    const moved = createNodeRequestAndReply(mine, page);
     moved.raw.url = otherPage.pathname;
     assert.equal(
       await identity.interactions.details(userDomainId, moved.raw, moved.rawReply),
@@ -208,7 +208,7 @@ describe('a request to sign in', () => {
     const browser = flow.openBrowser();
     const page = (await browser.visit(flow.authorizationUrl())).location as URL;
     flow.clock.advance(29 * 60_000);
-    const { raw, rawReply } = createRawRequest(browser, page);
+    const { raw, rawReply } = createNodeRequestAndReply(browser, page);
     const details = await identity.interactions.details(flow.realm.userDomainId, raw, rawReply);
     assert.equal(details?.clientName, 'Till 7');
     assert.equal(details?.redirectUri, redirectUri);
@@ -223,7 +223,7 @@ describe('a request to sign in', () => {
     await identity.createUserDomain({ userDomainId, organizationId: randomUUID() });
     const browser = flow.openBrowser();
     const page = (await browser.visit(flow.authorizationUrl())).location as URL;
-    const { raw, rawReply } = createRawRequest(browser, page);
+    const { raw, rawReply } = createNodeRequestAndReply(browser, page);
     raw.url = page.pathname.replace(flow.realm.userDomainId, userDomainId);
     assert.equal(await identity.interactions.details(userDomainId, raw, rawReply), undefined);
     // The client is unknown there too.

@@ -6,7 +6,7 @@ import type { ApplicationInput } from '@switchyard/contract';
 import Provider from 'oidc-provider';
 import type { Application } from '../../clients/application.ts';
 import { draftFaults, draftFromInput } from '../../clients/application-management/rules.ts';
-import { grants } from '../grants/grant-table.ts';
+import { grants } from '../grants/grant-types.ts';
 import { provideClients } from './client-metadata.ts';
 
 function applicationOf(input: ApplicationInput, isPublic: boolean): Application {

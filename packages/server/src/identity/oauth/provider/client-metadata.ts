@@ -2,7 +2,7 @@
 import type Provider from 'oidc-provider';
 import type { AdapterPayload, Client } from 'oidc-provider';
 import type { Application } from '../../clients/application.ts';
-import { grantTypesOf } from '../grants/grant-table.ts';
+import { grantTypesOf } from '../grants/grant-types.ts';
 
 /** Metadata members of the platform: web origins, and the error form of failed callbacks. */
 export const webOriginsMember = 'web_origins';

@@ -22,7 +22,7 @@ import type { UserTokenIssuer } from '../../tokens/issue-user-tokens.ts';
 import type { RegisteredOrigins } from '../endpoints/cors.ts';
 import type { Introspection } from '../endpoints/introspection.ts';
 import type { GrantDeps } from '../grants/grant.ts';
-import { grants } from '../grants/grant-table.ts';
+import { grants } from '../grants/grant-types.ts';
 import type { PageRenderer } from '../rendered-pages.ts';
 import { checkAuthorizationRequest, rememberCallbackErrors } from './authorize-request-checks.ts';
 import { provideClients } from './client-metadata.ts';

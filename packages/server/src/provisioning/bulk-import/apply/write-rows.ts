@@ -14,15 +14,15 @@ import { tablesInWriteOrder } from './row-keys.ts';
 type RowChange = { readonly before: Row; readonly after: Row };
 
 /** The changed rows of one table, before and after. */
-export type RowChanges = {
+export type TableChanges = {
   readonly created: readonly Row[];
   readonly changed: readonly RowChange[];
   readonly removed: readonly Row[];
 };
 
-export type WriteRelatedData = (table: EntityTable, changes: RowChanges) => Promise<void>;
+export type WriteRelatedData = (table: EntityTable, changes: TableChanges) => Promise<void>;
 
-function collectChanges(entries: ReadonlyMap<string, CachedRow>): RowChanges {
+function collectChanges(entries: ReadonlyMap<string, CachedRow>): TableChanges {
   const created: Row[] = [];
   const changed: RowChange[] = [];
   const removed: Row[] = [];
@@ -80,7 +80,7 @@ async function removeAll(
 async function releaseClaimsOfMovedDevices(
   run: SqlRunner,
   organizationId: string,
-  { changed, removed }: RowChanges,
+  { changed, removed }: TableChanges,
 ): Promise<void> {
   const movedDevices = changed.filter(
     ({ before, after }) => terminalKey(before) !== terminalKey(after),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { problemText, readProblemBody } from './problem-body.ts';
+import { problemText, readProblemBody } from './read-problem-body.ts';
 
 test('a refusal is read from a problem and from an OAuth error', () => {
   const problem = { title: 'Role', code: 'role_missing', detail: 'The application has no role.' };

@@ -9,7 +9,7 @@ import {
   openSecretOutput,
   rotateSecret,
   type SecretOptions,
-} from '../../command-line/secret-options.ts';
+} from '../../command-line/secret-output.ts';
 import { addSaleCommands } from './pos-sale-commands.ts';
 
 const pointsOfSalePath = '/provisioning/v2/points-of-sale';

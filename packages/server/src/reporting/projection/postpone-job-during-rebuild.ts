@@ -11,8 +11,8 @@ export type RebuildCheckDeps = {
 
 type JobHandler = (job: Job) => Promise<Reschedule | undefined>;
 
-/** @example jobs.handle(exportJobKind, postponeDuringRebuild(deps, createExportJobHandler(deps))); */
-export function postponeDuringRebuild(
+/** @example jobs.handle(exportJobKind, postponeJobDuringRebuild(deps, createExportJobHandler(deps))); */
+export function postponeJobDuringRebuild(
   { database, clock }: RebuildCheckDeps,
   handle: JobHandler,
 ): JobHandler {

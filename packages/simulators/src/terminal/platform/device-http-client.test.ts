@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { ensureCertificate } from '../connections/listener-certificate.ts';
-import { createDeviceClient } from './device-requests.ts';
+import { createDeviceClient } from './device-http-client.ts';
 import { connectTerminalPlatform } from './payments-api.ts';
 
 const closing: (() => void)[] = [];
