@@ -82,7 +82,7 @@ test('an attack is BROKEN if it succeeds, if its control fails, if it cannot run
   }
 });
 
-test('a failure to close does not keep the rest open', async () => {
+test('a closer that fails does not stop the other closers', async () => {
   const closers = createClosers();
   const closed: string[] = [];
   closers.add(() => closed.push('first'));
@@ -102,7 +102,7 @@ test('wrong usage ends with 2, help and list with 0', async () => {
   assert.equal(list.stdout.trim().split('\n').length, allAttacks.length);
 });
 
-test('stored texts of production are attacked, hold, and the command ends with 0', {
+test('the command attacks stored texts, finds no weakness and ends with 0', {
   timeout: 240_000,
 }, async () => {
   const { code, stdout, stderr } = await runCommand('--only', '8', '--seed', '1');

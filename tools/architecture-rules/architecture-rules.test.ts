@@ -92,11 +92,11 @@ describe('the architecture rules', () => {
     assertNone(sources.flatMap(idiomFaults));
   });
 
-  test('the source holds no hidden clock, card number, vague name or leftover', () => {
+  test('the source contains no hidden clock, card number, vague name or unfinished code', () => {
     assertNone(sources.flatMap(wordFaults));
   });
 
-  test('published packages explain what they export', () => {
+  test('each export of a published package has a doc comment', () => {
     assertNone(exportFaults(sources));
   });
 
@@ -130,7 +130,7 @@ describe('the documents are consistent with the code', () => {
     assertNone(documents.cardRuleFaults(textOf('docs/reference/card-data-rules.md'), tests));
   });
 
-  test('a status and the code beside it belong together', () => {
+  test('each HTTP status in the documents matches the error code next to it', () => {
     assertNone(documents.statusFaults(texts, statusOf));
   });
 

@@ -19,7 +19,7 @@ const absent = ['openssl', 'curl', 'bash'].filter(
   (tool) => spawnSync(tool, [tool === 'openssl' ? 'version' : '--version']).status !== 0,
 );
 
-test('every command of “Add an acquirer” does what the page says', {
+test('every command in the guide for a new acquirer does what the page says', {
   timeout: 300_000,
   skip: absent.length > 0 && `there is no ${absent.join(', no ')}`,
 }, async () => {

@@ -17,7 +17,7 @@ test('our lock records no download address', () => {
   assert.deepEqual(addresses, []);
 });
 
-test('an entry that a mirror left out comes back where npm would have put it', () => {
+test('the lock gets an entry that a mirror omitted at the position where npm would place it', () => {
   const packages = {
     'node_modules/tool': {
       version: '1.0.0',

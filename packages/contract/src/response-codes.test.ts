@@ -114,7 +114,7 @@ test('a permanent decline is final, and a temporary host error is not', () => {
   assert.deepEqual([fault.category, fault.retry], ['TechnicalFailure', 'Later']);
 });
 
-test('codes mean what the table of the reference says', () => {
+test('response codes have the meaning that the reference table gives', () => {
   const reasons = {
     '05': 'DoNotHonor',
     '14': 'InvalidCardNumber',

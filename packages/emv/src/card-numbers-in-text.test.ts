@@ -41,7 +41,7 @@ test('card numbers are found in every dress, and other long numbers are not', ()
   assert.equal(holdsCardNumber('40128888-8888-1881-8888-401288888888'), false, 'a UUID');
 });
 
-test('the quick look changes no answer', () => {
+test('the fast check returns the same result as the full search', () => {
   const piece = fc.oneof(
     fc.constantFrom(card, '4012', '8888', '18', '81', '1'),
     fc.constantFrom(...' \t\n\v\f\r._:/-', 'a', 'f', '"', '\\', '\u00ad', '\u00a0', '٤', '４', 'é'),

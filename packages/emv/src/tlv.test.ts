@@ -29,7 +29,7 @@ test('padding between objects is skipped and not written again', () => {
   assert.deepEqual(tagsOf('FF82021980'), ['82']);
 });
 
-test('private constructed objects are kept and not read into', () => {
+test('private constructed objects are read as one value without children', () => {
   const [maker, date] = decodeTlv(bytesOf('FF810503AABBCC' + '9A03260301'));
   assert.equal(maker?.tag, 'FF8105');
   assert.equal(maker?.children, undefined);

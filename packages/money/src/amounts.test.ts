@@ -37,7 +37,7 @@ test('sums are exact beyond the integers of a number', () => {
   assert.equal(sumAmounts(Array(20_000).fill(amountMax)), 19_999_999_999_980_000n);
 });
 
-test('what is not an integer is refused', () => {
+test('the functions refuse an amount that is not a safe integer', () => {
   for (const value of [1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
     assert.throws(() => sumAmounts([value]), RangeError);
     assert.throws(() => formatAmount(value, 'EUR'), RangeError);

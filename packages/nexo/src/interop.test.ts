@@ -118,7 +118,7 @@ test('the public client makes an encrypted payment on our terminal, and a repeat
   assert.deepEqual(amounts, [1099], 'the same ServiceID does not pay again');
 });
 
-test('the models of the public library carry what we write, and we read what they write', () => {
+test('the public library serializes our messages, and our reader reads the remaining values unchanged', () => {
   const unsupportedCategories = new Set([
     'CardReaderInit',
     'CardReaderPowerOff',

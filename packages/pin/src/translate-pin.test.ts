@@ -32,7 +32,7 @@ const tdesKsn = 'FFFF9876543210E00001';
 const aesKsn = '123456789012345600000001';
 
 describe('PIN blocks', () => {
-  it('of format 4 differ by how much of a card number of 19 digits they take in', () => {
+  it('of format 4 depend on how many digits of a 19-digit card number they include', () => {
     const pan = '6212345678901234563';
     const key = keyFor('ISO4');
     const clear = buildPinBlock('ISO4', [1, 2, 3, 4]);
@@ -103,7 +103,7 @@ describe('PIN blocks', () => {
     }
   });
 
-  it('give back what was put in, in every format, for PANs of 8 to 19 digits', () => {
+  it('decode to the original PIN in every format, for PANs of 8 to 19 digits', () => {
     fc.assert(
       fc.property(formats, pins, pans, (format, pin, pan) => {
         const key = keyFor(format);
@@ -129,7 +129,7 @@ describe('PIN blocks', () => {
     );
   });
 
-  it('survive any bytes at all', () => {
+  it('of random bytes give a PIN of 4 to 12 digits or the error pin_block_invalid', () => {
     fc.assert(
       fc.property(formats, fc.uint8Array({ maxLength: 40 }), pans, (format, block, pan) => {
         try {
@@ -143,7 +143,7 @@ describe('PIN blocks', () => {
     );
   });
 
-  it('refuse PINs and card numbers that are none', () => {
+  it('are refused with an invalid PIN, card number, block length or key length', () => {
     const build = (pin: number[], pan?: string) => () => buildPinBlock('ISO0', pin, pan);
     assert.throws(build([1, 2, 3], '4111111111111111'), refused('pin_invalid'));
     assert.throws(build(Array(13).fill(1), '4111111111111111'), refused('pin_invalid'));
@@ -274,7 +274,7 @@ describe('key serial numbers', () => {
     assert.equal(readKsn('1234567890123456FFFF0000').counter, 0xffff0000);
   });
 
-  it('refuse other lengths, other characters and a counter of nought', () => {
+  it('with another length, an invalid character or a zero counter are refused', () => {
     const bad = ['', 'FFFF', 'X'.repeat(20), `${tdesKsn} `, 'FFFF9876543210E00000', '0'.repeat(24)];
     for (const text of bad) assert.throws(() => readKsn(text), refused('ksn_invalid'), text);
   });

@@ -37,7 +37,7 @@ const lacking =
     ? 'SoftHSM 2 is not installed'
     : native === undefined && 'pkcs11js is not installed';
 
-test('says how to install what is lacking', () => {
+test('the error for a missing package contains the install command', () => {
   const nowhere = `file://${join(tmpdir(), 'nowhere', 'x.js')}`;
   assert.throws(() => loadPkcs11Library(nowhere), /npm install --prefix packages\/pkcs11/);
 });

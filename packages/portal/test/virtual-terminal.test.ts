@@ -124,7 +124,7 @@ describe('a payment from the point of sale of the page', () => {
     assert.equal(passesLuhn('4111111111111112'), false);
   });
 
-  test('a signed payment is kept, and a payment without signature is reversed', async (t) => {
+  test('a signed payment stays approved, and a payment without signature is reversed', async (t) => {
     const stage = open(t);
     await stage.shows('Idle');
     stage.till().pay(euros(1250));

@@ -33,7 +33,7 @@ describe('the plan of the estate', () => {
     });
   }
 
-  test('one organisation has a fifth, nine a fiftieth each, and none is empty', () => {
+  test('one organisation has a fifth of the devices, the next ones have a fiftieth each, and no organisation is empty', () => {
     const counts = divideDevices(1_000_000, 2000);
     assert.deepEqual(counts.slice(0, 3), [200_000, 20_000, 20_000]);
     assert.ok((counts[10] ?? 0) > 300 && (counts.at(-1) ?? 0) > 300);

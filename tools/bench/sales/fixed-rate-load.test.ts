@@ -70,7 +70,7 @@ function step(exchange: (time: Time) => HttpsConnections, ratePerSecond: number,
 }
 
 describe('load at a fixed rate', () => {
-  test('the latency of a server that keeps up is reported', async () => {
+  test('the load test reports the latency of a server that handles the rate', async () => {
     const { figures, windows } = await step(slowExchange(64, 10), 300);
     assert.deepEqual(windows, ['begin', 'end']);
     assert.deepEqual(figures.errors, {});
@@ -85,7 +85,7 @@ describe('load at a fixed rate', () => {
     assert.ok(figures.achievedPerSecond < figures.offeredPerSecond);
   });
 
-  test('requests without a chance are given up and counted', async () => {
+  test('the load test stops when the server is too slow, and counts the requests that it gave up', async () => {
     const { figures } = await step(slowExchange(1, 20), 2000);
     assert.equal(figures.givenUp, true);
     assert.equal(Object.keys(figures.errors).length, 1);

@@ -25,7 +25,7 @@ test('escaped JSON is still valid JSON', () => {
   assert.deepEqual(JSON.parse(text), { name: hostile });
 });
 
-test('wide characters take two cells and combining marks none', () => {
+test('wide characters occupy two cells, and combining marks occupy no cell', () => {
   assert.equal(displayWidth('株式'), 4);
   assert.equal(displayWidth('e\u0301'), 1);
   assert.equal(truncateEnd('株式会社', 5), '株式…');

@@ -105,7 +105,7 @@ describe('the AsyncAPI document', () => {
     }
   });
 
-  test('a session asks for a token where the platform is set so', () => {
+  test('a session requires a token when the platform uses bearer authentication for sessions', () => {
     const at = (sessionAuth: 'url' | 'bearer') => {
       const operations = asyncApiDocument({ baseUrl: 'https://x', version: '1', sessionAuth });
       return (operations['operations'] as Record<string, Json>)['receiveFromPos']?.['security'];
@@ -131,7 +131,7 @@ describe('the AsyncAPI document', () => {
     }
   });
 
-  test('holds no marks of ours, and is the same each time', () => {
+  test('contains no internal members, and is the same each time', () => {
     assert.ok(!JSON.stringify(document).includes('x-codes'));
     const again = asyncApiDocument({ baseUrl: 'https://api.example/pay', version: '1.2.3' });
     assert.deepEqual(again, document);

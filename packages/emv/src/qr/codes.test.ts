@@ -170,7 +170,7 @@ describe('merchant-presented codes', () => {
     );
   });
 
-  it('are refused by what is wrong with them', () => {
+  it('are refused with an error code for each kind of fault', () => {
     const changed = (from: string, to: string) => resealed(published.replace(from, to));
     const faults: Record<string, string> = {
       code_format_unknown: changed('000201', '000202'),
@@ -189,7 +189,7 @@ describe('merchant-presented codes', () => {
     }
   });
 
-  it('are not written with what no reader would take', () => {
+  it('are not written with invalid, missing or repeated objects', () => {
     const faults: [string, Partial<MerchantCode>][] = [
       ['code_object_invalid', { merchantName: 'A name that is far too long here' }],
       ['code_object_invalid', { amount: '10,50' }],
@@ -242,7 +242,7 @@ describe('consumer-presented codes', () => {
     assert.equal(valueAt('9F26')?.toString('hex').toUpperCase(), '584FD385FA234BCC');
   });
 
-  it('are refused where they are none', () => {
+  it('are refused if the format, the TLV length or a required object is wrong', () => {
     assert.equal(
       codeOf(() => readConsumerCode('134567890123456789')),
       'code_format_unknown',
@@ -259,7 +259,7 @@ describe('consumer-presented codes', () => {
 });
 
 describe('bar codes of wallets', () => {
-  it('are told by their digits', () => {
+  it('are assigned to a wallet by their first digits and their length', () => {
     for (const start of ['10', '15']) assert.equal(walletOfCode(start.padEnd(18, '7')), 'WeChat');
     for (const start of ['25', '30']) {
       assert.equal(walletOfCode(start.padEnd(16, '7')), 'Alipay');

@@ -115,7 +115,7 @@ const cases: readonly [string, Readonly<Record<string, unknown>>, readonly strin
 ];
 
 for (const [what, changes, pointers] of cases) {
-  test(`${what} is found`, () => {
+  test(`the validation reports a fault: ${what}`, () => {
     assert.deepEqual(pointersOf(values(changes)).sort(), [...pointers].sort());
   });
 }

@@ -27,7 +27,7 @@ test('each of the seventeen conditions has a meaning, an unknown one is looked a
   assert.equal(conditionFacts('constructor').advice, 'Call');
 });
 
-test('the result of a response is found wherever its category keeps it', () => {
+test('the result of a response is found in each message category', () => {
   const content = { OutputFormat: 'Text' as const, OutputText: [{ Text: 'x' }] };
   const display = requestOf('Display', address, {
     DisplayOutput: [{ ...output, OutputContent: content }],

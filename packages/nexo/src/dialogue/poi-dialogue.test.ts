@@ -85,7 +85,7 @@ test('one service at a time: a second one is busy, until the first is finished',
   assert.equal(get(pay('3')).do, 'Run');
 });
 
-test('Diagnosis, TransactionStatus and device messages of the service go besides it', () => {
+test('the terminal accepts Diagnosis, TransactionStatus and device messages of the service during a payment', () => {
   const { poi, receive: get } = terminal();
   const payment = pay('1');
   get(payment);
@@ -178,7 +178,7 @@ test('TransactionStatus repeats the answer, by reference or the last one', () =>
   assert.equal(describeDecision(get(admin)), 'NotAllowed');
 });
 
-test('NotFound is never said of what was here: old answers are dropped, not the fact', () => {
+test('TransactionStatus does not answer NotFound for a payment whose stored answer was dropped', () => {
   const { poi, receive: get } = terminal();
   for (let each = 0; each <= storedAnswersMax; each += 1) {
     const payment = pay(`p${each}`);
@@ -190,7 +190,7 @@ test('NotFound is never said of what was here: old answers are dropped, not the 
   assert.equal(describeDecision(get(pay('p0'))), 'Reject');
 });
 
-test('the memory survives a restart, and what was open stays open until it is found out', () => {
+test('the stored services survive a restart, and an open payment stays in progress until its result is known', () => {
   const before = terminal();
   const first = pay('1');
   before.receive(first);
@@ -295,7 +295,7 @@ test('an invalid request is answered, an unreadable one is rejected by an event'
   assert.equal(get({ ...pay('4'), header: { ...pay('4').header } }).do, 'Run');
 });
 
-test('answers to the requests of the terminal itself are taken once', () => {
+test('the terminal accepts an answer to its own device request only once', () => {
   const { poi, receive: get } = terminal();
   const event = { TimeStamp: at, EventToNotify: 'CardInserted' };
   assert.equal(get(requestOf('Event', to('1'), event)).do, 'Ignore', 'a terminal sends these');

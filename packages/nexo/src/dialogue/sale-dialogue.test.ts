@@ -294,7 +294,7 @@ test('the outcome of a rejected request is requested at once', () => {
   assert.equal(receive(sale, rejectOf(writeMessage(payment), unknownParties, { at })).do, 'Event');
 });
 
-test('questions go besides a service, up to a limit', () => {
+test('the till can send up to 16 diagnosis requests while a payment is open', () => {
   const { sale, pay } = till();
   const payment = pay();
   const diagnosis = sent(sale.begin('Diagnosis', { HostDiagnosisFlag: true }));
@@ -311,7 +311,7 @@ test('questions go besides a service, up to a limit', () => {
   assert.equal(outcomeOf(receive(sale, approved(payment))), 'Answered');
 });
 
-test('a question without an answer ends as unknown, and makes room for the next', () => {
+test('a diagnosis request without an answer in time ends as Unknown, and the next request is possible', () => {
   const { sale, pass, pay } = till({ times: { answerMs: 1_000 } });
   const diagnoses = [1, 2].map(() => sent(sale.begin('Diagnosis', {})));
   assert.equal(sale.due(), start + 1_000);
@@ -372,7 +372,7 @@ test('an invalid response with a result ends the service, one without a result l
   assert.equal(receive(sale, 'garbage').do, 'Ignore');
 });
 
-test('only the sender ends a held service, and its time starts when it is sent', () => {
+test('only the sender can end a held service, and its time limit starts when it is sent', () => {
   const { sale, pass } = till({ times: { answerMs: 120_000 } });
   const payment = sent(sale.begin('Payment', paymentBody, 'Held')) as Message<'Payment', 'Request'>;
   assert.deepEqual(sale.journal(), { header: payment.header, at: start });
@@ -389,7 +389,7 @@ test('only the sender ends a held service, and its time starts when it is sent',
   assert.equal(outcomeOf(receive(sale, approved(payment))), 'Answered');
 });
 
-test('a question beside what is held is lost with the connection', () => {
+test('a diagnosis request beside a held payment ends as Unknown when the connection breaks', () => {
   const { sale } = till();
   sent(sale.begin('Payment', paymentBody, 'Held'));
   const question = sent(sale.begin('Diagnosis', {}, 'Held'));

@@ -60,7 +60,7 @@ test('a text that JSON.parse rejects is rejected', () => {
   }
 });
 
-test('limits of size, depth and number hold, and the last value within them is read', () => {
+test('the parser enforces limits of size, depth and number of values, and accepts values at the limit', () => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
   assert.ok(parseBounded(nested(depthMax)));
   assert.throws(() => parseBounded(nested(depthMax + 1)), refuses(/deeper/));

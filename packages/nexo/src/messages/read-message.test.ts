@@ -45,7 +45,7 @@ function faultsOf(text: string): string[] {
   return reading.faults.map(({ pointer, problem }) => `${pointer} ${problem}`);
 }
 
-test('published messages are read, and what is not in the table is named', () => {
+test('published sample messages are readable, and their unknown members are listed', () => {
   assert.ok(published.length >= 12);
   for (const { source, message, unknown } of published) {
     const reading = readMessage(JSON.stringify(message));

@@ -30,7 +30,7 @@ const isFault = (kind: string, code: string) => (error: unknown) =>
 const sendRequest = (name: string, more = {}) =>
   http.request({ method: 'POST', url: `${platform.url}/${name}`, body: name, ...more });
 
-describe('calls over kept connections', () => {
+describe('calls over persistent connections', () => {
   test('a queued request that was sent is Unknown if its response is lost', async () => {
     platform.answer = ({ path }) =>
       path === '/last' ? (raw) => raw.destroy() : { status: 200, body: {} };

@@ -60,7 +60,7 @@ async function looksAt(count: number): Promise<readonly number[]> {
 }
 
 for (const count of [1, 500, 1200, 4000]) {
-  test(`each of ${count} devices is asked about once in half a minute`, async () => {
+  test(`the server checks each of ${count} devices once per half minute`, async () => {
     const checkTimes = await looksAt(count);
     const intervals = checkTimes.slice(1).map((at, index) => at - (checkTimes[index] ?? 0));
     assert.equal(intervals.length, 2);
@@ -137,7 +137,7 @@ async function rounds(
   return { cut, faults };
 }
 
-describe('a token that a session is held by', () => {
+describe('the token of a claimed session', () => {
   const nothing = () => {};
 
   it('ends the session once two rounds have found it revoked, and not before', async () => {
@@ -147,7 +147,7 @@ describe('a token that a session is held by', () => {
     assert.deepEqual([cut, faults], [[[], ['revoked']], []]);
   });
 
-  it('ends nothing where a newer one is told of between two rounds, or it is good again', async () => {
+  it('ends no session if a newer token replaces it or it is valid again at the next round', async () => {
     const rights: Rights = new Map([['next', ['cc.pos']]]);
     const claimants = [claimantBy('old'), claimantBy('back')];
     const heal = () => {
@@ -159,7 +159,7 @@ describe('a token that a session is held by', () => {
     assert.deepEqual(cut, [[], [], [], ['back']]);
   });
 
-  it('of a realm that cannot be read stops the look at no other token, and at no device', async () => {
+  it('of an unreadable realm does not stop the checks of other tokens and devices', async () => {
     const device = (organizationId: string, clientId?: string) => ({
       device: { organizationId, physicalDeviceId: organizationId } as AssignedTerminal,
       connectionId: 'c',

@@ -63,7 +63,7 @@ describe('the acquirer host simulator', () => {
   });
   after(() => rm(dataDir, { recursive: true, force: true }));
 
-  test('listens when it has started, comes back on its port, and ends with us', async () => {
+  test('accepts connections after its start, restarts on the same port after a kill, and ends when it is stopped', async () => {
     const [port = 0] = await freePorts(1);
     const simulator = await startAcquirerSimulator(options({ port }));
     try {

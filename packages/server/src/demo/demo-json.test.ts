@@ -87,13 +87,13 @@ describe('demo.json', () => {
     assert.ok(web?.clientSecret);
   });
 
-  test('the callback of the web application stands at the port of the platform', () => {
+  test('the redirect URI of the web application uses the port of the platform', () => {
     const elsewhere = { ...addresses, baseUrl: 'https://localhost:9443' };
     const { web } = createDemoFacts(elsewhere, '/srv/ca.pem', secrets).applications;
     assert.equal(web?.redirectUri, 'https://localhost:9443/portal/callback');
   });
 
-  test('tells what each device encrypts with, and its first serial number', () => {
+  test('contains the base derivation key and the first KSN of each device', () => {
     const keysOf = ({ serialNumber }: { serialNumber: string }) => ({
       baseDerivationKey: '0123456789ABCDEFFEDCBA9876543210',
       ksn: `FFFF${serialNumber.slice(-8)}00200001`.slice(0, 20),
@@ -121,7 +121,7 @@ describe('demo.json', () => {
     assert.equal('otpSecret' in (withoutCode[0] ?? {}), false);
   });
 
-  test('a file that is damaged or missing holds no secrets', async () => {
+  test('a damaged or missing file gives no secrets', async () => {
     for (const text of [
       '',
       '{',

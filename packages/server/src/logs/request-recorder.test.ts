@@ -103,7 +103,7 @@ describe('the recorded requests', () => {
     assert.ok(grown.length >= 10);
   });
 
-  test('lines that the database rejects are dropped, and later lines are kept', async () => {
+  test('lines that the database rejects are dropped, and later lines are stored', async () => {
     const storedLines: RequestLogLine[] = [];
     const { recorder, count } = recorderOn(async (lines) => {
       if (lines.some(({ status }) => status === 599)) throw new Error('22021');
@@ -188,7 +188,7 @@ describe('the request log table', () => {
     assert.equal((await sequences(other)).length, 5);
   });
 
-  test('loses expired lines in batches, and keeps newer ones', async () => {
+  test('deletes expired lines in batches and keeps newer lines', async () => {
     const organizationId = randomUUID();
     // Before any other line of the run, whose log has the same table.
     const old = systemClock.now() - 400 * 86_400_000;

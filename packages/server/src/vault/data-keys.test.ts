@@ -70,7 +70,7 @@ describe('the keys of the organisations', () => {
     keys.close();
   });
 
-  test('that are in use are fetched again beside the work', async () => {
+  test('that are in use are fetched again in the background, without a wait for the caller', async () => {
     const first = await readActiveKey();
     clock.advance(4 * minuteMs);
     const second = readActiveKey();
@@ -84,7 +84,7 @@ describe('the keys of the organisations', () => {
     assert.ok(third.bytes.every((byte) => byte === 0));
   });
 
-  test('a clock that is set back does not keep them longer', async () => {
+  test('a clock that moves backwards does not extend the lifetime of a key', async () => {
     const { bytes } = await readActiveKey();
     clock.advance(-minuteMs);
     keys.zeroOld();
@@ -92,7 +92,7 @@ describe('the keys of the organisations', () => {
     keys.close();
   });
 
-  test('many who ask at once ask the provider once', async () => {
+  test('concurrent requests for a key call the provider once', async () => {
     const all = await Promise.all(Array.from({ length: 50 }, () => readActiveKey()));
     assert.equal(new Set(all.map(({ keyId }) => keyId)).size, 1);
     assert.equal(unwraps, 1);

@@ -13,7 +13,7 @@ after(() => scene.close());
 
 const secret = 'sk-live-7f3a9c';
 
-test('a secret is sealed, shown to nobody, and delivered to the device', async () => {
+test('a secret is stored encrypted, is never shown, and is delivered to the device', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
   const path = scene.path('merchants', shop.merchantId, serviceId);
@@ -79,7 +79,7 @@ test('a secret that is left out stays, is replaced alone, and goes with null or 
   assert.equal(await accountOf(), undefined);
 });
 
-test('the audit tells who changed what, and that a secret changed', async () => {
+test('the audit records the author and values of each change, and names a changed secret without its value', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
   const path = scene.path('stores', shop.storeId, serviceId);

@@ -22,7 +22,7 @@ const deliveryOf = ({ logicalDeviceId }: Pick<Terminal, 'logicalDeviceId'>) =>
   `/configuration/v1/logical-devices/${logicalDeviceId}/delivery`;
 const readConfiguration = (terminal: Terminal) => terminal.ask('GET', devicePath);
 
-test('what an organisation above sets reaches the devices below, which are behind till they ask', async () => {
+test('a change at the parent organisation makes devices Pending and reaches them at their next configuration request', async () => {
   const fleet = await openFleet();
   try {
     const { database, provisioning, organizationId } = fleet;
@@ -57,7 +57,7 @@ test('what an organisation above sets reaches the devices below, which are behin
   }
 });
 
-test('the fleet shows who is behind, and each caller its own', async () => {
+test('the delivery list filters devices by status, service and store, and refuses requests of devices', async () => {
   const one = await scene.terminal();
   const two = await scene.terminal(one.merchantId);
   const silent = await scene.terminal(one.merchantId);
@@ -105,7 +105,7 @@ test('the fleet shows who is behind, and each caller its own', async () => {
   assert.equal((await one.ask('GET', deliveryOf(two))).status, 403);
 });
 
-test('of a large fleet a page looks at some, and the pages together find all', async () => {
+test('a page checks a part of a large fleet, and all pages together list every device', async () => {
   const { storeId, merchantId } = await scene.terminal();
   const count = 10_001;
   await scene.database.query(
@@ -134,7 +134,7 @@ test('of a large fleet a page looks at some, and the pages together find all', a
   assert.equal(deviceIds.size, count);
 });
 
-test('a device of somebody else is unknown', async () => {
+test('a device of another organisation is not found', async () => {
   const terminal = await scene.terminal();
   const otherScene = await openFleet();
   try {

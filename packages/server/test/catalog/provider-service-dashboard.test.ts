@@ -37,7 +37,7 @@ describe('the provider of a service', () => {
   const activate = (serviceId: string, level: string, entityId: string, more: object = {}) =>
     scene.done('org', 'POST', '/activations', { serviceId, level, entityId, ...more });
 
-  test('sees who uses it, level by level, and nobody else does', async () => {
+  test('sees the activations of its service by level, and other callers do not', async () => {
     const { serviceId } = await scene.subscribed();
     const shop = await scene.createShop(`place-${randomUUID()}`);
     const path = `/services/${serviceId}/activations`;
@@ -87,7 +87,7 @@ describe('the provider of a service', () => {
     assert.deepEqual(listedIds, made, 'the newest first');
   });
 
-  test('answers by a person what its server left open, once', async () => {
+  test('answers a pending activation through the API, and cannot change that answer', async () => {
     const { serviceId } = await scene.subscribed({ spiUrl: provider.url });
     provider.script = answering(202);
     await activate(serviceId, 'Organization', scene.organizationId);
@@ -104,7 +104,7 @@ describe('the provider of a service', () => {
     provider.script = answering(200, { status: 'Accepted' });
   });
 
-  test('sees how its server answered, and what failed', async () => {
+  test('sees how many calls its server answered, how many failed, and the last fault', async () => {
     const { serviceId } = await scene.subscribed({ spiUrl: provider.url });
     const path = `/services/${serviceId}/calls`;
     const quiet = await scene.done('provider', 'GET', path);
@@ -190,7 +190,7 @@ describe('where a service is in use', () => {
     };
   };
 
-  test('is told from the organisation down to the devices, as the devices themselves have it', async () => {
+  test('is shown from the organisation down to the devices, and agrees with the state of each device', async () => {
     const { serviceId } = await scene.subscribed();
     const shop = await scene.createShop(`place-${randomUUID()}`);
     const before = await listUses(serviceId);
@@ -234,7 +234,7 @@ describe('where a service is in use', () => {
     }
   });
 
-  test('a merchant sees its own, a stranger nothing', async () => {
+  test('is shown to a merchant for its own stores only, and not to another organisation', async () => {
     const { serviceId } = await scene.subscribed();
     const [shop, other] = [
       await scene.createShop(randomUUID()),

@@ -59,7 +59,7 @@ test('values that do not fit the schema are refused at their pointer', async () 
   assert.equal((await scene.call('org', 'GET', path)).body['version'], 0);
 });
 
-test('what is not strict JSON, too deep or not an object comes to nothing', async () => {
+test('the server refuses values that are not strict JSON, are too deep, or are not an object', async () => {
   const shop = await scene.newShop();
   const serviceId = await scene.configured();
   const path = scene.path('stores', shop.storeId, serviceId);
@@ -90,7 +90,7 @@ test('a member that belongs further up is set there alone', async () => {
   }
 });
 
-test('what nobody set is told above, and refused at the device', async () => {
+test('a missing required member is reported at the store level and refused at the device level', async () => {
   const shop = await scene.newShop();
   const { parameterSchema } = declaration;
   const serviceId = await scene.configured({ parameterSchema });
@@ -162,7 +162,7 @@ test('a release that stored values do not fit is not delivered in silence', asyn
   assert.equal(refused.status, 422);
 });
 
-test('many misfits above hide none of the level that is written', async () => {
+test('many invalid values at a higher level do not hide an invalid value at the written level', async () => {
   const shop = await scene.newShop();
   const names = Array.from({ length: 30 }, (_, at) => `m${at}`);
   const numbers = (maximum: number) => ({
@@ -278,7 +278,7 @@ test('only a published service of a subscription can be configured', async () =>
   assert.equal((await scene.submit('org', at(usedServiceId), { footer: 'y' })).status, 200);
 });
 
-test('defaults fit their schema, and hold no secrets', async () => {
+test('the server refuses defaults that do not fit the schema, are too large, or contain secrets', async () => {
   const declare = (more: object) =>
     scene.call('provider', 'POST', '/services', {
       name: 'Receipts',

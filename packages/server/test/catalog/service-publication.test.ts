@@ -57,7 +57,7 @@ test('a draft is its provider’s alone; published, every organisation sees it, 
   assert.deepEqual([listed.name, listed.logo, listed.spiUrl], ['QR', undefined, undefined]);
 });
 
-test('others see a change once it is published, and releases are kept', async () => {
+test('other organisations see a change after its publication, and earlier releases remain readable', async () => {
   const { serviceId } = await scene.service({ methods: ['one'] });
   const path = `/services/${serviceId}`;
   const currentService = await scene.call('provider', 'GET', path);
@@ -91,7 +91,7 @@ test('others see a change once it is published, and releases are kept', async ()
   assert.deepEqual([second['items'][0].release, second['nextCursor']], [1, null]);
 });
 
-test('a schema is kept and recorded as deep as a body may be', async () => {
+test('the server stores and updates a schema that is as deep as a request body may be', async () => {
   /**
    * The body, the schema, its properties, the property and the list of examples are five levels.
    */
@@ -111,7 +111,7 @@ test('a schema is kept and recorded as deep as a body may be', async () => {
   assert.deepEqual((await scene.done('provider', 'GET', path))['parameterSchema'], parameterSchema);
 });
 
-test('nobody but the provider changes a service, whatever others may do', async () => {
+test('only the provider can change, publish, retire or delete its service', async () => {
   const { serviceId } = await scene.service();
   const path = `/services/${serviceId}`;
   const ownView = await scene.done('provider', 'GET', path);
@@ -130,7 +130,7 @@ test('nobody but the provider changes a service, whatever others may do', async 
   }
 });
 
-test('only a draft is deleted, and what is retired stays so', async () => {
+test('only a draft can be deleted, and a retired service cannot be published again', async () => {
   const draft = await scene.done('provider', 'POST', '/services', { name: 'A', domain: 'B' });
   const path = `/services/${draft['serviceId']}`;
   assertRefused(await scene.call('provider', 'POST', `${path}/retire`), 'service_state');
@@ -189,7 +189,7 @@ test('a declaration with a bad member is refused at its pointer', async () => {
   assertRefused(answer, 'field_read_only');
 });
 
-test('packages hold published services, and are their organisation’s', async () => {
+test('packages contain only published services, and only their organisation can access them', async () => {
   const { serviceId } = await scene.service();
   const offer = { name: 'Offer', serviceIds: [serviceId] };
   const made = await scene.call('org', 'POST', '/packages', offer);
@@ -244,7 +244,7 @@ test('an organisation subscribes once, and nothing below it does', async () => {
   assert.equal((await scene.call('org', 'DELETE', path)).status, 204);
 });
 
-test('every change stands in the audit of its organisation, without secrets', async () => {
+test('the audit records every change of a service without its secrets', async () => {
   const { serviceId, signingSecret } = await scene.service();
   await scene.done('provider', 'POST', `/services/${serviceId}/secret`);
   const { items } = await scene.done('provider', 'GET', '/audit/v1/records?limit=200');

@@ -71,7 +71,7 @@ describe('peers of the connector that mean no good', () => {
   }
 
   describe('by their frames', () => {
-    it('a flood of pings ends the connection, at the listener of strangers too', async () => {
+    it('a flood of pings closes the connection, also at the listener for unregistered devices', async () => {
       const pings = Buffer.concat(Array.from({ length: 1500 }, () => frame(0x89)));
       const { line, device } = await ready();
       const unknown = await scene.open(connectorPaths.deviceListener);
@@ -122,7 +122,7 @@ describe('peers of the connector that mean no good', () => {
       assert.equal(device.socket.readyState, device.socket.OPEN);
     });
 
-    it('a text that ends within a character is none, in fragments too', async () => {
+    it('the server closes a connection whose text message ends inside a UTF-8 character, also in fragments', async () => {
       const { line, device } = await ready();
       const raw = rawOf(line);
       const euro = Buffer.from('€');
@@ -135,7 +135,7 @@ describe('peers of the connector that mean no good', () => {
       assert.equal(device.socket.readyState, device.socket.OPEN);
     });
 
-    it('a registration that comes a byte at a time is not waited for', async () => {
+    it('the server closes a connection that sends its registration one byte at a time, after ten seconds', async () => {
       const unknown = await scene.open(connectorPaths.deviceListener);
       const raw = rawOf(unknown);
       const whole = frame(0x81, Buffer.from('{"tsn":"AXIUM_DX8000-10000001"}'));
@@ -161,7 +161,7 @@ describe('peers of the connector that mean no good', () => {
       await talks({ line, device }, 'untouched');
     });
 
-    it('empty messages by the hundred thousand all come, once they are read', async () => {
+    it('two hundred thousand empty messages all arrive once the point of sale reads them', async () => {
       const { line, device } = await ready();
       rawOf(line).pause();
       const thousand = Buffer.concat(Array.from({ length: 1000 }, () => frame(0x82)));
@@ -173,7 +173,7 @@ describe('peers of the connector that mean no good', () => {
       assert.equal((await line.raw()).data.toString(), 'after all');
     });
 
-    it('a device that does not read holds its point of sale back, and is given up', async () => {
+    it('a device that does not read slows its point of sale, and the server disconnects the device after ten seconds', async () => {
       const { terminal, line, device, pos } = await ready();
       rawOf(device).pause();
       const passed = 'switchyard_connector_bytes_total{to="device"}';
@@ -235,7 +235,7 @@ describe('peers of the connector that mean no good', () => {
       }
     });
 
-    it('addresses of nobody keep no point of sale from the session that it has claimed', async (t) => {
+    it('requests for unknown session addresses do not keep a point of sale from its claimed session', async (t) => {
       const unauthenticated = { windowSeconds: 3600, limit: 2 };
       const scene = await openConnector({ rateLimits: { unauthenticated } });
       t.after(() => scene.close());
@@ -251,7 +251,7 @@ describe('peers of the connector that mean no good', () => {
       assert.equal(line.socket.readyState, line.socket.OPEN);
     });
 
-    it('strangers take up a part of all connections at most', async (t) => {
+    it('unregistered connections can use only a part of the connection limit', async (t) => {
       const full = await openConnector({ settings: { connectorConnections: 12 } });
       t.after(() => full.close());
       const client = await full.application();
@@ -273,7 +273,7 @@ describe('peers of the connector that mean no good', () => {
   });
 
   describe('at the listener of devices', () => {
-    it('certificate, credentials and token go together, and none of another', async () => {
+    it('a device connects only with its own certificate, credentials and token', async () => {
       const terminal = await scene.terminal();
       const { cert, key } = await scene.certify(terminal.physicalDeviceId);
       const another = await scene.certify((await scene.terminal()).physicalDeviceId);
@@ -330,7 +330,7 @@ describe('peers of the connector that mean no good', () => {
       assert.equal(device.socket.readyState, device.socket.OPEN);
     });
 
-    it('503: while the process drains, with when to come back', async (t) => {
+    it('503: a draining process refuses new connections with a Retry-After header', async (t) => {
       const full = await openConnector();
       t.after(() => full.close());
       const client = await full.application();

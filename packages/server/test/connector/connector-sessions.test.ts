@@ -72,7 +72,7 @@ describe('sessions of the connector', () => {
   }
 
   describe('after a break', () => {
-    it('goes on for the same owner, with what the device said meanwhile first', async () => {
+    it('the same owner resumes the session and first receives the messages that the device sent during the break', async () => {
       const { terminal, device, pos, line, claimed } = await ready();
       line.socket.terminate();
       await eventually('the break is seen', async () => {
@@ -96,7 +96,7 @@ describe('sessions of the connector', () => {
       await talks({ line: again, device });
     });
 
-    it('goes on though the point of sale breaks again before it has come back', async () => {
+    it('the point of sale resumes the session although its connection breaks again before it has used the session address', async () => {
       const { terminal, device, pos, line, claimed } = await ready();
       line.socket.terminate();
       await eventually('the break is seen', async () => {
@@ -124,7 +124,7 @@ describe('sessions of the connector', () => {
       await talks({ line: again, device });
     });
 
-    it('holds 32 messages and drops the rest, and nothing reaches another owner', async () => {
+    it('the connector holds 32 messages, drops the rest, and does not deliver them to another owner', async () => {
       const { terminal, device, pos, line } = await ready();
       line.socket.terminate();
       await eventually('the break is seen', async () => {
@@ -158,7 +158,7 @@ describe('sessions of the connector', () => {
       device.close();
     });
 
-    it('tells the point of sale at once that the device is lost, and keeps its place', async () => {
+    it('the connector closes the session at once when the device is lost, and reserves the device for the point of sale', async () => {
       const { terminal, device, pos, line, claimed } = await ready();
       device.socket.terminate();
       assert.equal((await line.closed()).code, closeCodes.deviceDisconnected);
@@ -173,8 +173,8 @@ describe('sessions of the connector', () => {
     });
   });
 
-  describe('claimed by whoever did not hear of it', () => {
-    it('is its own again where nobody has used the address for five seconds', async () => {
+  describe('claimed by a point of sale that did not receive the response', () => {
+    it('the point of sale can claim the device again when the session address was unused for five seconds', async () => {
       const terminal = await scene.terminal();
       const device = await scene.connect(terminal, till);
       const first = await scene.pos(await scene.tokenOf(till));
@@ -246,7 +246,7 @@ describe('sessions of the connector', () => {
         ...more,
       });
 
-    it('again where the node of the device could not be asked', async () => {
+    it('a point of sale can repeat the release when the node of the device was unreachable', async () => {
       const { pos, line, claimed } = await ready();
       const { backplane } = scene.connector;
       const { request } = backplane;
@@ -361,7 +361,7 @@ describe('sessions of the connector', () => {
       assert.equal(device.socket.readyState, device.socket.OPEN);
     });
 
-    it('a peer that answers no ping is cut off, and the other side is told', async () => {
+    it('the connector disconnects a peer that answers no ping, and closes the session on the other side', async () => {
       const terminal = await scene.terminal();
       const { tsn } = terminal;
       const { clientId: client_id, clientSecret: client_secret } = till;
@@ -410,7 +410,7 @@ describe('sessions of the connector', () => {
       assert.equal(device.socket.readyState, device.socket.OPEN);
     });
 
-    it('1002: frames that are none, without a mask, or of a reserved kind', async () => {
+    it('1002: the connector closes a connection that sends unmasked frames, reserved frame types or reserved bits', async () => {
       for (const frame of [
         [0x81, 0x01, 0x41],
         [0x83, 0x80, 0, 0, 0, 0],
@@ -424,7 +424,7 @@ describe('sessions of the connector', () => {
       }
     });
 
-    it('holds a sender back while the reader does not read, then gives the reader up', async () => {
+    it('the connector slows down the sender while the reader does not read, then disconnects the reader', async () => {
       const { line, device } = await ready();
       const { _socket: raw } = line.socket as unknown as {
         _socket: { pause(): void; resume(): void };
@@ -447,7 +447,7 @@ describe('sessions of the connector', () => {
       assert.equal(device.socket.readyState, device.socket.OPEN);
     });
 
-    it('a slow reader that goes on reading gets everything', async () => {
+    it('a slow reader that continues to read receives every message', async () => {
       const { line, device } = await ready();
       const { _socket: raw } = line.socket as unknown as {
         _socket: { pause(): void; resume(): void };
@@ -459,7 +459,7 @@ describe('sessions of the connector', () => {
       for (let n = 0; n < 200; n += 1) assert.equal((await line.raw()).data[0], n);
     });
 
-    it('refuses handshakes that are none in HTTP', async () => {
+    it('the connector refuses HTTP upgrade requests that are not valid WebSocket handshakes', async () => {
       const token = await scene.tokenOf(till);
       const sendUpgrade = (lines: readonly string[]) =>
         new Promise<string>((resolve, reject) => {
@@ -503,7 +503,7 @@ describe('sessions of the connector', () => {
       );
     });
 
-    it('tells no address, token or secret in the log', async () => {
+    it('the connector writes no session identifier, resume token or client secret to the log', async () => {
       const { claimed } = await ready();
       const all = scene.logged.join('');
       for (const secret of [claimed['resumeToken'], till.clientSecret, claimed['sessionId']]) {
@@ -537,7 +537,7 @@ describe('a connector that is full, or stops', () => {
     assert.equal(headers['retry-after'], '5');
   });
 
-  it('restarting: everybody is told by 1012, and who is online no more', async (t) => {
+  it('restarting: the connector closes every connection with code 1012, and the device is offline afterwards', async (t) => {
     const scene = await openConnector();
     t.after(() => scene.close());
     const { terminal, device, pos, line } = await readyAt(scene, await scene.application());
@@ -553,7 +553,7 @@ describe('a connector that is full, or stops', () => {
     assert.equal((await presence())?.isOnline, false);
   });
 
-  it('asks for the token again at the session where that is set', async (t) => {
+  it('the connector requires the bearer token again on the session when this is configured', async (t) => {
     const scene = await openConnector({ settings: { connectorSessionAuth: 'bearer' } });
     t.after(() => scene.close());
     const till = await scene.application();

@@ -17,7 +17,7 @@ import {
 
 const hour = 3_600_000;
 
-describe('what the connector refuses', () => {
+describe('refusals of the connector', () => {
   let scene: ConnectorScene;
   let till: Client;
   let token: string;
@@ -250,7 +250,7 @@ describe('what the connector refuses', () => {
       return { path: new URL(answer['connectionUrl']).pathname, jwt: answer['token'], terminal };
     }
 
-    it('a token that was used, of another connection, expired, or none of ours', async () => {
+    it('the connector refuses a token that is used, expired, missing, or issued for another connection or purpose', async () => {
       const { path, jwt } = await registered();
       const elsewhere = await registered();
       await scene.open(path, { token: jwt });
@@ -288,7 +288,7 @@ describe('what the connector refuses', () => {
       assert.equal((await claim(pos, terminal.tsn))['error'].code, 'device_disabled');
     });
 
-    it('1012: one that is taken to another store, and its session; it comes back where it may', async () => {
+    it('1012: the connector disconnects a device that moves to another store, and its session; the device can reconnect there', async () => {
       const terminal = await scene.terminal();
       const { merchantId, storeId, tsn } = terminal;
       const scope = { entityType: 'merchant', entityId: merchantId, merchantId, storeId };
@@ -398,7 +398,7 @@ describe('what the connector refuses', () => {
       assert.equal(refusals['error'].code, 'device_offline');
     });
 
-    it('unavailable: a fault of ours, and the connection goes on', async () => {
+    it('unavailable: an internal error fails the claim, and the connection stays open', async () => {
       const { terminal, pos } = await ready();
       const { backplane } = scene.connector;
       const { request } = backplane;
@@ -410,7 +410,7 @@ describe('what the connector refuses', () => {
       assert.equal((await claim(pos, terminal.tsn))['type'], 'claimed');
     });
 
-    it('waits for a device that comes', async () => {
+    it('a claim waits until the device connects', async () => {
       const terminal = await scene.terminal();
       const pos = await scene.pos(await scene.tokenOf(till));
       const waiting = claim(pos, terminal.tsn, { waitSeconds: 30 });
@@ -522,7 +522,7 @@ describe('what the connector refuses', () => {
       assert.equal((await staying.device.raw()).data.toString(), 'still here');
     });
 
-    it('unauthorized: however long it takes to ask about devices', async (t) => {
+    it('unauthorized: the connector closes the connection of a disabled application while a catalog query is still pending', async (t) => {
       const terminal = await scene.terminal();
       await scene.connect(terminal, till);
       const client = await scene.application();
@@ -594,7 +594,7 @@ describe('what the connector refuses', () => {
       assert.equal(staying.socket.readyState, staying.socket.OPEN);
     });
 
-    it('rate_limited: one that asks without end', async () => {
+    it('rate_limited: the connector disconnects a point of sale that sends too many requests', async () => {
       const { tsn } = await scene.terminal();
       const pos = await scene.pos(await scene.tokenOf(till));
       for (let n = 0; n < 300; n += 1) pos.send({ type: 'status', requestId: String(n), tsn });

@@ -222,7 +222,7 @@ describe('the simulated terminal', () => {
     assert.equal((await transactionOf(id))['state'], 'Refunded');
   });
 
-  test('a terminal that starts anew in the middle: the till gets the answer, and money is taken once', async () => {
+  test('a terminal restarts during a payment: the point of sale gets the answer, and money is taken once', async () => {
     const payment = pay(80.16);
     await assert.rejects(post(payment), 'the connection breaks off');
     const { MessageHeader: header } = payment['SaleToPOIRequest'];

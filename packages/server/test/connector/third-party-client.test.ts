@@ -85,7 +85,7 @@ describe('the public client', () => {
     assert.equal(body.status, 'Answered');
   });
 
-  it('is told a refusal as the terminal told it, and a copy in words of the platform', async () => {
+  it('receives a refusal of the terminal unchanged, and an error code of the platform for a repeated request', async () => {
     const payment = paymentOf({ POIID: device.tsn });
     const paying = client.sync(payment as never);
     const heard = await heardBy(line);
@@ -104,7 +104,7 @@ describe('the public client', () => {
     await assert.rejects(async () => client.async(unknown as never), /device_unknown/);
   });
 
-  it('is told in the words of the connector what is wrong', async () => {
+  it('receives an error code of the connector when the terminal is disconnected', async () => {
     line.socket.terminate();
     const [{ POIID }] = [{ POIID: device.tsn }];
     await assert.rejects(

@@ -90,7 +90,7 @@ describe('kills of the server', { concurrency: false }, () => {
   }
 
   for (const failPoint of ['after-intent', 'after-send']) {
-    test(`a kill at the fail point ${failPoint}: the sale ends reversed, and the host holds nothing`, {
+    test(`after a kill at the fail point ${failPoint} the sale is reversed, and the host holds no money`, {
       timeout: limitMs,
     }, async () => {
       for (let round = 0; round < failPoints; round += 1) {

@@ -140,7 +140,7 @@ describe('applications', () => {
     await call('DELETE', `/${clientId}`);
   });
 
-  test('a public application has no secret, and none can be created', async () => {
+  test('a public application has no secret, and a client cannot create one', async () => {
     const { body } = await register({ clientType: 'Public', securityFlows: ['Password'] });
     assert.equal(body.clientType, 'Public');
     assert.equal('clientSecret' in body || 'secretChangedAt' in body, false);

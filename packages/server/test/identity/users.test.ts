@@ -427,7 +427,7 @@ describe('users', () => {
     }
   });
 
-  test('a user cannot grant permissions above the own, and cannot edit users who have them', async () => {
+  test('a user cannot grant permissions that the user does not have, and cannot edit users with such permissions', async () => {
     const { body: admin } = await create({
       entityId: setup.organizationId,
       scope: setup.organizationId,

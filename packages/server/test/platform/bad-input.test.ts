@@ -179,7 +179,7 @@ describe('bad input', () => {
     assert.deepEqual(pointers.sort(), ['/amount', '/currency', '/extra']);
   });
 
-  test('unknown and foreign identifiers are not found, by any verb', async () => {
+  test('every operation answers not found for unknown and foreign identifiers', async () => {
     const names = [
       unknownId,
       foreign.transactionId,
@@ -345,7 +345,7 @@ describe('bad input', () => {
     }
   });
 
-  test('a missing permission is named, whatever the body', async () => {
+  test('the error names the missing permission, even if the body is invalid JSON', async () => {
     const { merchantId } = setup.merchant;
     const token = await setup.tokenFor({
       name: 'reader',

@@ -361,7 +361,7 @@ describe('the portal for developers', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('the console asks before a change, and repeated clicks send it once', async () => {
+  test('the console asks for confirmation before a change, and sends it once after repeated clicks', async () => {
     const name = `Pressed ${randomUUID().slice(0, 8)}`;
     await visitScreen('/portal/console/operations/createApplication', async (page) => {
       const domain = page.getByRole('textbox', { name: 'userDomainId' });

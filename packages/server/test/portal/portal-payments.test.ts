@@ -208,7 +208,7 @@ describe('the payments of the portal', { skip: chromiumSkipReason }, () => {
     });
   });
 
-  test('a hostile name runs no script, and the layout holds', async () => {
+  test('a hostile name runs no script and does not break the page layout', async () => {
     const { facts } = stage;
     assert.equal(facts.applications['acquirer']?.merchantId, undefined);
     const admin = await stage.tokenOf('acquirer');

@@ -149,7 +149,7 @@ describe('a bulk import of a table', () => {
     );
   });
 
-  test('formulas are texts, control characters are none', async () => {
+  test('accepts formulas as text, and fails rows with control characters', async () => {
     const names = ['=1+1', '+1', '-1', '@SUM(A1)', "'=1", '"\t=1"', '"a\u0000b"', '"a\u0007"'];
     const rows = names.map((name, index) => merchantRow(`d-${index}`, name));
     const body = [merchantColumns, ...rows].join('\n');

@@ -256,7 +256,7 @@ describe('a bulk import', () => {
     assert.notEqual(results[1]?.id, results[2]?.id);
   });
 
-  test('hardware goes to a place with room, and stays where it is', async () => {
+  test('the import assigns hardware to a logical device with a free slot, and does not move assigned hardware', async () => {
     await scene.lines([
       merchantLine('e-M'),
       merchantLine('e-N'),
@@ -444,7 +444,7 @@ describe('a bulk import', () => {
     );
   });
 
-  test('a claimed terminal keeps its claim, and one that is deleted gives it up', async () => {
+  test('an import does not change the claim of a terminal, and the deletion of the terminal ends the claim', async () => {
     const body = deviceBody();
     const merchantLineOf = await scene.made('org', '/physical-devices', body);
     const { physicalDeviceId = '' } = merchantLineOf;

@@ -76,7 +76,7 @@ describe('points of sale', () => {
     return { storeId: view.storeId, deviceId: device.logicalDeviceId };
   }
 
-  test('tell their credentials once, and are read, listed, replaced and deleted', async () => {
+  test('return their credentials once, and can be read, listed, replaced and deleted', async () => {
     const { merchant } = setup;
     const { pointOfSaleId, clientId, clientSecret, answer } = await made({ externalId: 'till-1' });
     assert.equal(answer.headers['etag'], '"1"');
@@ -237,7 +237,7 @@ describe('points of sale', () => {
     }
   });
 
-  test('keep store and merchant from being deleted, by name', async () => {
+  test('prevent the deletion of their store and merchant, and the error names the point of sale', async () => {
     const shop = await setup.createMerchant();
     const { storeId } = await otherStoreOf(shop);
     const { pointOfSaleId } = await made({ storeId, name: 'Still there' });

@@ -52,7 +52,7 @@ describe('a provider that lies', () => {
     assert.equal((await qr.get(id))['refundedAmount'], 60);
   });
 
-  test('where the money has gone back already, the contradiction is kept and nothing is counted', async () => {
+  test('a completion event for a declined refund is recorded but not counted when the money was already refunded', async () => {
     const { id, refundId } = await declinedRefund(60);
     assert.equal((await refund(id, 100)).body.operation.status, 'Succeeded');
     await qr.tell(id, { type: 'refund.completed', sequence: 2, refundId });
@@ -62,7 +62,7 @@ describe('a provider that lies', () => {
     assert.deepEqual([last.type, last.reason], ['qr.noted', 'Contradicts']);
   });
 
-  test('late money that was declined and went back all the same needs nobody any more', async () => {
+  test('the hold of a late payment ends when the provider completes the refund that it declined before', async () => {
     const id = await qr.begun();
     await qr.call('POST', `${qrBase}/${id}/cancel`);
     once('refund', () => ({ status: 422, body: { code: 'refund_impossible' } }));
@@ -76,7 +76,7 @@ describe('a provider that lies', () => {
     assert.deepEqual([payment['refundedAmount'], payment['hold']], [1050, undefined]);
   });
 
-  test('an answer about a payment cannot keep it open for longer than it may be paid', async () => {
+  test('a status answer of the provider cannot extend the expiry of a payment beyond the limit', async () => {
     once('create', () => ({ status: 500, body: {} }));
     const { body } = await qr.create();
     const id = body.transactionId;
@@ -131,7 +131,7 @@ describe('a provider that lies', () => {
     }
   });
 
-  test('whoever decides about a sum decides about no other one', async () => {
+  test('an operator can accept only the current held amount, not an earlier one', async () => {
     const id = await qr.begun();
     const holdAmount = async (amount: number, sequence: number) => {
       const paid = { amount, currency: 'EUR' };
@@ -151,7 +151,7 @@ describe('a provider that lies', () => {
     assert.deepEqual([status, body.status, body.paidAmount], [200, 'Completed', 1]);
   });
 
-  test('what was scanned is kept nowhere, also where the provider says it again', async () => {
+  test('no answer or stored event contains the scanned code, also when the provider repeats it', async () => {
     const scannedPaymentId = `wallet:AgAAAB${randomUUID().replaceAll('-', '')}==`;
     const text = `The code ${scannedPaymentId} is of no use.`;
     for (const reply of [
@@ -179,7 +179,7 @@ describe('a provider that lies', () => {
     }
   });
 
-  test('odd moments and texts are refused or taken, and never a fault of ours', async () => {
+  test('unusual timestamps and texts never cause a server error', async () => {
     const id = await qr.begun();
     const moments = ['2016-12-31T23:59:60Z', '0000-01-01T00:00:00Z', '9999-12-31T23:59:59-12:00'];
     for (const occurredAt of [...moments, '2026-02-30T00:00:00Z', '2026-01-01T24:00:00Z']) {

@@ -160,7 +160,9 @@ describe('a platform that is killed with QR payments under way', { concurrency: 
     assert.deepEqual([replay.status, replay.body.status], [200, 'Failed']);
   });
 
-  test('behind the call: it is asked for, not begun again', { timeout: limitMs }, async () => {
+  test('after the call: the platform queries the payment and does not create it again', {
+    timeout: limitMs,
+  }, async () => {
     const body = request();
     const name = body['clientTransactionId'];
     const terminal = await diedIn('after-send', ({ call }) => call('POST', qrBase, body));

@@ -60,7 +60,7 @@ describe('a QR payment between processes', () => {
     }
   }
 
-  test('the consumer scans the terminal: seven steps, heard on a stream', async () => {
+  test('the consumer scans the code of the terminal, and the terminal receives the events on a stream', async () => {
     const token = await rig.customToken();
     const answer = await create(token);
     const { transactionId: id, display, status } = answer.body;
@@ -87,7 +87,7 @@ describe('a QR payment between processes', () => {
     assert.equal(beyond.status, 204);
   });
 
-  test('the terminal scans the consumer: heard by long polls of a certified device', async () => {
+  test('the terminal scans the code of the consumer, and a certified device reads the events by long polling', async () => {
     const { token, certificate } = await rig.certifiedDevice();
     const members = { paymentScenario: 'merchantscan', scannedPaymentId: '281234567890123456' };
     const { body: begun } = await create(token, members, certificate);
@@ -122,7 +122,7 @@ describe('a QR payment between processes', () => {
     assert.equal(heard.events.at(-1)?.type, 'qr.completed');
   });
 
-  test('a terminal that was away goes on where it was, and hears nothing twice', async () => {
+  test('a terminal that reconnects continues after its last event and receives no event twice', async () => {
     const token = await rig.customToken();
     const { body } = await create(token, { paymentAmount: { amount: 19010, currency: 'EUR' } });
     const id = body.transactionId;
@@ -149,7 +149,7 @@ describe('a QR payment between processes', () => {
     assert.equal(again.events.at(-1)?.type, 'qr.cancelled');
   });
 
-  test('a stream of one process tells within a second what another one committed', async () => {
+  test('a stream of one process delivers an event of another process within two seconds', async () => {
     const token = await rig.customToken();
     const other = await rig.startBeside();
     const took: number[] = [];
@@ -185,7 +185,7 @@ describe('a QR payment between processes', () => {
 
   // This test runs after the ledger check, because some triggered events are contradictory and stay
   // in both ledgers.
-  test('the command line makes every event happen that the provider tells by an amount', async () => {
+  test('the command line triggers every event that the demo provider can produce by a payment amount', async () => {
     const { paymentType } = rig;
     const line = await signedIn({ qr: { paymentType } });
     const listed = await line.run(['--json', 'webhooks', 'events', 'qr.*']);

@@ -15,7 +15,7 @@ describe('a QR payment', () => {
   });
   after(() => qr.close());
 
-  test('is asked of the provider with what the platform knows, and shows its code', async () => {
+  test('is sent to the provider with the data of the merchant, and returns the code to display', async () => {
     const order = { orderId: randomUUID(), orderDescription: 'Table 12' };
     const request = qr.request({ order });
     const answer = await qr.call('POST', qrBase, request);
@@ -69,7 +69,7 @@ describe('a QR payment', () => {
     );
   });
 
-  test('what was scanned goes to the provider and is kept nowhere', async () => {
+  test('the platform sends the scanned code to the provider and does not store or log it', async () => {
     const scannedPaymentId = `4${'1'.repeat(15)}`;
     qr.provider.script = ({ kind, transactionId }) =>
       kind === 'create'
@@ -138,7 +138,7 @@ describe('a QR payment', () => {
     assert.deepEqual([body.nextAfter, body.isFinal], [3, false]);
   });
 
-  test('its terminal waits for what follows, and comes back to what it has missed', async () => {
+  test('the terminal waits for the next event, and can read missed events later', async () => {
     const id = await qr.begun();
     const waiting = qr.call('GET', `${qrBase}/${id}/events?after=2&wait=20`);
     await qr.tell(id, { type: 'payment.scanned', sequence: 1 });
@@ -159,7 +159,7 @@ describe('a QR payment', () => {
     assert.match(stream.text, /id: 4\nevent: qr\.completed\n/);
   });
 
-  test('is refunded in parts up to what was paid, by answer or by event', async () => {
+  test('is refunded in parts up to the paid amount, by response or by event', async () => {
     const id = await qr.begun();
     await qr.tell(id, { type: 'payment.completed', sequence: 1 });
     const part = await qr.call('POST', `${qrBase}/${id}/refund`, { amount: 400 });
@@ -190,7 +190,7 @@ describe('a QR payment', () => {
     assert.deepEqual([nothing.status, nothing.body.code], [422, 'already_refunded']);
   });
 
-  test('tells with each refusal how it stands, and what it still allows', async () => {
+  test('the error of each refused operation contains the state and the allowed operations', async () => {
     const id = await qr.begun();
     const { clientTransactionId } = await qr.get(id);
     const refused = async (path: string, body: Json, code: ErrorCode, state: string) => {
@@ -228,7 +228,7 @@ describe('a QR payment', () => {
     }
   });
 
-  test('is cancelled, and a cancel of what has ended is done already', async () => {
+  test('is cancelled, and a repeated cancel returns the same status without a second call to the provider', async () => {
     const id = await qr.begun();
     const answer = await qr.call('POST', `${qrBase}/${id}/cancel`);
     assert.equal(answer.status, 200, answer.text);

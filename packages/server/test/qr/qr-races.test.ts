@@ -76,7 +76,7 @@ describe('races of a QR payment', () => {
     assert.equal(payment['providerTransactionId'], nameOf(id));
   });
 
-  test('money that comes after a cancel goes back by itself, once', async () => {
+  test('the platform refunds a payment that completes after its cancel, exactly once', async () => {
     const id = await qr.begun();
     const cancelled = await qr.call('POST', `${qrBase}/${id}/cancel`);
     assert.equal(cancelled.body.status, 'Cancelled');
@@ -115,7 +115,7 @@ describe('races of a QR payment', () => {
     assert.equal(qr.provider.of('refund', id).length, 1);
   });
 
-  test('a cancel is refused once the completion is durable, whatever its answer would be', async () => {
+  test('the platform refuses a cancel once the completion is stored, without a call to the provider', async () => {
     const id = await qr.begun();
     await qr.tell(id, { ...completed(), sequence: 1 });
     const { status, body } = await qr.call('POST', `${qrBase}/${id}/cancel`);
@@ -124,7 +124,7 @@ describe('races of a QR payment', () => {
     assert.equal(qr.provider.of('cancel', id).length, 0);
   });
 
-  test('a provider that answers Completed to a cancel has its money taken back', async () => {
+  test('the platform refunds the paid amount when the provider answers a cancel with Completed', async () => {
     const id = await qr.begun();
     tooLate(id, 200, 'status', 500);
     const { body } = await qr.call('POST', `${qrBase}/${id}/cancel`);
@@ -134,7 +134,7 @@ describe('races of a QR payment', () => {
     assert.equal(qr.provider.of('refund', id)[0]?.body['amount'].amount, 500);
   });
 
-  test('an event that comes twice is one, and ten at once are one', async () => {
+  test('the platform counts a repeated event once, also when ten copies arrive at the same time', async () => {
     const id = await qr.begun();
     const eventId = randomUUID();
     const event = { ...completed(), sequence: 1, eventId };
@@ -148,7 +148,7 @@ describe('races of a QR payment', () => {
     assert.equal(payment['paidAmount'], 1050);
   });
 
-  test('events out of order are kept, and only what is newer moves the payment', async () => {
+  test('the platform records events that arrive out of order, and only a newer event changes the payment', async () => {
     const id = await qr.begun();
     await qr.tell(id, { ...completed(), sequence: 3 });
     await qr.tell(id, { type: 'payment.scanned', sequence: 1 });
@@ -167,7 +167,7 @@ describe('races of a QR payment', () => {
     assert.equal((await qr.get(id))['status'], 'Completed');
   });
 
-  test('an event of a type that nobody knows makes nothing older, and one of another’s refund neither', async () => {
+  test('an event of an unknown type or for an unknown refund does not make later events outdated', async () => {
     const id = await qr.begun();
     await qr.tell(id, { type: 'loyalty.awarded', sequence: 4 });
     await qr.tell(id, { type: 'refund.completed', refundId: randomUUID(), sequence: 5 });
@@ -175,7 +175,7 @@ describe('races of a QR payment', () => {
     assert.equal((await qr.get(id))['status'], 'Completed');
   });
 
-  test('an amount that differs is held and alarmed, and somebody gives it back', async () => {
+  test('the platform holds a completion with a different amount, logs an alarm and refunds it after a manual decision', async () => {
     const id = await qr.begun();
     const response = await qr.tell(id, { ...completed(1049), sequence: 1 });
     assert.deepEqual([response.status, response.body.result], [202, 'UnderReview']);
@@ -208,7 +208,7 @@ describe('races of a QR payment', () => {
     assert.deepEqual([again.status, again.body.code], [422, 'payment_not_held']);
   });
 
-  test('an amount that differs can be taken as it is, and is refunded up to that', async () => {
+  test('an operator can accept a different amount, and refunds are limited to that amount', async () => {
     const id = await qr.begun();
     await qr.tell(id, { ...completed(900), sequence: 1 });
     const resolution = { resolution: 'Accept' };
@@ -219,7 +219,7 @@ describe('races of a QR payment', () => {
     assert.deepEqual([refund.body.status, refund.body.operation.amount], ['Refunded', 900]);
   });
 
-  test('another currency is held too, also where the payment has ended', async () => {
+  test('the platform holds a completion in another currency, also after the payment was cancelled', async () => {
     const id = await qr.begun();
     await qr.call('POST', `${qrBase}/${id}/cancel`);
     const response = await qr.tell(id, { ...completed(1050, 'USD'), sequence: 1 });
@@ -230,7 +230,7 @@ describe('races of a QR payment', () => {
     assert.equal(qr.provider.of('refund', id).length, 0);
   });
 
-  test('a completion of another amount that the provider takes back needs nobody any more', async () => {
+  test('a hold for a different amount ends when the provider cancels the payment', async () => {
     const id = await qr.begun();
     await qr.tell(id, { ...completed(1049), sequence: 1 });
     await qr.tell(id, { ...completed(1048), sequence: 2 });
@@ -241,7 +241,7 @@ describe('races of a QR payment', () => {
     assert.deepEqual([events.at(-1).type, events.at(-1).reason], ['qr.cancelled', 'Retracted']);
   });
 
-  test('late money that the provider does not give back is held for somebody', async () => {
+  test('the platform holds a late payment for manual review when the provider declines its refund', async () => {
     const id = await qr.begun();
     await qr.call('POST', `${qrBase}/${id}/cancel`);
     once('refund', () => ({ status: 422, body: { code: 'refund_impossible' } }));
@@ -253,7 +253,7 @@ describe('races of a QR payment', () => {
     await qr.becomes(id, (each) => each['refundedAmount'] === 1050, 'the second refund');
   });
 
-  test('late money is never just kept: whoever has ended the matter elsewhere says how', async () => {
+  test('the platform does not accept a late payment: the operator refunds it or settles it with a note', async () => {
     const id = await qr.begun();
     await qr.call('POST', `${qrBase}/${id}/cancel`);
     once('refund', () => ({ status: 422, body: { code: 'refund_impossible' } }));
@@ -278,7 +278,7 @@ describe('races of a QR payment', () => {
     assert.deepEqual([event.type, event.reason, event.note], ['qr.resolved', 'Settle', note]);
   });
 
-  test('a create without an answer is asked for, and told by events', async () => {
+  test('after a create without an answer the platform queries the status and does not repeat the create', async () => {
     once('create', () => ({ status: 500, body: {} }));
     const { status, body } = await qr.create();
     assert.deepEqual([status, body.status], [202, 'Created']);
@@ -322,7 +322,7 @@ describe('races of a QR payment', () => {
     assert.equal(qr.provider.of('create', id).length, 1);
   });
 
-  test('what nobody pays expires: the provider is asked, told, and has the last word', async () => {
+  test('an unpaid payment expires: the platform cancels it at the provider, and the answer decides the final status', async () => {
     const soon = () => new Date(Date.now() + 400).toISOString();
     const expiring = (id: string): Reply => ({
       body: { providerTransactionId: nameOf(id), status: 'Pending', expiresAt: soon() },
@@ -348,7 +348,7 @@ describe('races of a QR payment', () => {
     assert.equal(paidAtLast['operations'][0].status, 'Declined');
   });
 
-  test('a provider that wants to be asked is asked, and no event is needed', async () => {
+  test('the platform polls a provider that requests polling, and completes the payment without an event', async () => {
     once('create', (id) => ({
       body: { providerTransactionId: nameOf(id), status: 'Pending', pollAfterMs: 50 },
     }));
@@ -363,7 +363,7 @@ describe('races of a QR payment', () => {
     await qr.becomes(id, (each) => each['status'] === 'Completed', 'the payment');
   });
 
-  test('a cancel without an answer is asked for again until there is one', async () => {
+  test('the platform repeats a cancel without an answer until the provider answers', async () => {
     const id = await qr.begun();
     let cancelCalls = 0;
     qr.provider.script = ({ kind, transactionId }) => {
@@ -377,7 +377,7 @@ describe('races of a QR payment', () => {
     assert.equal(cancelCalls, 3);
   });
 
-  test('a refund without an answer is asked for again under its own name, and counts once', async () => {
+  test('the platform repeats a refund without an answer with the same refund ID and counts it once', async () => {
     const id = await qr.begun();
     await qr.tell(id, { ...completed(), sequence: 1 });
     once('refund', () => ({ status: 500, body: {} }));

@@ -76,7 +76,7 @@ describe('exports', () => {
     await reported(salesCount);
   });
 
-  test('a CSV holds every payment once, the oldest first, and its length is told', async () => {
+  test('a CSV contains every payment once, the oldest first, and the response gives its length', async () => {
     const done = await completed(await call('POST', '', { format: 'Csv', transactions: {} }));
     assert.equal(done.rows, salesCount);
     assert.match(done.fileName, /^transactions-\d{8}-\d{6}\.csv$/);
@@ -106,7 +106,7 @@ describe('exports', () => {
     assert.doesNotMatch(answer.text, /4111111111111111/);
   });
 
-  test('JSON Lines hold what the search tells of the same payments', async () => {
+  test('JSON Lines contain the same data as the search for the same payments', async () => {
     const transactions = { amountMin: 1003, amountMax: 1007, state: 'Captured' };
     const ordered = await call('POST', '', { format: 'JsonLines', transactions });
     const done = await completed(ordered);
@@ -136,7 +136,7 @@ describe('exports', () => {
     }
   });
 
-  test('a fetch that broke off goes on where it was', async () => {
+  test('a client continues an interrupted download with a range request', async () => {
     const done = await completed(await call('POST', '', { format: 'Csv', transactions: {} }));
     const whole = await content(done.exportId);
     const etag = String(whole.headers['etag']);
@@ -183,7 +183,7 @@ describe('exports', () => {
     assert.equal(captured, sold);
   });
 
-  test('what an order lacks or has too much of is named', async () => {
+  test('an invalid export request gets an error for the missing, unknown or invalid field', async () => {
     assertProblem(await call('POST', '', { format: 'Csv' }), {
       code: 'field_required',
       pointer: '/transactions',
@@ -205,7 +205,7 @@ describe('exports', () => {
     });
   });
 
-  test('a merchant has exports of its own payments, and nobody else sees them', async () => {
+  test('a merchant exports only its own payments, and another merchant does not see the export', async () => {
     const { token } = setup.merchant;
     const role = { name: 'manager', entityType: 'merchant' as const, roles: ['Merchant'] };
     const manager = await setup.tokenFor({

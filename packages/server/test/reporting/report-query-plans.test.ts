@@ -128,7 +128,7 @@ describe('the plans of the reports', () => {
     }
   }
 
-  test('classes are merged from their own index, and few amounts come from theirs', async () => {
+  test('the search reads classes from the class index and small amount ranges from the amount index', async () => {
     const few = { ...base, amountMin: 100, amountMax: 101 };
     const walked = { search: { ...base, ...span }, classIds: [1, 2, 3], page: cut };
     const merge = search.mergeStatement(walked);
@@ -230,7 +230,7 @@ describe('the plans of the reports', () => {
     assert.deepEqual(usedIndexes, ['report_settlements_merchant']);
   });
 
-  test('what is written is found by its whole key', async () => {
+  test('the writer finds stored lines and events by their primary key', async () => {
     const usedIndexes = await indexesOf(storedPaymentsSql, [
       organizationId,
       `{${position.createdAt}}`,

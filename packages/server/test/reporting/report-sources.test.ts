@@ -21,8 +21,8 @@ const span = () => ({
   to: dayIn('Europe/Paris'),
 });
 
-describe('what reports are made of', () => {
-  test('QR payments are found and counted beside cards: paid, declined, and what nobody wanted', async () => {
+describe('the sources of reports', () => {
+  test('reports list QR payments beside card payments, and count paid and declined ones but not pending ones', async () => {
     const qr = await openQr();
     try {
       const { organization } = qr;
@@ -92,7 +92,7 @@ describe('what reports are made of', () => {
     }
   });
 
-  test('money of a QR payment that went back elsewhere, or came in another currency, is not kept in reports', async () => {
+  test('a QR payment that was refunded elsewhere or paid in another currency adds no net amount to the reports', async () => {
     const qr = await openQr();
     try {
       const { organization } = qr;
@@ -182,7 +182,7 @@ describe('what reports are made of', () => {
     ]);
   });
 
-  test('an organisation above sees the reports of one below, and nobody else does', async () => {
+  test('the parent organisation can read the reports of a child organisation, and another organisation cannot', async () => {
     const setup = await createTestOrganization();
     const others = await createTestOrganization();
     const below = await setup.client.call('POST', '/provisioning/v2/organizations', {

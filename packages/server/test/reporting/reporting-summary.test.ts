@@ -166,7 +166,7 @@ describe('summaries of payments', () => {
   const summary = (sumOf: Json = {}, token = setup.acquirerToken) =>
     report(setup, token, 'summary', { ...span, ...sumOf });
 
-  test('are to the minor unit what the events of all payments come to', async () => {
+  test('equal the sum of the events of all payments, to the minor unit', async () => {
     const { amounts, counts } = await countedOf(setup);
     const { total } = await summary();
     const { count, approved, declined, failed } = total;
@@ -195,7 +195,7 @@ describe('summaries of payments', () => {
     ['an organisation', () => setup.acquirerToken],
     ['a merchant', () => setup.merchant.token],
   ] as const) {
-    test(`of ${whose} come to the same by whatever they are taken apart`, async () => {
+    test(`of ${whose} have the same total in every grouping`, async () => {
       const token = tokenOf();
       const { total } = await summary({}, token);
       const groupings = [
@@ -260,7 +260,7 @@ describe('summaries of payments', () => {
     assert.equal((await summary({ deviceId: randomUUID() })).total.count, 0);
   });
 
-  test('another organisation has none of it, and days without payments have no lines', async () => {
+  test('another organisation sees none of these payments, and days without payments have no lines', async () => {
     const others = await createTestOrganization();
     const otherSummary = await report(others, others.acquirerToken, 'summary', span);
     assert.deepEqual([otherSummary.total.count, otherSummary.items], [0, []]);
@@ -293,7 +293,7 @@ describe('summaries of payments', () => {
     });
   }
 
-  test('settlements are what was captured, refunded and taken back, by day, merchant and currency', async () => {
+  test('settlements contain the captured, refunded and reversed amounts by day, merchant and currency', async () => {
     const items = await allOf(setup, setup.acquirerToken, 'settlements', { limit: 1 });
     const { amounts } = await countedOf(setup);
     for (const [currency, sums] of amounts) {
@@ -334,7 +334,7 @@ describe('summaries of payments', () => {
     }
   });
 
-  test('made anew from the payments they are the same, and a check finds what was spoilt', async () => {
+  test('a rebuild from the payments gives the same reports, and the check finds a changed sum', async () => {
     const database = await testDatabase();
     const { organizationId } = setup;
     const before = await summary({ groupBy: 'device' });
@@ -365,7 +365,7 @@ describe('summaries of payments', () => {
     assert.deepEqual(await allOf(setup, setup.acquirerToken, 'transactions'), linesBefore);
   });
 
-  test('what a version before has written, without the sums of this one, is made anew', async () => {
+  test('the server rebuilds reports that an older version wrote without the sums of this version', async () => {
     const database = await testDatabase();
     const { organizationId } = setup;
     const { asOf: _one, ...before } = await summary({ groupBy: 'day' });
@@ -384,7 +384,7 @@ describe('summaries of payments', () => {
     assert.deepEqual(again, before);
   });
 
-  test('while they are made anew and more happens, nothing is lost and nothing counts twice', async () => {
+  test('a rebuild during new payments loses no payment and counts no payment twice', async () => {
     const { organizationId } = setup;
     const chance = createChance(seed + 1);
     await Promise.all([

@@ -67,7 +67,7 @@ describe('the feed of events', () => {
     return (await all()).at(-1)?.position ?? 0;
   }
 
-  test('tells a sale and its refund in order, as the catalogue says, without the card', async () => {
+  test('returns the events of a sale and its refund in order, with valid data and without the card number', async () => {
     const from = await settled();
     const transactionId = await sale();
     await setup.client.call('POST', `/payment/v1/transactions/${transactionId}/refund`, {
@@ -118,7 +118,7 @@ describe('the feed of events', () => {
     assert.ok(!JSON.stringify(items).includes(secretName));
   });
 
-  test('tells once that a batch is through, also one of nothing', async () => {
+  test('publishes one event when a batch is complete, also for an empty batch', async () => {
     const from = await settled();
     const token = setup.merchant.token;
     const authorized = await Promise.all(
@@ -232,7 +232,7 @@ describe('the feed of events', () => {
     }
   });
 
-  test('the catalogue of types is there for everybody, as the documents of the interface are', async () => {
+  test('the list of event types is readable without a token', async () => {
     const { status, body } = await setup.client.call('GET', '/events/v1/types');
     assert.equal(status, 200);
     const types = body.items.map(({ type }: { type: string }) => type);
@@ -249,7 +249,7 @@ describe('the feed of events', () => {
     assert.deepEqual(nothing.items, []);
   });
 
-  test('a stream goes on where it broke, and misses nothing', async () => {
+  test('a stream continues after the last received event and misses no event', async () => {
     const from = await settled();
     const url = `${setup.settings.baseUrl}${path}?types=transaction.*`;
     const first = await openEventStream(url, { token: setup.acquirerToken, ca: setup.ca });
@@ -283,7 +283,7 @@ describe('the feed of events', () => {
     );
   });
 
-  test('refuses positions that are none, types that are not there, and strangers', async () => {
+  test('refuses invalid positions, unknown event types, and callers without permission', async () => {
     const end = await settled();
     const cases: [query: string, status: number, code: string, pointer?: string][] = [
       [`after=${end + 1}`, 422, 'cursor_invalid', '?after'],

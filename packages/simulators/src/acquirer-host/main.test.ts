@@ -31,7 +31,7 @@ async function end(child: ReturnType<typeof spawn>, signal: NodeJS.Signals) {
 }
 
 describe('acquirer-host on the command line', () => {
-  it('explains itself and refuses what it does not know', () => {
+  it('prints its help and refuses wrong commands and options', () => {
     const help = run('--help');
     assert.equal(help.status, 0);
     assert.match(help.stdout, /acquirer-host serve --data DIR/);
@@ -52,7 +52,7 @@ describe('acquirer-host on the command line', () => {
     }
   });
 
-  it('shows how messages stand on the wire of a dialect', () => {
+  it('prints the bytes of sample messages in a dialect', () => {
     const { stdout, status } = run('dialect', 'iso1993-ascii');
     assert.equal(status, 0);
     const [first, ...lines] = stdout.trimEnd().split('\n');
@@ -63,7 +63,7 @@ describe('acquirer-host on the command line', () => {
     );
   });
 
-  it('serves, keeps what it answered when killed, and prints it', async () => {
+  it('stores approved sales before a kill, and prints them in the ledger afterwards', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'acquirer-host-'));
     const first = await serve(directory);
     const client = await connectAndSignOn(first.port);

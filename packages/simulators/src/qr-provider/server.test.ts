@@ -197,7 +197,7 @@ describe('the reference provider', () => {
     }
   });
 
-  it('is paid where the consumer scans, and tells each step', async () => {
+  it('completes a payment when the consumer scans, and sends an event for each step', async () => {
     const message = payment(1050);
     const { body } = await create(message);
     assert.equal(body['status'], 'Pending');
@@ -216,7 +216,7 @@ describe('the reference provider', () => {
     assert.equal(await statusOf(message), 'Completed');
   });
 
-  it('answers at once where the merchant scans, and keeps nothing of what was scanned', async () => {
+  it('answers at once when the merchant scans, and does not store the scanned code', async () => {
     const wallet = await create(scanned(1050));
     assert.deepEqual(
       [wallet.body['status'], wallet.body['payer'], wallet.body['display']],
@@ -242,7 +242,7 @@ describe('the reference provider', () => {
     }
   });
 
-  it('ends as the amount asks, in both scenarios', async () => {
+  it('ends each payment as its test amount specifies, in both scenarios', async () => {
     const ends: [number, string, string][] = [
       [9001, 'Completed', 'payment.authorized'],
       [9005, 'Declined', 'payment.declined'],
@@ -286,7 +286,7 @@ describe('the reference provider', () => {
     assert.equal(first?.display?.type, 'image/png');
   });
 
-  it('tells events early, twice, in the wrong order, wrongly, or not at all', async () => {
+  it('sends events early, twice, in the wrong order, with wrong content, or not at all', async () => {
     const early = payment(9060);
     const { body } = await create(early);
     assert.equal(body['status'], 'Pending');
@@ -361,7 +361,7 @@ describe('the reference provider', () => {
     }
   });
 
-  it('is one payment however often it comes, and another content is refused', async () => {
+  it('creates one payment for repeated identical requests, and refuses a request with different content', async () => {
     const message = payment(9009);
     const answers = await Promise.all(Array.from({ length: 10 }, () => create(message)));
     assert.equal(new Set(answers.map(({ body }) => body['providerTransactionId'])).size, 1);
@@ -369,7 +369,7 @@ describe('the reference provider', () => {
     assert.deepEqual((await create(other)).body['code'], 'payment_differs');
   });
 
-  it('takes every cancel: of what waits, of what is paid, of what never came', async () => {
+  it('answers cancel requests for pending, paid and unknown payments', async () => {
     const waiting = payment(9009);
     await create(waiting);
     for (let time = 0; time < 2; time += 1) {
@@ -400,7 +400,7 @@ describe('the reference provider', () => {
     );
   });
 
-  it('gives back what was paid, once, and never more', async () => {
+  it('refunds a payment up to the paid amount, and makes a repeated refund only once', async () => {
     const message = scanned(50_000);
     await create(message);
     const refundId = randomUUID();
@@ -432,7 +432,7 @@ describe('the reference provider', () => {
     assert.deepEqual(last.slice(0, 1), [['refund.completed', true]]);
   });
 
-  it('goes on after a restart with its payments, its steps and its events', async () => {
+  it('continues after a restart with its payments, steps and events', async () => {
     const expiresAt = new Date(Date.now() + 1_800_000).toISOString();
     const message = payment(1070, { expiresAt });
     await provider.stop();
@@ -477,7 +477,7 @@ describe('the reference provider', () => {
     assert.deepEqual(provider.ledger().totals, ledger.totals);
   });
 
-  it('is down when it is told to be, over a restart too', async () => {
+  it('answers 503 after it is set to down, also after a restart', async () => {
     provider.setDown(true);
     assert.deepEqual((await call('GET', providerPaths.health)).body, { status: 'Down' });
     assert.equal((await create(payment(1))).status, 503);

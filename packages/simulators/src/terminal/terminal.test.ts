@@ -31,7 +31,7 @@ const withoutChance = (text: string) =>
     .replace(/"(?:data|pinblock)":"[0-9A-F]+"/g, '')
     .replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '');
 
-test('a payment: PIN and card leave the terminal under its keys alone, and both receipts come', async () => {
+test('the terminal sends the card number and PIN only encrypted, and returns both receipts', async () => {
   const { ask, fake, terminal, dataDir } = createTestTerminal();
   const { first } = await ask(paymentRequest(12.5));
   assert.ok(first && isMessage(first, 'Payment', 'Response'));
@@ -66,7 +66,7 @@ test('a payment: PIN and card leave the terminal under its keys alone, and both 
   await terminal().stop();
 });
 
-test('each card does what its label says', async () => {
+test('each test card produces the result that its name describes', async () => {
   const expected: Record<string, string> = {
     'wrong-pin': 'WrongPIN',
     removed: 'Cancel',
@@ -104,7 +104,7 @@ test('a tap that wants a PIN is repeated with it, once', async () => {
   await terminal().stop();
 });
 
-test('what was declined or approved in part is told so', async () => {
+test('the terminal reports a declined payment as Refusal and a partial approval as Partial', async () => {
   const { terminal, ask, conditionOf, fake } = createTestTerminal();
   fake.next('Declines', 'TakesHalf');
   assert.equal(await conditionOf(paymentRequest(10)), 'Refusal');
@@ -115,7 +115,7 @@ test('what was declined or approved in part is told so', async () => {
   await terminal().stop();
 });
 
-test('an answer that was lost is found out; a sale that never came was not taken', async () => {
+test('the terminal recovers a sale whose answer was lost, and reports UnreachableHost when the platform never received the sale', async () => {
   const { terminal, conditionOf, fake } = createTestTerminal();
   fake.next('LosesAnswer', 'NeverGets');
   assert.equal(await conditionOf(paymentRequest(10)), 'Success');
@@ -134,7 +134,7 @@ test('a terminal that forgot its counter finds a key that is new', async () => {
   await terminal().stop();
 });
 
-test('faults spoil the answer and never the money: TransactionStatus tells', async () => {
+test('faults change only the answer and not the payment: TransactionStatus returns the successful result', async () => {
   for (const [cents, sent, drops] of [
     [8012, 0, true],
     [8013, 1, false],
@@ -154,7 +154,7 @@ test('faults spoil the answer and never the money: TransactionStatus tells', asy
   }
 });
 
-test('a connection that breaks off before anything was asked for takes nothing', async () => {
+test('the terminal aborts the payment when the connection breaks before the terminal has sent the sale', async () => {
   const { terminal, ask, statusOf, fake } = createTestTerminal();
   const payment = paymentRequest(80.11);
   assert.equal((await ask(payment)).isDropped, true);
@@ -165,7 +165,7 @@ test('a connection that breaks off before anything was asked for takes nothing',
   await terminal().stop();
 });
 
-test('a terminal that starts anew in the middle finds out, and the till gets the answer', async () => {
+test('a terminal that restarts during a payment recovers the result, and TransactionStatus returns it', async () => {
   const { terminal, ask, statusOf, fake } = createTestTerminal();
   const payment = paymentRequest(80.16);
   const { texts } = await ask(payment);
@@ -204,7 +204,7 @@ test('while it finds out after a restart it takes nothing new, and a second rest
   await other().stop();
 });
 
-test('a restart while a card is waited for: the till hears at once that nothing was taken', async () => {
+test('after a restart during the wait for a card, TransactionStatus reports that the payment was aborted', async () => {
   const { terminal, ask, statusOf, fake } = createTestTerminal({
     times: { ...shortTimes, cardWaitMs: 60_000 },
   });
@@ -262,7 +262,7 @@ test('identifications are remembered over a restart, and so are answers', async 
   await terminal().stop();
 });
 
-test('an abort ends what waits for a card, and comes too late afterwards', async () => {
+test('an abort ends a payment that waits for a card; a later abort is answered with Completed', async () => {
   const { terminal, ask, fake } = createTestTerminal({
     times: { ...shortTimes, cardWaitMs: 60_000 },
   });
@@ -283,7 +283,7 @@ test('an abort ends what waits for a card, and comes too late afterwards', async
   await terminal().stop();
 });
 
-test('a chip approves by itself; the sale is uploaded when the platform is back', async () => {
+test('a chip card approves a sale offline, and the terminal uploads the sale when the platform is reachable again', async () => {
   const { terminal, conditionOf, fake } = createTestTerminal();
   terminal().setCard('offline');
   fake.setUp(false);
@@ -340,7 +340,7 @@ test('refund, completion and reversal name their original', async () => {
   await terminal().stop();
 });
 
-test('totals add up, by what was asked for, until the period is closed', async () => {
+test('the terminal counts totals, overall or per SaleID, until a reconciliation closes the period', async () => {
   const { terminal, ask } = createTestTerminal();
   await ask(paymentRequest(10, {}, newAddress('till-1')));
   await ask(paymentRequest(5, {}, newAddress('till-1')));

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { commonFilters, shortText } from './resource-schemas.ts';
 
-test('a filter takes any text but one with U+0000, which no database can look for', () => {
+test('a filter accepts any text that does not contain U+0000, which PostgreSQL cannot search for', () => {
   const Filters = Type.Object(commonFilters);
   for (const name of ['name', 'externalId']) {
     assert.equal(Value.Check(Filters, { [name]: "L'Étoile 100%" }), true);
@@ -13,7 +13,7 @@ test('a filter takes any text but one with U+0000, which no database can look fo
   }
 });
 
-test('a short text says something, and holds no control character, not even a single one', () => {
+test('a short text is not blank and contains no control character', () => {
   const schema = shortText(10, 'A text.');
   for (const text of ['a', ' a ', 'é', '=1+1']) assert.equal(Value.Check(schema, text), true, text);
   for (const text of ['', ' ', '\u0000', 'a\u0000b', '\u0007', '\u007f', 'a\tb', 'a\n']) {

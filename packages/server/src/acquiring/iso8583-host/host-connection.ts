@@ -96,7 +96,7 @@ export function openHostConnection(options: HostConnectionOptions) {
     if (isClosed) return;
     const baseDelayMs = reconnectDelayAfter(reconnectDelaysMs, failures);
     failures += 1;
-    log.warn({ why: reason, retryInMs: baseDelayMs }, 'connection to the host lost; reconnecting');
+    log.warn({ reason, retryInMs: baseDelayMs }, 'connection to the host lost; reconnecting');
     // Jitter between 50 % and 100 % spreads the reconnects of many processes.
     reconnectTimer = setTimeout(connect, withJitter(baseDelayMs));
   }

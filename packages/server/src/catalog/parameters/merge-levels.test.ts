@@ -61,7 +61,7 @@ function modelOf(levels: readonly ParameterValues[]): Map<string, [unknown, stri
   return model;
 }
 
-test('merged values are what a small model says, each leaf with its level', () => {
+test('merged values and their source levels agree with a reference model', () => {
   fc.assert(
     fc.property(fc.array(values, { minLength: 1, maxLength: 5 }), (levels) => {
       const lines = levels.map((allValues, at) => ({

@@ -50,7 +50,7 @@ describe('the book of calls', () => {
     );
   });
 
-  test('sweeps until nothing old is left, also where nobody calls, and then for an hour no more', async () => {
+  test('deletes old calls in batches until a batch is not full, also without new calls', async () => {
     const rowCounts = [10_000, 10_000, 7];
     let sweeps = 0;
     const { database } = scripted((text) => {

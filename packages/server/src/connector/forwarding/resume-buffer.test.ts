@@ -7,7 +7,7 @@ const message = (length: number): BufferedMessage => ({
   isBinary: true,
 });
 
-describe('what is kept for a point of sale that is away', () => {
+describe('the resume buffer of a disconnected point of sale', () => {
   it('is little in messages and in bytes', () => {
     const buffer = createResumeBuffer(createBufferBudget());
     for (let n = 0; n < 32; n += 1) assert.ok(buffer.add(message(1)));
@@ -17,7 +17,7 @@ describe('what is kept for a point of sale that is away', () => {
     assert.equal(buffer.add(message(1)), false);
   });
 
-  it('is not much for all together, and what is taken makes room', () => {
+  it('shares a total number of bytes with other buffers, and reading it frees its bytes', () => {
     const budget = createBufferBudget(100);
     const [one, other] = [createResumeBuffer(budget), createResumeBuffer(budget)];
     assert.ok(one.add(message(60)));

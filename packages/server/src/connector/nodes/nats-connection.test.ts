@@ -74,7 +74,7 @@ describe('the connection to NATS', () => {
 
   const opened = (instanceName: string) => up(linkTo(urlAt(natsPort), instanceName));
 
-  it('is one, and hears once, where it broke before it had begun', async (t) => {
+  it('opens one connection and receives a message once after the first connection broke during its start', async (t) => {
     const wire = await wireThatBreaksOnce(natsPort);
     const requester = await opened('asking');
     const responder = linkTo(urlAt(wire.port), 'asked');
@@ -98,7 +98,7 @@ describe('the connection to NATS', () => {
     assert.deepEqual([heard, wire.open()], [['once'], 1]);
   });
 
-  it('drops what comes to it once it is closed, answers as well', async (t) => {
+  it('ignores messages after it is closed, and refuses new requests', async (t) => {
     const [requester, responder] = await Promise.all([opened('asking'), opened('asked')]);
     t.after(() => Promise.all([requester.close(), responder.close()]));
     const heard = new Promise<(data: Uint8Array) => void>((resolve) => {

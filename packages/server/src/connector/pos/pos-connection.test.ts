@@ -132,7 +132,7 @@ describe('a point of sale that is looked at again', () => {
     }
   });
 
-  it('keeps all where the database is away, or its session has ended by itself', async () => {
+  it('keeps its sessions when the database is unavailable, and releases no session that has already ended', async () => {
     const unavailable = sample(refuses('database_unavailable'));
     await unavailable.say(claim);
     await assert.rejects(unavailable.connection.recheck(), { code: 'database_unavailable' });
@@ -148,7 +148,7 @@ describe('a point of sale that is looked at again', () => {
 describe('a point of sale that has shown another token', () => {
   const rights = { permissions: new Set(['cc.pos']), organizationId: 'o', clientId: 'k' };
 
-  it('has that told to the nodes of its devices with each look, since nobody answers to it', async () => {
+  it('publishes the new token to the nodes of its devices at each check, because the nodes do not confirm it', async () => {
     const pos = sample(async (token) => ({ ...rights, tokenId: token }));
     await pos.say({ type: 'claim', requestId: '1', tsn });
     await pos.connection.recheck();
@@ -187,7 +187,7 @@ describe('a point of sale that is being looked at', () => {
     assert.deepEqual([pos.closings, pos.released], [[], []]);
   });
 
-  it('loses what it claims meanwhile, too', async () => {
+  it('loses a session that it claims during the check', async () => {
     const { pos, revoke } = sampleWithPendingTokenCheck();
     const recheck = pos.connection.recheck();
     await pos.say(claim);
@@ -197,7 +197,7 @@ describe('a point of sale that is being looked at', () => {
     assert.deepEqual(pos.released, [['s', 'unauthorized']]);
   });
 
-  it('loses its sessions though it goes meanwhile, and not one that ends', async () => {
+  it('loses its sessions when it disconnects during the check, except sessions that have ended', async () => {
     for (const [isEnded, sessions] of [
       [false, [['s', 'unauthorized']]],
       [true, []],
@@ -215,7 +215,7 @@ describe('a point of sale that is being looked at', () => {
 });
 
 describe('a point of sale that does not read its answers', () => {
-  it('is not read any further, and is given up after ten seconds', async () => {
+  it('is not read any more, and the server disconnects it after ten seconds', async () => {
     const pos = sample();
     const answered = await pos.ask(100_000);
     assert.ok(pos.isPaused() && pos.peer.buffered() <= 300 * kib, `${pos.peer.buffered()}`);
@@ -227,7 +227,7 @@ describe('a point of sale that does not read its answers', () => {
     assert.deepEqual(pos.closings, [[closeCodes.slowConsumer, 'slow_consumer']]);
   });
 
-  it('goes on where it reads slowly, and is read again once it has', async () => {
+  it('stays connected while it reads slowly, and the server reads it again once it has caught up', async () => {
     const pos = sample();
     await pos.ask(100_000);
     for (let second = 1; second <= 30; second += 1) {
@@ -244,7 +244,7 @@ describe('a point of sale that does not read its answers', () => {
     assert.deepEqual(pos.closings, []);
   });
 
-  it('is given up at once where news would fill our memory', async () => {
+  it('is disconnected at once when status messages would fill the memory of the server', async () => {
     const pos = sample();
     await pos.say({ type: 'claim', requestId: '1', tsn });
     for (let iteration = 0; iteration < 100_000; iteration += 1) {

@@ -148,7 +148,7 @@ describe('the sessions of a revoked token', () => {
     ['does not answer', isAway],
     ['has lost NATS', hasLostNats],
   ] as const) {
-    it(`end though their node ${what} at first`, async () => {
+    it(`get repeated end requests until their node answers, if the node ${what} at first`, async () => {
       const scene = shop();
       scene.node('till', node);
       await scene.open('till');
@@ -172,7 +172,7 @@ describe('the sessions of a revoked token', () => {
     });
   }
 
-  it('are given up once they have ended by themselves, and told of', async () => {
+  it('get no more end requests after they have expired, and the server logs it', async () => {
     const scene = shop();
     scene.node('till', isAway);
     await scene.open('till');
@@ -187,7 +187,7 @@ describe('the sessions of a revoked token', () => {
     assert.match(scene.lines.at(-1)?.text ?? '', /ending revoked sessions: they have expired/);
   });
 
-  it('are kept up to a limit, and given up by the process that stops', async () => {
+  it('wait for their end up to a limit, and the server logs the dropped ones, also when it stops', async () => {
     const scene = shop(1);
     for (const name of ['a', 'b', 'c']) {
       scene.node(name, isAway);
@@ -222,7 +222,7 @@ describe('a round over the points of sale', () => {
     );
   });
 
-  it('has a few ends asked for at a time', async () => {
+  it('sends at most 16 requests to end sessions at a time', async () => {
     const scene = shop();
     let free = () => {};
     const pending = new Promise<undefined>((resolve) => {
@@ -243,7 +243,7 @@ describe('a round over the points of sale', () => {
     );
   });
 
-  it('looks at those behind one that cannot be looked at', async () => {
+  it('checks the other points of sale when the check of one fails', async () => {
     const scene = shop();
     for (const name of ['broken', 'revoked']) await scene.open(name);
     const databaseError = new ProblemError('database_unavailable', 'no');

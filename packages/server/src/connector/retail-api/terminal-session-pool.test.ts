@@ -28,7 +28,7 @@ const sentWhere = (request: () => Promise<never>) => {
   );
 };
 
-test('an abort while other nodes cannot be asked goes the way of a new one', async () => {
+test('an abort is not sent to another node while the backplane is unavailable', async () => {
   const isSent = await sentWhere(() => Promise.reject(new BackplaneError('NATS is away')));
   assert.equal(isSent, false);
   await assert.rejects(

@@ -40,13 +40,13 @@ const codeOf = (pending: Promise<unknown>) =>
     },
   );
 
-test('a terminal that does not answer in time: nobody knows what it has done', async () => {
+test('a request ends as timeout with the outcome Unknown when the terminal does not answer in time', async () => {
   const { line, heard } = await lineTo();
   assert.deepEqual(await codeOf(line.request('key', 'text', 1)), ['timeout', 'Unknown', undefined]);
   assert.deepEqual(heard, ['text']);
 });
 
-test('a session that is taken over tells so', async () => {
+test('a request ends as session_lost with the reason superseded when the session is taken over', async () => {
   const { line, end } = await lineTo();
   const pending = codeOf(line.request('key', 'text', 60_000));
   end.close(4001, 'superseded');
@@ -55,7 +55,7 @@ test('a session that is taken over tells so', async () => {
   assert.equal(line.send('more'), false);
 });
 
-test('a stop answers whoever waits, and lets go of the terminal', async () => {
+test('a stop ends pending requests as session_lost and disconnects from the terminal', async () => {
   const device = await lineTo();
   const pending = codeOf(device.line.request('key', 'text', 60_000));
   device.line.end('restarting');
@@ -63,7 +63,7 @@ test('a stop answers whoever waits, and lets go of the terminal', async () => {
   assert.equal(device.hasLeft, true);
 });
 
-test('a terminal that speaks of other things without end is let go of', async () => {
+test('the server disconnects a terminal that sends too many unrelated messages', async () => {
   const device = await lineTo();
   const pending = codeOf(device.line.request('key', 'text', 60_000));
   for (let n = 0; n <= 2000; n += 1) device.end.send('noise');

@@ -41,13 +41,13 @@ const allClaims = (owner: string) =>
     ),
   );
 
-describe('who gets a device', () => {
-  it('a free one goes to whoever asks', () => {
+describe('decisions about the claim of a device', () => {
+  it('any claim gets a free device', () => {
     for (const input of allClaims('a'))
       assert.deepEqual(decide(undefined, input), { kind: 'Fresh' });
   });
 
-  it('nobody gets what somebody else has', () => {
+  it('a claim of another owner is refused in every phase', () => {
     for (const phase of phases) {
       for (const input of allClaims('b')) {
         const decided = decide(sessionStateOf({ phase }), input);
@@ -108,7 +108,7 @@ describe('who gets a device', () => {
       assert.equal(decide(sessionStateOf(state), claim(input)).kind, kind));
   }
 
-  it('says when to ask again, and whether force was needed', () => {
+  it('a refusal contains the retry time, and a takeover records whether it needed force', () => {
     const unused = sessionStateOf({ phase: 'Reserved', reservedAt: now - 2_000 });
     const ownerRefusal = decide(unused, claim());
     assert.equal('retryAfterMs' in ownerRefusal && ownerRefusal.retryAfterMs, 3_000);

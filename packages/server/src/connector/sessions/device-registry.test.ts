@@ -95,7 +95,7 @@ function sample({
 }
 
 describe('a node and its devices', () => {
-  it('keeps the younger of two connections, in whichever order they come', async () => {
+  it('keeps the newer of two connections, in either order of arrival', async () => {
     const { registry, claim } = sample();
     const [younger, elder] = [peerOf(), peerOf()];
     registry.addConnection(device, younger.peer, { connectionId: 'b', order: 10 });
@@ -109,7 +109,7 @@ describe('a node and its devices', () => {
     assert.deepEqual(younger.closings, [closeCodes.superseded]);
   });
 
-  it('tells nothing of a device that has connected elsewhere', () => {
+  it('publishes no offline status for a device that has connected to another node', () => {
     const { registry, backplane } = sample();
     const one = peerOf();
     registry.addConnection(device, one.peer, { connectionId: 'a', order: 1 });
@@ -141,7 +141,7 @@ describe('a node and its devices', () => {
   });
 });
 
-describe('a device that comes back to its node', () => {
+describe('a device that reconnects to its node', () => {
   /** Creates a session in the given phase; the device keeps its assignment. */
   async function inSession(phase: string) {
     const { registry, claim } = sample();
@@ -209,7 +209,7 @@ describe('a device that goes to another node', () => {
     return { nats, clock, old, next, before, pos, got, onlineStates, move };
   }
 
-  it('stays kept there for its owner, who resumes, and for nobody else', async () => {
+  it('stays reserved there for its owner and its session can be resumed, and other owners are refused', async () => {
     const { clock, next, before, pos, got, onlineStates, move } = await scene();
     await move();
     assert.deepEqual(before.closings, [closeCodes.superseded]);
@@ -224,7 +224,7 @@ describe('a device that goes to another node', () => {
     assert.ok(!onlineStates.includes(false), JSON.stringify(onlineStates));
   });
 
-  it('is kept for nobody where it stands at another place by then', async () => {
+  it('cannot resume its session when it has moved to another store', async () => {
     const { next, pos, got, move } = await scene();
     await move(elsewhere);
     assert.deepEqual(pos.closings, [closeCodes.deviceDisconnected]);
@@ -232,7 +232,7 @@ describe('a device that goes to another node', () => {
     assert.equal(claimed?.['isResumed'], false, JSON.stringify(claimed));
   });
 
-  it('is for anybody once its time is over, or once its owner has released it', async () => {
+  it('becomes free for other owners when the reservation time ends or the owner releases it', async () => {
     const one = await scene();
     await one.move();
     one.clock.time += 30_000;
@@ -259,7 +259,7 @@ describe('a device that goes to another node', () => {
     assert.equal((await next.claim({ resumeToken }))?.['isResumed'], true);
   });
 
-  it('is kept for nobody by words that are none, late, or of an elder connection', async () => {
+  it('is not reserved by messages that are invalid, late, or from an older connection', async () => {
     const { registry, claim, backplane } = sample();
     const resumableMessage: Message = {
       kind: 'kept',

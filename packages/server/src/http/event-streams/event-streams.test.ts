@@ -192,7 +192,7 @@ describe('an event stream', () => {
 });
 
 describe('the end of a stream', () => {
-  it('comes after the last event, and 204 stops the reconnects of an EventSource', async (t) => {
+  it('the server ends the stream after the last event, and answers 204 to stop the reconnects of an EventSource', async (t) => {
     const sample = await createStreamSample(t);
     const stream = await openEventStream(sample.url, { token });
     sample.list.isFinished = true;
@@ -206,7 +206,7 @@ describe('the end of a stream', () => {
     assert.deepEqual(idsOf(late.events), [1]);
   });
 
-  it('comes when the token expires', async (t) => {
+  it('the server ends the stream when the token expires', async (t) => {
     const sample = await createStreamSample(t);
     const expiresAt = performance.timeOrigin + performance.now() + 300;
     sample.judge(() => ({ ...callerWith(), expiresAt }));
@@ -218,7 +218,7 @@ describe('the end of a stream', () => {
     assert.equal(await sample.metric(endedBy('token_expired')), 1);
   });
 
-  it('comes when the token is revoked or loses its permission', async (t) => {
+  it('the server ends the stream when the token is revoked or loses its permission', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { recheckMs: 20 } } });
     const stream = await openEventStream(sample.url, { token });
     const other = await openEventStream(sample.url, { token: 'other' }).then(
@@ -235,7 +235,7 @@ describe('the end of a stream', () => {
     assert.equal(await again.waitForEnd(), 'token_invalid');
   });
 
-  it('does not come when the token cannot be checked', async (t) => {
+  it('the server does not end the stream when it cannot check the token', async (t) => {
     const sample = await createStreamSample(t, { streams: { timings: { recheckMs: 10 } } });
     const stream = await openEventStream(sample.url, { token });
     let checks = 0;
@@ -251,7 +251,7 @@ describe('the end of a stream', () => {
     await stream.waitForEvents(1);
   });
 
-  it('does not come after one failed read, which is retried', async (t) => {
+  it('the server does not end the stream after one failed read, which it retries', async (t) => {
     const sample = await createStreamSample(t);
     const stream = await openEventStream(sample.url, { token });
     await stream.waitForEvents(0);
@@ -264,7 +264,7 @@ describe('the end of a stream', () => {
     assert.equal(stream.endReason(), undefined);
   });
 
-  it('comes when reads fail repeatedly, or when the resource was deleted', async (t) => {
+  it('the server ends the stream when reads fail repeatedly, or when the resource was deleted', async (t) => {
     const sample = await createStreamSample(t);
     const stream = await openEventStream(sample.url, { token });
     sample.list.fault = new Error('no database');

@@ -64,7 +64,7 @@ function unchunked(body: string): { text: string; isWhole: boolean } {
 const bodyOf = (text: string) => text.slice(text.indexOf('\r\n\r\n') + 4);
 const running = (sample: StreamSample) => sample.metric('switchyard_http_requests_in_flight');
 
-describe('a stream on a connection that was taken over', () => {
+describe('an event stream that takes over its connection', () => {
   for (const kind of ['plain', 'TLS'] as const) {
     it(`is not a running request, and ends with a last chunk (${kind})`, async (t) => {
       const certificate = kind === 'TLS' ? await makeCertificate('server') : undefined;
@@ -117,7 +117,7 @@ describe('a stream on a connection that was taken over', () => {
     }
   });
 
-  it('keeps no parser: a second request on the connection is ignored without harm', async (t) => {
+  it('ignores a second request on the connection and continues', async (t) => {
     const sample = await createStreamSample(t);
     const stream = await openSocket(sample, head());
     sample.happen({ n: 1 });

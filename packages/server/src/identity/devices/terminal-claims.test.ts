@@ -389,7 +389,7 @@ describe('a claim of a terminal, in production', () => {
     assert.equal(body[0].userDomain, other.userDomainId);
   });
 
-  it('that is kept by the holder, or given up, leaves nothing to decide', async () => {
+  it('leaves no open conflict when the operator decides for the holder, or when the holder removes the terminal', async () => {
     const location = await scene.place();
     const claimant = await provisionElsewhere(location);
     const certificate = await maker.terminal(location);

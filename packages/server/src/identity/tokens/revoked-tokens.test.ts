@@ -12,7 +12,7 @@ import { maxListedIds } from '../infrastructure/oidc-entity-sql.ts';
 
 const hourMs = 3_600_000;
 
-describe('a realm that has revoked more than its list holds', () => {
+describe('a realm with more revoked tokens than its list can hold', () => {
   let flow: AuthorizationCodeFlow;
 
   before(async () => {

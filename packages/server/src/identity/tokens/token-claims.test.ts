@@ -112,7 +112,7 @@ describe('the tokens of a person', () => {
     userAccessTokenClaims(issue({ scope, ...facts }));
   const always = (scope: string) => ({ ...registered, client_id: 'web', typ: 'Bearer', scope });
 
-  test('carry the registered claims and what the scopes grant, and nothing else', () => {
+  test('contain the registered claims and the claims of their scopes, and no others', () => {
     for (const [scope, claims] of Object.entries({
       openid: {},
       profile: { ...profile, ...custom },

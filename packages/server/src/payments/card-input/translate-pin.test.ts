@@ -86,7 +86,7 @@ async function codeOf(work: () => unknown): Promise<string> {
   return 'accepted';
 }
 
-test('the KSN is taken before the HSM translates the PIN block', async () => {
+test('the platform records the KSN as used, and the HSM translates the PIN block', async () => {
   const { deps, hsmRequests, takenUses, confirmedUses } = platform();
   const pin = await translatePin(deps, requestOf(tdes), sale);
   assert.deepEqual(pin, { block: '0011223344556677', format: 0, keyIndex: '01' });

@@ -39,7 +39,7 @@ test('a secret of a wrong length is refused', () => {
   assert.throws(() => formatWebhookSecret(Buffer.alloc(16)), RangeError);
 });
 
-test('a key pair signs besides the secrets, as in RFC 8032', () => {
+test('a key pair adds an Ed25519 signature to the signature of the secret', () => {
   const seed = '9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60';
   const { privateKey, publicKey } = createWebhookKeyPair(Buffer.from(seed, 'hex'));
   assert.equal(publicKey, 'whpk_11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=');

@@ -80,7 +80,7 @@ describe('outbox', () => {
     assert.ok(row?.createdAt instanceof Date);
   });
 
-  test('a row that a subscriber rejects comes again and does not block others', async (t) => {
+  test('the outbox delivers a rejected row again, and the row does not block others', async (t) => {
     const { open, insert, left } = await setUp(t);
     const outbox = open();
     const ids = await insert(randomUUID(), 30);

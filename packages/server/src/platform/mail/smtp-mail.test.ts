@@ -172,7 +172,7 @@ describe('mail', () => {
     await assert.rejects(mail.send(message), { name: 'MailError', refusal: 'None' });
   });
 
-  test('a mail is given up at once, after half a day or after five days, depending on the server’s response', async () => {
+  test('the server stops sending a mail at once, after half a day or after five days, depending on the SMTP response', async () => {
     const isGivenUp = async (refusal: MailRefusal, attempts: number) => {
       const warned: unknown[] = [];
       const deps = {

@@ -335,7 +335,7 @@ describe('settings', () => {
     assert.equal(readSettings(numbered).deviceAuthUrl, 'https://[::1]:9021');
   });
 
-  test('commands run beside processes of any role, and need no mail server', () => {
+  test('a process with the cards role needs no mail settings, and a command reads no vault key', () => {
     const { SWITCHYARD_SMTP_URL: _url, SWITCHYARD_MAIL_FROM: _from, ...cards } = production();
     const env = { ...cards, SWITCHYARD_ROLES: 'cards' };
     assert.deepEqual(faultsOf(env), []);

@@ -80,7 +80,7 @@ async function statementsFor(deviceCount: number): Promise<number> {
   return statements;
 }
 
-test('a chunk of many lines asks no more statements than one of few', async () => {
+test('an import of 200 lines executes as many statements as an import of 2 lines', async () => {
   const few = await statementsFor(2);
   assert.ok(few > 0);
   assert.equal(await statementsFor(200), few);

@@ -81,7 +81,7 @@ describe('organisations below', () => {
     assert.deepEqual(await actionsOf(id, id), actions);
   });
 
-  test('the whole subtree is seen from its top, and nothing beside or above from within', async () => {
+  test('an organisation sees its whole subtree, and no organisation beside or above it', async () => {
     const { call, organizationId: ownId } = scene;
     const one = await below('Subtree one');
     const two = await below('Subtree two', one);

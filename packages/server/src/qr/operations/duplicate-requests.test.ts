@@ -133,13 +133,13 @@ const isUnknown = (error: unknown): boolean =>
   error.code === 'database_unavailable' &&
   error.outcome === 'Unknown';
 
-test('a payment that was asked for is not told to be none where its answer cannot be kept', async () => {
+test('the platform reports an unknown outcome when it cannot store the answer to a payment that it sent', async () => {
   const { deps, providerCalls } = world(0);
   await assert.rejects(createPayment(deps, caller, request), isUnknown);
   assert.deepEqual(providerCalls, ['create']);
 });
 
-test('nor is a refund; one that was not asked for is', async () => {
+test('the platform reports an unknown outcome for a refund only if it sent the refund', async () => {
   for (const [commits, asks] of [
     [2, ['create', 'refund']],
     [1, ['create']],
@@ -154,7 +154,7 @@ test('nor is a refund; one that was not asked for is', async () => {
   }
 });
 
-test('who asks at another process waits for the first answer, whatever events come before it', async () => {
+test('a duplicate request at another process waits for the first answer, also when events arrive earlier', async () => {
   const one = world();
   const { deps, elsewhere } = one;
   await one.asksElsewhere();
@@ -173,7 +173,7 @@ test('who asks at another process waits for the first answer, whatever events co
   assert.deepEqual([loaded.row.version, replayed], [3, true]);
 });
 
-test('nobody waits for a process that has died', async () => {
+test('a duplicate request does not wait for a process that has died', async () => {
   const { deps, elsewhere, pass, providerCalls, asksElsewhere } = world();
   await asksElsewhere();
   elsewhere({ type: 'qr.pending', data: { status: 'Pending', changes: {} } });

@@ -9,7 +9,7 @@ import { createPaymentPoller } from './poll-due-payments.ts';
 
 type Due = QrKey & { serviceId: string; providerId: string };
 
-test('a provider that answers late, with however many services, holds up nobody else', async () => {
+test('a slow provider with many services does not delay the queries of other providers', async () => {
   const organizationId = systemIds.uuid();
   const slowId = systemIds.uuid();
   const services = Array.from({ length: 12 }, () => systemIds.uuid());
@@ -58,7 +58,7 @@ test('a provider that answers late, with however many services, holds up nobody 
   }
 });
 
-test('a payment that is due again while it is looked at is left to whoever looks', async () => {
+test('the poller does not query a payment again while a query for it is in progress', async () => {
   const key: Due = {
     organizationId: systemIds.uuid(),
     transactionId: systemIds.uuid(),

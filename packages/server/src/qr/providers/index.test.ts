@@ -171,7 +171,7 @@ test('a payment goes out enriched and signed, as the public package verifies it'
   }
 });
 
-test('the acquirer’s number is told where its contract has the currency', async () => {
+test('the merchant details omit the acquirer’s merchant number when its contract does not include the currency', async () => {
   const { providers } = opening(undefined);
   const merchant = await providers.merchantDetails(organizationId, { deviceId, currency: 'JPY' });
   assert.equal(merchant.acquirerMerchantId, undefined);

@@ -124,7 +124,7 @@ function checkMoney(position: PaymentPosition): void {
 
 const isEnd = (position: PaymentPosition) => !isLive(position);
 
-test('whatever a provider says in whatever order, money is never lost nor given back twice', () => {
+test('reports of a provider in any order never lose money or refund it twice', () => {
   const seed = Number(process.env['SWITCHYARD_TEST_SEED'] ?? Date.now() % 2 ** 31);
   console.log(`seed ${seed}`);
   fc.assert(
@@ -169,14 +169,14 @@ test('the same events in any order end alike where one of them is an end', () =>
   );
 });
 
-test('every status has its row, and every phase knows what each word means', () => {
+test('the operation table contains every status, and each row of the transition table contains every phase', () => {
   assert.deepEqual(Object.keys(operationTable).sort(), [...qrStatuses].sort());
   const phases = Object.keys(reportTransitions);
   for (const row of Object.values(reportTransitions))
     assert.deepEqual(Object.keys(row).sort(), phases.sort());
 });
 
-test('a completion after an end is taken back once, and an end after a completion changes nothing', () => {
+test('the platform refunds a completion after an end once, and ignores an end after a completion', () => {
   for (const phase of ['Declined', 'Cancelled', 'Expired', 'Failed'] as const) {
     const ended: PaymentPosition = { ...fresh, phase, sequence: 3 };
     const late = decideReport(ended, { status: 'Completed', sequence: 4 });
@@ -208,7 +208,7 @@ test('a second completion of an ended payment is its first one, or contradicts i
   assert.equal(why({ currency: 'USD' }), 'Contradicts');
 });
 
-test('the name of a paid one is told by what was given back', () => {
+test('the refunded amount determines the status of a completed payment', () => {
   const paid: PaymentPosition = { ...fresh, phase: 'Completed', paid: 1000 };
   assert.equal(statusOf(paid), 'Completed');
   assert.equal(statusOf({ ...paid, refunded: 1 }), 'PartiallyRefunded');

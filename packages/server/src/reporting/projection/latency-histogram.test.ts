@@ -45,7 +45,7 @@ describe('the histogram of latencies', () => {
     );
   });
 
-  test('of nothing has no quantile, and of what took no time the least', () => {
+  test('has no quantile without values, and a quantile of 1 ms for latencies of 0', () => {
     assert.equal(computeQuantile(new Map(), 0.5), undefined);
     assert.equal(computeQuantile(histogram([0, 0, 1]), 0.95), 1);
   });

@@ -68,7 +68,7 @@ const movesStored = `SELECT number, amount, payment_id AS id, link_id AS link, m
     authorization_code AS code, masked_number AS card, terminal, acquirer_merchant_number AS theirs
   FROM report_movements WHERE organization_id = $1 ORDER BY number`;
 
-test('a line is stored as it stands, whatever its texts hold, and tells what was known before', async () => {
+test('a line is stored with its exact texts, and the write returns the earlier state of the payment', async () => {
   const { query } = await testDatabase();
   const organizationId = randomUUID();
   const line = lineOf({});
@@ -119,7 +119,7 @@ test('a line is stored as it stands, whatever its texts hold, and tells what was
   ]);
 });
 
-test('what is told again changes nothing, and neither does what is older', async () => {
+test('a repeated or older version of a line changes nothing', async () => {
   const { query } = await testDatabase();
   const organizationId = randomUUID();
   const line = lineOf({ version: 3 });

@@ -84,7 +84,7 @@ test('a sale that this process has committed is not read again, and forgotten th
   assert.ok(recent.find(organizationId, 'b', 2));
 });
 
-test('one of which a later event was told is read, and so is one that nobody remembers', async () => {
+test('the projection reads a payment from the database when its copy in memory is older or missing', async () => {
   const sequences = new Map([
     ['a', 3],
     ['b', 2],
@@ -93,6 +93,6 @@ test('one of which a later event was told is read, and so is one that nobody rem
   assert.deepEqual((await projected(sequences, ['a', 'c'])).read, '{a,b}');
 });
 
-test('whoever walks over all payments reads them as they stand', async () => {
+test('a projection of all payments reads every payment from the database', async () => {
   assert.deepEqual((await projected(withoutFeedEvents(['a', 'b']), ['a', 'b'])).read, '{a,b}');
 });

@@ -39,7 +39,7 @@ const outcomes = (lines: AcquirerLine[], movements: PlatformMovement[]) =>
     ]);
 
 describe('a file and our movements', () => {
-  test('what agrees in everything is matched', () => {
+  test('a line that agrees with a movement in all members is matched', () => {
     assert.deepEqual(outcomes([acquirerLine(1)], [platformMovement('a')]), [['Matched', 'a']]);
   });
 
@@ -65,12 +65,12 @@ describe('a file and our movements', () => {
     assert.deepEqual(outcomes(other, [platformMovement('a')]), [['MissingHere', undefined]]);
   });
 
-  test('a refund of another amount is not taken for the capture', () => {
+  test('a refund line with another amount is not matched with the capture', () => {
     const lines = [acquirerLine(1, { type: 'Refund', amount: 300 })];
     assert.deepEqual(outcomes(lines, [platformMovement('a')]), [['MissingHere', undefined]]);
   });
 
-  test('of two with one reference each finds its own before one takes what is left', () => {
+  test('of lines with the same reference, an exact match comes before a match with a different amount', () => {
     const lines = [acquirerLine(1, { amount: 200 }), acquirerLine(2, { amount: 100 })];
     const movements = [
       platformMovement('a', { amount: 100 }),
@@ -86,7 +86,7 @@ describe('a file and our movements', () => {
     ]);
   });
 
-  test('two terminals with one reference and amount: each line finds what its terminal did', () => {
+  test('of two movements with the same reference and amount, each line matches the movement of its terminal', () => {
     const movements = [platformMovement('a'), platformMovement('b', { terminalId: '10000002' })];
     const lines = [
       acquirerLine(1, { terminalId: '10000002' }),
@@ -103,7 +103,7 @@ describe('a file and our movements', () => {
     ]);
   });
 
-  test('a line that names no terminal takes what the lines that do have left', () => {
+  test('a line without a terminal matches a movement that no line with a terminal matches', () => {
     const movements = [platformMovement('a', { terminalId: '10000002' }), platformMovement('b')];
     const lines = [acquirerLine(1), acquirerLine(2, { terminalId: '10000002' })];
     assert.deepEqual(outcomes(lines, movements), [
@@ -112,7 +112,7 @@ describe('a file and our movements', () => {
     ]);
   });
 
-  test('a line that names no terminal leaves what a line that does finds in a later pass', () => {
+  test('a line without a terminal does not take a movement that a line with its terminal matches later', () => {
     const movements = [platformMovement('a'), platformMovement('b', { terminalId: '10000002' })];
     const lines = [
       acquirerLine(1),
@@ -130,7 +130,7 @@ describe('a file and our movements', () => {
     ]);
   });
 
-  test('a terminal that is written another way is told, where no other may be meant', () => {
+  test('a terminal ID in another format is reported as a difference if only one movement can match', () => {
     const padded = acquirerLine(1, { terminalId: '00001234' });
     const movement = platformMovement('a', { terminalId: '1234' });
     assert.deepEqual(outcomes([padded], [movement]), [['Different', 'terminalId', 'a']]);
@@ -225,7 +225,7 @@ describe('a file and our movements', () => {
     );
   });
 
-  test('whatever both sides hold, a line is told once and a movement is used once', () => {
+  test('for random files and movements, each line has one result and each movement is used at most once', () => {
     fc.assert(
       fc.property(side, side, (file, records) => {
         const [lines, movements] = [linesOf(file), movementsOf(records)];

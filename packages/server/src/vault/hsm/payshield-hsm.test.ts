@@ -210,7 +210,7 @@ describe('the payShield', () => {
     );
   });
 
-  it('says what it cannot do, and sends nothing', async () => {
+  it('rejects unsupported requests and sends no command', async () => {
     const data = Buffer.alloc(8);
     const aes = { ...request, scheme: 'DukptAes', ksn: aesKsn, inFormat: 4 } as const;
     await assert.rejects(hsm.translatePin(aes), refused('Unsupported'));
@@ -288,7 +288,7 @@ describe('the payShield', () => {
 });
 
 describe('the connections to payShields', () => {
-  it('are kept and used again, and replaced where the module ended them', async () => {
+  it('are reused, and are replaced after the module closes them', async () => {
     const pooledHsm = create();
     await pooledHsm.start();
     const counted = stub.connections();
@@ -309,7 +309,7 @@ describe('the connections to payShields', () => {
     );
   });
 
-  it('end with a reply that does not come in time', async () => {
+  it('are closed when a reply does not arrive in time', async () => {
     const hasty = create({ timeoutMs: 1500 });
     await hasty.translatePin(request);
     const counted = stub.connections();

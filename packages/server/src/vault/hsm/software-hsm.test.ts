@@ -77,7 +77,7 @@ const translatePin = (overrides: Partial<PinTranslationRequest> & object) =>
   } as PinTranslationRequest);
 
 describe('the software HSM', () => {
-  it('translates what terminals send into the zone of the acquirer', async () => {
+  it('translates PIN blocks of terminals to the zone key of the acquirer', async () => {
     const cases = [
       [tdesKsn, 'DukptTdes', 0, 'zpk', 0],
       [tdesKsn, 'DukptTdes', 0, 'zpk', 3],
@@ -110,7 +110,7 @@ describe('the software HSM', () => {
     await assert.rejects(translatePin({ ...terminal, keyId: 'zpk' }), refused('KeyUsage'));
   });
 
-  it('takes in a card number of 19 digits, all of it or twelve digits', async () => {
+  it('accepts card numbers of 19 digits in format 4, with all digits or with twelve, as configured', async () => {
     const request = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, pan: longTestPan } as const;
     const pinBlock = terminalPinBlock('ISO4', aesKsn, '1234', longTestPan);
     const { pinBlock: out } = await translatePin({ ...request, pinBlock, outKeyRef: 'zpk' });
@@ -121,7 +121,7 @@ describe('the software HSM', () => {
     await legacy.close();
   });
 
-  it('keeps to the table of PCI PIN 3-3 and to the ciphers of the formats', async () => {
+  it('refuses format translations that PCI PIN 3-3 forbids and formats that do not fit the cipher', async () => {
     const mixed: [PinFormat, string, 0 | 3 | 4][] = [
       [0, 'zpk', 4],
       [0, 'zpk-aes', 0],
@@ -184,7 +184,7 @@ describe('the software HSM', () => {
     assert.equal(decryptPin(pinBlock, 'zpk', 'ISO0'), '1234');
   });
 
-  it('decrypts what a device encrypted, and nothing that is not whole', async () => {
+  it('decrypts data of a device, and refuses incomplete or malformed data', async () => {
     const clear = Buffer.from(';4012345678909=28121011000000000?'.padEnd(48, '\0'));
     for (const [ksn, scheme, keyId] of [
       [tdesKsn, 'DukptTdes', 'bdk-tdes'],
@@ -252,7 +252,7 @@ describe('the software HSM', () => {
     await assert.rejects(zone, refused('KeyUsage'));
   });
 
-  it('takes in no key of TDES that is one of DES, whatever its parity says', async () => {
+  it('refuses a TDES key with two equal adjacent parts, also when only the parity bits differ', async () => {
     const half = Buffer.from('0123456789ABCDEF', 'hex');
     const otherParity = Buffer.from(half.map((byte) => byte ^ 1));
     const other = Buffer.from('FEDCBA9876543210', 'hex');
@@ -308,7 +308,7 @@ describe('working keys of AES DUKPT', () => {
     [32, 'AES_256'],
   ] as const) {
     const derivable = words.slice(0, words.indexOf(most) + 1);
-    it(`are ${derivable.join(', ')} under a base key of ${length} bytes, and none stronger`, async () => {
+    it(`can be ${derivable.join(', ')} under a base key of ${length} bytes, and no stronger type`, async () => {
       for (const derivation of derivable) {
         const testHsm = module(length, derivation);
         const algorithm = derivations[derivation];
@@ -356,7 +356,7 @@ describe('working keys of AES DUKPT', () => {
     });
   }
 
-  it('are AES-128 where the entry names none, as in AWS', async () => {
+  it('are AES-128 when the key entry has no derivation, as in AWS', async () => {
     const testHsm = module(32);
     // Test vector PIN-A18.
     const pinRequest = { scheme: 'DukptAes', ksn: aesKsn, inFormat: 4, outKeyRef: 'zpk' } as const;
@@ -425,7 +425,7 @@ describe('the table of keys', () => {
   });
 });
 
-describe('a key that is kept for an organisation', () => {
+describe('a key that is restricted to one organisation', () => {
   const [one, other] = [
     '0198c000-0000-7000-8000-000000000001',
     '0198c000-0000-7000-8000-000000000002',
@@ -438,7 +438,7 @@ describe('a key that is kept for an organisation', () => {
   after(() => testHsm.close());
   const data = { scheme: 'DukptTdes', ksn: tdesKsn, data: '00'.repeat(8) } as const;
 
-  it('opens what its devices send for nobody else', async () => {
+  it('decrypts data of its devices for this organisation only', async () => {
     assert.equal((await testHsm.decryptData({ ...data, organizationId: one })).length, 8);
     await assert.rejects(
       testHsm.decryptData({ ...data, organizationId: other }),
@@ -465,7 +465,7 @@ describe('the files of the software HSM', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'switchyard-hsm-'));
   after(() => rmSync(dataDir, { recursive: true, force: true }));
 
-  it('are for their owner alone, and hold no key in the clear', () => {
+  it('are readable by their owner only, and contain no key in clear text', () => {
     const file = softwareMasterKeyFile(dataDir);
     const made = readOrCreateSoftwareMasterKey(file);
     assert.deepEqual(readOrCreateSoftwareMasterKey(file), made);

@@ -177,7 +177,7 @@ describe('AWS KMS as the key provider', () => {
     await provider.close();
   });
 
-  test('gives up in time, and tells no secret', async () => {
+  test('fails after its timeout, and its error contains no secret', async () => {
     const provider = open({ timeoutMs: 100 });
     stub.instead.push('silence', 'silence', 'silence');
     await assert.rejects(provider.wrap(randomBytes(32), identity), isFault('Unavailable'));

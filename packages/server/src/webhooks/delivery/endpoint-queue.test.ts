@@ -61,7 +61,7 @@ test('a queue with free slots reads after its last delivery, and from the start 
   assert.ok((third?.limit ?? 0) > queue.inFlight.size, 'deliveries in flight do not fill the page');
 });
 
-test('a queue is let go when a whole look found nothing, when it rests, and never under way', () => {
+test('a queue is idle after an empty search or during a pause, but never while a delivery is in progress', () => {
   const queue = fresh();
   assert.equal(isIdle(queue, 5_000), false, 'no search has run yet');
   const wish = nextRead(queue, 5_000);

@@ -23,7 +23,7 @@ test('the pauses are those of Standard Webhooks, with a fifth by chance at most'
   assert.equal(findRetryDelayMs(10, failed, retryDelaysMs, noJitter), undefined);
 });
 
-test('a receiver may ask for more time, up to an hour, and never for less', () => {
+test('a receiver can extend the retry delay up to an hour, and cannot shorten it', () => {
   const busy = (retryAfterMs: number) => ({ status: 429, retryAfterMs });
   assert.equal(findRetryDelayMs(1, busy(60_000), retryDelaysMs, noJitter), 60_000);
   assert.equal(findRetryDelayMs(1, busy(1), retryDelaysMs, noJitter), 5_000);
@@ -49,7 +49,7 @@ test('2xx alone is a success, and 410 alone is the end', () => {
   assert.equal(toOutcome({ fault: 'timed_out' }), 'Failed');
 });
 
-test('an endpoint that keeps failing, or asks for it, is left alone for a while', () => {
+test('deliveries to an endpoint pause after eight failures, or at once after status 429, 502, 503 or 504', () => {
   const failed = { status: 500 };
   for (let failures = 1; failures < 8; failures += 1)
     assert.equal(findPauseMs(failures, failed), 0);

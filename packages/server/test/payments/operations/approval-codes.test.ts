@@ -200,7 +200,7 @@ test('a code that approved an unsent refund approves only the next attempt', asy
   assert.equal(other.body.code, 'approval_code_used');
 });
 
-test('limits of amount, time, store and revocation have the same error, and none locks codes', async () => {
+test('a wrong amount, expiry, store or revocation gives the same error, and failed attempts lock no code', async () => {
   const setup = await createOrganizationWithCodes();
   const { sold, make, refund, call, otherMerchant } = setup;
   const id = await sold();

@@ -46,7 +46,7 @@ const waitForState = (setup: TestOrganization, id: string, state: string) =>
     return body.state === state ? body : undefined;
   }, `the state ${state}`);
 
-test('hold days and settlement dates', async () => {
+test('a hold expires after the configured number of days, and a sale does not expire', async () => {
   const setup = await createTestOrganization({ holdDays: 3 });
   const id = await authorize(setup);
   const database = await testDatabase();
@@ -97,7 +97,7 @@ test('a hold without a capture expires, and a late capture is refused', async ()
   );
 });
 
-test('of a partly captured hold the rest is released, and the captured part can be refunded', async () => {
+test('the rest of a partly captured hold is released at its expiry, and the captured part can be refunded', async () => {
   const setup = await createTestOrganization();
   const id = await authorize(setup);
   await call(setup, 'POST', `/${id}/capture`, { amount: 400 });

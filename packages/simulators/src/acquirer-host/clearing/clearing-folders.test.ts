@@ -14,7 +14,7 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-test('a file in the inbox is answered in the outbox, and what is none is told and put away', async (t) => {
+test('the host answers a clearing file in the outbox, and reports and archives an invalid file', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'switchyard-box-'));
   t.after(() => rmSync(directory, { recursive: true, force: true }));
   const faults: string[] = [];

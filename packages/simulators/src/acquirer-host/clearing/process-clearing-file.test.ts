@@ -53,7 +53,7 @@ describe('a clearing file at the host', () => {
     assert.deepEqual([first?.amount, first?.currency, first?.final], [1000, '978', true]);
   });
 
-  it('is answered alike when it comes again, also after a restart, and as a repeat', () => {
+  it('gets the same answer when it is sent again after a restart, and its captures are marked as repeats', () => {
     const result = desk().process(fileOf(1));
     const later = desk();
     assert.equal(later.process(fileOf(1)), result);

@@ -133,7 +133,7 @@ function play(directory: string, script: Operation[]): void {
 }
 
 describe(`random operations, seed ${runs.seed}`, () => {
-  it('keep 0 <= refunded <= captured <= held, and the sums of a model', () => {
+  it('keep 0 <= refunded <= captured <= held, and match the sums of a model', () => {
     fc.assert(
       fc.property(fc.array(operations, { maxLength: 80, size: 'max' }), (script) => {
         const directory = mkdtempSync(join(tmpdir(), 'ledger-'));

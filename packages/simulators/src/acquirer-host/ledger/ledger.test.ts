@@ -77,7 +77,7 @@ describe('the ledger', () => {
     });
   });
 
-  it('holds no card data but the mask', () => {
+  it('contains only masked card numbers and no other card data', () => {
     const till = createTerminalRequests();
     decide(
       till.sale(1000, {
@@ -116,7 +116,7 @@ describe('the ledger', () => {
     assert.throws(() => openLedger({ directory }), /ledger-000001\.jsonl: line 3 is not JSON/);
   });
 
-  it('keeps the memory of two segments, and finds the rest on disk', () => {
+  it('holds two segments in memory and finds older messages on disk', () => {
     ledger.close();
     open(10);
     const till = createTerminalRequests();
@@ -153,7 +153,7 @@ describe('the ledger', () => {
     assert.deepEqual(few.faults, []);
   });
 
-  it('is found out of balance when somebody edits it', () => {
+  it('reports faults after its file is edited', () => {
     ledger.close();
     open(2);
     const till = createTerminalRequests();

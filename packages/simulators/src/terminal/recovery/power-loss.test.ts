@@ -73,7 +73,7 @@ test('a sale in the middle of which the power went off is counted once, and spoi
   await harness.terminal().stop();
 });
 
-test('what the chip approved while the power went off is not sold behind the answer that nothing was taken', async () => {
+test('a power loss during a chip approval: the terminal reports a failure and does not complete the sale', async () => {
   const { fake, platform, letGo, isCalled } = slow('merchant');
   const harness = createTestTerminal({ platform });
   harness.terminal().setCard('offline');
@@ -102,7 +102,7 @@ test('a fault that was set after a restart is of the next payment', async () => 
 });
 
 for (const card of ['removed-late', 'declines-late']) {
-  test(`what a till is told as paid is not taken back behind it: ${card}`, async () => {
+  test(`the terminal does not reverse a payment after TransactionStatus reported it as successful: ${card}`, async () => {
     const { fake, platform, letGo, isCalled } = slow('processSale');
     const harness = createTestTerminal({ platform });
     harness.terminal().setCard(card);
@@ -118,7 +118,7 @@ for (const card of ['removed-late', 'declines-late']) {
   });
 }
 
-test('a sale whose signature nobody has looked at is counted once, whenever the power goes off', async () => {
+test('the terminal counts a sale once when the power fails before the cashier checks the signature', async () => {
   const harness = createTestTerminal();
   const till = await cashierTill(harness);
   harness.terminal().setCard('signature');
@@ -134,7 +134,7 @@ test('a sale whose signature nobody has looked at is counted once, whenever the 
 });
 
 for (const category of ['Payment', 'Reversal'] as const) {
-  test(`what was told as not done is not done later: ${category}`, async () => {
+  test(`the terminal does not run an operation after TransactionStatus reported it as aborted: ${category}`, async () => {
     const { fake, platform, letGo, isCalled } = slow('findTransaction');
     const harness = createTestTerminal({ platform });
     const { first } = await harness.ask(paymentRequest(10));
@@ -150,7 +150,7 @@ for (const category of ['Payment', 'Reversal'] as const) {
   });
 }
 
-test('a batch that a restart interrupts is not continued, and TransactionStatus repeats what was done', async () => {
+test('the terminal does not continue a batch after a restart, and TransactionStatus repeats the completed part', async () => {
   const { fake, platform, letGo, isCalled } = slow('processSale');
   const harness = createTestTerminal({ platform });
   const batch = requestOf('Batch', newAddress(), {
@@ -175,7 +175,7 @@ test('a batch that a restart interrupts is not continued, and TransactionStatus 
   await harness.terminal().stop();
 });
 
-test('a refund in a batch is asked for on, whatever came before it', async () => {
+test('the terminal completes a refund of a batch after a restart, with the same operation', async () => {
   const harness = createTestTerminal();
   const { first } = await harness.ask(paymentRequest(10));
   const { operate } = harness.fake.platform;

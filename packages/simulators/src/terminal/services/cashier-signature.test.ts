@@ -43,7 +43,7 @@ test('a refused signature is a refusal though the platform is away, and the sale
   await harness.terminal().stop();
 });
 
-test('a restart while it is given back changes nothing of what the till is told', async () => {
+test('a restart during the refund of a declined signature does not change the result for the point of sale', async () => {
   const [dataDir, copy] = [temporaryFolder(), temporaryFolder()];
   /** The stored data of a terminal that loses power during a service, before it answers its till. */
   const emit = (event: TerminalEvent) => {

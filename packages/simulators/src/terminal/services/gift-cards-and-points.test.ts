@@ -39,7 +39,7 @@ const pointsOf = () =>
   buildRequest('BalanceInquiry', { LoyaltyAccountReq: { LoyaltyAccountID: member } });
 const fileOf = (dataDir: string) => readFileSync(join(dataDir, 'terminal.jsonl'), 'utf8');
 
-test('the memory holds no card number that a till names as an account, and finds it all the same', async () => {
+test('the stored data contains no card number of a stored-value account, and the terminal still finds the account', async () => {
   const dataDir = temporaryFolder();
   const { terminal, ask, conditionOf, statusOf, restart } = createTestTerminal({}, dataDir);
   const activate = load(giftCard(number));
@@ -68,7 +68,7 @@ test('the memory holds no card number that a till names as an account, and finds
   await terminal().stop();
 });
 
-test('nobody finds an account in the memory by trying numbers, without the key of the terminal', async () => {
+test('the stored accounts cannot be found by a plain hash or with the key of another terminal', async () => {
   const dataDir = temporaryFolder();
   const { terminal, conditionOf } = createTestTerminal({}, dataDir);
   assert.equal(await conditionOf(load(giftCard(number))), 'Success');
@@ -83,7 +83,7 @@ test('nobody finds an account in the memory by trying numbers, without the key o
   await other.terminal().stop();
 });
 
-test('what is no card number is repeated as it came', () => {
+test('an account ID that is not a card number is returned unchanged', () => {
   const id = (IdentificationType: 'PAN' | 'BarCode' | 'PhoneNumber', LoyaltyID: string) => ({
     IdentificationType,
     LoyaltyID,

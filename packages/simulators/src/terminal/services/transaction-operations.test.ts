@@ -44,7 +44,7 @@ const unclear: Record<string, OperationBehaviour[]> = {
 };
 
 for (const [what, coming] of Object.entries(unclear)) {
-  test(`a refund that may have been made is never told as none: ${what}`, async () => {
+  test(`the terminal never reports a refund with an unknown outcome as not made: ${what}`, async () => {
     const harness = createTestTerminal();
     const refund = await soldAt(harness);
     harness.fake.nextOperations(...coming);
@@ -64,7 +64,7 @@ for (const [what, coming] of Object.entries(unclear)) {
   });
 }
 
-test('while nobody can tell of a refund it is in progress, also over a restart', async () => {
+test('a refund with an unknown outcome stays in progress, also after a restart, until the platform answers', async () => {
   const dataDir = temporaryFolder();
   const harness = createTestTerminal({}, dataDir);
   const refund = await soldAt(harness);
@@ -100,7 +100,7 @@ test('while nobody can tell of a refund it is in progress, also over a restart',
   await after.terminal().stop();
 });
 
-test('a refund that may have been made is not told as none by another merchant', async () => {
+test('the terminal does not report a refund with an unknown outcome as not made while it belongs to another merchant', async () => {
   const harness = createTestTerminal();
   const refund = await soldAt(harness);
   harness.fake.nextOperations('LosesAnswer');
@@ -143,7 +143,7 @@ test('nothing is begun on an original that is not there, or cannot be looked up'
   await harness.terminal().stop();
 });
 
-test('a refund that was certainly not made is told so at once', async () => {
+test('the terminal reports a failure at once for a refund that was certainly not made', async () => {
   const harness = createTestTerminal();
   const refund = await soldAt(harness);
   harness.fake.nextOperations('NotSent');

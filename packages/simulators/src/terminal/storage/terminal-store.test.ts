@@ -67,7 +67,7 @@ describe('the memory of a terminal', () => {
     assert.equal(statSync(fileOf(directory)).mode & 0o777, 0o600);
   });
 
-  test('a message costs its own size, and the file never outgrows what it tells', () => {
+  test('a new message writes less than 200 bytes, and the file size stays proportional to the stored data', () => {
     const directory = folder();
     const store = openTerminalStore(directory);
     let services: readonly ServiceRecord[] = Array.from({ length: 4_000 }, (_, at) =>
@@ -91,7 +91,7 @@ describe('the memory of a terminal', () => {
     assert.deepEqual(plain(openTerminalStore(directory).read()), plain(store.read()));
   });
 
-  test('a line that was torn was promised to nobody; one in the middle is told', () => {
+  test('the store drops an incomplete last line, and refuses to open a file with a damaged line', () => {
     const directory = folder();
     const file = fileOf(directory);
     const store = openTerminalStore(directory);
@@ -109,7 +109,7 @@ describe('the memory of a terminal', () => {
     assert.throws(() => openTerminalStore(directory), /line \d+ of .* is damaged/);
   });
 
-  test('where the disk takes nothing, nothing is said to be kept, and later all of it is', () => {
+  test('a failed write leaves the state unchanged, and a later update is stored', () => {
     const directory = folder();
     const store = openTerminalStore(directory);
     store.update({ transactions: 1 });
@@ -122,7 +122,7 @@ describe('the memory of a terminal', () => {
     assert.deepEqual([transactions, keys], [1, 5]);
   });
 
-  test('a process that is killed at any moment loses nothing that was kept', async () => {
+  test('a process that is killed at any time loses no stored record', async () => {
     const directory = folder();
     // Records as large as an answer with its receipts, so that the file is rewritten now and then. What it
     // says it says at once: a stream would keep it for a turn of the event loop that never comes.

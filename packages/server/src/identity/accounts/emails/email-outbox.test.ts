@@ -76,7 +76,7 @@ test('a link arrives although the mail server fails at first, and is stored in p
   }
 });
 
-test('an email to a removed mailbox is given up, other emails are retried', async () => {
+test('an email to a removed mailbox is dropped, other emails are retried', async () => {
   const log = createLog({ logLevel: 'silent', instanceName: 'test' });
   const database = openDatabase({ url: await testDatabaseCopyUrl(), log });
   const shared = { log, clock: systemClock, ids: systemIds };

@@ -30,7 +30,7 @@ const email: AccountEmail = {
 };
 
 describe('emails to users', () => {
-  test('have the same keys and placeholders in each language, and none is left in English', () => {
+  test('have the same keys and placeholders in each language, and every text is translated', () => {
     assertTranslationsMatch(emailTexts);
     assertFrenchSpaces(emailTexts.fr);
   });

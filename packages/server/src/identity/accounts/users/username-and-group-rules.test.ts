@@ -39,7 +39,7 @@ describe('a user name', () => {
     for (const name of refused) assert.equal(toUsernameKey(name), undefined, JSON.stringify(name));
   });
 
-  test('gives a stable key or none for any text', () => {
+  test('maps any text to a stable key or to no key', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 80 }), (name) => {
         const key = toUsernameKey(name);

@@ -258,7 +258,7 @@ describe('the token endpoint refuses', () => {
     await other.close();
   });
 
-  test('an endless body, and keeps running', async () => {
+  test('an endless body without waiting for its end', async () => {
     await realm.app.listen({ host: '127.0.0.1', port: 0 });
     const address = realm.app.server.address();
     assert.ok(typeof address === 'object' && address !== null);
